@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make demo` and `make test` do all the set-up themselves, as root or not.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test check setup firmware clean fuzz
+
+demo: firmware
+	$(BIN)/rig demo --bench benches/posix-asc.toml
+
+test: setup
+	@$(MAKE) --no-print-directory firmware || echo "make test: the firmware is not built, so its tests are skipped"
+	$(BIN)/python -m pytest -q
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) -C firmware check
+
+firmware: setup
+	@command -v $${CC:-cc} >/dev/null || { echo "A C compiler is missing (Debian: apt-get install gcc libc6-dev make)."; exit 1; }
+	@$(MAKE) --no-print-directory -C firmware posix
+
+fuzz:
+	$(MAKE) -C firmware fuzz
+
+setup: $(VENV)/installed
+
+# The venv needs ensurepip, which Debian packages apart from Python; virtualenv from PyPI does without.
+$(VENV)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV); } || \
+	  { echo "No virtual environment can be made (Debian: apt-get install python3-venv)."; exit 1; }
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info
+	$(MAKE) -C firmware clean

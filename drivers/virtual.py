@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A virtual energy monitor: samples the simulated table through its own imperfect clock and converter.
+
+Where the device lives in real time, so does the monitor, at up to 1 MS/s.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import ConfigError, DeadlineError
+from rig.monitor import MonitorInfo
+from rig.table import Table
+from rig.trace import Gap, TraceWriter, storage_error
+from rig.virtual import NS_PER_S, State, World
+
+_CHUNK = 100_000
+_POLL_S = 0.02
+
+
+class VirtualMonitor:
+    """Supplies the simulated DUT and records what it draws."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """Rate, supply, and what is wrong with the instrument.
+
+        `clock_ppm`: how much longer its seconds are than true ones; `start_s`: how long it records before anything else
+        happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one step of its converter; `gain` and `offset_a`:
+        calibration errors; `edge_jitter_s`: standard deviation of the moment at which SYNC is seen.
+        """
+
+        sample_hz: int = 200_000
+        supply_v: float = 3.3
+        clock_ppm: float = -25.0
+        start_s: float = 0.01
+        noise_a: float = 20e-6
+        lsb_a: float = 1e-6
+        gain: float = 0.0
+        offset_a: float = 0.0
+        edge_jitter_s: float = 0.0
+
+    def __init__(self, settings: Settings, table: Table) -> None:
+        if not 1_000 <= settings.sample_hz <= 1_000_000:
+            raise ConfigError(
+                f"{settings.sample_hz} samples per second", path="monitor.virtual.sample_hz", try_next="1000 to 1000000"
+            )
+        self._settings, self._table = settings, table
+        self._recordings = 0
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Put the monitor on the table; the supply is off."""
+        table.world.supply_on = False
+        return cls(settings, table)
+
+    @property
+    def info(self) -> MonitorInfo:
+        """Return what the monitor is."""
+        s = self._settings
+        return MonitorInfo(
+            "virtual monitor", "virtual", True, s.sample_hz, s.sample_hz, details={"clock_ppm": s.clock_ppm, "noise_a": s.noise_a}
+        )
+
+    def power(self, on: bool) -> None:
+        """Switch the DUT's supply."""
+        self._table.world.supply_on = on
+
+    def record(self, folder: Path) -> VirtualRecording:
+        """Record into `folder`."""
+        self._recordings += 1
+        return VirtualRecording(self._settings, self._table.world, folder, f"virtual-monitor-{self._table.seed}-{self._recordings}")
+
+    def close(self) -> None:
+        """Switch the supply off."""
+        self.power(False)
+
+
+class VirtualRecording:
+    """One recording: a thread that follows the world's horizon and appends samples to the trace."""
+
+    def __init__(self, settings: VirtualMonitor.Settings, world: World, folder: Path, seed: str) -> None:
+        self._world, self._folder = world, folder
+        self._about = {
+            "monitor": "virtual",
+            "simulated": True,
+            "settings": {name: getattr(settings, name) for name in settings.__slots__},
+        }
+        self._sampler = Sampler(settings, world, world.now_ns(), np.random.default_rng(list(seed.encode())))
+        self._stop_ns: int | None = None
+        self._changed = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="virtual monitor")
+
+    def __enter__(self) -> VirtualRecording:
+        settings = self._sampler.settings
+        self._writer = TraceWriter(
+            self._folder,
+            sample_hz=settings.sample_hz,
+            edge_hz=settings.sample_hz,
+            source="virtual monitor",
+            serial="0",
+            about=self._about,
+        )
+        self._thread.start()
+        # An edge is found between two samples: there must be one before the first edge.
+        self._world.wait(round(settings.start_s * NS_PER_S))
+        return self
+
+    def check(self) -> None:
+        """Raise what went wrong in the recording so far."""
+        if self._failure is not None:
+            raise self._failure
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop_ns = self._world.now_ns()
+        self._changed.set()
+        self._thread.join()
+        self._writer.close()
+        if kind is None:
+            self.check()
+
+    def _work(self) -> None:
+        try:
+            while self._stop_ns is None:
+                self._follow(self._world.horizon_ns())
+                self._changed.wait(_POLL_S)
+            self._finish(self._stop_ns)
+        except OSError as error:
+            self._failure = storage_error(error, self._folder)
+        except BaseException as error:
+            self._failure = error
+
+    def _finish(self, stop_ns: int) -> None:
+        """Wait until the log is complete up to the end, then sample the rest; a horizon that stands still ends the wait."""
+        patience = round(2.0 / _POLL_S)
+        while (horizon_ns := self._world.horizon_ns()) < stop_ns and patience:
+            self._follow(horizon_ns)
+            patience -= 1
+            threading.Event().wait(_POLL_S)
+        if not patience:
+            raise DeadlineError("end of the simulated device's log", 2.0, try_next="did the device die? see the session's events")
+        self._follow(stop_ns)
+
+    def _follow(self, horizon_ns: int) -> None:
+        while count := min(self._sampler.due(horizon_ns), _CHUNK):
+            current_a, voltage_v, levels = self._sampler.take(count)
+            self._writer.analog(current_a, voltage_v)
+            self._writer.sync(levels)
+        for gap in self._sampler.late_gaps():
+            self._writer.gap(gap)
+
+
+class Sampler:
+    """Turns the world's log into samples: box means of power by its cumulative energy, levels at the sampling instants."""
+
+    def __init__(self, settings: VirtualMonitor.Settings, world: World, start_ns: int, random: np.random.Generator) -> None:
+        self.settings, self._world, self._start_ns, self._random = settings, world, start_ns, random
+        self._period_s = (1 + settings.clock_ppm * 1e-6) / settings.sample_hz
+        self._at = 0
+        self._fetched = 0
+        self._times_s: NDArray[np.float64] = np.zeros(0)
+        self._edge_times_s: NDArray[np.float64] = np.zeros(0)
+        self._power_w: NDArray[np.float64] = np.zeros(0)
+        self._levels: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
+        self._late: list[Gap] = []
+
+    def due(self, horizon_ns: int) -> int:
+        """Return how many samples end before `horizon_ns`."""
+        return max(int((horizon_ns - self._start_ns) / NS_PER_S / self._period_s) - self._at, 0)
+
+    def take(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
+        """Return current (A), voltage (V) and SYNC level of the next `count` samples."""
+        self._fetch()
+        bounds_s = (self._at + np.arange(count + 1)) * self._period_s
+        # Power is constant between states, so energy is a broken line: exact at every boundary.
+        energy_j = np.concatenate([[0.0], np.cumsum(np.diff(self._times_s) * self._power_w[:-1])])
+        beyond = np.clip(bounds_s - self._times_s[-1], 0.0, None) * self._power_w[-1]
+        power_w = np.diff(np.interp(bounds_s, self._times_s, energy_j) + beyond) / self._period_s
+        # Before its first state the log says nothing: the line is at rest.
+        levels = self._levels[np.maximum(np.searchsorted(self._edge_times_s, bounds_s[:-1], side="right") - 1, 0)]
+        self._at += count
+        self._forget(bounds_s[-1])
+        supply_v = self.settings.supply_v if self._world.supply_on else 0.0
+        voltage_v = np.full(count, supply_v, dtype=np.float32)
+        return self._convert(power_w / self.settings.supply_v if supply_v else np.zeros(count)), voltage_v, levels
+
+    def late_gaps(self) -> list[Gap]:
+        """Return and forget the gaps made by states that came after their time had been sampled."""
+        late, self._late = self._late, []
+        return late
+
+    def _convert(self, current_a: NDArray[np.float64]) -> NDArray[np.float32]:
+        settings = self.settings
+        seen_a = current_a * (1 + settings.gain) + settings.offset_a
+        if settings.noise_a:
+            seen_a = seen_a + settings.noise_a * self._random.standard_normal(len(seen_a), dtype=np.float32)
+        if settings.lsb_a:
+            seen_a = np.rint(seen_a / settings.lsb_a) * settings.lsb_a
+        return seen_a.astype(np.float32)
+
+    def _fetch(self) -> None:
+        states = self._world.states(self._fetched)
+        self._fetched += len(states)
+        if not states:
+            return
+        self._note_late(states)
+        times_s = np.array([(state.time_ns - self._start_ns) / NS_PER_S for state in states])
+        jitter_s = self.settings.edge_jitter_s * self._random.standard_normal(len(states)) if self.settings.edge_jitter_s else 0.0
+        self._times_s = np.concatenate([self._times_s, times_s])
+        self._edge_times_s = np.maximum.accumulate(np.concatenate([self._edge_times_s, times_s + jitter_s]))
+        self._power_w = np.concatenate([self._power_w, [state.power_w for state in states]])
+        self._levels = np.concatenate([self._levels, np.array([state.level for state in states], dtype=np.uint8)])
+
+    def _note_late(self, states: list[State]) -> None:
+        if self._fetched == len(states):
+            return
+        first_s = (states[0].time_ns - self._start_ns) / NS_PER_S
+        first = int(first_s / self._period_s)
+        if first < self._at:
+            self._late.append(
+                Gap(first, self._at, f"the simulated device reported {(self._at - first) * self._period_s * 1e3:.1f} ms too late")
+            )
+
+    def _forget(self, before_s: float) -> None:
+        """Drop states that no later sample needs; the last one before `before_s` stays, as does its edge."""
+        keep = max(int(np.searchsorted(np.maximum(self._times_s, self._edge_times_s), before_s, side="right")) - 1, 0)
+        self._times_s, self._edge_times_s = self._times_s[keep:], self._edge_times_s[keep:]
+        self._power_w, self._levels = self._power_w[keep:], self._levels[keep:]

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers on the wire: docs/PROTOCOL.md, sections 2 to 4. */
+#ifndef NR_WIRE_H
+#define NR_WIRE_H
+
+enum {
+    NR_PROTOCOL = 1,
+    NR_FRAME_OVERHEAD_B = 6,     /* type, seq, crc32 */
+    NR_PARTIAL_TIMEOUT_MS = 100, /* a partial frame is dropped after this silence */
+    NR_BAUD_TIMEOUT_MS = 500,    /* without a good frame the old rate returns */
+    NR_TEXT_COMMAND_MAX = 80,
+    NR_GUARD_RESTARTS_MAX = 8
+};
+
+enum nr_message {
+    NR_HELLO = 0x01,
+    NR_PING = 0x02,
+    NR_BAUD = 0x03,
+    NR_TEXT = 0x04,
+    NR_LOAD = 0x10,
+    NR_DATA = 0x11,
+    NR_COMMIT = 0x12,
+    NR_RUN = 0x20,
+    NR_IDLE = 0x21,
+    NR_SYNC = 0x22,
+    NR_RESULT = 0x23,
+
+    NR_ACK = 0x80,
+    NR_CAPS = 0x81,
+    NR_PONG = 0x82,
+    NR_STATUS = 0x83,
+    NR_DONE = 0x90,
+    NR_CHUNK = 0x91,
+    NR_ERROR = 0xFF
+};
+
+enum nr_phase {
+    NR_PHASE_END = 0x00,
+    NR_PHASE_PREPROCESS = 0x01,
+    NR_PHASE_INFER = 0x02,
+    NR_PHASE_IDLE = 0x40,
+    NR_PHASE_SYNC = 0x50
+};
+
+enum nr_error {
+    NR_E_TYPE = 1,
+    NR_E_LENGTH = 2,
+    NR_E_SLOT = 3,
+    NR_E_TOO_LARGE = 4,
+    NR_E_NOT_LOADED = 5,
+    NR_E_CRC = 6,
+    NR_E_WORKLOAD = 7,
+    NR_E_ARGUMENT = 8,
+    NR_E_UNSUPPORTED = 9
+};
+
+enum nr_caps_flag { NR_CAP_BAUD = 1, NR_CAP_SYNC_LINE = 2, NR_CAP_MARK_NONBLOCKING = 4 };
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NR_WORKLOAD_H
+#define NR_WORKLOAD_H
+
+#include <stdint.h>
+
+/* A workload: what the bytes mean. Four functions and their fixed sizes; the memory behind `state` belongs to the caller.
+   Each function returns 0, or a positive code of its own that the host sees as ERROR 7. None may block on I/O. */
+struct nr_workload {
+    const char *name;     /* "asc" */
+    const char *model;    /* identifies the trained model: name and hash */
+    uint32_t slot_bytes;  /* largest input */
+    uint32_t output_bytes;/* largest output */
+    uint8_t phases;       /* timed phases: 2 = preprocess and infer */
+
+    void *state;
+
+    /* Checks an input of `length_b` bytes in memory; untimed. `data` stays valid and unchanged until the next load of its slot. */
+    int (*load)(void *state, const uint8_t *data, uint32_t length_b);
+
+    /* Turns the input into what infer reads; timed as phase 1. Must give the same result when repeated. */
+    int (*preprocess)(void *state, const uint8_t *data, uint32_t length_b);
+
+    /* Runs the model from its initial state; timed as phase 2. Must give the same result when repeated. */
+    int (*infer)(void *state);
+
+    /* Writes the output of the last infer, at most `output_bytes`; returns its length in bytes. Untimed. */
+    uint32_t (*result)(void *state, uint8_t *output);
+};
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NR_LINE_RATE_H
+#define NR_LINE_RATE_H
+
+#include <stdint.h>
+
+/* The rate a terminal is set to, in baud; 0 where it cannot be told. On Linux any rate, elsewhere what termios knows. */
+uint32_t nr_line_rate(int fd);
+
+/* Sets it; a failure shows at the next nr_line_rate. */
+void nr_line_rate_set(int fd, uint32_t baud);
+
+#endif

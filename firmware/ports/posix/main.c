@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nr_posix.h"
+#include "nr_shim.h"
+
+#ifdef NR_WORKLOAD_ASC
+#include "nr_asc.h"
+typedef struct nr_asc workload_state;
+#define fill_workload nr_asc_workload
+#else
+#include "nr_null.h"
+typedef struct nr_null workload_state;
+#define fill_workload nr_null_workload
+#endif
+
+#ifndef NR_BUILD
+#define NR_BUILD "unknown"
+#endif
+#ifndef NR_SLOTS
+#define NR_SLOTS 2
+#endif
+#ifndef NR_SLOT_MEMORY_B
+#define NR_SLOT_MEMORY_B (4U << 20) /* costs a host nothing until it is touched */
+#endif
+#ifndef NR_OUTPUT_MEMORY_B
+#define NR_OUTPUT_MEMORY_B (64U << 10)
+#endif
+
+static uint8_t slot_memory[NR_SLOT_MEMORY_B];
+static uint8_t output_memory[NR_OUTPUT_MEMORY_B];
+static struct nr_posix posix;
+static struct nr_port port;
+static struct nr_workload workload;
+static workload_state state;
+static struct nr_shim shim;
+
+static const char usage[] =
+    "The device firmware as a process. Prints `pty PATH`, then serves that line until standard input ends.\n"
+    "  --link PATH              symbolic link to the line\n"
+    "  --tick-hz N              rate of the device's timer (1000000)\n"
+    "  --ppm P                  its error in parts per million, such as -12.5 (0)\n"
+    "  --offset TICKS           its value at true time 0 (0)\n"
+    "  --edges FD               write the changes of SYNC there: tick true_ns level phase stolen_ns\n"
+    "  --baud N                 strict rate: bytes are spoilt while the client's rate differs (any rate will do)\n"
+    "  --die-after-queries N    end in the first phase of the query after N\n"
+    "  --mute-after-queries N   send nothing from there on\n";
+
+static int fail(const char *what, const char *why)
+{
+    (void)fprintf(stderr, "%s: %s\n", what, why);
+    return 2;
+}
+
+static int64_t number_of(const char *text, int64_t minimum, int64_t maximum, const char **problem)
+{
+    char *end;
+    long long value;
+    errno = 0;
+    value = strtoll(text, &end, 0);
+    if (errno != 0 || end == text || *end != '\0' || value < minimum || value > maximum) {
+        *problem = "not a number in the allowed range";
+    }
+    return value;
+}
+
+static int32_t ppb_of(const char *text, const char **problem)
+{
+    char *end;
+    double ppm = strtod(text, &end);
+    if (end == text || *end != '\0' || !(ppm > -100000.0 && ppm < 100000.0)) {
+        *problem = "not a number of parts per million below 100000";
+        return 0;
+    }
+    return (int32_t)(ppm * 1000.0 + (ppm < 0.0 ? -0.5 : 0.5));
+}
+
+static const struct option option_table[] = {
+    {"link", required_argument, NULL, 'l'},
+    {"tick-hz", required_argument, NULL, 't'},
+    {"ppm", required_argument, NULL, 'p'},
+    {"offset", required_argument, NULL, 'o'},
+    {"edges", required_argument, NULL, 'e'},
+    {"baud", required_argument, NULL, 'b'},
+    {"die-after-queries", required_argument, NULL, 'd'},
+    {"mute-after-queries", required_argument, NULL, 'm'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static void set_option(struct nr_posix_options *options, int option, const char *value, const char **problem)
+{
+    switch (option) {
+    case 'l': options->link = value; break;
+    case 't': options->rate.tick_hz = (uint32_t)number_of(value, 1000, UINT32_MAX, problem); break;
+    case 'p': options->rate.ppb = ppb_of(value, problem); break;
+    case 'o': options->rate.offset = (uint64_t)number_of(value, INT64_MIN, INT64_MAX, problem); break;
+    case 'e': options->edge_fd = (int)number_of(value, 0, 1 << 20, problem); break;
+    case 'b': options->baud = (uint32_t)number_of(value, 300, 4000000, problem); break;
+    case 'd': options->die_after_queries = number_of(value, 0, INT64_MAX, problem); break;
+    case 'm': options->mute_after_queries = number_of(value, 0, INT64_MAX, problem); break;
+    default: *problem = "unknown option or missing value; see --help"; break;
+    }
+}
+
+static const char *parse_options(struct nr_posix_options *options, int count, char *arguments[])
+{
+    const char *problem = NULL;
+    int option = getopt_long(count, arguments, "", option_table, NULL);
+    while (option != -1 && problem == NULL) {
+        if (option == 'h') {
+            (void)fputs(usage, stdout);
+            exit(0);
+        }
+        set_option(options, option, optarg, &problem);
+        option = getopt_long(count, arguments, "", option_table, NULL);
+    }
+    return problem == NULL && optind < count ? "takes no arguments but options; see --help" : problem;
+}
+
+int main(int count, char *arguments[])
+{
+    struct nr_posix_options options = {{0, 1000000, 0}, -1, 0, NULL, NR_POSIX_NEVER, NR_POSIX_NEVER};
+    struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory};
+    const char *problem = parse_options(&options, count, arguments);
+    if (problem != NULL) {
+        return fail(arguments[0], problem);
+    }
+    if (fcntl(STDIN_FILENO, F_GETFD) < 0) {
+        return fail(arguments[0], "standard input is closed; it is the leash, and has to be open");
+    }
+    fill_workload(&workload, &state);
+    if (workload.slot_bytes > NR_SLOT_MEMORY_B / NR_SLOTS || workload.output_bytes > NR_OUTPUT_MEMORY_B) {
+        return fail(arguments[0], "built with too little slot or output memory for this workload");
+    }
+    problem = nr_posix_open(&posix, &options, NR_BUILD, &port);
+    if (problem != NULL) {
+        return fail(problem, strerror(errno));
+    }
+    (void)printf("pty %s\n", nr_posix_path(&posix));
+    (void)fflush(stdout);
+    nr_shim_init(&shim, &port, &workload, &memory);
+    for (;;) {
+        nr_shim_poll(&shim);
+    }
+}

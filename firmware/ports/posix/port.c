@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* pseudo-terminals, cfmakeraw and clock_nanosleep under -std=c99 */
+#include "nr_posix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "line_rate.h"
+#include "nr_wire.h"
+
+enum {
+    BAUD_AT_START = 115200,
+    BAUD_MIN = 300,
+    BAUD_MAX = 4000000,
+    LISTENER_TIMEOUT_MS = 1000, /* a UART does not wait for a listener: after this its bytes are gone */
+    SPIN_NS = 150000,           /* the last part of a wait is spun: a sleep ends late by some tens of microseconds */
+    SLICE_NS = 100000000,       /* longest sleep without a look at the leash */
+    BRISK_NS = 2000000000       /* for this long after something happened, rest() returns within a millisecond */
+};
+
+/* ---- the end ---- */
+
+/* What a signal handler needs, hence static: a process is one device. */
+static const char *link_to_remove;
+static pid_t parent;
+
+static void leave(int status)
+{
+    if (link_to_remove != NULL) {
+        (void)unlink(link_to_remove);
+    }
+    _exit(status);
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    leave(0);
+}
+
+/* The kernel tells the death of the thread that started us, not only of its process: leave only when the parent is really gone. */
+static void on_parent_signal(int number)
+{
+    (void)number;
+    if (getppid() != parent) {
+        leave(0);
+    }
+}
+
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    (void)sigaction(number, &action, NULL);
+}
+
+static void catch_signals(void)
+{
+    parent = getppid();
+    handle(SIGTERM, on_signal);
+    handle(SIGINT, on_signal);
+    handle(SIGHUP, on_signal);
+    handle(SIGUSR2, on_parent_signal);
+    handle(SIGPIPE, SIG_IGN);
+#ifdef __linux__
+    (void)prctl(PR_SET_PDEATHSIG, SIGUSR2);
+#endif
+}
+
+/* Standard input is the leash: when whoever holds its other end is gone, so are we. */
+static void feel_leash(const struct pollfd *leash)
+{
+    char ignored[64];
+    if (leash->revents != 0 && read(STDIN_FILENO, ignored, sizeof ignored) == 0) {
+        leave(0);
+    }
+}
+
+/* ---- the line ---- */
+
+static bool rates_differ(const struct nr_posix *posix)
+{
+    return posix->options.baud != 0 && nr_line_rate(posix->slave_fd) != posix->baud;
+}
+
+/* What a UART makes of bytes at another rate, made deterministic: every other one is lost, the rest are wrong. */
+static size_t spoil(struct nr_posix *posix, uint8_t *bytes, size_t length_b)
+{
+    size_t kept_b = 0;
+    for (size_t i = 0; i < length_b; i++) {
+        if (posix->spoilt++ % 2 == 0) {
+            bytes[kept_b++] = bytes[i] ^ 0xA5U;
+        }
+    }
+    return kept_b;
+}
+
+static size_t posix_read(void *context, uint8_t *bytes, size_t capacity_b)
+{
+    struct nr_posix *posix = context;
+    ssize_t got = read(posix->master_fd, bytes, capacity_b);
+    if (got <= 0) {
+        return 0;
+    }
+    posix->active_ns = nr_wall_ns();
+    return rates_differ(posix) ? spoil(posix, bytes, (size_t)got) : (size_t)got;
+}
+
+static bool wait_for_listener(const struct nr_posix *posix, int64_t until_ns)
+{
+    struct pollfd fds[2] = {{STDIN_FILENO, POLLIN, 0}, {posix->master_fd, POLLOUT, 0}};
+    while (nr_wall_ns() < until_ns) {
+        if (poll(fds, 2, 10) > 0) {
+            feel_leash(&fds[0]);
+            if ((fds[1].revents & POLLOUT) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void write_line(const struct nr_posix *posix, const uint8_t *bytes, size_t length_b)
+{
+    int64_t until_ns = nr_wall_ns() + (int64_t)LISTENER_TIMEOUT_MS * 1000000;
+    while (length_b != 0) {
+        ssize_t put = write(posix->master_fd, bytes, length_b);
+        if (put > 0) {
+            bytes += put;
+            length_b -= (size_t)put;
+        } else if (!wait_for_listener(posix, until_ns)) {
+            return;
+        }
+    }
+}
+
+static void posix_write(void *context, const uint8_t *bytes, size_t length_b)
+{
+    struct nr_posix *posix = context;
+    uint8_t spoilt[64];
+    posix->active_ns = nr_wall_ns();
+    if (posix->muted) {
+        return;
+    }
+    if (!rates_differ(posix)) {
+        write_line(posix, bytes, length_b);
+        return;
+    }
+    while (length_b != 0) {
+        size_t part_b = length_b < sizeof spoilt ? length_b : sizeof spoilt;
+        memcpy(spoilt, bytes, part_b);
+        write_line(posix, spoilt, spoil(posix, spoilt, part_b));
+        bytes += part_b;
+        length_b -= part_b;
+    }
+}
+
+/* A pseudo-terminal has no shift register: what was written has arrived. */
+static void posix_drain(void *context) { (void)context; }
+
+static int posix_set_baud(void *context, uint32_t baud)
+{
+    struct nr_posix *posix = context;
+    if (baud < BAUD_MIN || baud > BAUD_MAX) {
+        return -1;
+    }
+    posix->baud = baud;
+    return 0;
+}
+
+/* ---- time and SYNC ---- */
+
+static uint64_t posix_ticks(void *context)
+{
+    const struct nr_posix *posix = context;
+    return nr_ticks_of(&posix->options.rate, nr_true_time_ns(&posix->time));
+}
+
+static void write_edge(struct nr_posix *posix, int64_t true_ns, int level, uint8_t phase, int64_t stolen_ns)
+{
+    char line[96];
+    int length = snprintf(line, sizeof line, "%" PRIu64 " %" PRId64 " %d %d %" PRId64 "\n",
+                          nr_ticks_of(&posix->options.rate, true_ns), true_ns, level, (int)phase, stolen_ns);
+    struct pollfd fd = {posix->options.edge_fd, POLLOUT, 0};
+    while (fd.fd >= 0 && length > 0 && write(fd.fd, line, (size_t)length) < 0) { /* short enough for a pipe to take it whole or not at all */
+        if (errno == EAGAIN) {
+            (void)poll(&fd, 1, 100);
+        } else if (errno != EINTR) {
+            posix->options.edge_fd = -1; /* nobody looks any more */
+            return;
+        }
+    }
+}
+
+static bool is_busy_phase(uint8_t phase) { return phase != NR_PHASE_END && phase < NR_PHASE_IDLE; }
+
+/* Counts queries and plays the faults that were asked for. */
+static void note_query(struct nr_posix *posix, uint8_t phase)
+{
+    if (is_busy_phase(phase) && !posix->in_query) {
+        posix->in_query = true;
+        if (posix->queries == posix->options.die_after_queries) {
+            leave(3);
+        }
+        if (posix->queries == posix->options.mute_after_queries) {
+            posix->muted = true;
+        }
+    } else if (phase == NR_PHASE_END && posix->in_query) {
+        posix->in_query = false;
+        posix->queries++;
+    }
+}
+
+static uint64_t posix_mark(void *context, uint8_t phase, uint16_t hold_us)
+{
+    struct nr_posix *posix = context;
+    int64_t hold_ns = (int64_t)hold_us * 1000;
+    int64_t now_ns = nr_true_time_ns(&posix->time);
+    while (now_ns < posix->mark_free_ns) {
+        now_ns = nr_true_time_ns(&posix->time);
+    }
+    posix->active_ns = nr_wall_ns();
+    posix->mark_free_ns = now_ns + 2 * hold_ns;
+    write_edge(posix, now_ns, 0, phase, posix->active_ns - now_ns);
+    write_edge(posix, now_ns + hold_ns, 1, phase, posix->active_ns - now_ns);
+    note_query(posix, phase);
+    nr_true_time_resume(&posix->time, now_ns, is_busy_phase(phase));
+    return nr_ticks_of(&posix->options.rate, now_ns);
+}
+
+static void sleep_until(int64_t wall_ns)
+{
+    struct timespec until;
+    until.tv_sec = (time_t)(wall_ns / 1000000000);
+    until.tv_nsec = (long)(wall_ns % 1000000000);
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static void posix_wait(void *context, uint32_t duration_us)
+{
+    const struct nr_posix *posix = context;
+    struct pollfd leash = {STDIN_FILENO, POLLIN, 0};
+    int64_t until_ns = nr_true_time_ns(&posix->time) + (int64_t)duration_us * 1000;
+    int64_t left_ns = until_ns - nr_true_time_ns(&posix->time);
+    while (left_ns > 0) {
+        if (left_ns > SPIN_NS) {
+            int64_t sleep_ns = left_ns - SPIN_NS;
+            sleep_until(nr_wall_ns() + (sleep_ns < SLICE_NS ? sleep_ns : SLICE_NS));
+            (void)poll(&leash, 1, 0);
+            feel_leash(&leash);
+        }
+        left_ns = until_ns - nr_true_time_ns(&posix->time);
+    }
+}
+
+static void posix_rest(void *context)
+{
+    const struct nr_posix *posix = context;
+    struct pollfd fds[2] = {{STDIN_FILENO, POLLIN, 0}, {posix->master_fd, POLLIN, 0}};
+    int timeout_ms = nr_wall_ns() - posix->active_ns < BRISK_NS ? 1 : 50; /* guards and time-outs are counted from recent bytes */
+    (void)poll(fds, 2, timeout_ms);
+    feel_leash(&fds[0]);
+}
+
+/* ---- opening ---- */
+
+static void make_raw(int fd)
+{
+    struct termios line;
+    if (tcgetattr(fd, &line) == 0) {
+        cfmakeraw(&line);
+        (void)tcsetattr(fd, TCSANOW, &line);
+    }
+}
+
+static const char *open_line(struct nr_posix *posix)
+{
+    posix->master_fd = posix_openpt(O_RDWR | O_NOCTTY);
+    if (posix->master_fd < 0 || grantpt(posix->master_fd) != 0 || unlockpt(posix->master_fd) != 0) {
+        return "cannot open a pseudo-terminal";
+    }
+    posix->slave_fd = open(nr_posix_path(posix), O_RDWR | O_NOCTTY);
+    if (posix->slave_fd < 0) {
+        return "cannot open the pseudo-terminal's other end";
+    }
+    make_raw(posix->slave_fd);
+    nr_line_rate_set(posix->slave_fd, posix->baud);
+    if (fcntl(posix->master_fd, F_SETFL, O_NONBLOCK) != 0) {
+        return "cannot make the pseudo-terminal non-blocking";
+    }
+    return NULL;
+}
+
+static const char *make_link(const struct nr_posix *posix)
+{
+    struct stat old;
+    if (posix->options.link == NULL) {
+        return NULL;
+    }
+    if (lstat(posix->options.link, &old) == 0 && S_ISLNK(old.st_mode)) {
+        (void)unlink(posix->options.link); /* left behind by a device that was killed */
+    }
+    if (symlink(nr_posix_path(posix), posix->options.link) != 0) {
+        return "cannot make the link";
+    }
+    link_to_remove = posix->options.link;
+    return NULL;
+}
+
+const char *nr_posix_path(const struct nr_posix *posix) { return ptsname(posix->master_fd); }
+
+static void fill_port(struct nr_posix *posix, const char *build, struct nr_port *port)
+{
+    port->context = posix;
+    port->tick_hz = posix->options.rate.tick_hz;
+    port->hold_min_us = 1;
+    port->flags = NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_MARK_NONBLOCKING;
+    port->baud = posix->baud;
+    port->device = "posix";
+    port->build = build;
+    port->sync_pin = "edge wire";
+    port->read = posix_read;
+    port->write = posix_write;
+    port->drain = posix_drain;
+    port->ticks = posix_ticks;
+    port->mark = posix_mark;
+    port->wait = posix_wait;
+    port->rest = posix_rest;
+    port->set_baud = posix_set_baud;
+}
+
+const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options, const char *build, struct nr_port *port)
+{
+    const char *problem;
+    memset(posix, 0, sizeof *posix);
+    posix->options = *options;
+    posix->baud = options->baud != 0 ? options->baud : BAUD_AT_START;
+    catch_signals();
+    nr_true_time_start(&posix->time);
+    posix->active_ns = nr_wall_ns();
+    problem = open_line(posix);
+    if (problem == NULL) {
+        problem = make_link(posix);
+    }
+    fill_port(posix, build, port);
+    write_edge(posix, posix->time.true_ns, 1, NR_PHASE_END, 0);
+    return problem;
+}

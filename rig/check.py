@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recompute every number of a session from its raw files and compare; read what is left of one that was cut off."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig import results, store
+from rig.errors import DataError, RigError
+from rig.finding import Finding
+from rig.store import COMPLETIONS, RESULTS, SAMPLES, SessionFolder
+from rig.trace import PARTIAL, TRACE, recover
+from rig.trial import Trial
+
+#: Files without which a trial cannot be recomputed.
+_RAW = (COMPLETIONS, TRACE)
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """All findings, the session's status, and its complete trials as recomputed."""
+
+    status: str
+    findings: tuple[Finding, ...]
+    trials: tuple[Trial, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Say whether the session is complete and every number was found again."""
+        return self.status == "success" and all(finding.ok for finding in self.findings)
+
+
+def check(path: Path) -> Check:
+    """Check one session folder; raises DataError when it is none."""
+    folder = SessionFolder(path)
+    events = folder.events()
+    if not events or events[0].get("schema") != store.EVENTS_SCHEMA:
+        found = f"the first line has schema {events[0].get('schema')!r}" if events else "no events.jsonl, or an empty one"
+        raise DataError(f"{path} is no session folder of this version", evidence=found, try_next="rig list shows the sessions here")
+    findings = list(_files(path, events[0].get("files", {})))
+    try:
+        context = results.Context.of(folder)
+    except RigError as error:
+        findings.append(Finding(store.PROVENANCE, False, f"the trials cannot be recomputed: {error.cause}"))
+        return Check(_status(events), tuple(findings), ())
+    trials = []
+    for number in folder.trials():
+        trial, of_trial = _trial(context, folder, number, events)
+        findings += of_trial
+        trials += [trial] if trial is not None else []
+    findings += _results(context, folder, trials, events)
+    return Check(_status(events), tuple(findings), tuple(trials))
+
+
+def _status(events: list[dict[str, Any]]) -> str:
+    last = events[-1]
+    return str(last["status"]) if last["event"] == "session_finished" else "killed"
+
+
+def _event(events: list[dict[str, Any]], kind: str, number: int) -> dict[str, Any] | None:
+    return next((event for event in events if event["event"] == kind and event.get("trial") == number), None)
+
+
+def _files(folder: Path, recorded: Mapping[str, str], prefix: str = "") -> Iterator[Finding]:
+    for name, digest in recorded.items():
+        path = folder / name
+        if not path.exists():
+            yield Finding(prefix + name, False, "is missing")
+        elif (now := store.sha256(path)) != digest:
+            yield Finding(prefix + name, False, f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}...")
+        else:
+            yield Finding(prefix + name, True, "unchanged")
+
+
+def _trial(
+    context: results.Context, folder: SessionFolder, number: int, events: list[dict[str, Any]]
+) -> tuple[Trial | None, list[Finding]]:
+    path, finished = folder.trial(number), _event(events, "trial_finished", number)
+    started = _event(events, "trial_started", number) or {"seed": 0}
+    if finished is None:
+        return _cut_off(context, path, number, started["seed"])
+    findings = list(_files(path, finished["files"], f"{path.name}/"))
+    damaged = [finding.name for finding in findings if not finding.ok and finding.name.endswith(TRACE)]
+    if damaged:
+        # The reader of a damaged trace may crash this process: what was changed is said, nothing is computed from it.
+        return None, [*findings, Finding(path.name, False, f"not recomputed, because {damaged[0]} was changed")]
+    try:
+        trial = results.reduce_trial(context, path, number, started["seed"])
+    except RigError as error:
+        return None, [*findings, Finding(path.name, False, f"cannot be recomputed: {error.cause}")]
+    return trial, findings + list(_samples(path, trial))
+
+
+def _samples(path: Path, trial: Trial) -> Iterator[Finding]:
+    stored = (path / SAMPLES).read_text(encoding="utf-8", errors="replace").split("\n") if (path / SAMPLES).exists() else []
+    again = store.samples_text(trial).split("\n")
+    different = [number for number in range(max(len(stored), len(again))) if _line(stored, number) != _line(again, number)]
+    for number in different[:_SHOWN]:
+        yield Finding(
+            f"{path.name}/{SAMPLES}", False, f"line {number + 1}: {_difference(_line(stored, number), _line(again, number))}"
+        )
+    if len(different) > _SHOWN:
+        yield Finding(f"{path.name}/{SAMPLES}", False, f"{len(different) - _SHOWN} more lines differ")
+    if not different:
+        yield Finding(f"{path.name}/{SAMPLES}", True, f"{len(trial.measured.samples)} samples recomputed, byte for byte equal")
+
+
+def _line(lines: list[str], number: int) -> str:
+    return lines[number] if number < len(lines) else ""
+
+
+def _difference(stored: str, again: str) -> str:
+    try:
+        paths = list(_paths(json.loads(stored), json.loads(again), ""))
+    except ValueError:
+        return f"stored {stored[:60]!r}, recomputed {again[:60]!r}"
+    return "; ".join(paths[:_SHOWN]) or "other spelling of the same numbers"
+
+
+def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
+    if isinstance(stored, dict) and isinstance(again, dict):
+        for key in {**stored, **again}:
+            yield from _paths(stored.get(key), again.get(key), f"{place}.{key}" if place else str(key))
+    elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
+        for number, (one, other) in enumerate(zip(stored, again, strict=True)):
+            yield from _paths(one, other, f"{place}[{number}]")
+    elif stored != again:
+        yield f"{place} is {stored!r}, recomputed {again!r}"
+
+
+def _results(
+    context: results.Context, folder: SessionFolder, trials: list[Trial], events: list[dict[str, Any]]
+) -> Iterator[Finding]:
+    path = folder.path / RESULTS
+    if not path.exists():
+        if _status(events) == "success":
+            yield Finding(RESULTS, False, "is missing")
+        return
+    recorded = events[-1].get("files", {}) if events[-1]["event"] == "session_finished" else {}
+    yield from (finding for finding in _files(folder.path, recorded) if not finding.ok)
+    if len(trials) < len(folder.trials()):
+        yield Finding(RESULTS, False, "not recomputed, because a trial could not be")
+        return
+    stored, again = path.read_text(encoding="utf-8", errors="replace"), store.json_text(results.derive(context, trials))
+    if stored == again:
+        yield Finding(RESULTS, True, "every number recomputed, byte for byte equal")
+    else:
+        yield Finding(RESULTS, False, _difference(stored, again))
+
+
+def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tuple[Trial | None, list[Finding]]:
+    """Measure what a killed or failed trial left; the original files stay untouched."""
+    with tempfile.TemporaryDirectory() as scratch:
+        trace = path / TRACE
+        try:
+            if (path / PARTIAL).exists():
+                trace = Path(scratch) / TRACE
+                recover(path / PARTIAL, trace)
+            trial = results.reduce_trial(context, path, number, seed, trace)
+        except RigError as error:
+            return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {error.cause}")]
+    pairs = f"{trial.counts['pairs']} of {trial.counts['marks']} marks have an edge"
+    detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
+    return None, [Finding(path.name, False, detail + _means(trial))]
+
+
+def _means(trial: Trial) -> str:
+    shown = [
+        f"{name} {metric.value:.4g} {metric.unit}"
+        for name, metric in trial.metrics.items()
+        if name.startswith(("latency_", "energy_"))
+    ]
+    return "; " + ", ".join(shown[:_SHOWN]) if trial.measured.samples else ""

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: rig demo, run, plan, probe, list, check, report."""
+
+from __future__ import annotations
+
+import inspect
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from rig import console, plugins, session, store
+from rig.check import check
+from rig.errors import DataError, RigError
+from rig.plan import Idle, Load, Query, Step
+from rig.probe import probe as probe_bench
+from rig.report import write_report
+from rig.store import SessionFolder
+
+OUT = Console()
+ERR = Console(stderr=True)
+#: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the bench failed,
+#: 130 stopped by Ctrl-C.
+FALSE, STOPPED = 1, 130
+DEMO = Path(__file__).with_name("demo.toml")
+
+_bench = click.argument("bench", type=click.Path(path_type=Path))
+_set = click.option("--set", "overrides", multiple=True, metavar="A.B=V", help="Override a key of the bench file; may be repeated.")
+_sessions = click.option(
+    "--sessions", type=click.Path(path_type=Path), default=Path("sessions"), show_default=True, help="Where sessions are kept."
+)
+
+
+def main() -> None:
+    """Run the command line; errors become messages and exit codes."""
+    # Killed politely is stopped like by Ctrl-C: the supply goes off and the files are closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = rig.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except RigError as error:
+        console.print_error(ERR, error)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        ERR.print("stopped; the supply is off, and what was measured is kept: rig check SESSION")
+        sys.exit(STOPPED)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("neurorig"))
+def rig() -> None:
+    """Measure accuracy, latency and energy of a device under test."""
+
+
+@rig.command()
+@click.option("--bench", type=click.Path(path_type=Path), default=DEMO, help="Another bench than the built-in virtual one.")
+@_sessions
+def demo(bench: Path, sessions: Path) -> int:
+    """Run acoustic scene classification, five trials, without any hardware."""
+    OUT.print("Nothing on this table is hardware: times and energies below are simulated.")
+    return _run(bench, (), None, sessions)
+
+
+@rig.command()
+@_bench
+@_set
+@click.option("--trials", type=click.IntRange(1), help="Another number of trials than the bench file's.")
+@_sessions
+def run(bench: Path, overrides: tuple[str, ...], trials: int | None, sessions: Path) -> int:
+    """Run all trials of a bench file; print the results and the verdict."""
+    return _run(bench, overrides, trials, sessions)
+
+
+def _run(bench: Path, overrides: Sequence[str], trials: int | None, sessions: Path) -> int:
+    with session.open_bench(bench, overrides) as opened, console.RunProgress(OUT) as progress:
+        result = opened.run(trials, sessions, (progress,))
+    console.print_results(OUT, result.content)
+    OUT.print(f"report {write_report(result.folder)}", soft_wrap=True)
+    return 0 if result.ok else FALSE
+
+
+@rig.command()
+@_bench
+@_set
+@click.option("--trial", type=click.IntRange(1), default=1, show_default=True, help="The trial whose plan is shown.")
+@click.option("--all", "whole", is_flag=True, help="Show every step.")
+def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> None:
+    """Print the steps of a trial; no device is touched."""
+    scenario, task, resolved = session.open_plan(bench, overrides)
+    steps = session.steps(scenario, task, session.trial_seed(resolved.bench.seed, trial))
+    shown = steps if whole else steps[:12]
+    for number, step in enumerate(shown, start=1):
+        OUT.print(f"{number:>6}  {_step(step)}", highlight=False)
+    if len(shown) < len(steps):
+        OUT.print(f"   ...  {len(steps) - len(shown)} more steps (--all)")
+    counts = Counter(type(step).__name__ for step in steps)
+    idle_s = sum(step.duration_s for step in steps if isinstance(step, Idle))
+    of_trial = f"{counts['Load']} loads, {counts['Query']} queries, {counts['Idle']} idle times ({idle_s:g} s)"
+    OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
+
+
+def _step(step: Step) -> str:
+    match step:
+        case Load(index):
+            return f"load  sample {index}"
+        case Idle(duration_s):
+            return f"idle  {duration_s:g} s"
+        case Query():
+            remarks = [f"{step.repeat} times" if step.repeat > 1 else "", "warm-up" if step.warmup else ""]
+            return f"query sample {', '.join(map(str, step.indices))} " + ", ".join(filter(None, remarks))
+
+
+@rig.command()
+@_bench
+@_set
+def probe(bench: Path, overrides: tuple[str, ...]) -> int:
+    """Power the device, talk to it, and say what is wrong and what to try."""
+    good = True
+    for row in probe_bench(bench, overrides):
+        good = good and row.ok
+        OUT.print(
+            f"[green]ok[/]     {row.name}: {row.detail}" if row.ok else f"[red]failed[/] {row.name}: {row.detail}", soft_wrap=True
+        )
+        if row.try_next:
+            OUT.print(f"       try: {row.try_next}", soft_wrap=True)
+    return 0 if good else 3
+
+
+@rig.command("list")
+@_sessions
+def list_(sessions: Path) -> None:
+    """List backends, monitors, scenarios, tasks and sessions."""
+    titles = {"sut": "systems under test", "monitor": "monitors", "scenario": "scenarios", "task": "tasks"}
+    for section, title in titles.items():
+        console.print_rows(OUT, title, [(name, _about(section, name)) for name in plugins.names(section)])
+    console.print_rows(OUT, f"sessions in {sessions}", [(path.name, _status(path)) for path in _session_folders(sessions)])
+
+
+def _about(section: str, name: str) -> str:
+    try:
+        return (inspect.getdoc(plugins.find(section, name)) or "").split("\n")[0]
+    except RigError as error:
+        return f"not usable: {error.cause}"
+
+
+def _session_folders(root: Path) -> Iterator[Path]:
+    return (path.parent for path in sorted(root.glob(f"*/{store.EVENTS}")))
+
+
+def _status(path: Path) -> str:
+    try:
+        last = SessionFolder(path).events()[-1]
+        status = str(last["status"]) if last["event"] == "session_finished" else "killed or running"
+        content = store.read_json(path / store.RESULTS) if (path / store.RESULTS).exists() else None
+    except (DataError, IndexError, KeyError):
+        return "not readable"
+    return status + (f", verdict {str(content['replication']['ok']).lower()}" if content else "")
+
+
+@rig.command("check")
+@click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def check_(path: Path) -> int:
+    """Recompute every number of a session from its raw files and compare."""
+    checked = check(path)
+    console.print_check(OUT, path, checked)
+    return 0 if checked.ok else FALSE
+
+
+@rig.command()
+@click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def report(path: Path) -> None:
+    """Write the session's report: one HTML page."""
+    OUT.print(str(write_report(path)), soft_wrap=True)

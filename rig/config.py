@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bench file (TOML) -> frozen dataclasses; unknown keys and wrong types are refused, with the path of the key.
+
+[bench]                      name, trials, seed
+[sut.KIND] [monitor.KIND]    exactly one kind each; keys are the Settings of that kind
+[scenario.KIND] [task.KIND]
+[claim]                      metric = value: what the five trials are compared with
+[metadata]                   anything; stored as it is
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import cattrs
+import tomli_w
+from cattrs.strategies import configure_union_passthrough
+
+from rig import plugins
+from rig.errors import ConfigError
+
+#: A field of Settings that names a file: relative to the bench file, or to the working directory where it comes from the
+#: command line. A value equal to the field's default stays as it is.
+PathText = Annotated[str, "path"]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSettings:
+    """Name of the bench, number of trials, and the seed from which every trial's own seed comes."""
+
+    name: str = "bench"
+    trials: int = 5
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A kind and its settings, an instance of the kind's Settings."""
+
+    kind: str
+    settings: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A whole bench file, resolved."""
+
+    bench: BenchSettings
+    sut: Choice
+    monitor: Choice
+    scenario: Choice
+    task: Choice
+    claim: dict[str, float] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    folder: Path = field(default_factory=Path)
+
+    def toml(self) -> str:
+        """Return the file as resolved: every setting, also the defaults; it loads to the same Config."""
+        tree: dict[str, Any] = {"bench": dataclasses.asdict(self.bench)}
+        for section in plugins.GROUPS:
+            choice: Choice = getattr(self, section)
+            tree[section] = {choice.kind: dataclasses.asdict(choice.settings)}
+        tree |= {"claim": self.claim, "metadata": self.metadata}
+        return tomli_w.dumps(tree)
+
+
+def load(path: Path, overrides: Sequence[str] = ()) -> Config:
+    """Read a bench file and apply overrides like "sut.uart.port=/dev/ttyACM1"; raises ConfigError."""
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"bench file {path} cannot be read", evidence=error.strerror or str(error), try_next="rig list benches"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML", evidence=str(error)) from error
+    from_command_line = [_override(tree, override) for override in overrides]
+    return _structure(tree, path.resolve().parent, {tuple(keys) for keys in from_command_line})
+
+
+def _override(tree: dict[str, Any], override: str) -> list[str]:
+    name, equals, text = override.partition("=")
+    keys = name.strip().split(".")
+    if not equals or len(keys) < 2 or not all(keys):
+        raise ConfigError(f"--set {override}", try_next="--set section.kind.key=value, as --set task.asc.data=FOLDER")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    if keys[0] in plugins.GROUPS and len(keys) > 1:
+        # Naming another kind switches to it: --set scenario.offline.idle_s=1
+        kinds = tree.setdefault(keys[0], {})
+        for other in [kind for kind in kinds if kind != keys[1]]:
+            del kinds[other]
+    node = tree
+    for key in keys[:-1]:
+        node = node.setdefault(key, {})
+        if not isinstance(node, dict):
+            raise ConfigError(f"{key} is a value, not a table", path=name)
+    node[keys[-1]] = value
+    return keys
+
+
+def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]) -> Config:
+    known = ["bench", *plugins.GROUPS, "claim", "metadata"]
+    for key in tree:
+        if key not in known:
+            raise ConfigError("no such section", path=key, try_next=_nearest(key, known))
+    choices = {section: _choice(section, tree.get(section), folder, overridden) for section in plugins.GROUPS}
+    claim = _typed(dict[str, float], tree.get("claim", {}), "claim")
+    bench = _typed(BenchSettings, tree.get("bench", {}), "bench")
+    if bench.trials < 1:
+        raise ConfigError(f"{bench.trials} trials", path="bench.trials", try_next="1 or more; the replication rule wants 5")
+    return Config(bench=bench, **choices, claim=claim, metadata=dict(tree.get("metadata", {})), folder=folder)
+
+
+def _choice(section: str, table: Any, folder: Path, overridden: set[tuple[str, ...]]) -> Choice:
+    if not isinstance(table, dict) or len(table) != 1 or not isinstance(next(iter(table.values())), dict):
+        have = ", ".join(table) if isinstance(table, dict) else repr(table)
+        kinds = ", ".join(plugins.names(section))
+        raise ConfigError(
+            f"exactly one table [{section}.KIND] is needed",
+            path=section,
+            evidence=f"there is {have or 'none'}",
+            try_next=f"KIND is one of {kinds}",
+        )
+    kind, values = next(iter(table.items()))
+    settings = _typed(plugins.find(section, kind).Settings, values, f"{section}.{kind}")
+    return Choice(kind, _absolute(settings, folder, {keys[2] for keys in overridden if keys[:2] == (section, kind)}))
+
+
+def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
+    hints = typing.get_type_hints(type(settings), include_extras=True)
+    changes = {}
+    for part in dataclasses.fields(settings):
+        value = getattr(settings, part.name)
+        if hints[part.name] == PathText and value != part.default:
+            base = Path.cwd() if part.name in overridden else folder
+            changes[part.name] = str((base / Path(value).expanduser()).resolve())
+    return dataclasses.replace(settings, **changes)
+
+
+def _typed(kind: Any, value: Any, path: str) -> Any:
+    try:
+        return _converter().structure(value, kind)
+    except cattrs.BaseValidationError as error:
+        place, cause = _first_cause(error, path)
+        raise ConfigError(
+            cause.message if isinstance(cause, _WrongTypeError) else str(cause), path=place, try_next=_hint(cause)
+        ) from error
+
+
+class _WrongTypeError(ValueError):
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for kind in (int, float, str, bool):
+        converter.register_structure_hook(kind, _exactly)
+    configure_union_passthrough(int | float | str | bool | None, converter)
+    return converter
+
+
+def _exactly(value: Any, kind: type) -> Any:
+    # Nothing is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5; true is not 1.
+    if not isinstance(value, (int, float) if kind is float else kind) or (isinstance(value, bool) and kind is not bool):
+        raise _WrongTypeError(f"{value!r} is not {'an' if kind is int else 'a'} {kind.__name__}")
+    return kind(value)
+
+
+def _first_cause(error: BaseException, path: str) -> tuple[str, BaseException]:
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        return f"{path}.{sorted(error.extra_fields)[0]}", error
+    if not isinstance(error, BaseExceptionGroup):
+        return path, error
+    inner = error.exceptions[0]
+    for note in getattr(inner, "__notes__", ()):
+        path = f"{path}.{note.name}" if hasattr(note, "name") else path
+    return _first_cause(inner, path)
+
+
+def _hint(cause: BaseException) -> str:
+    if not isinstance(cause, cattrs.ForbiddenExtraKeysError):
+        return ""
+    allowed = [part.name for part in dataclasses.fields(cause.cl)] if dataclasses.is_dataclass(cause.cl) else []
+    return _nearest(sorted(cause.extra_fields)[0], allowed)
+
+
+def _nearest(key: str, allowed: Sequence[str]) -> str:
+    close = difflib.get_close_matches(key, allowed, 1)
+    return (f"did you mean {close[0]}? " if close else "") + f"allowed: {', '.join(allowed)}"

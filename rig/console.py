@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line shows: progress with time left while a session runs, tables at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from rig.check import Check
+from rig.errors import RigError
+from rig.events import Event, SessionStarted, StepDone, TrialFinished, TrialStarted
+from rig.plan import Query
+from rig.quantity import quantity
+from rig.replication import LIMIT, relative
+
+#: What a person looks for first; the rest is in results.json and the report.
+MAIN_METRICS = (
+    "accuracy",
+    "latency_preprocess",
+    "latency_infer",
+    "power_idle",
+    "power_active",
+    "power_dynamic",
+    "energy_preprocess",
+    "energy_infer",
+    "energy_dynamic",
+)
+
+
+class RunProgress:
+    """A subscriber that shows how far a session is, and how long it will take."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(*columns, console=console, transient=not console.is_terminal)
+        self._console = console
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> RunProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case SessionStarted():
+                self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
+                self._task = self._progress.add_task("queries", total=event.trials * event.queries)
+            case TrialStarted() if self._task is not None:
+                self._progress.update(self._task, description=f"trial {event.trial}")
+            case StepDone() if self._task is not None and isinstance(event.done.step, Query):
+                self._progress.advance(self._task)
+            case TrialFinished():
+                for problem in event.trial.problems:
+                    self._console.print(
+                        f"[red]trial {event.trial.number}: {problem.code}[/] {escape(problem.detail)}", soft_wrap=True
+                    )
+            case _:
+                return
+
+
+def print_results(console: Console, content: dict[str, Any]) -> None:
+    """Print the table of main metrics, the problems and the verdict."""
+    title = f"{content['task']}, {content['scenario']}, {content['sut']}, {content['monitor']}"
+    if content["simulated"]:
+        title += "  [black on yellow] SIMULATED [/]"
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    table.add_column("metric")
+    table.add_column("mean ± standard error", justify="right")
+    for trial in content["trials"]:
+        table.add_column(f"trial {trial['number']}", justify="right", style="" if trial["valid"] else "red")
+    for name, metric in content["metrics"].items():
+        if name in MAIN_METRICS:
+            table.add_row(name, quantity(metric["value"], metric["unit"], metric["standard_error"]), *_deviations(metric))
+    console.print(table)
+    for problem in content["problems"]:
+        console.print(f"[red]trial {problem['trial']}: {problem['code']}[/] {escape(problem['detail'])}", soft_wrap=True)
+    for name in ("replication", "audit"):
+        if name in content:
+            _print_verdict(console, name, content[name])
+
+
+def _deviations(metric: dict[str, Any]) -> list[str]:
+    cells = []
+    for trial in metric["per_trial"]:
+        if trial["value"] is None or metric["value"] is None:
+            cells.append("-")
+            continue
+        deviation = relative(trial["value"], metric["value"])
+        cells.append(f"[red]{deviation:+.2%}[/]" if abs(deviation) > LIMIT else f"{deviation:+.2%}")
+    return cells
+
+
+def _print_verdict(console: Console, name: str, verdict: dict[str, Any]) -> None:
+    badge = "[black on green] TRUE [/]" if verdict["ok"] else "[white on red] FALSE [/]"
+    console.print(f"{name} {badge} {escape(verdict['reason'])}".rstrip(), soft_wrap=True)
+    console.print(f"  [dim]{escape(verdict['rule'])}: {escape(verdict['rule_text'])}[/]", soft_wrap=True)
+
+
+def print_check(console: Console, path: Path, checked: Check) -> None:
+    """Print what a check found; what is as it should be only as a count."""
+    good = sum(finding.ok for finding in checked.findings)
+    console.print(f"{escape(str(path))}: session {checked.status}, {good} of {len(checked.findings)} checks equal", soft_wrap=True)
+    for finding in checked.findings:
+        if not finding.ok:
+            console.print(f"[red]differs[/] {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True)
+    for finding in checked.findings:
+        if finding.ok and finding.detail != "unchanged":
+            console.print(f"[green]equal[/] {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True)
+
+
+def print_error(console: Console, error: RigError) -> None:
+    """Print cause, evidence and what to try."""
+    cause, *rest = str(error).split("\n")
+    console.print(f"[bold red]error[/] {escape(cause)}", soft_wrap=True)
+    for line in rest:
+        console.print(f"  {escape(line)}", soft_wrap=True)
+
+
+def print_rows(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Print a list with a title."""
+    console.print(f"[bold]{escape(title)}[/]")
+    for name, text in rows:
+        console.print(f"  {escape(name):<20} {escape(text)}", soft_wrap=True)

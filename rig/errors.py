@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The error tree.
+
+RigError
+ + ConfigError      the bench file or an override is wrong
+ + BenchError       something on the table
+ |  + DeviceNotFound, DeviceBusy, DeviceLost, StorageFull
+ + ProtocolError
+ |  + LocalProtocolError    we misused the protocol
+ |  + RemoteProtocolError   the device sent nonsense, also after retries
+ + SutError         the device answered with an error code
+ + DeadlineError    nothing came in time
+ + DataError        a file of the task or of a session is missing, truncated or of another format
+"""
+
+from __future__ import annotations
+
+
+class RigError(Exception):
+    """Say what went wrong: the cause, the evidence, and what to try next.
+
+    `exit_code` is what the command line returns: 2 usage or configuration, 3 the bench failed.
+    """
+
+    exit_code = 3
+
+    def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
+        super().__init__(cause)
+        self.cause, self.evidence, self.try_next = cause, evidence, try_next
+
+    def __str__(self) -> str:
+        lines = [self.cause]
+        if self.evidence:
+            lines.append(f"evidence: {self.evidence}")
+        if self.try_next:
+            lines.append(f"try: {self.try_next}")
+        return "\n".join(lines)
+
+
+class ConfigError(RigError):
+    """The bench file or an override is wrong; `path` names the key, as "sut.port"."""
+
+    exit_code = 2
+
+    def __init__(self, cause: str, *, path: str = "", evidence: str = "", try_next: str = "") -> None:
+        super().__init__(f"{path}: {cause}" if path else cause, evidence=evidence, try_next=try_next)
+        self.path = path
+
+
+class BenchError(RigError):
+    """Something on the table does not work."""
+
+
+class DeviceNotFound(BenchError):
+    """The named port, program or instrument does not exist."""
+
+
+class DeviceBusy(BenchError):
+    """Somebody else holds the device."""
+
+
+class DeviceLost(BenchError):
+    """The device was there and is gone."""
+
+
+class StorageFull(BenchError):
+    """The disk has no room for what is being measured."""
+
+
+class ProtocolError(RigError):
+    """The conversation with a device broke its protocol."""
+
+
+class LocalProtocolError(ProtocolError):
+    """We asked for something the protocol forbids."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The device sent something the protocol forbids, also after retries."""
+
+
+class SutError(RigError):
+    """The system under test answered with an error code."""
+
+    def __init__(self, cause: str, *, code: int, evidence: str = "", try_next: str = "") -> None:
+        super().__init__(cause, evidence=evidence, try_next=try_next)
+        self.code = code
+
+
+class DeadlineError(RigError):
+    """Nothing came in time."""
+
+    def __init__(self, awaited: str, waited_s: float, *, evidence: str = "", try_next: str = "") -> None:
+        super().__init__(f"no {awaited} within {waited_s:.3g} s", evidence=evidence, try_next=try_next)
+        self.awaited, self.waited_s = awaited, waited_s
+
+
+class DataError(RigError):
+    """A file of the task, the model or a session is missing, truncated or of another format."""
+
+    exit_code = 2

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of a plan, and the two things that make one: a scenario (what to ask, and when) and a task (what the bytes mean)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rig.sut import Completion
+from rig.trial import Measured, Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Bring sample `index` into the device's memory; untimed."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Let the device stay configured and ready, not asleep, for `duration_s`; measured as idle power."""
+
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Process the loaded samples `indices`, each phase `repeat` times in a row, within `limit_s`; not counted if `warmup`."""
+
+    indices: tuple[int, ...]
+    limit_s: float = 60.0
+    repeat: int = 1
+    due_s: float | None = None
+    warmup: bool = False
+
+
+Step = Load | Idle | Query
+Plan = Generator[Step, Completion | None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a task makes of one output: `correct`, and the label and answer as the task names them."""
+
+    correct: bool
+    label: str
+    answer: str
+
+
+class Task(Protocol):
+    """What the bytes mean and how an answer is scored; knows nothing of devices, time or energy."""
+
+    name: str
+    phases: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+
+    def payload(self, index: int) -> bytes:
+        """Return the bytes that the device gets for sample `index`."""
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Score the device's `output` for sample `index`; raise RemoteProtocolError if it has another shape."""
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what identifies the data and the model: hashes, counts, split, source; JSON-able."""
+
+
+class Scenario(Protocol):
+    """Which samples are asked for, in which order and when; pure: no clock, no thread, no port."""
+
+    name: str
+
+    def plan(self, task: Task, seed: int) -> Plan:
+        """Yield the steps of one trial; Completion of each Query is sent back."""
+
+    def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
+        """Reduce one trial to named metrics."""

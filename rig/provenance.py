@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a result comes from: versions, revision, host."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any
+
+import rig
+
+
+def collect(bench_toml: str) -> dict[str, Any]:
+    """Return versions of the rig and what it runs on, the source revision, the bench file's hash and the host."""
+    return {
+        "created_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "neurorig": _version("neurorig"),
+        "revision": revision(Path(rig.__file__).resolve().parent.parent),
+        "bench_sha256": hashlib.sha256(bench_toml.encode()).hexdigest(),
+        "python": sys.version.split()[0],
+        "packages": packages(),
+        "host": {"system": platform.platform(), "machine": platform.machine(), "node": platform.node(), "cpus": os.cpu_count()},
+    }
+
+
+def packages() -> dict[str, str]:
+    """Return the versions of the packages the rig needs."""
+    names = [
+        requirement.split(";")[0].split("[")[0].split(">")[0].split("=")[0].strip() for requirement in requires("neurorig") or []
+    ]
+    found = {name: _version(name) for name in sorted(set(names))}
+    return {name: number for name, number in found.items() if number}
+
+
+def revision(folder: Path) -> str:
+    """Return the git revision of a source folder, with "+changes" when files differ from it; empty outside a checkout."""
+    try:
+        head = _git(folder, "rev-parse", "HEAD")
+        return head + ("+changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def _git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The five-trial rule and the audit rule: pure functions of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rig.statistics import mean
+
+#: NeuroBench rules.md: "average over 5 trials".
+TRIALS = 5
+#: NeuroBench rules.md: results must be "within 5 % of the reported results".
+LIMIT = 0.05
+#: 1.05 against 1 is within 5 %, although 1.05 - 1 is a little more than 0.05 in binary floating point.
+_ROUNDING = 1e-12
+#: NeuroBench rules.md, audit: "within 95 % of the claimed results".
+AUDIT_SHARE = 0.95
+
+RULES = {
+    "replication-5-percent": "the average over 5 trials is within 5 % of the reported result: |mean - claimed| / |claimed| <= 0.05",
+    "self-consistency-5-percent": (
+        "no result was claimed: each of the 5 trials is within 5 % of their mean, |trial - mean| / |mean| <= 0.05; "
+        "stricter than the replication rule, which looks at the mean only"
+    ),
+    "audit-95-percent": (
+        "the average is within 95 % of the claimed result, in the direction that matters: accuracy >= 0.95 claimed, "
+        "time, power and energy <= claimed / 0.95"
+    ),
+}
+
+#: The rules do not say what 5 % means for accuracy, nor for a claim of zero. Our policy, stated in every report:
+POLICY = (
+    "Accuracy is compared relatively, like every other metric (5 % of 0.80 are 4 points). "
+    "A claimed value of 0 is met only by a mean of exactly 0."
+)
+
+#: Metrics where more is better; for all others less is.
+HIGHER_IS_BETTER = ("accuracy", "throughput")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricVerdict:
+    """How one metric stands: deviation and limit are relative; `ok` is deviation <= limit."""
+
+    claimed: float
+    mean: float
+    deviation: float
+    limit: float
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome of one rule over all its metrics; `reason` names the first thing that failed."""
+
+    ok: bool
+    rule: str
+    trials: int
+    per_metric: dict[str, MetricVerdict]
+    reason: str = ""
+
+
+def relative(value: float, reference: float) -> float:
+    """Return (value - reference) / |reference|; 0 when both are 0, infinite when only the reference is."""
+    if reference == 0.0:
+        return 0.0 if value == 0.0 else math.copysign(math.inf, value)
+    return (value - reference) / abs(reference)
+
+
+def replication_check(claimed: Mapping[str, float], trials: Sequence[Mapping[str, float]], invalid: int = 0) -> Verdict:
+    """Apply the 5 % rule to the means of `trials` (metric -> value each); without a claim, to each trial about their mean."""
+    if claimed:
+        rows = {
+            name: _two_sided(value, [mean([trial[name] for trial in trials])])
+            for name, value in claimed.items()
+            if _all(trials, name)
+        }
+        return _verdict("replication-5-percent", claimed, rows, len(trials), invalid)
+    names = list(trials[0]) if trials else []
+    rows = {name: _two_sided(mean([trial[name] for trial in trials]), [trial[name] for trial in trials]) for name in names}
+    return _verdict("self-consistency-5-percent", dict.fromkeys(names, 0.0), rows, len(trials), invalid)
+
+
+def audit_check(claimed: Mapping[str, float], trials: Sequence[Mapping[str, float]], invalid: int = 0) -> Verdict:
+    """Apply the audit's one-sided 95 % rule to the means of `trials`."""
+    rows = {
+        name: _one_sided(name, value, mean([trial[name] for trial in trials]))
+        for name, value in claimed.items()
+        if _all(trials, name)
+    }
+    return _verdict("audit-95-percent", claimed, rows, len(trials), invalid)
+
+
+def _all(trials: Sequence[Mapping[str, float]], name: str) -> bool:
+    return bool(trials) and all(name in trial for trial in trials)
+
+
+def _two_sided(reference: float, values: Sequence[float]) -> MetricVerdict:
+    deviation = max((relative(value, reference) for value in values), key=lambda d: math.inf if math.isnan(d) else abs(d))
+    return MetricVerdict(reference, mean(values), deviation, LIMIT, abs(deviation) <= LIMIT + _ROUNDING)
+
+
+def _one_sided(name: str, claimed: float, average: float) -> MetricVerdict:
+    if name in HIGHER_IS_BETTER:
+        return MetricVerdict(
+            claimed, average, -relative(average, claimed), 1 - AUDIT_SHARE, average >= AUDIT_SHARE * claimed * (1 - _ROUNDING)
+        )
+    return MetricVerdict(
+        claimed, average, relative(average, claimed), 1 / AUDIT_SHARE - 1, average <= claimed / AUDIT_SHARE * (1 + _ROUNDING)
+    )
+
+
+def _verdict(rule: str, claimed: Mapping[str, float], rows: dict[str, MetricVerdict], trials: int, invalid: int) -> Verdict:
+    reason = ""
+    missing = [name for name in claimed if name not in rows]
+    failed = [name for name, row in rows.items() if not row.ok]
+    if invalid:
+        reason = f"{invalid} of {trials} trials are invalid"
+    elif trials < TRIALS:
+        reason = f"{trials} trials of the {TRIALS} that the rule asks for"
+    elif missing:
+        reason = f"claimed but not measured: {', '.join(missing)}"
+    elif not rows:
+        reason = "nothing to compare"
+    elif failed:
+        worst = max(failed, key=lambda name: abs(rows[name].deviation))
+        reason = f"{worst} deviates by {rows[worst].deviation:+.1%} (limit {rows[worst].limit:.1%})"
+    return Verdict(not reason, rule, trials, rows, reason)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session folder -> trials, metrics, verdicts: the one way to every reported number, used by the run and by the check alike."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig import config, plugins, replication
+from rig.config import Config
+from rig.measure import measure
+from rig.plan import Scenario
+from rig.statistics import mean, standard_error
+from rig.store import BENCH, SessionFolder, read_completions
+from rig.table import Table
+from rig.trace import TRACE, Trace
+from rig.trial import Metric, Problem, Trial
+
+SCHEMA = "neurorig-results-1"
+_PERCENTILE = re.compile(r"_p\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What besides the raw data is needed to reduce a trial; all of it is in the session folder."""
+
+    config: Config
+    scenario: Scenario
+    provenance: dict[str, Any]
+
+    @classmethod
+    def of(cls, folder: SessionFolder) -> Context:
+        """Read it."""
+        resolved = config.load(folder.path / BENCH)
+        scenario = plugins.find("scenario", resolved.scenario.kind).open(resolved.scenario.settings, Table())
+        return cls(resolved, scenario, folder.provenance())
+
+    @property
+    def phases(self) -> list[str]:
+        """Return the names of the task's phases, in order."""
+        return list(self.provenance["task"]["phases"])
+
+
+def reduce_trial(context: Context, folder: Path, number: int, seed: int, trace: Path | None = None) -> Trial:
+    """Measure one trial from its raw files; `trace` where it does not lie in `folder`."""
+    outcome = measure(
+        read_completions(folder), context.phases, context.provenance["sut"]["tick_hz"], Trace.open(trace or folder / TRACE)
+    )
+    return Trial(
+        number=number,
+        seed=seed,
+        measured=outcome.measured,
+        metrics=context.scenario.summarise(outcome.measured, context.phases),
+        timebase=outcome.timebase,
+        problems=outcome.problems,
+        retransmissions=outcome.retransmissions,
+        counts=outcome.counts,
+    )
+
+
+def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
+    """Return the content of results.json."""
+    provenance = context.provenance
+    values = [{name: metric.value for name, metric in trial.metrics.items()} for trial in trials]
+    invalid = sum(not trial.valid for trial in trials)
+    claim = context.config.claim
+    compared = values if claim else [{name: v for name, v in row.items() if not _PERCENTILE.search(name)} for row in values]
+    verdict = replication.replication_check(claim, compared, invalid)
+    content: dict[str, Any] = {
+        "schema": SCHEMA,
+        "bench": context.config.bench.name,
+        "task": provenance["task"]["name"],
+        "scenario": context.config.scenario.kind,
+        "sut": provenance["sut"]["name"],
+        "monitor": provenance["monitor"]["name"],
+        "simulated": provenance["simulated"],
+        "samples": {
+            "per_trial": [len(trial.measured.samples) for trial in trials],
+            "files": [f"trial-{t.number}/samples.jsonl" for t in trials],
+        },
+        "trials": [_trial(trial) for trial in trials],
+        "metrics": {name: _metric(name, trials) for name in (trials[0].metrics if trials else {})},
+        "replication": _verdict(verdict) | {"policy": replication.POLICY},
+        "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
+        "provenance": provenance,
+    }
+    if claim:
+        content["audit"] = _verdict(replication.audit_check(claim, values, invalid))
+    cleaned: dict[str, Any] = _finite(content)
+    return cleaned
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "number": trial.number,
+        "seed": trial.seed,
+        "valid": trial.valid,
+        "samples": len(trial.measured.samples),
+        "retransmissions": trial.retransmissions,
+        "counts": trial.counts,
+        "timebase": None if trial.timebase is None else dataclasses.asdict(trial.timebase),
+        "problems": [_problem(problem) for problem in trial.problems],
+    }
+
+
+def _problem(problem: Problem) -> dict[str, str]:
+    return {"code": problem.code, "detail": problem.detail}
+
+
+def _metric(name: str, trials: Sequence[Trial]) -> dict[str, Any]:
+    single = [trial.metrics[name] for trial in trials]
+    values = [metric.value for metric in single]
+    return {
+        "value": mean(values),
+        "unit": single[0].unit,
+        # Over trials where there are several: it holds what differs from trial to trial, which the scatter within one does not.
+        "standard_error": standard_error(values) if len(values) > 1 else single[0].standard_error,
+        "per_trial": [_per_trial(trial.number, trial.metrics[name]) for trial in trials],
+    }
+
+
+def _per_trial(number: int, metric: Metric) -> dict[str, Any]:
+    return {"trial": number, "value": metric.value, "standard_error": metric.standard_error, "n": metric.n}
+
+
+def _verdict(verdict: replication.Verdict) -> dict[str, Any]:
+    return {
+        "ok": verdict.ok,
+        "rule": verdict.rule,
+        "rule_text": replication.RULES[verdict.rule],
+        "reason": verdict.reason,
+        "trials": verdict.trials,
+        "per_metric": {name: dataclasses.asdict(row) for name, row in verdict.per_metric.items()},
+    }
+
+
+def _finite(content: Any) -> Any:
+    """Replace what JSON cannot say: a number that is not finite becomes null."""
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return content

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open a bench, run trials, emit events: the only orchestrator."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig import config, plugins, provenance, results, store
+from rig.config import Config
+from rig.errors import BenchError, LocalProtocolError, RigError
+from rig.events import Event, SessionFinished, SessionStarted, StepDone, Subscriber, TrialFinished, TrialStarted
+from rig.measure import Done
+from rig.monitor import EnergyMonitor, Recording
+from rig.plan import Idle, Load, Query, Scenario, Step, Task
+from rig.store import RESULTS, SAMPLES, SessionFolder, Store
+from rig.sut import Completion, SystemUnderTest
+from rig.table import Table
+from rig.trial import Metric, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finished session: its folder, its trials, and the content of results.json."""
+
+    folder: Path
+    trials: tuple[Trial, ...]
+    content: dict[str, Any]
+
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """Return each metric as the mean over trials, with its standard error."""
+        rows = self.content["metrics"]
+        return {name: Metric(row["value"], row["unit"], row["standard_error"], len(row["per_trial"])) for name, row in rows.items()}
+
+    @property
+    def ok(self) -> bool:
+        """Say whether the verdict is true and every trial valid."""
+        return bool(self.content["replication"]["ok"]) and all(trial.valid for trial in self.trials)
+
+
+@dataclass(slots=True)
+class Bench:
+    """An open bench: the DUT is powered and has answered."""
+
+    config: Config
+    table: Table
+    task: Task
+    scenario: Scenario
+    monitor: EnergyMonitor
+    sut: SystemUnderTest
+
+    def run(self, trials: int | None = None, root: Path | str = "sessions", subscribers: Sequence[Subscriber] = ()) -> Result:
+        """Run all trials into a new session folder; raises RigError, and whatever happens keeps what was measured."""
+        return run(self, trials or self.config.bench.trials, Path(root), subscribers)
+
+
+@contextmanager
+def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Bench]:
+    """Open everything a bench file names; on leaving, the DUT's supply is off and every port closed, whatever happened."""
+    resolved = config.load(Path(path), overrides)
+    table = Table(folder=resolved.folder, seed=resolved.bench.seed)
+    with ExitStack() as stack:
+        task = open_part("task", resolved, table)
+        table.reference = getattr(task, "reference", None)
+        scenario = open_part("scenario", resolved, table)
+        monitor = open_part("monitor", resolved, table)
+        stack.callback(monitor.close)
+        monitor.power(True)
+        stack.callback(monitor.power, False)
+        sut = open_part("sut", resolved, table)
+        stack.callback(sut.close)
+        yield Bench(resolved, table, task, scenario, monitor, sut)
+
+
+def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario, Task, Config]:
+    """Open only what a plan needs: no device is touched."""
+    resolved = config.load(Path(path), overrides)
+    table = Table(folder=resolved.folder, seed=resolved.bench.seed)
+    return open_part("scenario", resolved, table), open_part("task", resolved, table), resolved
+
+
+def open_part(section: str, resolved: Config, table: Table) -> Any:
+    """Open the kind that a section of the bench file names."""
+    choice = getattr(resolved, section)
+    return plugins.find(section, choice.kind).open(choice.settings, table)
+
+
+def trial_seed(seed: int, number: int) -> int:
+    """Return the seed of a trial: fixed by the bench's seed and the trial's number."""
+    return random.Random(f"{seed}/{number}").getrandbits(32)
+
+
+def steps(scenario: Scenario, task: Task, seed: int) -> list[Step]:
+    """List the steps of a plan without doing any: completions are empty ones."""
+    plan = scenario.plan(task, seed)
+    listed: list[Step] = []
+    try:
+        step = next(plan)
+        while True:
+            listed.append(step)
+            step = plan.send(Completion(()))
+    except StopIteration:
+        return listed
+
+
+def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]) -> Result:
+    """Run the trials, reduce each from its raw files, and write the results."""
+    bench_toml = bench.config.toml()
+    about = _provenance(bench, bench_toml)
+    _refuse_mismatch(bench)
+    queries = sum(isinstance(step, Query) for step in steps(bench.scenario, bench.task, 0))
+    folder = SessionFolder.create(root, bench.config.bench.name)
+    keeper = Store(folder, bench_toml)
+    bench.table.wire = keeper.wire
+
+    everyone: tuple[Subscriber, ...] = (keeper, *subscribers)
+
+    def emit(event: Event) -> None:
+        for subscriber in everyone:
+            subscriber(event)
+
+    try:
+        emit(SessionStarted(folder.path, trials, queries, about))
+        context = results.Context.of(folder)
+        finished = tuple(_trial(bench, context, folder, number, keeper, emit) for number in range(1, trials + 1))
+        content = results.derive(context, finished)
+        store.write_text(folder.path / RESULTS, store.json_text(content))
+        emit(SessionFinished("success", files={RESULTS: store.sha256(folder.path / RESULTS)}))
+        return Result(folder.path, finished, content)
+    except KeyboardInterrupt:
+        emit(SessionFinished("abort", "stopped by the user"))
+        raise
+    except RigError as error:
+        _finish_failed(emit, error)
+        raise
+    finally:
+        bench.table.wire = lambda direction, block: None
+        keeper.close()
+
+
+def _finish_failed(emit: Subscriber, error: RigError) -> None:
+    try:
+        emit(SessionFinished("fail", str(error)))
+    except RigError:
+        # The disk may be full: the first error is the one to tell.
+        return
+
+
+def _trial(bench: Bench, context: results.Context, folder: SessionFolder, number: int, keeper: Store, emit: Subscriber) -> Trial:
+    path, seed = folder.trial(number), trial_seed(bench.config.bench.seed, number)
+    path.mkdir()
+    emit(TrialStarted(number, seed, path))
+    with bench.monitor.record(path) as recording:
+        for done in _carry_out(bench, recording, seed):
+            emit(StepDone(number, done))
+    keeper.end_trial()
+    trial = results.reduce_trial(context, path, number, seed)
+    store.write_text(path / SAMPLES, store.samples_text(trial))
+    emit(TrialFinished(trial, store.hashes(path)))
+    return trial
+
+
+def _carry_out(bench: Bench, recording: Recording, seed: int) -> Iterator[Done]:
+    """Do the steps of one trial between two SYNC bursts."""
+    yield Done(0, None, bench.sut.sync())
+    plan, number, completion = bench.scenario.plan(bench.task, seed), 0, None
+    while True:
+        try:
+            step = plan.send(completion)
+        except StopIteration:
+            break
+        number += 1
+        recording.check()
+        completion = _do(bench, step)
+        if completion is not None:
+            yield Done(number, step, completion, _score(bench.task, step, completion))
+    yield Done(number + 1, None, bench.sut.sync())
+    recording.check()
+
+
+def _do(bench: Bench, step: Step) -> Completion | None:
+    match step:
+        case Load(index):
+            bench.sut.load(index, bench.task.payload(index))
+            return None
+        case Idle(duration_s):
+            return bench.sut.idle(duration_s)
+        case Query():
+            return bench.sut.run(step)
+
+
+def _score(task: Task, step: Step, completion: Completion) -> Any:
+    return task.score(step.indices[0], completion.output) if isinstance(step, Query) else None
+
+
+def _refuse_mismatch(bench: Bench) -> None:
+    info = bench.sut.info
+    if info.task not in (bench.task.name, "any", ""):
+        raise LocalProtocolError(
+            f"the device runs {info.task!r}, the bench asks for {bench.task.name!r}",
+            try_next="flash the other workload, or change [task.*]",
+        )
+    if not info.has_sync_line:
+        raise BenchError(
+            "the device has no SYNC line, so energy cannot be tied to its phases", try_next="give its port a mark() and a pin"
+        )
+
+
+def _provenance(bench: Bench, bench_toml: str) -> dict[str, Any]:
+    sut, monitor = dataclasses.asdict(bench.sut.info), dataclasses.asdict(bench.monitor.info)
+    task = {"name": bench.task.name, "phases": list(bench.task.phases), "samples": len(bench.task)} | bench.task.provenance()
+    return provenance.collect(bench_toml) | {
+        "simulated": bool(bench.sut.info.simulated or bench.monitor.info.simulated),
+        "sut": sut,
+        "monitor": monitor,
+        "task": task,
+        "metadata": bench.config.metadata,
+    }

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session folder: a subscriber that writes it, functions that read it. Layout and fields: docs/RESULTS.md."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from rig.errors import DataError
+from rig.events import Event, SessionFinished, SessionStarted, StepDone, TrialFinished, TrialStarted
+from rig.measure import Done
+from rig.plan import Idle, Query, Score
+from rig.sut import Completion, Mark
+from rig.trace import GAPS, TRACE, storage_error
+from rig.trial import Sample, Trial, Window
+
+EVENTS_SCHEMA = "neurorig-events-1"
+BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
+COMPLETIONS, SAMPLES, UART = "completions.jsonl", "samples.jsonl", "uart.log"
+#: Files of a trial that are hashed at its end; completions and trace are raw, samples are derived from them.
+HASHED = (COMPLETIONS, TRACE, GAPS, UART, SAMPLES)
+#: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
+_UART_SHOWN_B = 48
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFolder:
+    """Names of things in one session folder."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, root: Path, bench: str) -> SessionFolder:
+        """Make a new, empty folder root/<utc>-<bench>; never an existing one."""
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        for suffix in ("", *(f"-{count}" for count in range(2, 100))):
+            path = root / f"{stamp}-{bench}{suffix}"
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise storage_error(error, root) from error
+            return cls(path)
+        raise DataError(f"{root} has a hundred sessions of this second")
+
+    def trial(self, number: int) -> Path:
+        """Return the folder of a trial."""
+        return self.path / f"trial-{number}"
+
+    def trials(self) -> list[int]:
+        """Return the numbers of the trials that were begun, in order."""
+        return sorted(int(folder.name.removeprefix("trial-")) for folder in self.path.glob("trial-*") if folder.name[6:].isdigit())
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what is known of how the session came about."""
+        content: dict[str, Any] = read_json(self.path / PROVENANCE)
+        return content
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return the events that were written completely."""
+        return read_lines(self.path / EVENTS)
+
+
+class Store:
+    """Write everything a session says into its folder, line by line, so that a killed process loses at most the line it was in."""
+
+    def __init__(self, folder: SessionFolder, bench_toml: str) -> None:
+        self._folder = folder
+        self._events: IO[str] | None = None
+        self._completions: IO[str] | None = None
+        self._uart: IO[str] | None = None
+        self._started_s = 0.0
+        write_text(folder.path / BENCH, bench_toml)
+
+    def __call__(self, event: Event) -> None:
+        """Write one event."""
+        try:
+            self._write(event)
+        except OSError as error:
+            raise storage_error(error, self._folder.path) from error
+
+    def wire(self, direction: str, block: bytes) -> None:
+        """Log one block that passed the UART."""
+        if self._uart is not None:
+            at_s = time.monotonic() - self._started_s
+            more = "..." if len(block) > _UART_SHOWN_B else ""
+            self._uart.write(f"{at_s:.6f} {direction} {len(block)} {block[:_UART_SHOWN_B].hex()}{more}\n")
+
+    def close(self) -> None:
+        """Close all files; closing twice is allowed."""
+        self._end_trial()
+        if self._events is not None:
+            self._events.close()
+            self._events = None
+
+    def _write(self, event: Event) -> None:
+        match event:
+            case SessionStarted():
+                write_text(self._folder.path / PROVENANCE, json_text(event.provenance))
+                self._events = (self._folder.path / EVENTS).open("a", encoding="utf-8")
+                files = {name: sha256(self._folder.path / name) for name in (BENCH, PROVENANCE)}
+                line = {"schema": EVENTS_SCHEMA, "event": "session_started", "trials": event.trials, "queries": event.queries}
+                self._line(line | {"files": files})
+            case TrialStarted():
+                self._completions = (event.folder / COMPLETIONS).open("a", encoding="utf-8")
+                self._uart = (event.folder / UART).open("a", encoding="utf-8")
+                self._started_s = time.monotonic()
+                self._line({"event": "trial_started", "trial": event.trial, "seed": event.seed})
+            case StepDone():
+                assert self._completions is not None and self._uart is not None
+                self._completions.write(json.dumps(done_to_json(event.done)) + "\n")
+                self._completions.flush()
+                self._uart.flush()
+            case TrialFinished():
+                problems = [{"code": problem.code, "detail": problem.detail} for problem in event.trial.problems]
+                self._line({"event": "trial_finished", "trial": event.trial.number, "problems": problems, "files": event.files})
+            case SessionFinished():
+                self._line({"event": "session_finished", "status": event.status, "reason": event.reason, "files": event.files})
+
+    def end_trial(self) -> None:
+        """Close the raw files of a trial, so that they can be hashed."""
+        try:
+            self._end_trial()
+        except OSError as error:
+            raise storage_error(error, self._folder.path) from error
+
+    def _end_trial(self) -> None:
+        for stream in (self._completions, self._uart):
+            if stream is not None:
+                stream.close()
+        self._completions = self._uart = None
+
+    def _line(self, content: dict[str, Any]) -> None:
+        if self._events is not None:
+            self._events.write(json.dumps(content) + "\n")
+            self._events.flush()
+
+
+def done_to_json(done: Done) -> dict[str, Any]:
+    """Return one line of completions.jsonl."""
+    completion = done.completion
+    line: dict[str, Any] = {"step": done.number}
+    match done.step:
+        case Query() as query:
+            line |= {
+                "kind": "query",
+                "indices": query.indices,
+                "repeat": query.repeat,
+                "limit_s": query.limit_s,
+                "warmup": query.warmup,
+            }
+        case Idle() as idle:
+            line |= {"kind": "idle", "duration_s": idle.duration_s}
+        case _:
+            line["kind"] = "sync"
+    line["marks"] = [[mark.phase, mark.tick] for mark in completion.marks]
+    line |= {
+        "output": completion.output.hex(),
+        "retransmissions": completion.retransmissions,
+        "rx_in_window_b": completion.rx_in_window_b,
+    }
+    if done.score is not None:
+        line |= {"label": done.score.label, "answer": done.score.answer}
+    return line
+
+
+def done_from_json(line: dict[str, Any]) -> Done:
+    """Return what one line of completions.jsonl says."""
+    step: Query | Idle | None = None
+    if line["kind"] == "query":
+        step = Query(tuple(line["indices"]), line["limit_s"], line["repeat"], warmup=line["warmup"])
+    elif line["kind"] == "idle":
+        step = Idle(line["duration_s"])
+    marks = tuple(Mark(phase, tick) for phase, tick in line["marks"])
+    completion = Completion(marks, bytes.fromhex(line["output"]), line["retransmissions"], line["rx_in_window_b"])
+    score = Score(line["label"] == line["answer"], line["label"], line["answer"]) if "label" in line else None
+    return Done(line["step"], step, completion, score)
+
+
+def read_completions(folder: Path) -> list[Done]:
+    """Return what the device said in a trial, as far as it was written completely."""
+    try:
+        return [done_from_json(line) for line in read_lines(folder / COMPLETIONS)]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{folder / COMPLETIONS} has a line of another form", evidence=repr(error)) from error
+
+
+def sample_line(sample: Sample) -> str:
+    """Return one line of samples.jsonl."""
+    line = {"step": sample.step, "indices": sample.indices, "repeat": sample.repeat}
+    line |= {"label": sample.label, "answer": sample.answer, "correct": sample.correct}
+    return json.dumps(line | {"windows": [_window(window) for window in sample.windows]})
+
+
+def samples_text(trial: Trial) -> str:
+    """Return samples.jsonl: idle windows first, then one line a sample."""
+    idles = [json.dumps({"idle": _window(window)}) for window in trial.measured.idles]
+    return "".join(line + "\n" for line in [*idles, *map(sample_line, trial.measured.samples)])
+
+
+def _window(window: Window) -> dict[str, Any]:
+    return {
+        "phase": window.phase,
+        "start_s": window.start_s,
+        "stop_s": window.stop_s,
+        "latency_s": window.latency_s,
+        "energy_j": window.energy_j,
+    }
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file of a trial that is there."""
+    return {name: sha256(folder / name) for name in HASHED if (folder / name).exists()}
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def json_text(content: Any) -> str:
+    """Return JSON as it is stored: the same content always gives the same bytes."""
+    return json.dumps(content, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise storage_error(error, path) from error
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; raises DataError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(f"{path} is missing") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is not readable JSON", evidence=str(error)) from error
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Read JSON lines; an incomplete last line (the writer was killed in it) is left out, any other bad line is a DataError."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    content = []
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            content.append(json.loads(line))
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise DataError(f"{path}, line {number} is not JSON", evidence=line[:80]) from error
+    return content

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The system under test (SUT): the interface every backend offers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from rig.plan import Query
+
+END = 0x00
+IDLE = 0x40
+SYNC = 0x50
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One SYNC pulse in the device's own time: the phase that begins, as docs/PROTOCOL.md section 4 numbers it, and the tick."""
+
+    phase: int
+    tick: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the device says after a query, an idle time or a SYNC burst.
+
+    `marks` are in device ticks; `output` is the task's; `retransmissions` counts frames repeated since the previous completion;
+    `rx_in_window_b` are bytes the device received while it should have heard nothing.
+    """
+
+    marks: tuple[Mark, ...]
+    output: bytes = b""
+    retransmissions: int = 0
+    rx_in_window_b: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SutInfo:
+    """What a SUT is; `marks_phases` is False where it cannot mark phases apart: the text layer marks only start and end."""
+
+    name: str
+    kind: str
+    simulated: bool
+    tick_hz: int
+    task: str
+    model: str = ""
+    firmware: str = ""
+    link: str = ""
+    slots: int = 1
+    slot_bytes: int = 0
+    has_sync_line: bool = True
+    marks_phases: bool = True
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class SystemUnderTest(Protocol):
+    """Five methods; each raises SutError, DeadlineError, ProtocolError or DeviceLost, and nothing else."""
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the device said of itself."""
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Bring `payload` into device memory as sample `index`, checked end to end."""
+
+    def idle(self, duration_s: float) -> Completion:
+        """Stay configured and ready for `duration_s`; two marks."""
+
+    def sync(self) -> Completion:
+        """Give one SYNC burst; one mark a pulse."""
+
+    def run(self, query: Query) -> Completion:
+        """Process the loaded samples of `query`; a mark at the start of each phase and one at the end."""
+
+    def close(self) -> None:
+        """Leave the device as a stranger would like to find it; closing twice is allowed."""

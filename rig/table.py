@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What everything on one table shares while a bench is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rig.virtual import World
+
+
+@dataclass(slots=True)
+class Table:
+    """Handed to every backend, monitor and task when it is opened.
+
+    `folder` is where the bench file lies: relative paths in it start there. `world` is the truth behind simulated devices.
+    `wire` is told every block of bytes that passes the UART, with its direction "tx" (host to device) or "rx"; cheap, never raises.
+    `seed` makes everything random on this table repeatable. `reference` is the task's own answer to a payload, where it has one:
+    what a virtual device answers.
+    """
+
+    folder: Path = field(default_factory=Path)
+    world: World = field(default_factory=World)
+    seed: int = 0
+    wire: Callable[[str, bytes], None] = lambda direction, block: None
+    reference: Callable[[bytes], bytes] | None = None

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one trial yields: windows, samples, metrics, problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rig.clock import Timebase
+
+#: What can be wrong with a trial. Each makes the trial invalid; none is ever corrected silently.
+PROBLEM_CODES = {
+    "sync": "SYNC edges do not lie on one line with the device's ticks",
+    "edges": "SYNC edges are missing or too many",
+    "gap": "monitor samples were lost inside a measured window",
+    "clock": "device time, edge time and the number of marks disagree",
+    "short": "a window is too short for the monitor",
+    "link": "the UART was not silent inside a measured window",
+    "incomplete": "the trial ended before its plan did",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something off in a trial: a code of PROBLEM_CODES and the evidence."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number with its unit; `standard_error` is over `n` single values, None where it has no meaning."""
+
+    value: float
+    unit: str
+    standard_error: float | None = None
+    n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One phase of one query, or one idle time: when (monitor seconds), how long, how much energy.
+
+    `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact integration between the fitted edges; both are
+    divided by the number of repetitions. `energy_j` is None where samples were lost or no monitor recorded.
+    """
+
+    phase: str
+    start_s: float
+    stop_s: float
+    latency_s: float
+    energy_j: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed query: its windows in the task's order of phases, and how the answer scored."""
+
+    step: int
+    indices: tuple[int, ...]
+    repeat: int
+    windows: tuple[Window, ...]
+    label: str
+    answer: str
+    correct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Everything measured in one trial: timed samples and idle windows, in the order they happened."""
+
+    samples: tuple[Sample, ...]
+    idles: tuple[Window, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One trial, reduced: its metrics, the fit of its time base, and its problems; valid when it has none."""
+
+    number: int
+    seed: int
+    measured: Measured
+    metrics: dict[str, Metric]
+    timebase: Timebase | None
+    problems: tuple[Problem, ...] = ()
+    retransmissions: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> bool:
+        """Say whether the trial counts."""
+        return not self.problems

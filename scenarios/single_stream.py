@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Single-stream: the next sample is asked for when the previous one is finished."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from rig.errors import ConfigError
+from rig.plan import Idle, Load, Plan, Query, Task
+from rig.statistics import mean, percentile, ratio, standard_error
+from rig.table import Table
+from rig.trial import Measured, Metric, Sample
+
+PERCENTILES = (50, 90, 99)
+
+
+class SingleStream:
+    """ASC.md: "batch size 1 [...] next sample only after the previous is finished"; the order is shuffled by the trial's seed."""
+
+    name = "single_stream"
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """`idle_s` of idle power before the first sample and after every `idle_every` samples (0: only before and after all);
+        `warmup` queries that are not counted; `repeat` runs of each phase in one window, for devices too fast for the monitor."""
+
+        idle_s: float = 0.5
+        idle_every: int = 0
+        warmup: int = 2
+        repeat: int = 1
+        limit_s: float = 60.0
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Check the settings."""
+        if settings.repeat < 1:
+            raise ConfigError(f"{settings.repeat} runs a window", path="scenario.single_stream.repeat", try_next="1 or more")
+        if settings.idle_s <= 0:
+            raise ConfigError(
+                f"{settings.idle_s} s", path="scenario.single_stream.idle_s", try_next="more than 0: idle power is a metric"
+            )
+        return cls(settings)
+
+    def plan(self, task: Task, seed: int) -> Plan:
+        """Yield idle, warm-up, then load and query for each sample, and idle again."""
+        order = list(range(len(task)))
+        random.Random(seed).shuffle(order)
+        settings = self.settings
+        yield Idle(settings.idle_s)
+        for index in order[: settings.warmup]:
+            yield Load(index)
+            yield Query((index,), settings.limit_s, settings.repeat, warmup=True)
+        for count, index in enumerate(order, start=1):
+            yield Load(index)
+            yield Query((index,), settings.limit_s, settings.repeat)
+            if settings.idle_every and count % settings.idle_every == 0 and count < len(order):
+                yield Idle(settings.idle_s)
+        yield Idle(settings.idle_s)
+
+    def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
+        """Reduce one trial: means with standard errors, percentiles of latency."""
+        metrics = {"accuracy": _metric([float(sample.correct) for sample in measured.samples], "1")}
+        for place, phase in enumerate(phases):
+            metrics |= _latency(f"latency_{phase}", [sample.windows[place].latency_s for sample in measured.samples])
+        metrics |= _latency("latency_total", [_total_latency_s(sample) for sample in measured.samples])
+        return metrics | _energies(measured, phases)
+
+
+def _latency(name: str, values_s: Sequence[float]) -> dict[str, Metric]:
+    percentiles = {f"{name}_p{p}": Metric(percentile(values_s, p), "s", n=len(values_s)) for p in PERCENTILES}
+    return {name: _metric(values_s, "s")} | percentiles
+
+
+def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
+    whole = [sample for sample in measured.samples if all(window.energy_j is not None for window in sample.windows)]
+    idles = [idle for idle in measured.idles if idle.energy_j is not None]
+    total_j, total_s = [_total_energy_j(sample) for sample in whole], [_total_latency_s(sample) for sample in whole]
+    idle, active = _power([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]), _power(total_j, total_s)
+    idle_w = idle.value
+    metrics = {"power_idle": idle, "power_active": active, "power_dynamic": _difference(active, idle)}
+    for place, phase in enumerate(phases):
+        energies_j = [sample.windows[place].energy_j or 0.0 for sample in whole]
+        latencies_s = [sample.windows[place].latency_s for sample in whole]
+        metrics[f"power_{phase}"] = _power(energies_j, latencies_s)
+        metrics[f"energy_{phase}"] = _metric(energies_j, "J")
+        metrics[f"energy_{phase}_dynamic"] = _metric([e - idle_w * t for e, t in zip(energies_j, latencies_s, strict=True)], "J")
+    metrics["energy_total"] = _metric(total_j, "J")
+    metrics["energy_idle"] = _metric([idle_w * t for t in total_s], "J")
+    metrics["energy_dynamic"] = _metric([e - idle_w * t for e, t in zip(total_j, total_s, strict=True)], "J")
+    return metrics
+
+
+def _power(energies_j: Sequence[float], durations_s: Sequence[float]) -> Metric:
+    value, error = ratio(energies_j, durations_s)
+    return Metric(value, "W", error, len(durations_s))
+
+
+def _difference(minuend: Metric, subtrahend: Metric) -> Metric:
+    errors = [metric.standard_error for metric in (minuend, subtrahend)]
+    known = [error for error in errors if error is not None]
+    return Metric(minuend.value - subtrahend.value, minuend.unit, math.hypot(*known) if len(known) == 2 else None, minuend.n)
+
+
+def _total_latency_s(sample: Sample) -> float:
+    return sum(window.latency_s for window in sample.windows)
+
+
+def _total_energy_j(sample: Sample) -> float:
+    return sum(window.energy_j or 0.0 for window in sample.windows)
+
+
+def _metric(values: Sequence[float], unit: str) -> Metric:
+    return Metric(mean(values), unit, standard_error(values), len(values))

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generate a stand-in for the data set: the same layout and names, four scenes mixed from layered events.
+
+What separates the scenes is how the events move in time and frequency. Level, tilt, background and foreign events are drawn from
+the same distributions for all four, so no single number of a recording tells them apart.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from rig.errors import ConfigError
+from scenarios.tasks.asc import layers
+from scenarios.tasks.asc.dataset import CLASSES, DEVICE, META_LIST, TEST_LIST, TRAIN_LIST
+from scenarios.tasks.asc.layers import RATE_HZ, Rng, Signal
+
+GENERATOR_VERSION = 1
+FILES_PER_LOCATION = 3
+CITIES = ("arden", "brook", "cliff", "dale")
+
+Layer = Callable[[Rng], Signal]
+
+# The layers of a scene: always there, at 0 dB; and the events that may come with it.
+MAIN: dict[str, Layer] = {
+    "airport": layers.babble,
+    "street_traffic": lambda rng: layers.cars(rng, float(rng.uniform(0.55, 0.9))),
+    "bus": lambda rng: layers.engine(rng, float(rng.uniform(24, 42))),
+    "park": lambda rng: layers.birds(rng, float(rng.uniform(0.9, 1.6))),
+}
+OWN: dict[str, Layer] = {
+    "airport": layers.chime,
+    "street_traffic": layers.horn,
+    "bus": layers.rattle,
+    "park": layers.wind,
+}
+OWN_PROBABILITY = {"airport": 0.4, "street_traffic": 0.3, "bus": 0.7, "park": 0.8}
+FOREIGN: dict[str, tuple[Layer, ...]] = {
+    "airport": (layers.rattle, lambda rng: layers.engine(rng, 48.0), lambda rng: layers.birds(rng, 0.4)),
+    "street_traffic": (layers.babble, layers.wind, lambda rng: layers.birds(rng, 0.4), lambda rng: layers.engine(rng, 30.0)),
+    "bus": (layers.babble, layers.chime, lambda rng: layers.cars(rng, 0.3)),
+    "park": (layers.babble, lambda rng: layers.cars(rng, 0.3), layers.rattle),
+}
+
+
+def mix(scene: str, location_rng: Rng, rng: Rng) -> Signal:
+    """Mix one recording of `scene`; float64 within -1..1, SAMPLES_PER_FILE samples at RATE_HZ."""
+    background = layers.noise(rng, layers.slope(float(location_rng.uniform(-5, -1))))
+    out = MAIN[scene](rng) + gain(location_rng.uniform(-11, -4)) * background
+    if rng.random() < OWN_PROBABILITY[scene]:
+        out += gain(rng.uniform(-9, -2)) * OWN[scene](rng)
+    if rng.random() < 0.6:
+        foreign = FOREIGN[scene]
+        out += gain(rng.uniform(-16, -8)) * foreign[int(rng.integers(len(foreign)))](rng)
+    out = layers.coloured(out, layers.slope(float(location_rng.uniform(-3, 3))))
+    out = layers.unit(out) * gain(rng.uniform(-38, -18))
+    return np.clip(out, -1.0, 1.0 - 2.0**-23)
+
+
+def gain(db: float) -> float:
+    """Return the amplitude ratio of a level difference in dB."""
+    return float(10.0 ** (db / 20))
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One file to generate: `split` is "train", "evaluate" or "extra" (on disk and in neither list)."""
+
+    scene: str
+    location: int
+    segment: int
+    split: str
+
+    @property
+    def identifier(self) -> str:
+        """Return city and location as meta.csv has them."""
+        return f"{CITIES[self.location % len(CITIES)]}-{self.location}"
+
+    @property
+    def name(self) -> str:
+        """Return the file name, [scene]-[city]-[location]-[segment]-[device].wav."""
+        return f"{self.scene}-{self.identifier}-{self.segment}-{DEVICE}.wav"
+
+    def audio(self, seed: int) -> Signal:
+        """Synthesize the recording; the same seed gives the same samples."""
+        label = CLASSES.index(self.scene)
+        return mix(self.scene, np.random.default_rng((seed, label, self.location)), np.random.default_rng((seed, label, self.location, self.segment)))
+
+
+def recordings(files_per_class: int) -> list[Recording]:
+    """List what to generate: a third of the locations, at least one, is held out; the last held-out file of each class is in no list."""
+    locations = -(-files_per_class // FILES_PER_LOCATION)
+    if locations < 2:
+        raise ConfigError(f"{files_per_class} files a class cannot be split by location", path="task.files_per_class", try_next="4 or more")
+    first_test = locations - max(1, locations // 3)
+    listed = []
+    for scene in CLASSES:
+        for number in range(files_per_class):
+            location = number // FILES_PER_LOCATION
+            split = "train" if location < first_test else "extra" if number == files_per_class - 1 else "evaluate"
+            listed.append(Recording(scene, location, number % FILES_PER_LOCATION, split))
+    return listed
+
+
+def write_list(path: Path, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+    """Write a tab-separated list with a header."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows([header, *rows])
+
+
+def write(folder: Path, files_per_class: int, seed: int) -> None:
+    """Write a data set of 4 x `files_per_class` recordings into the existing empty `folder`."""
+    (folder / "audio").mkdir()
+    (folder / "evaluation_setup").mkdir()
+    listed = recordings(files_per_class)
+    for recording in listed:
+        soundfile.write(folder / "audio" / recording.name, recording.audio(seed), RATE_HZ, subtype="PCM_24")
+    named = ("filename", "scene_label")
+    for name, split in ((TRAIN_LIST, "train"), (TEST_LIST, "evaluate")):
+        rows = ((f"audio/{r.name}", r.scene) for r in listed if r.split == split)
+        write_list(folder / "evaluation_setup" / name, named, rows)
+    tested = ((f"audio/{r.name}",) for r in listed if r.split == "evaluate")
+    write_list(folder / "evaluation_setup" / "fold1_test.csv", named[:1], tested)
+    meta = ((f"audio/{r.name}", r.scene, r.identifier, DEVICE) for r in listed)
+    write_list(folder / META_LIST, (*named, "identifier", "source_label"), meta)
+
+
+def ensure(cache: Path, files_per_class: int, seed: int) -> Path:
+    """Return the folder of a generated data set under `cache`; generate it if it is not there.
+
+    It is written beside its place and renamed, so a folder with the final name is whole.
+    """
+    folder = cache / f"asc-generated-v{GENERATOR_VERSION}-{files_per_class}-{seed}"
+    if folder.is_dir():
+        return folder
+    recordings(files_per_class)
+    cache.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".partial", dir=cache))
+    try:
+        write(partial, files_per_class, seed)
+        try:
+            partial.rename(folder)
+        except OSError:
+            # Somebody else was faster: theirs is as good as ours, the generator is deterministic.
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return folder

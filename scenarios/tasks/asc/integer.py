@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model in numpy: the integer arithmetic of docs/ASC.md, many slices at once.
+
+Written from the definition, not from the C code: the two are compared byte by byte in the tests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenarios.tasks.asc.model import (
+    AUDIO_FRACTION_BITS,
+    CHANNELS,
+    COEFFICIENT_FRACTION_BITS,
+    ENVELOPE_SHIFT_BITS,
+    HOP_SAMPLES,
+    INPUT_SPIKES_MAX,
+    LOG_FRACTION_BITS,
+    SLICE_SAMPLES,
+    SPIKE_SHIFT_BITS,
+    STATE_MAX,
+    STEPS,
+    FilterBank,
+    Layer,
+    Model,
+)
+
+Ints = NDArray[np.int64]
+FILTER_MAX = 2**31 - 1
+
+
+def envelopes(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
+    """Filter, rectify and sum over each step; audio (slices, 8000) -> (slices, 125, 16), in 1/4 of an int16 unit."""
+    slices = audio.shape[0]
+    if audio.shape != (slices, SLICE_SAMPLES):
+        raise ValueError(f"audio has shape {audio.shape}, wanted (slices, {SLICE_SAMPLES})")
+    padded = np.zeros((slices, SLICE_SAMPLES + 2), np.int64)
+    padded[:, 2:] = audio.astype(np.int64) << AUDIO_FRACTION_BITS
+    difference = padded[:, 2:] - padded[:, :-2]
+    b0, a1, a2 = (array.astype(np.int64) for array in (bank.b0, bank.a1, bank.a2))
+    half = np.int64(1 << (COEFFICIENT_FRACTION_BITS - 1))
+    older = np.zeros((slices, CHANNELS), np.int64)
+    newer = np.zeros((slices, CHANNELS), np.int64)
+    total = np.zeros((slices, STEPS, CHANNELS), np.int64)
+    driven = np.empty((HOP_SAMPLES, slices, CHANNELS), np.int64)
+    term = np.empty_like(older)
+    for step in range(STEPS):
+        hop = difference[:, step * HOP_SAMPLES : (step + 1) * HOP_SAMPLES].T[:, :, None]
+        np.multiply(hop, b0, out=driven)
+        driven += half
+        for drive in driven:
+            np.multiply(older, a2, out=older)
+            np.subtract(drive, older, out=older)
+            np.multiply(newer, a1, out=term)
+            np.subtract(older, term, out=older)
+            np.right_shift(older, COEFFICIENT_FRACTION_BITS, out=older)
+            np.minimum(older, FILTER_MAX, out=older)
+            np.maximum(older, -FILTER_MAX, out=older)
+            older, newer = newer, older
+            np.abs(newer, out=term)
+            np.right_shift(term, ENVELOPE_SHIFT_BITS, out=term)
+            total[:, step] += term
+    return total
+
+
+def logarithms(envelope: Ints) -> Ints:
+    """Take the base-2 logarithm in sixteenths, linear between powers of two; 0 of 0."""
+    mantissa, exponent = np.frexp(envelope.astype(np.float64))
+    sixteenths = np.floor((2 * mantissa - 1) * 2**LOG_FRACTION_BITS).astype(np.int64)
+    return np.where(envelope > 0, (exponent.astype(np.int64) - 1) * 2**LOG_FRACTION_BITS + sixteenths, 0)
+
+
+def spike_counts(bank: FilterBank, audio: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """Turn audio (slices, 8000) into spike counts (slices, 125, 16) of 0..15."""
+    level = logarithms(envelopes(bank, audio))
+    mean = level.sum(axis=(1, 2)) // (STEPS * CHANNELS)
+    current = np.maximum(level - mean[:, None, None] + bank.offset.astype(np.int64), 0)
+    # Integrate and fire without a leak: what stays below the threshold is carried to the next step.
+    fired = np.cumsum(current, axis=1) // 2**SPIKE_SHIFT_BITS
+    return np.minimum(np.diff(fired, axis=1, prepend=0), INPUT_SPIKES_MAX).astype(np.uint8)
+
+
+def decay(value: Ints, dash: Ints) -> Ints:
+    """Return what a state loses in a step: value >> dash, but at least 1 towards zero."""
+    loss = value >> dash
+    return np.where((loss == 0) & (value > 0), 1, loss)
+
+
+def saturated(value: Ints) -> Ints:
+    """Limit a state to -32768..32767."""
+    return np.clip(value, -STATE_MAX - 1, STATE_MAX)
+
+
+def run_layer(layer: Layer, spikes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:
+    """Run a layer over spikes (slices, steps, inputs) -> spikes (slices, steps, neurons), last membrane (slices, neurons)."""
+    drive = (spikes.astype(np.float64) @ layer.weight.astype(np.float64).T).astype(np.int64)
+    dash_syn, dash_mem, threshold = (a.astype(np.int64) for a in (layer.dash_syn, layer.dash_mem, layer.threshold))
+    current = np.zeros((spikes.shape[0], layer.neurons), np.int64)
+    membrane = np.zeros_like(current)
+    out = np.zeros(drive.shape, np.uint8)
+    for step in range(drive.shape[1]):
+        current = saturated(current + drive[:, step])
+        current = current - decay(current, dash_syn)
+        membrane = saturated(membrane + saturated(current - decay(membrane, dash_mem)))
+        fired = np.clip(membrane // threshold, 0, layer.spikes_max)
+        membrane = membrane - fired * threshold
+        out[:, step] = fired
+    return out, membrane
+
+
+def infer(model: Model, counts: NDArray[np.uint8]) -> tuple[Ints, Ints]:
+    """Run the network from rest over counts (slices, 125, 16) -> output spikes and last membranes, both (slices, 4)."""
+    spikes, membrane = counts, np.zeros((counts.shape[0], 0), np.int64)
+    for layer in model.layers:
+        spikes, membrane = run_layer(layer, spikes)
+    return spikes.sum(axis=1, dtype=np.int64), membrane
+
+
+def outputs(model: Model, audio: NDArray[np.int16]) -> NDArray[np.int32]:
+    """Run front end and network on audio (slices, 8000) -> (slices, 4): count * 65536 + membrane + 32768."""
+    fired, membrane = infer(model, spike_counts(model.bank, audio))
+    return (fired * 65_536 + membrane + STATE_MAX + 1).astype(np.int32)

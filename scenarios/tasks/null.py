@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The null task: random bytes that come back. It measures what the link, the firmware and the rig cost by themselves."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any, Self
+
+from rig.errors import ConfigError, RemoteProtocolError
+from rig.plan import Score
+from rig.table import Table
+
+#: The null workload of the firmware answers the beginning of its input.
+OUTPUT_B = 64
+
+
+class NullTask:
+    """Payloads whose right answer is their own beginning."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """How many payloads, how long each (bytes), and the seed they are drawn from."""
+
+        samples: int = 20
+        payload_b: int = 1024
+        seed: int = 1
+
+    name = "null"
+    phases = ("preprocess", "infer")
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Check the settings."""
+        if settings.samples < 1 or settings.payload_b < 1:
+            raise ConfigError("samples and payload_b are 1 or more", path="task.null")
+        return cls(settings)
+
+    def __len__(self) -> int:
+        return self._settings.samples
+
+    def payload(self, index: int) -> bytes:
+        """Return the random bytes of sample `index`."""
+        return random.Random(f"{self._settings.seed}/{index}").randbytes(self._settings.payload_b)
+
+    def reference(self, payload: bytes) -> bytes:
+        """Return the right answer to a payload."""
+        return payload[:OUTPUT_B]
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Compare an answer with the beginning of its payload."""
+        right = self.reference(self.payload(index))
+        if len(output) != len(right):
+            raise RemoteProtocolError(f"the device answered {len(output)} bytes to sample {index}, {len(right)} were due")
+        return Score(
+            output == right, right[:8].hex(), output[:8].hex() if output[:8] != right[:8] or output == right else "differs later"
+        )
+
+    def provenance(self) -> dict[str, Any]:
+        """Return the settings: they are all there is."""
+        return {"source": "random bytes", "payload_b": self._settings.payload_b, "seed": self._settings.seed}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DUT spoken to in the framed layer: checked, acknowledged, repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rig.errors import LocalProtocolError
+from rig.plan import Query
+from rig.sut import Completion, Mark, SutInfo
+from sut_backends.layer import Pulses, only_index
+from sut_backends.shim.exchange import Exchange
+from sut_backends.shim.framed import FramedClient
+from sut_backends.shim.line import Line
+from sut_backends.shim.link import Link
+from sut_backends.shim.patience import Patience
+from sut_backends.shim.wire import Done, Flag
+from sut_backends.slots import Slots
+
+
+class FramedLayer:
+    """Turn steps into messages and DONE into Completion; counts what was sent again between two completions."""
+
+    def __init__(self, client: FramedClient, line: Line, pulses: Pulses, timeout_s: float) -> None:
+        self._client, self._line, self._timeout_s = client, line, timeout_s
+        caps = client.caps
+        self._hold_us = max(pulses.hold_us, caps.hold_min_us) if pulses.hold_us else 0
+        self._pulses = pulses
+        self._first_baud = line.baud
+        self._notes: dict[str, Any] = {"sync_hold_us": self._hold_us or caps.hold_min_us}
+        self._slots = Slots(caps.slots)
+        self._told = 0
+
+    @classmethod
+    def enter(cls, line: Line, pulses: Pulses, timeout_s: float, frame_baud: int, nonce: int) -> FramedLayer:
+        """Open a session with a DUT that has just answered `frame 1`; `frame_baud` 0 leaves the line rate as it is."""
+        patience = Patience(line.baud, timeout_s)
+        client = FramedClient(Exchange(line, Link(patience)))
+        client.hello(nonce)
+        layer = cls(client, line, pulses, timeout_s)
+        if frame_baud and frame_baud != line.baud:
+            switch = client.switch_baud(frame_baud)
+            if switch.refusal:
+                layer._notes["frame_baud_refused"] = f"{frame_baud}: {switch.refusal}"
+        layer._notes |= {"round_trip_s": round(patience.round_trip_s or 0.0, 6), "retransmission_timeout_s": round(patience.rto_s(0), 6)}
+        return layer
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what CAPS says."""
+        caps = self._client.caps
+        details = {
+            "layer": "framed",
+            "protocol": caps.protocol,
+            "baud": self._line.baud,
+            "window": caps.window,
+            "max_payload_b": caps.max_payload_b,
+            "output_b": caps.output_b,
+            "phases": caps.phases,
+            "sync_pin": caps.sync_pin,
+            "mark_blocks": Flag.MARK_NONBLOCKING not in caps.flags,
+            "load_checked": True,
+        }
+        return SutInfo(
+            name=caps.device,
+            kind="uart",
+            simulated=False,
+            tick_hz=caps.tick_hz,
+            task=caps.workload,
+            model=caps.model,
+            firmware=f"{caps.firmware} {caps.build}".strip(),
+            link=f"{self._line.name}, {self._line.baud} baud, framed",
+            slots=caps.slots,
+            slot_bytes=caps.slot_b,
+            has_sync_line=Flag.SYNC_LINE in caps.flags,
+            details=details | self._notes,
+        )
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Bring `payload` into a slot; the DUT has compared its CRC-32."""
+        if not payload or len(payload) > self._client.caps.slot_b:
+            raise LocalProtocolError(f"sample {index} has {len(payload)} bytes, the DUT takes 1 to {self._client.caps.slot_b}")
+        slot = self._slots.take(index)
+        self._client.load(slot, payload)
+        self._slots.keep(slot, index)
+
+    def idle(self, duration_s: float) -> Completion:
+        """Let the DUT be idle."""
+        return self._completion(self._client.idle(duration_s, self._hold_us, self._timeout_s))
+
+    def sync(self) -> Completion:
+        """Give one SYNC burst, of as many pulses as the DUT can and is asked for."""
+        count = min(self._pulses.count, self._client.caps.marks_max)
+        return self._completion(self._client.sync(count, self._pulses.period_us, self._hold_us, self._timeout_s))
+
+    def run(self, query: Query) -> Completion:
+        """Process the sample of `query`."""
+        slot = self._slots.find(only_index(query))
+        return self._completion(self._client.run(slot, query.repeat, self._hold_us, query.limit_s))
+
+    def leave(self) -> None:
+        """Take the DUT to the text layer at the first line rate."""
+        if self._line.baud != self._first_baud:
+            self._client.switch_baud(self._first_baud)
+        self._client.leave()
+
+    def _completion(self, done: Done) -> Completion:
+        before, self._told = self._told, self._client.retransmissions
+        marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
+        return Completion(marks, done.output, self._told - before, done.rx_in_window_b)

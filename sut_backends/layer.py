@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a layer of the shim protocol needs beyond the line, and what both layers offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rig.errors import LocalProtocolError
+from rig.plan import Query
+from rig.sut import Completion, SutInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Pulses:
+    """The SYNC line: how long a pulse is held (0: as short as the DUT can), and the burst that ties the clocks together."""
+
+    hold_us: int
+    count: int
+    period_us: int
+
+
+class Layer(Protocol):
+    """One way to speak with the DUT; the methods are those of rig.sut.SystemUnderTest."""
+
+    @property
+    def info(self) -> SutInfo: ...
+    def load(self, index: int, payload: bytes) -> None: ...
+    def idle(self, duration_s: float) -> Completion: ...
+    def sync(self) -> Completion: ...
+    def run(self, query: Query) -> Completion: ...
+
+    def leave(self) -> None:
+        """Take the DUT to the text layer at the first line rate."""
+
+
+def only_index(query: Query) -> int:
+    """Return the one sample of `query`; raise LocalProtocolError where there are more: a window holds one."""
+    if len(query.indices) != 1:
+        raise LocalProtocolError(f"a query of {len(query.indices)} samples, this backend runs one at a time")
+    return query.indices[0]

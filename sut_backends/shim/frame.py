@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames on the wire: COBS with a CRC, docs/PROTOCOL.md section 2. Bytes in, frames out; no port, no clock.
+
+COBS is from S. Cheshire and M. Baker, "Consistent overhead byte stuffing", IEEE/ACM Trans. Networking 7(2), 1999.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+from sut_backends.shim import wire
+
+DELIMITER = b"\x00"
+_GROUP_MAX = 254  # bytes without a zero that one code byte can stand before
+_TAIL_MAX_B = 160  # of what was dropped, kept as evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One message: its type byte, its sequence number and its payload."""
+
+    kind: int
+    seq: int
+    payload: bytes = b""
+
+
+def cobs_encode(content: bytes) -> bytes:
+    """Return `content` without zero bytes, without delimiters."""
+    out = bytearray()
+    groups = content.split(DELIMITER)
+    for number, group in enumerate(groups):
+        while len(group) >= _GROUP_MAX:
+            out.append(_GROUP_MAX + 1)
+            out += group[:_GROUP_MAX]
+            group = group[_GROUP_MAX:]
+            if not group and number == len(groups) - 1:
+                return bytes(out)  # a full group at the very end stands for no zero
+        out.append(len(group) + 1)
+        out += group
+    return bytes(out)
+
+
+def cobs_decode(code: bytes) -> bytes:
+    """Return what was encoded as `code`, which is without delimiters; raise ValueError where it is not COBS."""
+    out, at = bytearray(), 0
+    while at < len(code):
+        step = code[at]
+        group = code[at + 1 : at + step]
+        if step == 0 or len(group) != step - 1 or DELIMITER in group:
+            raise ValueError(f"bad COBS code {step} at byte {at} of {len(code)}")
+        out += group
+        at += step
+        if step <= _GROUP_MAX and at < len(code):
+            out.append(0)
+    return bytes(out)
+
+
+def encode(frame: Frame) -> bytes:
+    """Return the bytes of `frame` on the wire, delimiters on both sides."""
+    body = bytes([frame.kind, frame.seq]) + frame.payload
+    return DELIMITER + cobs_encode(body + zlib.crc32(body).to_bytes(4, "little")) + DELIMITER
+
+
+def decode(code: bytes) -> Frame:
+    """Return the frame between two delimiters; raise ValueError where it is none."""
+    content = cobs_decode(code)
+    body, crc = content[:-4], content[-4:]
+    if len(content) < wire.FRAME_OVERHEAD_B:
+        raise ValueError(f"frame of {len(content)} bytes")
+    if zlib.crc32(body) != int.from_bytes(crc, "little"):
+        raise ValueError("the CRC differs")
+    return Frame(body[0], body[1], body[2:])
+
+
+class Decoder:
+    """Find frames in a stream that may hold anything. `max_payload_b` bounds what is kept.
+
+    `dropped` counts what stood between delimiters and was no frame; `dropped_tail` is the end of it; `pending` is what waits
+    for its delimiter.
+    """
+
+    def __init__(self, max_payload_b: int = wire.CAPS_MAX_PAYLOAD_B) -> None:
+        self.max_payload_b = max_payload_b
+        self.dropped = 0
+        self.dropped_tail = b""
+        self._pending = bytearray()
+
+    @property
+    def pending(self) -> bytes:
+        """Return what came after the last delimiter."""
+        return bytes(self._pending)
+
+    def feed(self, block: bytes) -> list[Frame]:
+        """Take received bytes; return the frames that they complete."""
+        *closed, rest = block.split(DELIMITER)
+        frames = []
+        for piece in closed:
+            frame = self._close(bytes(self._pending) + piece)
+            self._pending.clear()
+            if frame is not None:
+                frames.append(frame)
+        self._pending += rest
+        # An overlong frame is kept just long enough to be found overlong: memory stays bounded on a line that only babbles.
+        del self._pending[: max(len(self._pending) - 2 * self._code_max_b, 0)]
+        return frames
+
+    def forget(self) -> None:
+        """Forget what was dropped so far, and a partial frame; the count stays."""
+        self._pending.clear()
+        self.dropped_tail = b""
+
+    @property
+    def _code_max_b(self) -> int:
+        decoded_b = self.max_payload_b + wire.FRAME_OVERHEAD_B
+        return decoded_b + decoded_b // _GROUP_MAX + 1
+
+    def _close(self, code: bytes) -> Frame | None:
+        if not code:
+            return None
+        try:
+            frame = decode(code) if len(code) <= self._code_max_b else None
+        except ValueError:
+            frame = None
+        if frame is None or len(frame.payload) > self.max_payload_b:
+            self._drop(code)
+            return None
+        return frame
+
+    def _drop(self, code: bytes) -> None:
+        self.dropped += 1
+        self.dropped_tail = (self.dropped_tail + code)[-_TAIL_MAX_B:]

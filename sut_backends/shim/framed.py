@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of the framed layer: docs/PROTOCOL.md sections 4 to 6, one method a message."""
+
+from __future__ import annotations
+
+import math
+import time
+import zlib
+from typing import NamedTuple, Protocol, TypeVar
+
+from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError, SutError
+from sut_backends.shim import wire
+from sut_backends.shim.exchange import Exchange
+from sut_backends.shim.request import Silence
+from sut_backends.shim.wire import Caps, Done, Flag, Kind
+
+_WINDOW_REQUEST_B = 64  # RUN, IDLE or SYNC and its ACK on the line
+_PINGS = 4  # enough for the deviation of the round trip to settle
+_BAUD_ATTEMPTS = 2  # a lost STATUS costs one
+_BAUD_PINGS = 5
+_BAUD_BACK_S = 0.6
+_US_PER_S = 1_000_000
+_U32_MAX = 2**32 - 1
+_Reply = TypeVar("_Reply", covariant=True)
+
+
+class _Readable(Protocol[_Reply]):
+    def unpack(self, payload: bytes) -> _Reply: ...
+
+
+class Switch(NamedTuple):
+    """What became of a change of the line rate: the rate in use, and why not the one asked for."""
+
+    baud: int
+    refusal: str = ""
+
+
+class FramedClient:
+    """Speak the framed layer with a DUT that has just entered it."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self.caps = Caps(0, 0, 1, wire.FIRST_MAX_PAYLOAD_B, 0, 0, 0, 0, 0, 0, 0, Flag(0))
+
+    @property
+    def retransmissions(self) -> int:
+        """Return how many frames were sent again so far."""
+        return self._exchange.link.retransmissions
+
+    def hello(self, nonce: int) -> Caps:
+        """Open a session, read what the DUT can do, and measure the round trip."""
+        caps = _read(Caps, self._exchange.ask(Kind.HELLO, wire.Hello(nonce).pack(), expect=Kind.CAPS))
+        if caps.nonce != nonce or caps.protocol != wire.PROTOCOL or not (caps.window and caps.tick_hz and caps.max_payload_b >= 16):
+            raise RemoteProtocolError("the DUT's CAPS makes no sense", evidence=repr(caps))
+        self.caps = caps
+        self._exchange.link.establish(min(caps.window, 32), caps.max_payload_b)
+        for number in range(_PINGS):
+            self.ping(bytes([number]))
+        return caps
+
+    def ping(self, content: bytes = b"") -> None:
+        """See that the DUT returns `content`."""
+        answer = self._exchange.ask(Kind.PING, content, expect=Kind.PONG)
+        if answer != content:
+            raise RemoteProtocolError("PONG differs from PING", evidence=f"{answer!r}, not {content!r}")
+
+    def load(self, slot: int, content: bytes) -> None:
+        """Bring `content` into `slot`; the DUT has checked its CRC-32 when this returns."""
+        self._exchange.ask(Kind.LOAD, wire.Load(slot, len(content), zlib.crc32(content)).pack())
+        step_b = self.caps.max_payload_b - wire.Data.shape.size
+        offsets = range(0, len(content), step_b)
+        self._exchange.stream([wire.Data(at, content[at : at + step_b]).pack() for at in offsets])
+        self._exchange.ask(Kind.COMMIT, wire.Commit(slot).pack())
+
+    def run(self, slot: int, repeat: int, hold_us: int, limit_s: float) -> Done:
+        """Process `slot`; the window must be over within `limit_s`."""
+        guard_us = self._guard_us
+        done = self._window(Kind.RUN, wire.Run(slot, repeat, guard_us, hold_us).pack(), guard_us, limit_s)
+        self._within(done, limit_s)
+        return done
+
+    def idle(self, duration_s: float, hold_us: int, grace_s: float) -> Done:
+        """Let the DUT be idle for `duration_s`; it may take `grace_s` longer."""
+        duration_us, guard_us = round(duration_s * _US_PER_S), self._guard_us
+        if not 0 <= duration_us <= _U32_MAX:
+            raise LocalProtocolError(f"an idle time of {duration_s} s does not fit into 32 bits of microseconds")
+        return self._window(Kind.IDLE, wire.Idle(duration_us, guard_us, hold_us).pack(), guard_us, duration_s + grace_s)
+
+    def sync(self, count: int, period_us: int, hold_us: int, grace_s: float) -> Done:
+        """Let the DUT give `count` pulses; it may take `grace_s` longer than that needs."""
+        pattern = wire.Sync.intervals
+        burst_us = sum(period_us * pattern[number % len(pattern)] for number in range(count))
+        guard_us = self._guard_us
+        request = wire.Sync(count, period_us, guard_us, hold_us).pack()
+        return self._window(Kind.SYNC, request, guard_us, burst_us / _US_PER_S + grace_s)
+
+    def switch_baud(self, baud: int) -> Switch:
+        """Change the line rate as PROTOCOL section 6 says; stay at the old one where the new one does not work."""
+        if not self.caps.flags & Flag.BAUD:
+            return Switch(self._exchange.line.baud, "the DUT cannot change its line rate")
+        for _ in range(_BAUD_ATTEMPTS):
+            try:
+                self._exchange.ask(Kind.BAUD, wire.Baud(baud).pack())
+            except SutError as error:
+                return Switch(self._exchange.line.baud, f"{error.cause} ({error.evidence})")
+            if self._moved(baud):
+                return Switch(baud)
+        return Switch(self._exchange.line.baud, f"no answer at {baud} baud")
+
+    def leave(self) -> None:
+        """Take the DUT back to the text layer."""
+        self._exchange.ask(Kind.TEXT)
+
+    @property
+    def _guard_us(self) -> int:
+        return math.ceil(self._exchange.link.patience.guard_s(_WINDOW_REQUEST_B) * _US_PER_S)
+
+    def _window(self, kind: Kind, payload: bytes, guard_us: int, limit_s: float) -> Done:
+        silence = Silence(guard_us / _US_PER_S, limit_s)
+        done = _read(Done, self._exchange.ask(kind, payload, expect=Kind.DONE, silence=silence))
+        output = done.output
+        while len(output) < done.output_total_b:
+            output += self._chunk(len(output), done.output_total_b)
+        return Done(done.rx_in_window_b, done.marks, done.output_total_b, output)
+
+    def _chunk(self, offset_b: int, total_b: int) -> bytes:
+        chunk = _read(wire.Chunk, self._exchange.ask(Kind.RESULT, wire.Result(offset_b).pack(), expect=Kind.CHUNK))
+        if chunk.offset_b != offset_b or not 0 < len(chunk.content) <= total_b - offset_b:
+            evidence = f"{len(chunk.content)} bytes at {chunk.offset_b}, asked for {offset_b} of {total_b}"
+            raise RemoteProtocolError("the DUT gave another piece of its output than asked for", evidence=evidence)
+        return chunk.content
+
+    def _within(self, done: Done, limit_s: float) -> None:
+        ticks = done.marks[-1][1] - done.marks[0][1] if done.marks else 0
+        if ticks > limit_s * self.caps.tick_hz:
+            took = f"it took {ticks / self.caps.tick_hz:.6g} s by its own clock"
+            raise DeadlineError("end of the query", limit_s, evidence=took, try_next="a longer limit_s, or a smaller repeat")
+
+    def _moved(self, baud: int) -> bool:
+        old, status_s = self._exchange.line.baud, time.monotonic()
+        self._set_baud(baud)
+        if self._answers():
+            return True
+        self._set_baud(old)
+        time.sleep(max(status_s + _BAUD_BACK_S - time.monotonic(), 0.0))
+        if self._answers():
+            return False
+        where = f"neither at {baud} nor at {old} baud on {self._exchange.line.name}"
+        waited_s = time.monotonic() - status_s
+        raise DeadlineError("answer after the change of the line rate", waited_s, evidence=where, try_next="reset the DUT")
+
+    def _set_baud(self, baud: int) -> None:
+        self._exchange.line.set_baud(baud)
+        self._exchange.link.patience.baud = baud
+
+    def _answers(self) -> bool:
+        try:
+            self._exchange.ask(Kind.PING, b"baud", expect=Kind.PONG, repeats_max=_BAUD_PINGS)
+        except (DeadlineError, RemoteProtocolError):
+            self._exchange.link.rewind()  # the DUT may never have seen this number: the next PING carries it again
+            return False
+        return True
+
+
+def _read(shape: _Readable[_Reply], payload: bytes) -> _Reply:
+    try:
+        return shape.unpack(payload)
+    except ValueError as error:
+        raise RemoteProtocolError(f"an answer of the DUT cannot be read: {error}") from error
+

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The time stamps of the text layer, judged by the host's clock: a lost or doubled digit is a factor of ten."""
+
+from __future__ import annotations
+
+from rig.errors import RemoteProtocolError
+
+_WRAP_US = 2**32
+_US_PER_S = 1_000_000
+_FACTOR = 2.0  # a device clock that is off by more is no clock, a digit more or less is off by much more
+_SLACK_S = 0.05  # of the host's scheduler and the line
+
+
+class LapClock:
+    """Extend 32-bit stamps, and refuse what cannot be: a stamp that goes back, or runs twice as fast or half as fast as the host."""
+
+    def __init__(self) -> None:
+        self._lap_us: int | None = None
+        self._host_s = 0.0
+
+    def judge(self, lap_us: int, host_s: float) -> int:
+        """Return the stamp `lap_us`, received at `host_s`, as a number that only rises; raise RemoteProtocolError."""
+        if self._lap_us is not None:
+            lap_us = self._extend(lap_us, host_s - self._host_s)
+        self._lap_us, self._host_s = lap_us, host_s
+        return lap_us
+
+    def judge_start(self, start_us: int, stop_us: int, elapsed_s: float) -> int:
+        """Return the stamp `start_us` that came along with `stop_us`, which has been judged, at most `elapsed_s` before it."""
+        start_us += (stop_us - start_us) // _WRAP_US * _WRAP_US
+        duration_us = stop_us - start_us
+        if duration_us > (elapsed_s * _FACTOR + _SLACK_S) * _US_PER_S:
+            raise _impossible(start_us, f"{duration_us / _US_PER_S:.6g} s before the next, in a command of {elapsed_s:.3g} s")
+        return start_us
+
+    def _extend(self, lap_us: int, host_s: float) -> int:
+        assert self._lap_us is not None
+        before_us = self._lap_us
+        if lap_us < before_us:
+            lap_us += -((lap_us - before_us) // _WRAP_US) * _WRAP_US
+        elapsed_s = (lap_us - before_us) / _US_PER_S
+        if not host_s / _FACTOR - _SLACK_S <= elapsed_s <= host_s * _FACTOR + _SLACK_S:
+            raise _impossible(lap_us, f"{elapsed_s:.6g} s after the one before, {host_s:.3g} s by the host's clock")
+        return lap_us
+
+
+def _impossible(lap_us: int, why: str) -> RemoteProtocolError:
+    cause = f"the DUT's time stamp {lap_us} us cannot be true"
+    return RemoteProtocolError(cause, evidence=why, try_next="a byte was lost on the line, or the DUT restarted, or its timer is wrong")

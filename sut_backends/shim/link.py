@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reliable host side of the framed layer: numbers, counters and what is under way. No port, no clock: time is passed in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rig.errors import LocalProtocolError
+from sut_backends.shim.frame import Decoder, Frame
+from sut_backends.shim.patience import Patience
+from sut_backends.shim.request import REPEATS_MAX, Request, Silence
+from sut_backends.shim.stream import Stream
+from sut_backends.shim.wire import FIRST_MAX_PAYLOAD_B, Kind
+
+BOOT_TEXT = (b"m-init-done", b"m-ready")
+
+
+class Transfer(Protocol):
+    """What may be under way: a Request or a Stream."""
+
+    failed: bool
+    repeats: int
+
+    @property
+    def answer(self) -> Frame | None: ...
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def awaited(self) -> str: ...
+    @property
+    def wake_s(self) -> float: ...
+    def outgoing(self, now_s: float) -> bytes: ...
+    def receive(self, frame: Frame, now_s: float) -> None: ...
+    def noise(self, now_s: float) -> None: ...
+    def expire(self, now_s: float) -> None: ...
+
+
+class Link:
+    """One thing under way at a time, in one order of numbers.
+
+    `received_b` counts bytes and `retransmissions` frames sent again, over the whole session; `restarted` is set when the DUT
+    sends what it only sends at power-up.
+    """
+
+    def __init__(self, patience: Patience) -> None:
+        self.patience = patience
+        self.decoder = Decoder()
+        self.window = 1
+        self.max_payload_b = FIRST_MAX_PAYLOAD_B
+        self.received_b = 0
+        self.restarted = False
+        self._retransmissions = 0
+        self._established = False
+        self._number = 0
+        self._transfer: Transfer | None = None
+
+    @property
+    def retransmissions(self) -> int:
+        """Return how many frames were sent again so far."""
+        return self._retransmissions + (self._transfer.repeats if self._transfer else 0)
+
+    @property
+    def wake_s(self) -> float:
+        """Return when `expire` is to be called."""
+        return self._transfer.wake_s if self._transfer else float("inf")
+
+    def establish(self, window: int, max_payload_b: int) -> None:
+        """Take over what CAPS says, and forget the text that came before it."""
+        self.window, self.max_payload_b = window, max_payload_b
+        self.decoder.max_payload_b = max(max_payload_b, self.decoder.max_payload_b)
+        self.decoder.forget()
+        self._established = True
+
+    def request(self, kind: Kind, payload: bytes = b"", silence: Silence | None = None, repeats_max: int = REPEATS_MAX) -> Request:
+        """Begin one request."""
+        self._check(payload)
+        request = Request(Frame(kind, self._number & 0xFF, payload), self.patience, silence, repeats_max)
+        self._begin(request, 1)
+        return request
+
+    def stream(self, payloads: Sequence[bytes]) -> Stream:
+        """Begin a stream of DATA."""
+        for payload in payloads:
+            self._check(payload)
+        stream = Stream(payloads, self._number, self.window, self.patience)
+        self._begin(stream, len(payloads))
+        return stream
+
+    def rewind(self) -> None:
+        """Give the next request the number of the last one, which failed: only for the very same request."""
+        self._number -= 1
+
+    def feed(self, block: bytes, now_s: float) -> None:
+        """Take received bytes."""
+        self.received_b += len(block)
+        dropped = self.decoder.dropped
+        for frame in self.decoder.feed(block):
+            if self._transfer and not self._transfer.finished:
+                self._transfer.receive(frame, now_s)
+        if self._transfer and (self.decoder.dropped > dropped or self.decoder.pending):
+            self._transfer.noise(now_s)
+        heard = self.decoder.dropped_tail + self.decoder.pending
+        self.restarted |= self._established and any(text in heard for text in BOOT_TEXT)
+
+    def outgoing(self, now_s: float) -> bytes:
+        """Return what is to be sent now."""
+        return self._transfer.outgoing(now_s) if self._transfer else b""
+
+    def expire(self, now_s: float) -> None:
+        """Let time pass; to be called only when nothing more can be read that came before `now_s`."""
+        if self._transfer:
+            self._transfer.expire(now_s)
+
+    def _check(self, payload: bytes) -> None:
+        if len(payload) > self.max_payload_b:
+            raise LocalProtocolError(f"payload of {len(payload)} bytes, the DUT takes {self.max_payload_b}")
+
+    def _begin(self, transfer: Transfer, numbers: int) -> None:
+        if self._transfer and not self._transfer.finished:
+            raise LocalProtocolError(f"still waiting for {self._transfer.awaited}")
+        self._retransmissions, self._transfer = self.retransmissions, transfer
+        self._number += numbers

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One request that awaits its answer, also across a silent window: docs/PROTOCOL.md section 3. No port, no clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sut_backends.shim import wire
+from sut_backends.shim.frame import Frame, encode
+from sut_backends.shim.patience import Patience
+from sut_backends.shim.wire import Kind
+
+REPEATS_MAX = 12
+CALLS_MAX = 3  # how often a lost DONE is asked for before one believes that the window is still open
+_FRAME_B = 10  # delimiters, type, seq, crc32, COBS
+_LONG_B = wire.CAPS_MAX_PAYLOAD_B + _FRAME_B
+_ANSWER_B = {Kind.HELLO: _LONG_B, Kind.PING: _LONG_B, Kind.RESULT: _LONG_B}  # on the line; of the others 4 bytes of payload
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A window in which the DUT says nothing: it opens `guard_s` after the ACK and should be over `limit_s` later."""
+
+    guard_s: float
+    limit_s: float
+
+
+class Request:
+    """Send one frame, again where that is due, until it is answered or hopeless. All times in seconds of the caller's clock.
+
+    `answer` is the answer, `awaited` says what is missing, `failed` that it is not worth waiting any longer.
+    """
+
+    def __init__(self, frame: Frame, patience: Patience, silence: Silence | None = None, repeats_max: int = REPEATS_MAX) -> None:
+        self.frame, self.silence = frame, silence
+        self.answer: Frame | None = None
+        self.failed = False
+        self.acknowledged = False
+        self.repeats = 0
+        self._code = encode(frame)
+        self._patience = patience
+        self._repeats_max = wire.GUARD_RESTARTS_MAX if silence else repeats_max
+        self._due = True  # to be sent at the next occasion
+        self._sent = 0
+        self._sent_s = 0.0
+        self._limit_s = float("inf")  # of the silence
+        self._noise_s: float | None = None
+        self._calls = 0  # how often DONE has been asked for since the last silence
+        self._last_call = False
+        # One value for the whole exchange: the guard that the DUT was told depends on it.
+        self._rto_s = patience.rto_s(len(self._code) + _FRAME_B + 4)
+        self._done_s = patience.rto_s(len(self._code) + _LONG_B)
+
+    @property
+    def finished(self) -> bool:
+        """Return True once there is nothing to wait for."""
+        return self.answer is not None or self.failed
+
+    @property
+    def awaited(self) -> str:
+        """Return what is missing, for people."""
+        name = Kind(self.frame.kind).name
+        if self.silence is None:
+            return f"answer to {name}"
+        return f"DONE of {name}" if self.acknowledged else f"acknowledgement of {name}"
+
+    @property
+    def wake_s(self) -> float:
+        """Return when `expire` is to be called."""
+        if self._due:
+            return self._sent_s
+        if self.acknowledged and not self._calls:
+            noise_s = self._limit_s if self._noise_s is None else self._noise_s + self._rto_s
+            return min(noise_s, self._limit_s)
+        if self.acknowledged:
+            return max(self._sent_s, self._noise_s or 0.0) + self._done_s
+        return self._sent_s + self._pause_s
+
+    def outgoing(self, now_s: float) -> bytes:
+        """Return what is to be sent now."""
+        if not self._due or self.finished:
+            return b""
+        self._due, self._sent, self._sent_s = False, self._sent + 1, now_s
+        return self._code
+
+    def receive(self, frame: Frame, now_s: float) -> None:
+        """Take a frame from the DUT."""
+        if frame.kind == Kind.ACK:
+            if self.silence and not self.acknowledged and frame.seq == (self.frame.seq + 1) & 0xFF:
+                self._learn(now_s, frame)
+                self.acknowledged, self._due = True, False
+                self._limit_s = now_s + self.silence.guard_s + self.silence.limit_s
+        elif frame.seq == self.frame.seq and frame.kind >= Kind.ACK:
+            if not self.silence:
+                self._learn(now_s, frame)
+            self.answer = frame
+
+    def noise(self, now_s: float) -> None:
+        """Take note that bytes came which are no frame: in a silent window they can only be the remains of DONE.
+
+        Before the window can have opened they are the remains of a second ACK, and mean nothing.
+        """
+        if self.silence and self.acknowledged and now_s >= self._sent_s + self.silence.guard_s:
+            self._noise_s = now_s
+
+    def expire(self, now_s: float) -> None:
+        """Let time pass: decide what to send again."""
+        if self.finished or self._due or now_s < self.wake_s:
+            return
+        if not self.acknowledged:
+            self._repeat(self.repeats < self._repeats_max)
+        elif now_s >= self._limit_s and not self._last_call:
+            self._last_call, self._calls = True, 0
+            self._call()
+        elif self._calls < CALLS_MAX:
+            self._call()
+        else:
+            self.failed = self._last_call
+            self._calls, self._noise_s = 0, None
+
+    @property
+    def _pause_s(self) -> float:
+        if self.silence:
+            return self._rto_s
+        answer_b = _ANSWER_B.get(Kind(self.frame.kind), _FRAME_B + 4)
+        return self._patience.rto_s(len(self._code) + answer_b, self.repeats)
+
+    def _call(self) -> None:
+        self._calls += 1
+        self._repeat(True)
+
+    def _repeat(self, hopeful: bool) -> None:
+        self._due, self.failed = hopeful, not hopeful
+        self.repeats += hopeful
+
+    def _learn(self, now_s: float, frame: Frame) -> None:
+        if self._sent == 1:
+            self._patience.learn(now_s - self._sent_s, len(self._code) + wire.FRAME_OVERHEAD_B + 3 + len(frame.payload))

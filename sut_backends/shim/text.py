@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of the text layer: docs/PROTOCOL.md section 1. Nothing is checked by the DUT here, so everything is checked that can be."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rig.errors import DeadlineError, DeviceLost, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from sut_backends.shim import wire
+from sut_backends.shim.laps import LapClock
+from sut_backends.shim.line import Line
+
+READY, BOOT = "m-ready", "m-init-done"
+# `db `, an even number of digits and `%` in 80 characters. The EEMBC shim keeps 80 as well; its own runner sends 31 bytes.
+DB_STEP_B = (wire.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
+ATTENTION_S = 0.3
+USUAL_BAUDS = (9600, 115_200, 921_600)
+_QUIET_S = 0.1
+_FRAME_ATTEMPTS = 5
+_LAP = re.compile(r"m-lap-us-(\d+)")
+_NAME = re.compile(r"m-name-dut-\[(.*)\]")
+_RESULTS = re.compile(r"m-results-\[(-?\d+\.\d{3}(?:,-?\d+\.\d{3})*)\]")
+_PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """What `infer` gave: two stamps in microseconds of the DUT's timer, and the outputs in thousandths."""
+
+    start_us: int
+    stop_us: int
+    output_thousandths: tuple[int, ...]
+
+
+class TextClient:
+    """Speak the text layer; one command at a time.
+
+    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line rate.
+    """
+
+    def __init__(self, line: Line, timeout_s: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.line, self.timeout_s, self._clock = line, timeout_s, clock
+        self.received_b = 0
+        self.unprintable_b = 0
+        self._laps = LapClock()
+        self._partial = b""
+
+    def attention(self, limit_s: float) -> str:
+        """Bring a DUT in whatever state to the text layer; return its name. Raise DeadlineError or RemoteProtocolError."""
+        started_s, attempts, heard = self._clock(), 0, ""
+        while attempts < 2 or self._clock() - started_s < limit_s:
+            self.line.write(b"name%")
+            attempts += 1
+            lines = self._lines_within(ATTENTION_S)
+            heard = lines[-1] if lines else heard
+            name = _first(_NAME, lines)
+            if name is not None and lines[-1] == READY:
+                if attempts > 1:
+                    self._drain()
+                return name
+        raise self._no_attention(self._clock() - started_s, heard)
+
+    def command(self, words: str, limit_s: float | None = None) -> list[str]:
+        """Send one command; return its answer without the closing m-ready."""
+        if len(words) >= wire.TEXT_COMMAND_MAX or "%" in words or not words:
+            raise LocalProtocolError(f"no command of the text layer: {words!r}")
+        self._expect_nothing()
+        started_s, limit_s = self._clock(), self.timeout_s if limit_s is None else limit_s
+        self.line.write(words.encode("ascii") + b"%")
+        lines: list[str] = []
+        while READY not in lines:
+            left_s = started_s + limit_s - self._clock()
+            more = self._lines(max(left_s, 0.0))
+            lines += more
+            if BOOT in lines:
+                raise _restarted(lines)
+            if left_s <= 0 and not more:
+                raise self._unanswered(words, limit_s, lines)
+        if lines[-1] != READY:
+            raise RemoteProtocolError(f"the DUT said more than it was asked after `{words}`", evidence=repr(lines))
+        return lines[:-1]
+
+    def ask(self, words: str, limit_s: float | None = None) -> list[str]:
+        """Do as `command`, and raise SutError where the DUT answers with an error."""
+        lines = self.command(words, limit_s)
+        errors = [line for line in lines if line.startswith("e-")]
+        if errors:
+            raise SutError(f"the DUT refused `{words}`", code=0, evidence=errors[0], try_next="a byte lost on the line looks like this too")
+        return lines
+
+    def profile(self) -> tuple[str, str]:
+        """Return profile and model as the DUT names them."""
+        lines = self.ask("profile")
+        profile = _first(re.compile(r"m-profile-\[(.*)\]"), lines)
+        model = _first(re.compile(r"m-model-\[(.*)\]"), lines)
+        if profile is None or model is None:
+            raise RemoteProtocolError("the answer to `profile` is incomplete", evidence=repr(lines))
+        return profile, model
+
+    def timestamp(self) -> int:
+        """Return the DUT's time in microseconds; with SYNC wired, it gives one pulse."""
+        return self._laps.judge(self._one_lap("timestamp", self.ask("timestamp")), self._clock())
+
+    def load(self, content: bytes) -> None:
+        """Bring `content` into the DUT's memory. Lost and doubled digits are found; a digit changed into another is not."""
+        lines = self.ask(f"db load {len(content)}")
+        if lines != [f"m-[Expecting {len(content)} bytes]"]:
+            raise RemoteProtocolError(f"the DUT does not expect {len(content)} bytes", evidence=repr(lines))
+        for at in range(0, len(content), DB_STEP_B):
+            # Never more than announced: the EEMBC shim writes on behind its buffer.
+            lines = self.ask("db " + content[at : at + DB_STEP_B].hex())
+            done = at + DB_STEP_B >= len(content)
+            if lines != (["m-load-done"] if done else []):
+                cause = f"the DUT counts other bytes than were sent: {'no m-load-done' if done else 'an early answer'}"
+                raise RemoteProtocolError(cause, evidence=f"after byte {at + DB_STEP_B} of {len(content)}: {lines!r}")
+
+    def infer(self, repeat: int, limit_s: float) -> Inference:
+        """Run the loaded sample `repeat` times without warm-up; read the results twice, since nothing guards them."""
+        sent_s = self._clock()
+        lines = self.ask(f"infer {repeat} 0", limit_s)
+        now_s = self._clock()
+        laps = [int(match[1]) for line in lines if (match := _LAP.fullmatch(line))]
+        if len(laps) != 2 or f"m-infer-start-{repeat}" not in lines or "m-infer-done" not in lines:
+            try_next = "a byte was lost on the line; or the DUT was built for energy mode and prints no time stamps"
+            raise RemoteProtocolError("the answer to `infer` is incomplete", evidence=repr(lines), try_next=try_next)
+        stop_us = self._laps.judge(laps[1], now_s)
+        start_us = self._laps.judge_start(laps[0], stop_us, now_s - sent_s)
+        results, again = _first(_RESULTS, lines), _first(_RESULTS, self.ask("results"))
+        if results is None or results != again:
+            raise RemoteProtocolError("the results are unreadable, or differ when read again", evidence=f"{lines!r}, then {again!r}")
+        return Inference(start_us, stop_us, tuple(int(number.replace(".", "")) for number in results.split(",")))
+
+    def frame(self) -> bool:
+        """Ask for the framed layer; return False where the DUT does not have it.
+
+        One refusal may be a lost byte; two in a row are meant. An unclear answer is followed by a new start from the text layer.
+        """
+        refusals = 0
+        for _ in range(_FRAME_ATTEMPTS):
+            try:
+                lines = self.command(f"frame {wire.PROTOCOL}", 2 * ATTENTION_S)
+            except (DeadlineError, RemoteProtocolError):
+                self.attention(self.timeout_s)
+                continue
+            if lines == [f"m-frame-[{wire.PROTOCOL}]"]:
+                return True
+            refusals += any(line.startswith("e-") for line in lines)
+            if refusals == 2:
+                return False
+            self.attention(self.timeout_s)
+        raise DeadlineError(f"clear answer to `frame {wire.PROTOCOL}`", _FRAME_ATTEMPTS * 2 * ATTENTION_S, evidence=self._evidence)
+
+    @property
+    def _evidence(self) -> str:
+        where = f"{self.line.name} at {self.line.baud} baud"
+        return f"{self.received_b} bytes received on {where}, {self.unprintable_b} of them not printable"
+
+    def _one_lap(self, words: str, lines: list[str]) -> int:
+        laps = [int(match[1]) for line in lines if (match := _LAP.fullmatch(line))]
+        if len(laps) != 1 or len(lines) != 1:
+            raise RemoteProtocolError(f"the answer to `{words}` is no time stamp", evidence=repr(lines))
+        return laps[0]
+
+    def _lines(self, timeout_s: float) -> list[str]:
+        block = self.line.read(timeout_s)
+        self.received_b += len(block)
+        self.unprintable_b += sum(byte not in _PRINTABLE for byte in block)
+        *ended, self._partial = (self._partial + block).split(b"\n")
+        self._partial = self._partial[-1000:]  # a line that never ends is no line
+        return [text for piece in ended if (text := piece.rstrip(b"\r").decode("ascii", "backslashreplace"))]
+
+    def _lines_within(self, duration_s: float) -> list[str]:
+        """Return lines up to the first m-ready, or what came in `duration_s`."""
+        end_s, lines = self._clock() + duration_s, list[str]()
+        while (left_s := end_s - self._clock()) > 0 and not (READY in lines and _first(_NAME, lines) is not None):
+            lines += self._lines(left_s)
+        return lines
+
+    def _drain(self) -> None:
+        """Read answers to commands that were sent twice, until the line is quiet."""
+        end_s = self._clock() + self.timeout_s
+        while self._clock() < end_s and (self._lines(_QUIET_S) or self._partial):
+            self._partial = b""
+
+    def _expect_nothing(self) -> None:
+        stray = self._lines(0.0)
+        if BOOT in stray:
+            raise _restarted(stray)
+        if stray or self._partial:
+            evidence = repr([*stray, self._partial.decode("ascii", "backslashreplace")])
+            raise RemoteProtocolError("the DUT speaks unasked", evidence=evidence, try_next="something else may write to this line")
+
+    def _unanswered(self, words: str, waited_s: float, lines: list[str]) -> RigError:
+        evidence = f"so far {lines!r} and {self._partial!r}; {self._evidence}"
+        return DeadlineError(f"m-ready after `{words}`", waited_s, evidence=evidence, try_next="a byte was lost, or the DUT hangs")
+
+    def _no_attention(self, waited_s: float, heard: str) -> RigError:
+        if self.received_b == 0:
+            try_next = "swap Tx and Rx; look at power, ground and reset; other line rates: " + _others(self.line.baud)
+            return DeadlineError("answer to `name`: the DUT is silent", waited_s, evidence=self._evidence, try_next=try_next)
+        if self.unprintable_b * 5 > self.received_b:
+            cause = "what the DUT says is garbled: probably another line rate"
+            return RemoteProtocolError(cause, evidence=self._evidence, try_next="other line rates: " + _others(self.line.baud))
+        evidence = f"{self._evidence}; last line: {heard!r}"
+        return RemoteProtocolError("the DUT talks, but does not answer `name`", evidence=evidence, try_next="is it a shim firmware?")
+
+
+def _others(baud: int) -> str:
+    return ", ".join(str(rate) for rate in USUAL_BAUDS if rate != baud)
+
+
+def _first(pattern: re.Pattern[str], lines: list[str]) -> str | None:
+    return next((match[1] for line in lines if (match := pattern.fullmatch(line))), None)
+
+
+def _restarted(lines: list[str]) -> DeviceLost:
+    return DeviceLost("the DUT restarted", evidence=repr(lines[-4:]), try_next="look at its supply, its reset line and its watchdog")

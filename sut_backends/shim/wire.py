@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers and payloads on the wire: docs/PROTOCOL.md, sections 2 to 4. All integers are unsigned and little-endian.
+
+Every message is a frozen value with `kind`, `pack()` and `unpack(payload)`; unpack raises ValueError when the length is wrong.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from typing import ClassVar, Self
+
+PROTOCOL = 1
+FRAME_OVERHEAD_B = 6  # type, seq, crc32
+FIRST_MAX_PAYLOAD_B = 64  # the host's frames until CAPS
+CAPS_MAX_PAYLOAD_B = 256
+PARTIAL_TIMEOUT_S = 0.1  # the DUT drops a partial frame after this silence
+BAUD_TIMEOUT_S = 0.5  # without a good frame the DUT returns to the old rate
+TEXT_COMMAND_MAX = 80  # with its `%`
+GUARD_RESTARTS_MAX = 8
+
+
+class Kind(IntEnum):
+    """The type byte of a frame."""
+
+    HELLO = 0x01
+    PING = 0x02
+    BAUD = 0x03
+    TEXT = 0x04
+    LOAD = 0x10
+    DATA = 0x11
+    COMMIT = 0x12
+    RUN = 0x20
+    IDLE = 0x21
+    SYNC = 0x22
+    RESULT = 0x23
+    ACK = 0x80
+    CAPS = 0x81
+    PONG = 0x82
+    STATUS = 0x83
+    DONE = 0x90
+    CHUNK = 0x91
+    ERROR = 0xFF
+
+
+class Flag(IntFlag):
+    """What CAPS says the DUT can do."""
+
+    BAUD = 1
+    SYNC_LINE = 2
+    MARK_NONBLOCKING = 4
+
+
+ERROR_MEANING = {
+    1: "unknown message type",
+    2: "wrong message length",
+    3: "no such slot",
+    4: "too large for the slot",
+    5: "slot not loaded",
+    6: "the CRC of the content differs",
+    7: "the workload failed",
+    8: "argument out of range",
+    9: "not supported",
+}
+
+
+class _Numbers:
+    """A payload of numbers only: the fields in their order, as `shape` says."""
+
+    __slots__: ClassVar[tuple[str, ...]] = ()
+    shape: ClassVar[struct.Struct]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        return self.shape.pack(*(getattr(self, name) for name in self.__slots__))
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Self:
+        """Read a payload."""
+        if len(payload) != cls.shape.size:
+            raise ValueError(f"{cls.__name__} of {len(payload)} bytes, {cls.shape.size} expected")
+        return cls(*cls.shape.unpack(payload))
+
+
+def _split(payload: bytes, shape: struct.Struct, what: str) -> tuple[tuple[int, ...], bytes]:
+    if len(payload) < shape.size:
+        raise ValueError(f"{what} of {len(payload)} bytes, at least {shape.size} expected")
+    return shape.unpack_from(payload), payload[shape.size :]
+
+
+@dataclass(frozen=True, slots=True)
+class Hello(_Numbers):
+    """Open a session."""
+
+    kind: ClassVar[Kind] = Kind.HELLO
+    shape: ClassVar[struct.Struct] = struct.Struct("<IB")
+    nonce: int
+    version: int = PROTOCOL
+
+
+@dataclass(frozen=True, slots=True)
+class Baud(_Numbers):
+    """Ask for another line rate."""
+
+    kind: ClassVar[Kind] = Kind.BAUD
+    shape: ClassVar[struct.Struct] = struct.Struct("<I")
+    baud: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load(_Numbers):
+    """Open a slot for `length_b` bytes whose CRC is `crc32`."""
+
+    kind: ClassVar[Kind] = Kind.LOAD
+    shape: ClassVar[struct.Struct] = struct.Struct("<HII")
+    slot: int
+    length_b: int
+    crc32: int
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Put `content` at `offset_b` of the opened slot."""
+
+    kind: ClassVar[Kind] = Kind.DATA
+    shape: ClassVar[struct.Struct] = struct.Struct("<I")
+    offset_b: int
+    content: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        return self.shape.pack(self.offset_b) + self.content
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Data:
+        """Read a payload."""
+        (offset_b,), content = _split(payload, cls.shape, "DATA")
+        return cls(offset_b, content)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit(_Numbers):
+    """Check the slot; only then may it be run."""
+
+    kind: ClassVar[Kind] = Kind.COMMIT
+    shape: ClassVar[struct.Struct] = struct.Struct("<H")
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run(_Numbers):
+    """Process a slot, each phase `repeat` times in a row."""
+
+    kind: ClassVar[Kind] = Kind.RUN
+    shape: ClassVar[struct.Struct] = struct.Struct("<HIIH")
+    slot: int
+    repeat: int
+    guard_us: int
+    hold_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Idle(_Numbers):
+    """Stay configured and ready for `duration_us`."""
+
+    kind: ClassVar[Kind] = Kind.IDLE
+    shape: ClassVar[struct.Struct] = struct.Struct("<IIH")
+    duration_us: int
+    guard_us: int
+    hold_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sync(_Numbers):
+    """Give `count` pulses; the interval after pulse i is `period_us` times 1, 2, 1, 4."""
+
+    kind: ClassVar[Kind] = Kind.SYNC
+    shape: ClassVar[struct.Struct] = struct.Struct("<BIIH")
+    intervals: ClassVar[tuple[int, ...]] = (1, 2, 1, 4)
+    count: int
+    period_us: int
+    guard_us: int
+    hold_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result(_Numbers):
+    """Ask for the last output from `offset_b` on."""
+
+    kind: ClassVar[Kind] = Kind.RESULT
+    shape: ClassVar[struct.Struct] = struct.Struct("<I")
+    offset_b: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ack(_Numbers):
+    """What the DUT has: bit i of `received` is the number after the next expected one, plus i."""
+
+    kind: ClassVar[Kind] = Kind.ACK
+    shape: ClassVar[struct.Struct] = struct.Struct("<I")
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What the DUT is and can do; the lengths in bytes, the times in microseconds, the rate in hertz."""
+
+    kind: ClassVar[Kind] = Kind.CAPS
+    shape: ClassVar[struct.Struct] = struct.Struct("<IBBHHIIHIHBB")
+    nonce: int
+    protocol: int
+    window: int
+    max_payload_b: int
+    slots: int
+    slot_b: int
+    output_b: int
+    marks_max: int
+    tick_hz: int
+    hold_min_us: int
+    phases: int
+    flags: Flag
+    device: str = ""
+    firmware: str = ""
+    workload: str = ""
+    model: str = ""
+    build: str = ""
+    sync_pin: str = ""
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        sizes = (self.window, self.max_payload_b, self.slots, self.slot_b, self.output_b, self.marks_max)
+        head = self.shape.pack(self.nonce, self.protocol, *sizes, self.tick_hz, self.hold_min_us, self.phases, int(self.flags))
+        strings = (self.device, self.firmware, self.workload, self.model, self.build, self.sync_pin)
+        return head + b"".join(bytes([len(text)]) + text.encode("ascii") for text in strings)
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Caps:
+        """Read a payload; bytes behind the sixth string are ignored, so that a later firmware may add to it."""
+        numbers, rest = _split(payload, cls.shape, "CAPS")
+        strings: list[str] = []
+        for _ in range(6):
+            if not rest or len(rest) < 1 + rest[0]:
+                raise ValueError(f"CAPS ends after {len(strings)} of 6 strings")
+            strings.append(rest[1 : 1 + rest[0]].decode("ascii", "backslashreplace"))
+            rest = rest[1 + rest[0] :]
+        nonce, protocol, window, max_payload_b, slots, slot_b, output_b, marks_max, tick_hz, hold_min_us, phases, flags = numbers
+        sizes = (nonce, protocol, window, max_payload_b, slots, slot_b, output_b, marks_max, tick_hz, hold_min_us, phases)
+        device, firmware, workload, model, build, sync_pin = strings
+        return cls(*sizes, Flag(flags), device, firmware, workload, model, build, sync_pin)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of a window: `marks` as (phase, tick), and as much of the output as fits."""
+
+    kind: ClassVar[Kind] = Kind.DONE
+    shape: ClassVar[struct.Struct] = struct.Struct("<HHI")
+    mark: ClassVar[struct.Struct] = struct.Struct("<BQ")
+    rx_in_window_b: int
+    marks: tuple[tuple[int, int], ...]
+    output_total_b: int
+    output: bytes = b""
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        head = self.shape.pack(self.rx_in_window_b, len(self.marks), self.output_total_b)
+        return head + b"".join(self.mark.pack(*mark) for mark in self.marks) + self.output
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Done:
+        """Read a payload."""
+        (rx_in_window_b, count, total_b), rest = _split(payload, cls.shape, "DONE")
+        size = count * cls.mark.size
+        if len(rest) < size:
+            raise ValueError(f"DONE announces {count} marks in {len(rest)} bytes")
+        if len(rest) - size > total_b:
+            raise ValueError(f"DONE carries {len(rest) - size} bytes of an output of {total_b}")
+        marks = tuple((phase, tick) for phase, tick in cls.mark.iter_unpack(rest[:size]))
+        return cls(rx_in_window_b, marks, total_b, rest[size:])
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of the last output."""
+
+    kind: ClassVar[Kind] = Kind.CHUNK
+    shape: ClassVar[struct.Struct] = struct.Struct("<I")
+    offset_b: int
+    content: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        return self.shape.pack(self.offset_b) + self.content
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Chunk:
+        """Read a payload."""
+        (offset_b,), content = _split(payload, cls.shape, "CHUNK")
+        return cls(offset_b, content)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An ERROR: why the DUT refuses."""
+
+    kind: ClassVar[Kind] = Kind.ERROR
+    shape: ClassVar[struct.Struct] = struct.Struct("<BI")
+    code: int
+    detail: int
+    text: str = ""
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        return self.shape.pack(self.code, self.detail) + self.text.encode("ascii")
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Refusal:
+        """Read a payload."""
+        (code, detail), text = _split(payload, cls.shape, "ERROR")
+        return cls(code, detail, text.decode("ascii", "backslashreplace"))
+
+
+Request = Hello | Baud | Load | Data | Commit | Run | Idle | Sync | Result

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware understands."""
+
+from __future__ import annotations
+
+import struct
+import time
+
+from rig.errors import LocalProtocolError, RemoteProtocolError
+from rig.plan import Query
+from rig.sut import END, IDLE, SYNC, Completion, Mark, SutInfo
+from sut_backends.layer import Pulses, only_index
+from sut_backends.shim.text import TextClient
+from sut_backends.shim.wire import Sync
+
+PHASE = 0x01  # of `infer`, which is one phase here
+_TICK_HZ = 1_000_000
+_US_PER_S = 1_000_000
+_OWN_PROFILE = "neurorig "
+
+
+class TextLayer:
+    """Turn steps into commands; marks are the DUT's `m-lap-us` stamps."""
+
+    def __init__(self, client: TextClient, name: str, pulses: Pulses) -> None:
+        self._client, self._name, self._pulses = client, name, pulses
+        self._profile, self._model = client.profile()
+        self._loaded: int | None = None
+        client.timestamp()  # every later stamp is judged by this one
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the DUT said of itself."""
+        own = self._profile.startswith(_OWN_PROFILE)
+        line = self._client.line
+        return SutInfo(
+            name=self._name,
+            kind="uart",
+            simulated=False,
+            tick_hz=_TICK_HZ,
+            task=self._profile.removeprefix(_OWN_PROFILE) if own else "",
+            model=self._model,
+            firmware=self._profile,
+            link=f"{line.name}, {line.baud} baud, text",
+            marks_phases=False,
+            details={"layer": "text", "baud": line.baud, "load_checked": False},
+        )
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Bring `payload` into the DUT: lost and doubled bytes are found, a digit changed into another digit is not."""
+        if not payload:
+            raise LocalProtocolError(f"sample {index} is empty")
+        self._loaded = None
+        self._client.load(payload)
+        self._loaded = index
+
+    def idle(self, duration_s: float) -> Completion:
+        """Wait between two stamps."""
+        start_us = self._client.timestamp()
+        time.sleep(duration_s)
+        stop_us = self._client.timestamp()
+        if stop_us - start_us < duration_s * _US_PER_S / 2:
+            evidence = f"{stop_us - start_us} us in a wait of {duration_s} s"
+            raise RemoteProtocolError("the DUT's time stamps cannot be true", evidence=evidence)
+        return Completion((Mark(IDLE, start_us), Mark(END, stop_us)))
+
+    def sync(self) -> Completion:
+        """Ask for stamps in the pattern of a SYNC burst; the line's own time comes on top."""
+        marks, due_s = [], time.monotonic()
+        for number in range(self._pulses.count):
+            time.sleep(max(due_s - time.monotonic(), 0.0))
+            due_s = time.monotonic() + Sync.intervals[number % len(Sync.intervals)] * self._pulses.period_us / _US_PER_S
+            marks.append(Mark(SYNC, self._client.timestamp()))
+        return Completion(tuple(marks))
+
+    def run(self, query: Query) -> Completion:
+        """Process the sample of `query`; the output is a signed 32-bit number of thousandths for each class."""
+        index = only_index(query)
+        if index != self._loaded:
+            there = "nothing" if self._loaded is None else f"sample {self._loaded}"
+            raise LocalProtocolError(f"sample {index} is not loaded", evidence=f"in the DUT: {there}")
+        inference = self._client.infer(query.repeat, query.limit_s)
+        output = struct.pack(f"<{len(inference.output_thousandths)}i", *inference.output_thousandths)
+        return Completion((Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output)
+
+    def leave(self) -> None:
+        """Do nothing: the DUT is where a stranger would like to find it."""

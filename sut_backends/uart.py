@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device under test behind a UART: any pyserial URL, the text or the framed layer of docs/PROTOCOL.md."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rig.errors import ConfigError, RigError, SutError
+from rig.plan import Query
+from rig.sut import Completion, SutInfo
+from rig.table import Table
+from sut_backends.faulty_link import Faults, FaultyLink
+from sut_backends.framed_layer import FramedLayer
+from sut_backends.layer import Layer, Pulses
+from sut_backends.port import SerialPort
+from sut_backends.shim.line import Line
+from sut_backends.shim.text import TextClient
+from sut_backends.text_layer import TextLayer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSettings:
+    """How to speak with the DUT. `frame_baud` 0 means no change of the line rate; `faults` spoil the line on purpose."""
+
+    baud: int = 115_200
+    frame_baud: int = 0
+    layer: Literal["auto", "text", "framed"] = "auto"
+    sync_hold_us: int = 50
+    sync_count: int = 8
+    sync_period_us: int = 5_000
+    timeout_s: float = 2.0
+    faults: Faults = field(default_factory=Faults)
+
+    def __post_init__(self) -> None:
+        ranges = {"sync_hold_us": (0, 65_535), "sync_count": (2, 255), "sync_period_us": (1, 10_000_000), "baud": (1, 100_000_000)}
+        for name, (low, high) in ranges.items():
+            if not low <= getattr(self, name) <= high:
+                raise ConfigError(f"{getattr(self, name)} is not in {low}..{high}", path=f"sut.{name}")
+        if self.frame_baud < 0 or self.timeout_s <= 0:
+            raise ConfigError("frame_baud is 0 or more, timeout_s above 0", path="sut")
+
+
+class UartSut:
+    """Speak with the DUT; implements rig.sut.SystemUnderTest."""
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Settings(LinkSettings):
+        """`port` is a device or URL as pyserial takes it."""
+
+        port: str
+
+    def __init__(self, line: Line, layer: Layer, timeout_s: float) -> None:
+        self.line = line
+        self._layer, self._timeout_s = layer, timeout_s
+        self._closed = False
+
+    @classmethod
+    def open(cls, settings: UartSut.Settings, table: Table) -> UartSut:
+        """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with what to try next."""
+        line = open_line(settings.port, settings, table)
+        try:
+            return cls(line, _enter(line, settings), settings.timeout_s)
+        except BaseException:
+            line.close()
+            raise
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the device said of itself."""
+        return self._layer.info
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Bring `payload` into device memory as sample `index`."""
+        self._layer.load(index, payload)
+
+    def idle(self, duration_s: float) -> Completion:
+        """Stay configured and ready for `duration_s`; two marks."""
+        return self._layer.idle(duration_s)
+
+    def sync(self) -> Completion:
+        """Give one SYNC burst; one mark a pulse."""
+        return self._layer.sync()
+
+    def run(self, query: Query) -> Completion:
+        """Process the loaded sample of `query`; a mark at the start of each phase and one at the end."""
+        return self._layer.run(query)
+
+    def close(self) -> None:
+        """Leave the DUT in the text layer where it still listens, and close the port."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._layer.leave()
+        except RigError:
+            with suppress(RigError):
+                TextClient(self.line, self._timeout_s).attention(0.0)
+        finally:
+            self.line.close()
+
+
+def open_line(port: str, settings: LinkSettings, table: Table) -> Line:
+    """Open the port, with the faults of `settings` in front of it where there are any."""
+    # The table's `wire` changes from session to session: it is looked up anew for every block.
+    opened = SerialPort.open(port, settings.baud, lambda direction, block: table.wire(direction, block))
+    return FaultyLink(opened, settings.faults) if settings.faults.any else opened
+
+
+def _enter(line: Line, settings: LinkSettings) -> Layer:
+    pulses = Pulses(settings.sync_hold_us, settings.sync_count, settings.sync_period_us)
+    client = TextClient(line, settings.timeout_s)
+    name = client.attention(settings.timeout_s)
+    if settings.layer == "text":
+        return TextLayer(client, name, pulses)
+    if client.frame():
+        return FramedLayer.enter(line, pulses, settings.timeout_s, settings.frame_baud, secrets.randbits(32))
+    if settings.layer == "framed":
+        raise SutError("the DUT knows only the text layer", code=0, evidence=name, try_next='layer = "auto", or another firmware')
+    return TextLayer(client, name, pulses)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of several folders: a quick virtual bench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rig.session import Result, open_bench
+
+ROOT = Path(__file__).resolve().parent.parent
+VIRTUAL_NULL = ROOT / "benches" / "virtual-null.toml"
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def run_virtual(tmp_path: Path) -> Callable[..., Result]:
+    """Run the virtual bench with the null task and some overrides; sessions lie in tmp_path."""
+
+    def run(*overrides: str, trials: int = 1) -> Result:
+        with open_bench(VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1", *overrides]) as bench:
+            return bench.run(trials, tmp_path)
+
+    return run

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The five-trial rule and the audit rule, at and beside their limits."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rig.replication import audit_check, replication_check
+
+
+def trials(*values: float, name: str = "energy_infer") -> list[dict[str, float]]:
+    return [{name: value} for value in values]
+
+
+@pytest.mark.parametrize(
+    ("mean", "ok"),
+    [(1.05, True), (0.95, True), (1.0501, False), (0.9499, False), (1.0, True), (math.nan, False)],
+)
+def test_the_mean_of_five_must_lie_within_five_percent_of_the_claim(mean: float, ok: bool) -> None:
+    verdict = replication_check({"energy_infer": 1.0}, trials(*[mean] * 5))
+    assert verdict.ok is ok
+    assert verdict.rule == "replication-5-percent"
+
+
+def test_single_trials_may_stray_when_there_is_a_claim_but_not_without() -> None:
+    strayed = trials(0.9, 1.1, 1.0, 1.0, 1.0)
+    assert replication_check({"energy_infer": 1.0}, strayed).ok
+    verdict = replication_check({}, strayed)
+    assert not verdict.ok
+    assert verdict.rule == "self-consistency-5-percent"
+    assert "energy_infer deviates by" in verdict.reason
+
+
+@given(st.lists(st.floats(1e-9, 1e3), min_size=5, max_size=5), st.floats(1e-9, 1e3))
+def test_the_verdict_does_not_depend_on_the_unit(values: list[float], claimed: float) -> None:
+    scaled = replication_check({"energy_infer": claimed * 1024}, trials(*[value * 1024 for value in values]))
+    assert replication_check({"energy_infer": claimed}, trials(*values)).ok == scaled.ok
+
+
+def test_fewer_than_five_trials_are_no_replication() -> None:
+    verdict = replication_check({"energy_infer": 1.0}, trials(1.0, 1.0, 1.0, 1.0))
+    assert not verdict.ok and "4 trials of the 5" in verdict.reason
+
+
+def test_an_invalid_trial_fails_the_verdict() -> None:
+    assert "1 of 5 trials are invalid" in replication_check({"energy_infer": 1.0}, trials(*[1.0] * 5), invalid=1).reason
+
+
+def test_a_claim_that_was_not_measured_fails_the_verdict() -> None:
+    assert (
+        "claimed but not measured: latency" in replication_check({"energy_infer": 1.0, "latency": 1.0}, trials(*[1.0] * 5)).reason
+    )
+
+
+def test_a_claim_of_zero_is_met_by_zero_only() -> None:
+    assert replication_check({"energy_infer": 0.0}, trials(*[0.0] * 5)).ok
+    assert not replication_check({"energy_infer": 0.0}, trials(*[1e-12] * 5)).ok
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "ok"),
+    [
+        ("energy_infer", 1 / 0.95, True),
+        ("energy_infer", 1.06, False),
+        ("energy_infer", 0.5, True),
+        ("accuracy", 0.95, True),
+        ("accuracy", 0.94, False),
+        ("accuracy", 1.5, True),
+    ],
+)
+def test_the_audit_rule_looks_only_in_the_direction_that_matters(name: str, mean: float, ok: bool) -> None:
+    assert audit_check({name: 1.0}, trials(*[mean] * 5, name=name)).ok is ok
