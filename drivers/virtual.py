@@ -115,7 +115,10 @@ class VirtualRecording:
         return self
 
     def check(self) -> None:
-        """Raise what went wrong in the recording so far."""
+        """Raise what went wrong in the recording so far; in virtual time, wait until the samples have caught up with the device."""
+        while not self._world.live and self._sampler.due(self._world.horizon_ns()) > _CHUNK and self._thread.is_alive():
+            self._changed.set()
+            threading.Event().wait(0.001)
         if self._failure is not None:
             raise self._failure
 
@@ -132,6 +135,7 @@ class VirtualRecording:
             while self._stop_ns is None:
                 self._follow(self._world.horizon_ns())
                 self._changed.wait(_POLL_S)
+                self._changed.clear()
             self._finish(self._stop_ns)
         except OSError as error:
             self._failure = storage_error(error, self._folder)
@@ -162,7 +166,9 @@ class Sampler:
     """Turns the world's log into samples: box means of power by its cumulative energy, levels at the sampling instants."""
 
     def __init__(self, settings: VirtualMonitor.Settings, world: World, start_ns: int, random: np.random.Generator) -> None:
-        self.settings, self._world, self._start_ns, self._random = settings, world, start_ns, random
+        self.settings, self._world, self._start_ns = settings, world, start_ns
+        # Apart, so that the same seed gives the same trace however the samples are grouped into calls.
+        self._noise, self._jitter = random.spawn(2)
         self._period_s = (1 + settings.clock_ppm * 1e-6) / settings.sample_hz
         self._at = 0
         self._fetched = 0
@@ -201,7 +207,7 @@ class Sampler:
         settings = self.settings
         seen_a = current_a * (1 + settings.gain) + settings.offset_a
         if settings.noise_a:
-            seen_a = seen_a + settings.noise_a * self._random.standard_normal(len(seen_a), dtype=np.float32)
+            seen_a = seen_a + settings.noise_a * self._noise.standard_normal(len(seen_a), dtype=np.float32)
         if settings.lsb_a:
             seen_a = np.rint(seen_a / settings.lsb_a) * settings.lsb_a
         return seen_a.astype(np.float32)
@@ -213,7 +219,7 @@ class Sampler:
             return
         self._note_late(states)
         times_s = np.array([(state.time_ns - self._start_ns) / NS_PER_S for state in states])
-        jitter_s = self.settings.edge_jitter_s * self._random.standard_normal(len(states)) if self.settings.edge_jitter_s else 0.0
+        jitter_s = self.settings.edge_jitter_s * self._jitter.standard_normal(len(states)) if self.settings.edge_jitter_s else 0.0
         self._times_s = np.concatenate([self._times_s, times_s])
         self._edge_times_s = np.maximum.accumulate(np.concatenate([self._edge_times_s, times_s + jitter_s]))
         self._power_w = np.concatenate([self._power_w, [state.power_w for state in states]])

@@ -39,11 +39,7 @@ def align(ticks: Sequence[int], tick_hz: int, falls_s: NDArray[np.float64], edge
     """Pair marks with falling edges and fit the time base."""
     period_s = 1.0 / edge_hz
     marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz if len(ticks) else np.zeros(0)
-    pairs = _pair(marks_s, falls_s, period_s)
-    stretched = not pairs and len(marks_s) == len(falls_s)
-    if stretched:
-        # Same number, other intervals: one of the two clocks runs at another rate than it says.
-        pairs = [(i, i) for i in range(len(marks_s))]
+    pairs = _in_order(marks_s, falls_s) or _by_interval(marks_s, falls_s, period_s)
     if len({ticks[i] for i, _ in pairs}) < 2:
         return Alignment(None, (_edges_problem(len(marks_s), len(falls_s), []),), len(marks_s), len(falls_s), 0)
     timebase = Timebase.fit([ticks[i] for i, _ in pairs], [float(falls_s[j]) for _, j in pairs], period_s)
@@ -85,8 +81,21 @@ def _some(noun: str, numbers: list[int]) -> str:
     return f"{noun} {shown}" + (f" and {len(numbers) - 5} more" if len(numbers) > 5 else "")
 
 
-def _pair(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], period_s: float) -> list[tuple[int, int]]:
-    """Return the pairs (mark, edge) of the best anchor; empty when fewer than half of the marks find an edge."""
+def _in_order(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Return the pairs that order gives when the counts agree and the intervals confirm it; else none.
+
+    An edge too few here and one too many there would move some edges by whole intervals: nothing else moves one by half of the
+    shortest. A clock that runs at another rate changes all intervals alike, and is for the caller to judge.
+    """
+    if len(marks_s) != len(edges_s) or len(marks_s) < 3:
+        return []
+    slope, origin = np.polyfit(marks_s, edges_s, 1)
+    off_s = np.max(np.abs(edges_s - (slope * marks_s + origin)))
+    return [(i, i) for i in range(len(marks_s))] if off_s < np.min(np.diff(marks_s)) * slope / 2 else []
+
+
+def _by_interval(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], period_s: float) -> list[tuple[int, int]]:
+    """Return the pairs (mark, edge) of the best anchor; none when most of the marks, or of the edges, find no partner."""
     best: list[tuple[int, int]] = []
     for anchor in range(_ANCHORS):
         for i, j in {(0, anchor), (anchor, 0)}:
@@ -95,7 +104,7 @@ def _pair(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], period_s: 
                 best = pairs if len(pairs) > len(best) else best
         if len(best) == min(len(marks_s), len(edges_s)):
             break
-    return best if 2 * len(best) >= len(marks_s) else []
+    return best if 2 * len(best) >= min(len(marks_s), len(edges_s)) else []
 
 
 def _walk(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], i: int, j: int, period_s: float) -> list[tuple[int, int]]:

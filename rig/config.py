@@ -77,7 +77,9 @@ def load(path: Path, overrides: Sequence[str] = ()) -> Config:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(
-            f"bench file {path} cannot be read", evidence=error.strerror or str(error), try_next="rig list benches"
+            f"bench file {path} cannot be read",
+            evidence=error.strerror or str(error),
+            try_next="the path of a bench file, as benches/virtual-asc.toml",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML", evidence=str(error)) from error
@@ -132,8 +134,19 @@ def _choice(section: str, table: Any, folder: Path, overridden: set[tuple[str, .
             try_next=f"KIND is one of {kinds}",
         )
     kind, values = next(iter(table.items()))
-    settings = _typed(plugins.find(section, kind).Settings, values, f"{section}.{kind}")
+    kind_of_settings = plugins.find(section, kind).Settings
+    settings = _typed(kind_of_settings, _with_defaults(kind_of_settings, values), f"{section}.{kind}")
     return Choice(kind, _absolute(settings, folder, {keys[2] for keys in overridden if keys[:2] == (section, kind)}))
+
+
+def _with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill up tables inside a table from their defaults, so that one key of them can be given alone."""
+    filled = dict(values)
+    for part in dataclasses.fields(kind):
+        default = part.default_factory() if part.default_factory is not dataclasses.MISSING else part.default
+        if isinstance(filled.get(part.name), dict) and dataclasses.is_dataclass(default) and not isinstance(default, type):
+            filled[part.name] = dataclasses.asdict(default) | filled[part.name]
+    return filled
 
 
 def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
@@ -152,15 +165,17 @@ def _typed(kind: Any, value: Any, path: str) -> Any:
         return _converter().structure(value, kind)
     except cattrs.BaseValidationError as error:
         place, cause = _first_cause(error, path)
-        raise ConfigError(
-            cause.message if isinstance(cause, _WrongTypeError) else str(cause), path=place, try_next=_hint(cause)
-        ) from error
+        raise ConfigError(_message(cause), path=place, try_next=_hint(cause)) from error
+
+
+def _message(cause: BaseException) -> str:
+    if isinstance(cause, KeyError):
+        return "this key is needed"
+    return "no such key" if isinstance(cause, cattrs.ForbiddenExtraKeysError) else str(cause)
 
 
 class _WrongTypeError(ValueError):
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+    """A value of another type than the key's."""
 
 
 def _converter() -> cattrs.Converter:

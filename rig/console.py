@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -80,11 +81,13 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     title = f"{content['task']}, {content['scenario']}, {content['sut']}, {content['monitor']}"
     if content["simulated"]:
         title += "  [black on yellow] SIMULATED [/]"
-    table = Table(title=title, title_justify="left", caption_justify="left")
-    table.add_column("metric")
-    table.add_column("mean ± standard error", justify="right")
+    table = Table(
+        title=title, title_justify="left", caption="columns 1 to n: deviation of each trial from the mean", box=SIMPLE_HEAD
+    )
+    table.add_column("metric", no_wrap=True)
+    table.add_column("mean ± std. error", justify="right", no_wrap=True)
     for trial in content["trials"]:
-        table.add_column(f"trial {trial['number']}", justify="right", style="" if trial["valid"] else "red")
+        table.add_column(str(trial["number"]), justify="right", style="" if trial["valid"] else "red")
     for name, metric in content["metrics"].items():
         if name in MAIN_METRICS:
             table.add_row(name, quantity(metric["value"], metric["unit"], metric["standard_error"]), *_deviations(metric))
@@ -103,7 +106,7 @@ def _deviations(metric: dict[str, Any]) -> list[str]:
             cells.append("-")
             continue
         deviation = relative(trial["value"], metric["value"])
-        cells.append(f"[red]{deviation:+.2%}[/]" if abs(deviation) > LIMIT else f"{deviation:+.2%}")
+        cells.append(f"[red]{deviation:+.1%}[/]" if abs(deviation) > LIMIT else f"{deviation:+.1%}")
     return cells
 
 

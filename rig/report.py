@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report page: one HTML file that says what was measured, how, and whether it holds. Derived: it can be deleted and made again."""
+"""The report page: one HTML file that says what was measured, how, and whether it holds; derived from the session folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -21,60 +21,38 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from rig import store
 from rig.align import RESIDUAL_LIMIT_PERIODS
 from rig.clock import Timebase
 from rig.errors import DataError
+from rig.quantity import quantity
 from rig.replication import LIMIT, relative
 from rig.results import SCHEMA
-from rig.store import (
-    BENCH,
-    PROVENANCE,
-    REPORT,
-    RESULTS,
-    SAMPLES,
-    SessionFolder,
-    read_completions,
-    read_json,
-    read_lines,
-    write_text,
-)
+from rig.store import SessionFolder
 from rig.trace import TRACE, Trace
 from rig.trial import PROBLEM_CODES
 
-#: What report.md of NeuroBench asks for and no instrument can know: key of [metadata] -> heading.
-STATED = {
-    "architecture": "System architecture",
-    "algorithm": "Algorithm (model, training, tuning)",
-    "workflow": "Workflow",
-    "power_tap": "Where power is measured (external tap, on-board instrument, wall)",
-    "components_included": "Components and power domains included",
-    "components_omitted": "Components and power domains omitted",
-}
-#: Shown first, and large, where they were measured.
-HEADLINES = ("accuracy", "latency_total", "power_active", "energy_total", "energy_dynamic")
-
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
-_PREFIXED = ("s", "W", "J", "A", "V", "Hz")
-#: More samples than this are drawn as columns of their mean, smallest and largest.
-_COLUMNS = 1200
-#: More samples than this are not held in memory: columns of their mean only.
-_HELD = 4_000_000
-_DENSE = 2000
-_SHOWN_DEVIATION = 0.20
+#: More samples of the monitor than this are drawn as columns of their mean, smallest and largest; so many are held at a time.
+_COLUMNS, _HELD = 1200, 4_000_000
+#: More points than this become an image; larger deviations than this lie at the edge of the drawing.
+_DENSE, _SHOWN_DEVIATION = 2000, 0.20
 
 # Okabe and Ito's palette, told apart also by the colour-blind. In the page each is a CSS variable, which dark mode changes.
 _INK, _FAINT, _BAD, _GOOD = "#1a1a1b", "#8a8a8b", "#d55e01", "#009e74"
 _SERIES = ("#0072b3", "#e69f01", "#56b4ea", "#cc79a8", "#b8a901", "#7a5195")
 _VARIABLES = {_INK: "ink", _FAINT: "faint", _BAD: "bad", _GOOD: "good"} | {colour: f"c{i}" for i, colour in enumerate(_SERIES)}
 _STYLE: dict[str, Any] = {
-    "svg.fonttype": "none", "svg.hashsalt": "neurorig", "text.parse_math": False, "font.family": ["DejaVu Sans"], "font.size": 8.5,
+    "svg.fonttype": "none", "text.parse_math": False, "font.family": ["DejaVu Sans"], "font.size": 8.5, "hatch.color": _BAD,
     "text.color": _INK, "axes.labelcolor": _INK, "axes.edgecolor": _FAINT, "xtick.color": _INK, "ytick.color": _INK,
     "xtick.labelsize": 8, "ytick.labelsize": 8, "axes.titlesize": 9, "axes.titleweight": "bold", "axes.linewidth": 0.7,
-    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 8, "hatch.color": _BAD,
-    "hatch.linewidth": 0.5, "path.simplify": True,
+    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 8, "hatch.linewidth": 0.5,
 }  # fmt: skip
 
 Array = NDArray[np.float64]
+View = tuple[float, float]
+#: A drawing, empty where there is nothing to draw, and a sentence about it.
+Plot = tuple[Markup, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,87 +70,56 @@ class Samples:
     @classmethod
     def read(cls, folder: SessionFolder, trial: dict[str, Any], phases: int) -> Samples:
         """Read samples.jsonl of a trial of results.json."""
-        lines = [line for line in read_lines(folder.trial(trial["number"]) / SAMPLES) if "windows" in line]
+        lines = [line for line in store.read_lines(folder.trial(trial["number"]) / store.SAMPLES) if "windows" in line]
         keys = ("start_s", "stop_s", "latency_s", "energy_j")
         table = np.array([[[window[key] for key in keys] for window in line["windows"]] for line in lines], dtype=np.float64)
-        columns = table.reshape(len(lines), phases, len(keys))
-        repeat = max((line["repeat"] for line in lines), default=1)
-        return cls(trial["number"], trial["valid"], repeat, *(columns[:, :, place] for place in range(len(keys))))
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A drawing and what it shows; `svg` is empty where there was nothing to draw, and `caption` says why."""
-
-    svg: Markup
-    caption: str
+        columns = np.moveaxis(table.reshape(len(lines), phases, len(keys)), 2, 0)
+        return cls(trial["number"], trial["valid"], max((line["repeat"] for line in lines), default=1), *columns)
 
 
 def write_report(folder: Path) -> Path:
     """Write report.html of a finished session and return its path; raises DataError for a session without results."""
     session = SessionFolder(folder)
-    if not (folder / RESULTS).exists():
-        raise DataError(f"{folder} has no {RESULTS}: its session did not finish", try_next=f"rig check {folder}")
-    content = read_json(folder / RESULTS)
+    if not (folder / store.RESULTS).exists():
+        raise DataError(f"{folder} has no {store.RESULTS}: its session did not finish", try_next=f"rig check {folder}")
+    content = store.read_json(folder / store.RESULTS)
     if content.get("schema") != SCHEMA:
-        raise DataError(
-            f"{folder / RESULTS} is not {SCHEMA}", evidence=f"schema {content.get('schema')!r}", try_next=f"rig check {folder}"
-        )
+        raise DataError(f"{folder / store.RESULTS} is not {SCHEMA}", evidence=f"schema {content.get('schema')!r}")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"quantity": quantity, "value": _value}
+    environment.filters |= {"quantity": quantity, "value": _value, "percent": _percent}
     template = environment.from_string((files("rig") / "report.html").read_text(encoding="utf-8"))
     with matplotlib.style.context(["default", _STYLE]):
         plots = _plots(session, content)
-    write_text(folder / REPORT, template.render(_page(session, content, plots)))
-    return folder / REPORT
+    store.write_text(folder / store.REPORT, template.render(_page(session, content), plots=plots))
+    return folder / store.REPORT
 
 
-def _page(session: SessionFolder, content: dict[str, Any], plots: dict[str, Plot]) -> dict[str, Any]:
-    main, further = _split(content)
-    provenance = content["provenance"]
-    metadata = provenance.get("metadata", {})
-    bench_toml = (session.path / BENCH).read_text(encoding="utf-8")
+def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
+    (main, further), provenance = _split(content), content["provenance"]
+    bench_toml = (session.path / store.BENCH).read_text(encoding="utf-8")
     return {
-        "r": content, "p": provenance, "plots": plots, "folder": session.path.name, "limit": LIMIT, "stated": STATED, "metadata": metadata,
+        "r": content, "p": provenance, "folder": session.path.name, "limit": LIMIT, "bench_toml": bench_toml,
+        "claims": _claims(content), "residual_limit_s": RESIDUAL_LIMIT_PERIODS / provenance["monitor"]["edge_hz"],
         "main": [_row(name, content) for name in main],
         "further": [_row(name, content) for name in further],
-        "headlines": [_row(name, content) for name in HEADLINES if name in content["metrics"]],
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
-        "other_metadata": {key: value for key, value in metadata.items() if key not in STATED},
-        "bench_toml": bench_toml,
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
-        "timebases": [_timebase_row(trial, provenance["sut"]["tick_hz"]) for trial in content["trials"]],
-        "residual_limit": RESIDUAL_LIMIT_PERIODS,
-        "hashes": [event for event in session.events() if event.get("event") == "trial_finished"],
-        "provenance_file": PROVENANCE,
+        "hashes": [event for event in session.events() if "files" in event],
     }  # fmt: skip
 
 
-# --- numbers -------------------------------------------------------------------------------------------------------------------------
-
-
-def prefix(value: float | None, unit: str) -> tuple[float, str]:
+def _prefix(value: float | None, unit: str) -> tuple[float, str]:
     """Return the factor and the unit that show a value as a number from 1 to 999: 0.018 s -> (1000, "ms")."""
-    if unit not in _PREFIXED or not value or not math.isfinite(value):
+    if unit not in ("s", "W", "J", "A", "V", "Hz") or not value or not math.isfinite(value):
         return 1.0, "" if unit == "1" else unit
-    # Rounded first, so that 999.99 mW is already 1 W.
-    power = min(max(math.floor(math.log10(abs(float(f"{value:.4g}")))) // 3, min(_PREFIXES)), max(_PREFIXES))
+    power = min(max(math.floor(math.log10(abs(value))) // 3, min(_PREFIXES)), max(_PREFIXES))
     return 10.0 ** (-3 * power), _PREFIXES[power] + unit
 
 
-def quantity(value: float | None, unit: str, digits: int = 4) -> str:
-    """Return a value to `digits` significant digits with its prefix and unit."""
-    if value is None or not math.isfinite(value):
-        return "n/a"
-    factor, shown = prefix(value, unit)
-    return f"{value * factor:.{_decimals(value * factor, None, digits)}f} {shown}".rstrip()
-
-
-def _decimals(value: float, error: float | None, digits: int = 5) -> int:
-    """Count decimals: two digits of the error where there is one, else `digits` of the value; never more than 7 digits in all."""
+def _decimals(value: float, error: float) -> int:
+    """Count decimals: two digits of the error where there is one, else five digits of the value; never more than seven in all."""
     own = math.floor(math.log10(abs(value))) if value else 0
-    wanted = 1 - math.floor(math.log10(error)) if error else digits - 1 - own
-    return max(min(wanted, 6 - own, 9), 0)
+    return max(min(1 - math.floor(math.log10(error)) if error else 4 - own, 6 - own, 9), 0)
 
 
 def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -180,151 +127,139 @@ def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
     phases = "|".join(re.escape(phase) for phase in content["provenance"]["task"]["phases"])
     finer = re.compile(rf".*_p\d+|power_({phases})|energy_({phases})_dynamic|energy_idle")
     judged = content["replication"]["per_metric"]
-    claimed = judged if content["replication"]["rule"].startswith("replication") else {}
-    failed = {name for name, row in judged.items() if not row["ok"]}
-    main = [name for name in content["metrics"] if not finer.fullmatch(name) or name in claimed or name in failed]
+    telling = {name for name, row in judged.items() if _claims(content) or not (row["ok"] or row["mean"] is None)}
+    main = [name for name in content["metrics"] if not finer.fullmatch(name) or name in telling]
     return main, [name for name in content["metrics"] if name not in main]
+
+
+def _claims(content: dict[str, Any]) -> bool:
+    return bool(content["replication"]["rule"].startswith("replication"))
 
 
 def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
     metric, verdict = content["metrics"][name], content["replication"]["per_metric"].get(name)
-    factor, unit = prefix(metric["value"], metric["unit"])
-    value, error = _scaled(metric["value"], factor), _scaled(metric["standard_error"], factor)
-    decimals = _decimals(value or 0.0, error)
-    claimed = verdict["claimed"] if verdict and content["replication"]["rule"].startswith("replication") else None
+    value, error = metric["value"], metric["standard_error"]
+    known = [single["value"] for single in (metric, *metric["per_trial"]) if single["value"] is not None]
+    factor, unit = _prefix(known[0] if known else None, metric["unit"])
+    decimals = _decimals((known[0] if known else 0.0) * factor, (error or 0.0) * factor)
     return {
-        "name": name, "unit": unit, "value": _fixed(value, decimals), "error": _fixed(error, decimals), "verdict": verdict,
-        "claimed": None if claimed is None else _fixed(_scaled(claimed, factor), decimals),
-        "trials": [_cell(single, metric["value"], factor, decimals) for single in metric["per_trial"]],
+        "name": name, "unit": unit, "value": _fixed(value, factor, decimals), "error": error and _fixed(error, factor, decimals),
+        "verdict": verdict, "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and _claims(content) else None,
+        "trials": [_cell(single["value"], value, factor, decimals) for single in metric["per_trial"]],
     }  # fmt: skip
 
 
-def _cell(single: dict[str, Any], average: float | None, factor: float, decimals: int) -> dict[str, Any]:
-    deviation = None if single["value"] is None or average is None else relative(single["value"], average)
-    beyond = deviation is None or abs(deviation) > LIMIT
-    return {"value": _fixed(_scaled(single["value"], factor), decimals), "deviation": deviation, "beyond": beyond, "n": single["n"]}
+def _cell(value: float | None, average: float | None, factor: float, decimals: int) -> dict[str, Any]:
+    deviation = _relative(value, average)
+    return {"value": _fixed(value, factor, decimals), "deviation": _percent(deviation), "beyond": abs(deviation) > LIMIT}
 
 
-def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
+def _relative(value: float | None, reference: float | None) -> float:
+    return math.nan if value is None or reference is None else relative(value, reference)
 
 
-def _fixed(value: float | None, decimals: int) -> str:
-    return "n/a" if value is None else f"{value:.{decimals}f}"
+def _fixed(value: float | None, factor: float, decimals: int) -> str:
+    return "n/a" if value is None else f"{value * factor:.{decimals}f}"
+
+
+def _percent(deviation: float | None) -> str:
+    if deviation is None or math.isnan(deviation):
+        return "n/a"
+    text = f"{deviation * 100:+.2f}"
+    return ("0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")) + " %"
 
 
 def _value(value: Any) -> str:
-    """Show one value of a provenance table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "not stated" if value in ("", None) else str(value)
-
-
-def _timebase_row(trial: dict[str, Any], tick_hz: int) -> dict[str, Any]:
-    fit = trial["timebase"]
-    return trial | {"ppm": None if fit is None else (fit["s_per_tick"] * tick_hz - 1) * 1e6}
-
-
-# --- plots ---------------------------------------------------------------------------------------------------------------------------
 
 
 def _plots(session: SessionFolder, content: dict[str, Any]) -> dict[str, Plot]:
     phases = content["provenance"]["task"]["phases"]
     trials = [Samples.read(session, trial, len(phases)) for trial in content["trials"]]
     measured = [trial for trial in trials if len(trial.latency_s)]
-    chosen = next((trial for trial in measured if trial.valid), measured[0] if measured else None)
-    power = residuals = Plot(Markup(), "Not drawn: no trial has a timed sample.")
-    if chosen is not None:
+    power = residuals = (Markup(), "Not drawn: no trial has a timed sample.")
+    if measured:
+        chosen = next((trial for trial in measured if trial.valid), measured[0])
         try:
-            trace = _open_trace(session.trial(chosen.trial) / TRACE)
-            power = _power(trace, chosen, content)
-            residuals = _residuals(session, trace, chosen.trial, content)
+            trace = Trace.open(session.trial(chosen.trial) / TRACE)
+            power, residuals = _power(trace, chosen, content), _residuals(session, trace, chosen.trial, content)
         except DataError:
-            power = residuals = Plot(Markup(), f"Not drawn: trial-{chosen.trial}/{TRACE} is missing or unreadable.")
-    latency = _distributions("latency", "s", phases, [(t, t.latency_s) for t in measured], content)
-    energy = _distributions("energy", "J", phases, [(t, t.energy_j) for t in measured], content)
+            power = residuals = (Markup(), f"Not drawn: trial-{chosen.trial}/{TRACE} is missing or unreadable.")
+    latency = _distributions("latency", "s", phases, measured, [trial.latency_s for trial in measured], content)
+    energy = _distributions("energy", "J", phases, measured, [trial.energy_j for trial in measured], content)
     return {"power": power, "residuals": residuals, "latency": latency, "energy": energy, "trials": _dots(content)}
-
-
-def _open_trace(path: Path) -> Trace:
-    if not path.exists():
-        raise DataError(f"{path} is missing")
-    return Trace.open(path)
 
 
 def _svg(figure: Figure, name: str, content: dict[str, Any]) -> Markup:
     """Return a figure as inline SVG in the page's colours and font."""
     if content["simulated"]:
-        figure.text(0.997, 0.995, "SIMULATED", ha="right", va="top", color=_BAD, weight="bold", size=9)
+        figure.suptitle("SIMULATED", x=0.997, ha="right", color=_BAD, weight="bold", size=9)
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": f"neurorig-{name}"}):
         figure.savefig(text, format="svg", transparent=True, dpi=200, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     svg = text.getvalue()
-    svg = re.sub(
-        r' id="[A-Za-z][A-Za-z0-9]*_\d+"', "", svg[svg.index("<svg") :]
-    )  # the same in every figure, and nothing refers to them
-    svg = re.sub(
-        r'^<svg[^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg xmlns="http://www.w3.org/2000/svg" \1 role="img" class="{name}">', svg
-    )
+    # Numbered ids are the same in every figure, and nothing refers to them.
+    svg = re.sub(r' id="[A-Za-z][A-Za-z0-9.]*_\d+"', "", svg[svg.index("<svg") :])
+    svg = re.sub(r'^<svg[^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg xmlns="http://www.w3.org/2000/svg" \1 class="{name}">', svg)
     svg = svg.replace("xlink:href", "href").replace("'DejaVu Sans'", "var(--font, sans-serif)")
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var(--{variable}, {colour})")
     return Markup(svg)
 
 
-def _colour(place: int) -> str:
-    return _SERIES[place % len(_SERIES)]
-
-
 def _power(trace: Trace, trial: Samples, content: dict[str, Any]) -> Plot:
     """Draw the power over the sample nearest to the median latency, its phases, idle power and the SYNC line."""
     totals_s = trial.latency_s.sum(axis=1)
     place = int(np.argmin(np.abs(totals_s - np.median(totals_s))))
-    start_s, stop_s = float(trial.start_s[place, 0]), float(trial.stop_s[place, -1])
-    margin_s = 0.12 * (stop_s - start_s)
-    view_s = max(start_s - margin_s, 0.0), min(stop_s + margin_s, trace.duration_s)
+    zero_s = float(trial.start_s[place, 0])
+    view_s = _view(trace, zero_s, float(trial.stop_s[place, -1]))
     figure = Figure(figsize=(10.4, 4.4), layout="constrained")
     axes, sync = figure.subplots(2, 1, sharex=True, height_ratios=[9, 1])
-    factor, unit, how = _draw_power(axes, trace, view_s, start_s)
+    factor, how = _draw_power(axes, trace, view_s, zero_s)
     _draw_phases((axes, sync), trial, place, content["provenance"]["task"]["phases"])
-    _draw_gaps(axes, trace, view_s, start_s)
-    idle_w = next(
-        (s["value"] for s in content["metrics"].get("power_idle", {}).get("per_trial", ()) if s["trial"] == trial.trial), None
-    )
-    if idle_w is not None:
-        axes.axhline(idle_w * factor, color=_INK, ls=(0, (5, 3)), lw=0.9, label=f"idle power {quantity(idle_w, 'W')}")
-    axes.set_ylabel(f"power ({unit})")
+    _draw_gaps(axes, trace, view_s, zero_s)
+    for idle in content["metrics"].get("power_idle", {}).get("per_trial", ()):
+        if idle["trial"] == trial.trial and idle["value"] is not None:
+            axes.axhline(
+                idle["value"] * factor, color=_INK, ls=(0, (5, 3)), lw=0.9, label=f"idle power: {quantity(idle['value'], 'W')}"
+            )
     axes.set_ylim(0, axes.get_ylim()[1] * 1.12)
-    _draw_sync(sync, trace, view_s, start_s)
-    figure.legend(loc="outside upper left", ncols=len(axes.get_legend_handles_labels()[1]), handlelength=1.4, columnspacing=1.4)
+    _draw_sync(sync, trace, view_s, zero_s)
+    figure.legend(loc="outside upper left", ncols=3, handlelength=1.4, columnspacing=1.6)
     runs = f", {trial.repeat} runs of each phase in a row" if trial.repeat > 1 else ""
-    caption = f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)} (nearest to the median latency){runs}. {how} Dotted: SYNC marks."
-    return Plot(_svg(figure, "power", content), caption)
+    which = f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest to the median latency{runs}."
+    return _svg(figure, "power", content), f"{which} {how} Dotted: SYNC marks."
 
 
-def _draw_power(axes: Axes, trace: Trace, view_s: tuple[float, float], zero_s: float) -> tuple[float, str, str]:
-    """Draw the samples, or columns of them, and return the factor and unit of the axis and how it was drawn."""
-    per_column = math.ceil((view_s[1] - view_s[0]) * trace.sample_hz / _COLUMNS)
-    if per_column * _COLUMNS > _HELD:
-        edges_s = np.linspace(*view_s, _COLUMNS + 1)
-        power_w = np.array(trace.energies_j(list(zip(edges_s.tolist(), edges_s[1:].tolist(), strict=False)))) / np.diff(edges_s)
-        times_s = edges_s[:-1] + np.diff(edges_s) / 2
-    else:
-        times_s, power_w = trace.power_w(*view_s)
-    factor, unit = prefix(float(np.max(np.abs(power_w))), "W")
-    if len(power_w) <= _COLUMNS:
-        axes.plot((times_s - zero_s) * 1e3, power_w * factor, color=_INK, lw=0.8, drawstyle="steps-mid")
-        return (
-            factor,
-            unit,
-            "The line joins single samples." if per_column == 1 else f"Each point is the mean of {per_column} samples.",
-        )
-    whole = len(power_w) // per_column * per_column
-    columns = power_w[:whole].reshape(-1, per_column) * factor
-    middles_ms = (times_s[:whole].reshape(-1, per_column).mean(axis=1) - zero_s) * 1e3
-    axes.fill_between(middles_ms, columns.min(axis=1), columns.max(axis=1), color=_FAINT, alpha=0.45, lw=0)
-    axes.plot(middles_ms, columns.mean(axis=1), color=_INK, lw=0.9)
-    return factor, unit, f"Line: means of {per_column} samples each; grey: the smallest and largest of them."
+def _view(trace: Trace, start_s: float, stop_s: float) -> View:
+    """Return a window with a bit of what comes before and after, up to the marks of the neighbours."""
+    near_s = 4 / min(trace.edge_hz, trace.sample_hz)
+    far_s = max(0.12 * (stop_s - start_s), near_s)
+    before = trace.falls_s[trace.falls_s < start_s - near_s][-1:].tolist()
+    after = trace.falls_s[trace.falls_s > stop_s + near_s][:1].tolist()
+    return max(start_s - far_s, 0.0, *before), min(stop_s + far_s, trace.duration_s, *after)
+
+
+def _draw_power(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> tuple[float, str]:
+    """Draw the samples, or columns of them, and return the factor of the axis and how it was drawn."""
+    first, last = math.ceil(view_s[0] * trace.sample_hz), math.floor(view_s[1] * trace.sample_hz)
+    per_column = math.ceil((last - first) / _COLUMNS)
+    block, held = [], per_column * max(_HELD // per_column, 1)
+    for at in range(first, last - per_column + 1, held):
+        count = min(held, (last - at) // per_column * per_column)
+        # From the middle of the first sample to the middle of the last: these are read whole.
+        _, power_w = trace.power_w((at + 0.5) / trace.sample_hz, (at + count - 0.5) / trace.sample_hz)
+        columns = power_w.reshape(-1, per_column)
+        block.append([columns.min(axis=1), columns.mean(axis=1), columns.max(axis=1)])
+    low_w, mean_w, high_w = np.concatenate(block, axis=1)
+    factor, unit = _prefix(float(high_w.max()), "W")
+    times_ms = ((first + per_column * (np.arange(len(mean_w)) + 0.5)) / trace.sample_hz - zero_s) * 1e3
+    axes.fill_between(times_ms, low_w * factor, high_w * factor, color=_FAINT, alpha=0.45, lw=0)
+    axes.plot(times_ms, mean_w * factor, color=_INK, lw=0.9, drawstyle="steps-mid")
+    axes.set_ylabel(f"power ({unit})")
+    return factor, "" if per_column == 1 else f"Line: means of {per_column} samples each; grey: the smallest and largest of them."
 
 
 def _draw_phases(both: Sequence[Axes], trial: Samples, place: int, phases: Sequence[str]) -> None:
@@ -332,27 +267,25 @@ def _draw_phases(both: Sequence[Axes], trial: Samples, place: int, phases: Seque
     for number, name in enumerate(phases):
         latency_s, energy_j = float(trial.latency_s[place, number]), float(trial.energy_j[place, number])
         label = f"{name}: {quantity(latency_s, 's')}, {quantity(energy_j / latency_s, 'W')}, {quantity(energy_j, 'J')}"
-        both[0].axvspan(starts_ms[number], stops_ms[number], color=_colour(number), alpha=0.22, lw=0, label=label)
+        both[0].axvspan(starts_ms[number], stops_ms[number], color=_SERIES[number % len(_SERIES)], alpha=0.22, lw=0, label=label)
         if stops_ms[number] - starts_ms[number] > 0.08 * (stops_ms[-1] - starts_ms[0]):
-            middle_ms = (starts_ms[number] + stops_ms[number]) / 2
-            both[0].annotate(
-                name, (middle_ms, 0.985), xycoords=("data", "axes fraction"), ha="center", va="top", weight="bold", size=9.5
-            )
+            at = ((starts_ms[number] + stops_ms[number]) / 2, 0.985)
+            both[0].annotate(name, at, xycoords=("data", "axes fraction"), ha="center", va="top", weight="bold", size=9.5)
     for axes in both:
         for mark_ms in [*starts_ms, stops_ms[-1]]:
             axes.axvline(mark_ms, color=_INK, lw=0.7, ls=":")
 
 
-def _draw_gaps(axes: Axes, trace: Trace, view_s: tuple[float, float], zero_s: float) -> None:
+def _draw_gaps(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     for gap in trace.gaps:
         start_s, stop_s = gap.start / trace.sample_hz, gap.stop / trace.sample_hz
         if start_s < view_s[1] and stop_s > view_s[0]:
             axes.axvspan((start_s - zero_s) * 1e3, (stop_s - zero_s) * 1e3, facecolor="none", edgecolor=_BAD, hatch="////", lw=0)
 
 
-def _draw_sync(axes: Axes, trace: Trace, view_s: tuple[float, float], zero_s: float) -> None:
-    seen = sorted([(at, 0) for at in trace.falls_s.tolist()] + [(at, 1) for at in trace.rises_s.tolist()])
-    inside = [(at, level) for at, level in seen if view_s[0] <= at <= view_s[1]]
+def _draw_sync(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
+    edges = sorted([(at, 0) for at in trace.falls_s.tolist()] + [(at, 1) for at in trace.rises_s.tolist()])
+    inside = [(at, level) for at, level in edges if view_s[0] <= at <= view_s[1]]
     before = 1 - inside[0][1] if inside else 1
     points = [(view_s[0], before), *inside, (view_s[1], inside[-1][1] if inside else before)]
     axes.plot([(at - zero_s) * 1e3 for at, _ in points], [level for _, level in points], color=_INK, lw=0.9, drawstyle="steps-post")
@@ -361,33 +294,33 @@ def _draw_sync(axes: Axes, trace: Trace, view_s: tuple[float, float], zero_s: fl
 
 
 def _distributions(
-    what: str, unit: str, phases: Sequence[str], trials: list[tuple[Samples, Array]], content: dict[str, Any]
+    what: str, unit: str, phases: Sequence[str], trials: Sequence[Samples], values: Sequence[Array], content: dict[str, Any]
 ) -> Plot:
     """Draw a histogram a phase over all trials, and under it each trial by itself."""
-    pooled = [np.concatenate([values[:, place] for _, values in trials]) if trials else np.zeros(0) for place in range(len(phases))]
-    if not all(np.isfinite(values).any() for values in pooled):
-        return Plot(Markup(), f"Not drawn: no sample has {'an energy' if what == 'energy' else 'a latency'}.")
+    pooled = np.concatenate([np.zeros((0, len(phases))), *values])
+    if not np.isfinite(pooled).any(axis=0).all():
+        return Markup(), f"Not drawn: no sample has its {what}."
     figure = Figure(figsize=(10.4, 3.1), layout="constrained")
     grid = figure.subplots(2, len(phases), sharex="col", height_ratios=[2.2, 1], squeeze=False)
     for place, name in enumerate(phases):
-        values = pooled[place][np.isfinite(pooled[place])]
-        factor, shown = prefix(float(np.median(values)), unit)
-        _draw_histogram(grid[0, place], values * factor, _colour(place))
+        factor, shown = _prefix(float(np.nanmedian(pooled[:, place])), unit)
+        _draw_histogram(grid[0, place], pooled[:, place][np.isfinite(pooled[:, place])] * factor, _SERIES[place % len(_SERIES)])
+        _draw_ranges(grid[1, place], trials, [each[:, place] * factor for each in values], _SERIES[place % len(_SERIES)])
         grid[0, place].set_title(name)
-        _draw_ranges(grid[1, place], [(trial, column[:, place] * factor) for trial, column in trials], _colour(place))
         grid[1, place].set_xlabel(f"{what} ({shown})")
     grid[0, 0].set_ylabel("samples")
     grid[1, 0].set_ylabel("trial")
-    caption = "Top: all trials together, with median and 99th percentile. Below, a row a trial: 1st to 99th percentile, and the mean as a dot"
-    return Plot(
-        _svg(figure, what, content), caption + (" (hollow: invalid trial)." if any(not trial.valid for trial, _ in trials) else ".")
+    caption = (
+        "Top: all trials together, with median and 99th percentile. Below, a row a trial: 1st to 99th percentile, the mean as a dot"
     )
+    return (_svg(figure, what, content), f"{caption}{'' if all(trial.valid for trial in trials) else ', hollow where invalid'}.")
 
 
 def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
     low, high = float(values.min()), float(values.max())
     slack = max((high - low) * 0.02, abs(high) * 1e-6, 1e-9)
-    width = 2 * (np.percentile(values, 75) - np.percentile(values, 25)) / len(values) ** (1 / 3)
+    # The rule of Freedman and Diaconis, within bounds.
+    width = 2 * float(np.subtract(*np.percentile(values, (75, 25)))) / len(values) ** (1 / 3)
     bins = min(max(math.ceil((high - low) / width), 8), 70) if width > 0 else 8
     counts, edges = np.histogram(values, bins, range=(low - slack, high + slack))
     axes.stairs(counts, edges, fill=True, color=colour, alpha=0.75)
@@ -395,115 +328,71 @@ def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
         at = float(np.percentile(values, percent))
         axes.axvline(at, color=_INK, lw=0.9, ls=style)
         axes.annotate(
-            f" p{percent}", (at, 1.0), xycoords=("data", "axes fraction"), ha="left", va="top", size=7.5, bbox={"visible": False}
+            f"p{percent}", (at, 1.0), (2.5, 0), xycoords=("data", "axes fraction"), textcoords="offset points", va="top", size=7.5
         )
     axes.set_ylim(0, float(counts.max()) * 1.15)
 
 
-def _draw_ranges(axes: Axes, trials: list[tuple[Samples, Array]], colour: str) -> None:
-    for row, (trial, values) in enumerate(trials):
-        values = values[np.isfinite(values)]
-        if len(values):
-            axes.hlines(row, *np.percentile(values, (1, 99)), color=colour, lw=2.2, alpha=0.6)
-            axes.plot(values.mean(), row, "o", ms=4, color=colour, mfc=colour if trial.valid else "none")
-    axes.set(yticks=range(len(trials)), yticklabels=[str(trial.trial) for trial, _ in trials], ylim=(len(trials) - 0.4, -0.6))
+def _draw_ranges(axes: Axes, trials: Sequence[Samples], values: Sequence[Array], colour: str) -> None:
+    for row, (trial, each) in enumerate(zip(trials, values, strict=True)):
+        known = each[np.isfinite(each)]
+        if len(known):
+            axes.hlines(row, *np.percentile(known, (1, 99)), color=colour, lw=2.2, alpha=0.6)
+            axes.plot(known.mean(), row, "o", ms=4, color=colour, mfc=colour if trial.valid else "none")
+    axes.set(yticks=range(len(trials)), yticklabels=[str(trial.trial) for trial in trials], ylim=(len(trials) - 0.4, -0.6))
 
 
 def _dots(content: dict[str, Any]) -> Plot:
     """Draw each trial's deviation from the claimed value, or from the mean, against the limit."""
-    main, _ = _split(content)
-    rows = [(name, *_deviations(name, content)) for name in main if name in content["replication"]["per_metric"]]
-    claim = content["replication"]["rule"].startswith("replication")
-    if not rows:
-        return Plot(Markup(), "Not drawn: nothing to compare.")
-    largest = max((abs(d) for _, _, deviations in rows for _, d in deviations if math.isfinite(d)), default=0.0)
+    judged, metrics = content["replication"]["per_metric"], content["metrics"]
+    names = [name for name in _split(content)[0] if name in judged and judged[name]["mean"] is not None]
+    if not names:
+        return Markup(), "Not drawn: nothing to compare."
+    away = [[_relative(one["value"], judged[name]["claimed"]) for one in metrics[name]["per_trial"]] for name in names]
+    largest = max((abs(deviation) for row in away for deviation in row if math.isfinite(deviation)), default=0.0)
     shown = min(max(1.15 * largest, 1.4 * LIMIT), _SHOWN_DEVIATION)
-    figure = Figure(figsize=(10.4, 0.75 + 0.36 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(10.4, 0.8 + 0.36 * len(names)), layout="constrained")
     axes = figure.subplots()
     axes.axvspan(-LIMIT * 100, LIMIT * 100, color=_GOOD, alpha=0.16, lw=0)
     axes.axvline(0, color=_FAINT, lw=0.9)
-    for row, (_, average, deviations) in enumerate(rows):
+    for row, name in enumerate(names):
         axes.axhline(row, color=_FAINT, lw=0.4, alpha=0.6)
-        _draw_dots(axes, row, deviations, shown, {trial["number"]: trial["valid"] for trial in content["trials"]})
-        if claim and math.isfinite(average) and abs(average) <= shown:
-            axes.plot(average * 100, row, "D", ms=5.5, color=_INK, mfc="none", zorder=4)
-    axes.set(
-        yticks=range(len(rows)),
-        yticklabels=[name for name, *_ in rows],
-        ylim=(len(rows) - 0.4, -0.6),
-        xlim=(-shown * 100, shown * 100),
+        _draw_dots(axes, row, away[row], shown, [trial["valid"] for trial in content["trials"]])
+        if _claims(content):
+            average = float(np.clip(_relative(metrics[name]["value"], judged[name]["claimed"]), -shown, shown))
+            axes.plot(average * 100, row, "D", ms=6, color=_INK, mfc="none", zorder=4, clip_on=False)
+    reference, compared = (
+        ("claimed value", "their mean, the diamond") if _claims(content) else ("mean of the trials", "each of them")
     )
-    axes.set_xlabel(
-        f"deviation from {'the claimed value' if claim else 'the mean of the trials'} (%); shaded: the limit of ±{LIMIT:.0%}"
-    )
-    meaning = "the diamond is their mean, which the rule compares" if claim else "the rule compares each of them"
-    caption = f"A dot is one trial, in order from the top of each row; {meaning}. Orange triangles lie beyond the scale, hollow dots are of invalid trials."
-    return Plot(_svg(figure, "trials", content), caption)
+    axes.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.4, -0.6), xlim=(-shown * 100, shown * 100))
+    axes.set_xlabel(f"deviation from the {reference} (%); shaded: the limit of ±{LIMIT * 100:.0f} %")
+    caption = f"A dot is one trial, in order from the top of each row; the rule compares {compared}."
+    return _svg(figure, "trials", content), caption + " Triangles lie beyond the scale; hollow dots are of invalid trials."
 
 
-def _deviations(name: str, content: dict[str, Any]) -> tuple[float, list[tuple[int, float]]]:
-    """Return the deviation of the mean, and of each trial by number; NaN where nothing was measured."""
-    reference = content["replication"]["per_metric"][name]["claimed"]
-    metric = content["metrics"][name]
-    values = [(single["trial"], single["value"]) for single in metric["per_trial"]]
-    if reference is None:
-        return math.nan, [(number, math.nan) for number, _ in values]
-    each = [(number, math.nan if value is None else relative(value, reference)) for number, value in values]
-    return (math.nan if metric["value"] is None else relative(metric["value"], reference)), each
-
-
-def _draw_dots(axes: Axes, row: int, deviations: list[tuple[int, float]], shown: float, valid: dict[int, bool]) -> None:
-    offsets = np.linspace(-0.26, 0.26, len(deviations)) if len(deviations) > 1 else np.zeros(1)
-    for (number, deviation), offset in zip(deviations, offsets, strict=True):
-        if math.isnan(deviation):
-            continue
-        beyond = abs(deviation) > shown
-        at = math.copysign(min(abs(deviation), shown * 0.985), deviation) * 100
-        marker = (">" if deviation > 0 else "<") if beyond else "o"
-        colour = _BAD if abs(deviation) > LIMIT else _SERIES[0]
-        axes.plot(at, row + offset, marker, ms=4.2, color=colour, mfc=colour if valid[number] else "none", zorder=3)
+def _draw_dots(axes: Axes, row: int, away: Sequence[float], shown: float, valid: Sequence[bool]) -> None:
+    for deviation, counts, offset in zip(
+        away, valid, np.linspace(-0.26, 0.26, len(away)) if len(away) > 1 else (0.0,), strict=True
+    ):
+        beyond, colour = abs(deviation) > shown, _BAD if abs(deviation) > LIMIT else _SERIES[0]
+        marker = ("<" if deviation < 0 else ">") if beyond else "o"
+        at = math.copysign(0.985 * shown, deviation) if beyond else deviation
+        axes.plot(at * 100, row + offset, marker, ms=4.2, color=colour, mfc=colour if counts else "none", zorder=3)
 
 
 def _residuals(session: SessionFolder, trace: Trace, number: int, content: dict[str, Any]) -> Plot:
-    """Draw the distance of every SYNC edge from the fitted line in one trial, and the worst of each trial."""
-    fit = next(trial["timebase"] for trial in content["trials"] if trial["number"] == number)
-    times_s, away_s = _edge_distances(session, trace, Timebase(**fit), number)
+    """Draw the distance of the SYNC edges of one trial from the fitted line; edges that pair with no mark are left out."""
+    timebase = Timebase(**next(trial["timebase"] for trial in content["trials"] if trial["number"] == number))
+    completions = store.read_completions(session.trial(number))
+    marks_s = np.array([timebase.seconds(mark.tick) for done in completions for mark in done.completion.marks])
+    nearest_s = trace.falls_s[np.searchsorted((trace.falls_s[1:] + trace.falls_s[:-1]) / 2, marks_s)]
+    away_us = (nearest_s - marks_s) * 1e6
+    paired = np.abs(away_us) <= timebase.residual_max_s * 1e6 + 1e-6
     limit_s = RESIDUAL_LIMIT_PERIODS / trace.edge_hz
-    figure = Figure(figsize=(10.4, 2.7), layout="constrained")
-    axes, each = figure.subplots(1, 2, width_ratios=[3, 1])
+    figure = Figure(figsize=(10.4, 2.5), layout="constrained")
+    axes = figure.subplots()
     axes.axhspan(-limit_s * 1e6, limit_s * 1e6, color=_GOOD, alpha=0.16, lw=0)
-    axes.plot(times_s, away_s * 1e6, "o", ms=2.2, color=_SERIES[0], rasterized=len(times_s) > _DENSE)
-    axes.set(title=f"trial {number}: every SYNC edge", xlabel="time in the trial (s)", ylabel="edge minus fitted line (µs)")
-    _draw_worst(each, [trial for trial in content["trials"] if trial["timebase"]], limit_s)
-    caption = f"Shaded: the limit, {RESIDUAL_LIMIT_PERIODS:.0f} samples of the SYNC input ({quantity(limit_s, 's')}). Right, a row a trial: rms (dot), largest (bar)."
-    return Plot(_svg(figure, "residuals", content), caption)
-
-
-def _edge_distances(session: SessionFolder, trace: Trace, timebase: Timebase, number: int) -> tuple[Array, Array]:
-    """Return the time of each mark and how far the nearest falling edge lies from it; edges that pair with no mark are left out."""
-    marks_s = np.array(
-        [timebase.seconds(mark.tick) for done in read_completions(session.trial(number)) for mark in done.completion.marks]
-    )
-    if not len(marks_s) or not len(trace.falls_s):
-        return np.zeros(0), np.zeros(0)
-    after = np.clip(np.searchsorted(trace.falls_s, marks_s), 1, max(len(trace.falls_s) - 1, 1))
-    around = np.stack([trace.falls_s[after - 1], trace.falls_s[np.minimum(after, len(trace.falls_s) - 1)]]) - marks_s
-    nearest = np.where(np.abs(around[0]) <= np.abs(around[1]), around[0], around[1])
-    paired = np.abs(nearest) <= timebase.residual_max_s * (1 + 1e-6) + 1e-12
-    return marks_s[paired], nearest[paired]
-
-
-def _draw_worst(axes: Axes, trials: list[dict[str, Any]], limit_s: float) -> None:
-    axes.axvspan(0, limit_s * 1e6, color=_GOOD, alpha=0.16, lw=0)
-    for row, trial in enumerate(trials):
-        rms_us, largest_us = trial["timebase"]["residual_s"] * 1e6, trial["timebase"]["residual_max_s"] * 1e6
-        colour = _BAD if largest_us > limit_s * 1e6 else _SERIES[0]
-        axes.hlines(row, 0, largest_us, color=colour, lw=2.2, alpha=0.6)
-        axes.plot(rms_us, row, "o", ms=4, color=colour)
-    axes.set(
-        title="each trial",
-        xlabel="distance (µs)",
-        yticks=range(len(trials)),
-        yticklabels=[str(trial["number"]) for trial in trials],
-    )
-    axes.set(ylim=(len(trials) - 0.4, -0.6), xlim=(0, None), ylabel="trial")
+    axes.plot(marks_s[paired], away_us[paired], "o", ms=2.2, color=_SERIES[0], rasterized=len(marks_s) > _DENSE)
+    axes.set(xlabel=f"time in trial {number} (s)", ylabel="edge minus fitted line (µs)")
+    caption = f"Trial {number}, every paired SYNC edge. Shaded: the limit, {RESIDUAL_LIMIT_PERIODS:.0f} samples of the SYNC input."
+    return _svg(figure, "residuals", content), caption

@@ -44,6 +44,11 @@ class World:
         """Let real time drive this world from here on."""
         self._clock, self._horizon = now_ns, horizon_ns
 
+    @property
+    def live(self) -> bool:
+        """Say whether time goes by itself."""
+        return self._clock is not None
+
     def now_ns(self) -> int:
         """Return the present time."""
         return self._clock() if self._clock else self._now_ns

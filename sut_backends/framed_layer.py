@@ -21,28 +21,33 @@ from sut_backends.slots import Slots
 class FramedLayer:
     """Turn steps into messages and DONE into Completion; counts what was sent again between two completions."""
 
-    def __init__(self, client: FramedClient, line: Line, pulses: Pulses, timeout_s: float) -> None:
+    def __init__(self, client: FramedClient, line: Line, pulses: Pulses, timeout_s: float, first_baud: int) -> None:
         self._client, self._line, self._timeout_s = client, line, timeout_s
         caps = client.caps
         self._hold_us = max(pulses.hold_us, caps.hold_min_us) if pulses.hold_us else 0
         self._pulses = pulses
-        self._first_baud = line.baud
+        self._first_baud = first_baud
         self._notes: dict[str, Any] = {"sync_hold_us": self._hold_us or caps.hold_min_us}
         self._slots = Slots(caps.slots)
         self._told = 0
 
     @classmethod
-    def enter(cls, line: Line, pulses: Pulses, timeout_s: float, frame_baud: int, nonce: int) -> FramedLayer:
-        """Open a session with a DUT that has just answered `frame 1`; `frame_baud` 0 leaves the line rate as it is."""
+    def enter(cls, line: Line, pulses: Pulses, timeout_s: float, bauds: tuple[int, int], nonce: int) -> FramedLayer:
+        """Open a session with a DUT that has just answered `frame 1`.
+
+        `bauds` are the rate to leave it at, and the one to change to now (0: no change).
+        """
+        first_baud, frame_baud = bauds
         patience = Patience(line.baud, timeout_s)
         client = FramedClient(Exchange(line, Link(patience)))
         client.hello(nonce)
-        layer = cls(client, line, pulses, timeout_s)
+        layer = cls(client, line, pulses, timeout_s, first_baud)
         if frame_baud and frame_baud != line.baud:
             switch = client.switch_baud(frame_baud)
             if switch.refusal:
                 layer._notes["frame_baud_refused"] = f"{frame_baud}: {switch.refusal}"
-        layer._notes |= {"round_trip_s": round(patience.round_trip_s or 0.0, 6), "retransmission_timeout_s": round(patience.rto_s(0), 6)}
+        layer._notes["round_trip_s"] = round(patience.round_trip_s or 0.0, 6)
+        layer._notes["guard_s"] = round(client.guard_s, 6)
         return layer
 
     @property

@@ -21,6 +21,8 @@ except ImportError:  # a system without termios has nothing to translate
 else:
     _FOREIGN = (OSError, termios.error)
 
+_AT_OPEN: tuple[type[Exception], ...] = (*_FOREIGN, ValueError)
+_IN_USE: tuple[type[Exception], ...] = (*_AT_OPEN, TypeError)  # pyserial lets TypeError out once a port is closed
 _BLOCK_B = 4096
 _POLL_S = 0.01  # of ports that cannot be waited for with select
 _WRITE_TIMEOUT_S = 10.0
@@ -47,7 +49,7 @@ class SerialPort:
             raise ConfigError(f"a line rate is above 0 baud, not {baud}", path="sut.baud")
         try:
             return cls(serial.serial_for_url(url, baudrate=baud, timeout=_POLL_S, exclusive=True), url, wire)
-        except (*_FOREIGN, ValueError) as error:
+        except _AT_OPEN as error:
             raise _refusal(error, url) from error
 
     @property
@@ -77,8 +79,11 @@ class SerialPort:
 
     def close(self) -> None:
         """Let go; closing twice is allowed."""
+        left_open = getattr(self._port, "_socket", None)  # pyserial forgets to close a socket whose peer is gone
         with suppress(*_FOREIGN):
             self._port.close()
+        if left_open is not None:
+            left_open.close()
 
     def _read_ready(self, fd: int, timeout_s: float) -> bytes:
         ready, _, _ = select.select([fd], [], [], max(timeout_s, 0.0))
@@ -97,7 +102,7 @@ class SerialPort:
         except serial.SerialTimeoutException as error:
             awaited = f"room to write on {self.name}"
             raise DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next="reset the DUT or its bridge") from error
-        except (*_FOREIGN, ValueError, TypeError) as error:  # pyserial lets the last two out once a port is closed
+        except _IN_USE as error:
             cause = f"the port {self.name} is gone"
             try_next = "look at the cable and at the DUT's supply"
             raise DeviceLost(cause, evidence=f"{what}: {error}", try_next=try_next) from error

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rig.errors import ConfigError, RigError, SutError
+from rig.errors import ConfigError, DeadlineError, ProtocolError, RigError, SutError
 from rig.plan import Query
 from rig.sut import Completion, SutInfo
 from rig.table import Table
@@ -112,11 +112,26 @@ def open_line(port: str, settings: LinkSettings, table: Table) -> Line:
 def _enter(line: Line, settings: LinkSettings) -> Layer:
     pulses = Pulses(settings.sync_hold_us, settings.sync_count, settings.sync_period_us)
     client = TextClient(line, settings.timeout_s)
-    name = client.attention(settings.timeout_s)
+    name = _attention(client, settings)
     if settings.layer == "text":
         return TextLayer(client, name, pulses)
     if client.frame():
-        return FramedLayer.enter(line, pulses, settings.timeout_s, settings.frame_baud, secrets.randbits(32))
+        bauds = (settings.baud, settings.frame_baud)
+        return FramedLayer.enter(line, pulses, settings.timeout_s, bauds, secrets.randbits(32))
     if settings.layer == "framed":
         raise SutError("the DUT knows only the text layer", code=0, evidence=name, try_next='layer = "auto", or another firmware')
     return TextLayer(client, name, pulses)
+
+
+def _attention(client: TextClient, settings: LinkSettings) -> str:
+    try:
+        return client.attention(settings.timeout_s)
+    except RigError:
+        # A host that died left the DUT at the rate of its frames.
+        if settings.frame_baud in (0, settings.baud):
+            raise
+        client.line.set_baud(settings.frame_baud)
+        with suppress(DeadlineError, ProtocolError):
+            return client.attention(settings.timeout_s)
+        client.line.set_baud(settings.baud)
+        raise

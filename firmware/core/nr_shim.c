@@ -166,6 +166,8 @@ static void text_help(struct nr_shim *shim)
 
 static void text_timestamp(struct nr_shim *shim)
 {
+    nr_text_flush(&shim->text_tx); /* earlier answers, which may still be on their way */
+    drain(shim);
     shim->marks = 0;
     shim->job.hold_us = shim->port->hold_min_us;
     mark(shim, NR_PHASE_END);

@@ -19,6 +19,7 @@ _PINGS = 4  # enough for the deviation of the round trip to settle
 _BAUD_ATTEMPTS = 2  # a lost STATUS costs one
 _BAUD_PINGS = 5
 _BAUD_BACK_S = 0.6
+_LEAVE_REPEATS = 4  # nothing is lost when it fails: the next host's `name%` does the same
 _US_PER_S = 1_000_000
 _U32_MAX = 2**32 - 1
 _Reply = TypeVar("_Reply", covariant=True)
@@ -46,6 +47,11 @@ class FramedClient:
     def retransmissions(self) -> int:
         """Return how many frames were sent again so far."""
         return self._exchange.link.retransmissions
+
+    @property
+    def guard_s(self) -> float:
+        """Return how long the DUT will be told to listen after its ACK."""
+        return self._exchange.link.patience.guard_s(_WINDOW_REQUEST_B)
 
     def hello(self, nonce: int) -> Caps:
         """Open a session, read what the DUT can do, and measure the round trip."""
@@ -109,11 +115,11 @@ class FramedClient:
 
     def leave(self) -> None:
         """Take the DUT back to the text layer."""
-        self._exchange.ask(Kind.TEXT)
+        self._exchange.ask(Kind.TEXT, repeats_max=_LEAVE_REPEATS)
 
     @property
     def _guard_us(self) -> int:
-        return math.ceil(self._exchange.link.patience.guard_s(_WINDOW_REQUEST_B) * _US_PER_S)
+        return math.ceil(self.guard_s * _US_PER_S)
 
     def _window(self, kind: Kind, payload: bytes, guard_us: int, limit_s: float) -> Done:
         silence = Silence(guard_us / _US_PER_S, limit_s)

@@ -12,7 +12,7 @@ _SLACK_S = 0.05  # of the host's scheduler and the line
 
 
 class LapClock:
-    """Extend 32-bit stamps, and refuse what cannot be: a stamp that goes back, or runs twice as fast or half as fast as the host."""
+    """Extend 32-bit stamps, and refuse what cannot be: one that goes back, or runs at twice or half the host's pace."""
 
     def __init__(self) -> None:
         self._lap_us: int | None = None
@@ -25,13 +25,17 @@ class LapClock:
         self._lap_us, self._host_s = lap_us, host_s
         return lap_us
 
-    def judge_start(self, start_us: int, stop_us: int, elapsed_s: float) -> int:
-        """Return the stamp `start_us` that came along with `stop_us`, which has been judged, at most `elapsed_s` before it."""
+    def judge_pair(self, start_us: int, stop_us: int, host_s: float, elapsed_s: float) -> tuple[int, int]:
+        """Do as `judge` with two stamps received at `host_s` in the answer to a command that took `elapsed_s`."""
+        before_us = self._lap_us
+        stop_us = self.judge(stop_us, host_s)
         start_us += (stop_us - start_us) // _WRAP_US * _WRAP_US
-        duration_us = stop_us - start_us
-        if duration_us > (elapsed_s * _FACTOR + _SLACK_S) * _US_PER_S:
-            raise _impossible(start_us, f"{duration_us / _US_PER_S:.6g} s before the next, in a command of {elapsed_s:.3g} s")
-        return start_us
+        duration_s = (stop_us - start_us) / _US_PER_S
+        if before_us is not None and start_us < before_us:
+            raise _impossible(start_us, f"the stamp before was {before_us} us")
+        if duration_s > elapsed_s * _FACTOR + _SLACK_S:
+            raise _impossible(start_us, f"{duration_s:.6g} s before the next, in a command of {elapsed_s:.3g} s")
+        return start_us, stop_us
 
     def _extend(self, lap_us: int, host_s: float) -> int:
         assert self._lap_us is not None
@@ -46,4 +50,5 @@ class LapClock:
 
 def _impossible(lap_us: int, why: str) -> RemoteProtocolError:
     cause = f"the DUT's time stamp {lap_us} us cannot be true"
-    return RemoteProtocolError(cause, evidence=why, try_next="a byte was lost on the line, or the DUT restarted, or its timer is wrong")
+    try_next = "a byte was lost on the line, or the DUT restarted, or its timer is wrong"
+    return RemoteProtocolError(cause, evidence=why, try_next=try_next)

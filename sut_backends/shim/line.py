@@ -9,7 +9,9 @@ from typing import Protocol
 class Line(Protocol):
     """Bytes to and from the DUT; each method raises DeviceLost when the line is gone."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Return what people call the line."""
 
     @property
     def baud(self) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of the text layer: docs/PROTOCOL.md section 1. Nothing is checked by the DUT here, so everything is checked that can be."""
+"""The client of the text layer: docs/PROTOCOL.md section 1. No check sum guards it: all that can be checked is checked here."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ DB_STEP_B = (wire.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
 ATTENTION_S = 0.3
 USUAL_BAUDS = (9600, 115_200, 921_600)
 _QUIET_S = 0.1
+_STRAY_MAX = 20  # lines
 _FRAME_ATTEMPTS = 5
 _LAP = re.compile(r"m-lap-us-(\d+)")
-_NAME = re.compile(r"m-name-dut-\[(.*)\]")
+_NAME = re.compile(r".*?m-name-dut-\[(.*)\]")  # the remains of a frame may stand before it
 _RESULTS = re.compile(r"m-results-\[(-?\d+\.\d{3}(?:,-?\d+\.\d{3})*)\]")
 _PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
 
@@ -88,7 +89,8 @@ class TextClient:
         lines = self.command(words, limit_s)
         errors = [line for line in lines if line.startswith("e-")]
         if errors:
-            raise SutError(f"the DUT refused `{words}`", code=0, evidence=errors[0], try_next="a byte lost on the line looks like this too")
+            try_next = "a byte lost on the line looks like this too"
+            raise SutError(f"the DUT refused `{words}`", code=0, evidence=errors[0], try_next=try_next)
         return lines
 
     def profile(self) -> tuple[str, str]:
@@ -126,11 +128,11 @@ class TextClient:
         if len(laps) != 2 or f"m-infer-start-{repeat}" not in lines or "m-infer-done" not in lines:
             try_next = "a byte was lost on the line; or the DUT was built for energy mode and prints no time stamps"
             raise RemoteProtocolError("the answer to `infer` is incomplete", evidence=repr(lines), try_next=try_next)
-        stop_us = self._laps.judge(laps[1], now_s)
-        start_us = self._laps.judge_start(laps[0], stop_us, now_s - sent_s)
+        start_us, stop_us = self._laps.judge_pair(laps[0], laps[1], now_s, now_s - sent_s)
         results, again = _first(_RESULTS, lines), _first(_RESULTS, self.ask("results"))
         if results is None or results != again:
-            raise RemoteProtocolError("the results are unreadable, or differ when read again", evidence=f"{lines!r}, then {again!r}")
+            evidence = f"{lines!r}, then {again!r}"
+            raise RemoteProtocolError("the results are unreadable, or differ when read again", evidence=evidence)
         return Inference(start_us, stop_us, tuple(int(number.replace(".", "")) for number in results.split(",")))
 
     def frame(self) -> bool:
@@ -175,7 +177,7 @@ class TextClient:
     def _lines_within(self, duration_s: float) -> list[str]:
         """Return lines up to the first m-ready, or what came in `duration_s`."""
         end_s, lines = self._clock() + duration_s, list[str]()
-        while (left_s := end_s - self._clock()) > 0 and not (READY in lines and _first(_NAME, lines) is not None):
+        while (left_s := end_s - self._clock()) > 0 and not (lines[-1:] == [READY] and _first(_NAME, lines) is not None):
             lines += self._lines(left_s)
         return lines
 
@@ -187,6 +189,10 @@ class TextClient:
 
     def _expect_nothing(self) -> None:
         stray = self._lines(0.0)
+        heard_b = 0
+        while (stray or self._partial) and self.received_b > heard_b and len(stray) < _STRAY_MAX:
+            heard_b = self.received_b
+            stray += self._lines(_QUIET_S)  # the rest says what it is
         if BOOT in stray:
             raise _restarted(stray)
         if stray or self._partial:
@@ -205,7 +211,8 @@ class TextClient:
             cause = "what the DUT says is garbled: probably another line rate"
             return RemoteProtocolError(cause, evidence=self._evidence, try_next="other line rates: " + _others(self.line.baud))
         evidence = f"{self._evidence}; last line: {heard!r}"
-        return RemoteProtocolError("the DUT talks, but does not answer `name`", evidence=evidence, try_next="is it a shim firmware?")
+        cause = "the DUT talks, but does not answer `name`"
+        return RemoteProtocolError(cause, evidence=evidence, try_next="is it a shim firmware?")
 
 
 def _others(baud: int) -> str:
@@ -217,4 +224,5 @@ def _first(pattern: re.Pattern[str], lines: list[str]) -> str | None:
 
 
 def _restarted(lines: list[str]) -> DeviceLost:
-    return DeviceLost("the DUT restarted", evidence=repr(lines[-4:]), try_next="look at its supply, its reset line and its watchdog")
+    try_next = "look at its supply, its reset line and its watchdog"
+    return DeviceLost("the DUT restarted", evidence=repr(lines[-4:]), try_next=try_next)

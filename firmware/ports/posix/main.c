@@ -144,9 +144,10 @@ int main(int count, char *arguments[])
     if (problem != NULL) {
         return fail(problem, strerror(errno));
     }
+    nr_shim_init(&shim, &port, &workload, &memory);
+    /* Last, so that a client who connects at once finds the boot text sent, and not on its way. */
     (void)printf("pty %s\n", nr_posix_path(&posix));
     (void)fflush(stdout);
-    nr_shim_init(&shim, &port, &workload, &memory);
     for (;;) {
         nr_shim_poll(&shim);
     }

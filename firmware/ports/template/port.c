@@ -22,8 +22,8 @@
 #include "nr_asc.h"
 typedef struct nr_asc workload_state;
 #define fill_workload nr_asc_workload
-#define SLOT_BYTES NR_ASC_SLOT_BYTES
-#define OUTPUT_BYTES NR_ASC_OUTPUT_BYTES
+#define SLOT_BYTES NR_ASC_INPUT_B
+#define OUTPUT_BYTES NR_ASC_OUTPUT_B
 #else
 #include "nr_null.h"
 typedef struct nr_null workload_state;
@@ -110,7 +110,7 @@ static int board_set_baud(void *context, uint32_t baud)
 
 static uint8_t slot_memory[SLOTS * SLOT_BYTES];
 static uint8_t output_memory[OUTPUT_BYTES];
-static struct board board;
+static struct board this_board;
 static struct nr_port port;
 static struct nr_workload workload;
 static workload_state state;
@@ -118,7 +118,7 @@ static struct nr_shim shim; /* about 2 KiB; too large for most stacks */
 
 static void fill_port(void)
 {
-    port.context = &board;
+    port.context = &this_board;
     port.tick_hz = 1000000;
     port.hold_min_us = 1;
     port.flags = NR_CAP_SYNC_LINE; /* add NR_CAP_BAUD and NR_CAP_MARK_NONBLOCKING when they are true */

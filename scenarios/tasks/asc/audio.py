@@ -53,9 +53,11 @@ def wav_header(path: Path) -> WavHeader:
         tag = int.from_bytes(form[24:26], "little")
     shape = f"format {tag:#06x}, {bits} bit, {rate_hz} Hz, {channels} channels, {frame_b} B a frame"
     if tag != PCM or bits not in BITS or rate_hz not in RATES_HZ or channels not in CHANNELS or frame_b != channels * bits // 8:
-        raise DataError(f"{path}: not a format of the set", evidence=shape, try_next="PCM of 16 or 24 bit, 44.1 or 48 kHz, mono or stereo")
+        wanted = "PCM of 16 or 24 bit, 44.1 or 48 kHz, mono or stereo"
+        raise DataError(f"{path}: not a format of the set", evidence=shape, try_next=wanted)
     if start_b + data_b > size_b:
-        raise DataError(f"{path} is truncated", evidence=f"its header declares {data_b} B of audio from byte {start_b}, the file has {size_b} B")
+        declared = f"its header declares {data_b} B of audio from byte {start_b}, the file has {size_b} B"
+        raise DataError(f"{path} is truncated", evidence=declared)
     if data_b == 0 or data_b % frame_b:
         raise DataError(f"{path}: {data_b} B of audio are not whole frames", evidence=shape)
     return WavHeader(rate_hz, channels, bits, data_b // frame_b, size_b)

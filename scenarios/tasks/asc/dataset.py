@@ -28,7 +28,7 @@ TRAIN_LIST, TEST_LIST, META_LIST = "fold1_train.csv", "fold1_evaluate.csv", "met
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """One recording: `label` indexes CLASSES, `samples` is the number of one-second slices, `listed` says whether a fold names it."""
+    """One recording: `label` indexes CLASSES, `samples` counts its one-second slices, `listed` says whether a fold names it."""
 
     path: Path
     label: int
@@ -70,9 +70,9 @@ class Dataset:
     def file_list_sha256(self, *, content: bool = False) -> str:
         """Hash split, name and size of every recording, sorted by name; with `content` also the SHA-256 of each file."""
         digest = hashlib.sha256()
-        rows = sorted((clip.path.name, split, clip) for split, clips in (("train", self.train), ("test", self.test)) for clip in clips)
-        for name, split, clip in rows:
-            digest.update(f"{split}\t{name}\t{clip.size_b}".encode())
+        rows = [("train", clip) for clip in self.train] + [("test", clip) for clip in self.test]
+        for split, clip in sorted(rows, key=lambda row: row[1].path.name):
+            digest.update(f"{split}\t{clip.path.name}\t{clip.size_b}".encode())
             if content:
                 with clip.path.open("rb") as file:
                     digest.update(b"\t" + hashlib.file_digest(file, "sha256").hexdigest().encode())
@@ -122,7 +122,7 @@ def wanted(name: str) -> bool:
 
 
 def read_list(path: Path, on_disk: dict[str, Path]) -> list[str]:
-    """Read the wanted file names of a tab-separated list with a header; every one must lie on disk under the scene it is listed as."""
+    """Read the wanted file names of a tab-separated list with a header; each must lie on disk, under the scene it is listed as."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t"))
@@ -137,7 +137,7 @@ def read_list(path: Path, on_disk: dict[str, Path]) -> list[str]:
         if not wanted(name):
             continue
         if name not in on_disk:
-            raise DataError(f"{path}:{number}: {name} is listed and is not on disk", try_next="unpack every audio archive of the set")
+            raise DataError(f"{path}:{number}: {name} is listed and not on disk", try_next="unpack every audio archive of the set")
         if name in names:
             raise DataError(f"{path}:{number}: {name} is listed twice")
         if name.split("-")[0] != scene:

@@ -8,8 +8,8 @@ the same distributions for all four, so no single number of a recording tells th
 from __future__ import annotations
 
 import csv
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
 from scenarios.tasks.asc import layers
 from scenarios.tasks.asc.dataset import CLASSES, DEVICE, META_LIST, TEST_LIST, TRAIN_LIST
 from scenarios.tasks.asc.layers import RATE_HZ, Rng, Signal
@@ -91,14 +91,16 @@ class Recording:
     def audio(self, seed: int) -> Signal:
         """Synthesize the recording; the same seed gives the same samples."""
         label = CLASSES.index(self.scene)
-        return mix(self.scene, np.random.default_rng((seed, label, self.location)), np.random.default_rng((seed, label, self.location, self.segment)))
+        place = (seed, label, self.location)
+        return mix(self.scene, np.random.default_rng(place), np.random.default_rng((*place, self.segment)))
 
 
 def recordings(files_per_class: int) -> list[Recording]:
-    """List what to generate: a third of the locations, at least one, is held out; the last held-out file of each class is in no list."""
+    """List what to generate: a third of the locations, at least one, is held out; the last file of each class is in no list."""
     locations = -(-files_per_class // FILES_PER_LOCATION)
     if locations < 2:
-        raise ConfigError(f"{files_per_class} files a class cannot be split by location", path="task.files_per_class", try_next="4 or more")
+        cause = f"{files_per_class} files a class cannot be split by location"
+        raise ConfigError(cause, path="task.files_per_class", try_next=f"{FILES_PER_LOCATION + 1} or more")
     first_test = locations - max(1, locations // 3)
     listed = []
     for scene in CLASSES:
@@ -141,16 +143,23 @@ def ensure(cache: Path, files_per_class: int, seed: int) -> Path:
     if folder.is_dir():
         return folder
     recordings(files_per_class)
-    cache.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".partial", dir=cache))
+    partial = cache / f"{folder.name}.{secrets.token_hex(4)}.partial"
     try:
+        partial.mkdir(parents=True)
         write(partial, files_per_class, seed)
-        try:
-            partial.rename(folder)
-        except OSError:
-            # Somebody else was faster: theirs is as good as ours, the generator is deterministic.
-            if not folder.is_dir():
-                raise
+        rename(partial, folder)
+    except (OSError, soundfile.LibsndfileError) as problem:
+        cause = f"generated data cannot be written to {cache}"
+        raise DataError(cause, evidence=str(problem), try_next="another task.cache") from problem
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
+
+
+def rename(partial: Path, folder: Path) -> None:
+    """Give a finished data set its name, unless another process was faster: the generator is deterministic, theirs is as good."""
+    try:
+        partial.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise

@@ -71,14 +71,20 @@ def logarithms(envelope: Ints) -> Ints:
     return np.where(envelope > 0, (exponent.astype(np.int64) - 1) * 2**LOG_FRACTION_BITS + sixteenths, 0)
 
 
+def centred_levels(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
+    """Return the log envelopes of audio (slices, 8000), the mean of each slice taken off; (slices, 125, 16)."""
+    level = logarithms(envelopes(bank, audio))
+    mean: Ints = level.sum(axis=(1, 2), keepdims=True) // (STEPS * CHANNELS)
+    return level - mean
+
+
 def spike_counts(bank: FilterBank, audio: NDArray[np.int16]) -> NDArray[np.uint8]:
     """Turn audio (slices, 8000) into spike counts (slices, 125, 16) of 0..15."""
-    level = logarithms(envelopes(bank, audio))
-    mean = level.sum(axis=(1, 2)) // (STEPS * CHANNELS)
-    current = np.maximum(level - mean[:, None, None] + bank.offset.astype(np.int64), 0)
+    current = np.maximum(centred_levels(bank, audio) + bank.offset.astype(np.int64), 0)
     # Integrate and fire without a leak: what stays below the threshold is carried to the next step.
-    fired = np.cumsum(current, axis=1) // 2**SPIKE_SHIFT_BITS
-    return np.minimum(np.diff(fired, axis=1, prepend=0), INPUT_SPIKES_MAX).astype(np.uint8)
+    fired: Ints = np.cumsum(current, axis=1) // 2**SPIKE_SHIFT_BITS
+    counts: NDArray[np.uint8] = np.minimum(np.diff(fired, axis=1, prepend=0), INPUT_SPIKES_MAX).astype(np.uint8)
+    return counts
 
 
 def decay(value: Ints, dash: Ints) -> Ints:

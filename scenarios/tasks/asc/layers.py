@@ -19,8 +19,11 @@ FILE_S = 10
 SAMPLES_PER_FILE = RATE_HZ * FILE_S
 CONTROL_HZ = 200
 
-TIME_S: Signal = np.arange(SAMPLES_PER_FILE) / RATE_HZ
-FREQUENCY_HZ: Signal = np.fft.rfftfreq(SAMPLES_PER_FILE, 1 / RATE_HZ)
+# Range of the centre in Hz, and width in octaves, of the formants of a voice.
+FORMANTS = ((350.0, 750.0, 0.35), (1000.0, 1900.0, 0.25), (2300.0, 3000.0, 0.2))
+
+TIME_S: Signal = np.arange(SAMPLES_PER_FILE, dtype=np.float64) / RATE_HZ
+FREQUENCY_HZ: Signal = np.fft.rfftfreq(SAMPLES_PER_FILE, 1 / RATE_HZ).astype(np.float64)
 CONTROL_S: Signal = np.arange(CONTROL_HZ * FILE_S + 1) / CONTROL_HZ
 
 
@@ -79,8 +82,9 @@ def bumps(rng: Rng, rate_hz: float, width_s: float, spread: float = 0.3) -> Sign
 def pulses(pitch_hz: Signal, sharpness: float) -> Signal:
     """Make a train of rounded pulses whose pitch follows the control curve `pitch_hz`: a harmonic series."""
     phase = 2 * np.pi * np.cumsum(stretched(pitch_hz)) / RATE_HZ
-    wave = np.exp(sharpness * (np.cos(phase) - 1))
-    return wave - wave.mean()
+    wave: Signal = np.exp(sharpness * (np.cos(phase) - 1))
+    wave -= wave.mean()
+    return wave
 
 
 def reverberant(rng: Rng, signal: Signal, decay_s: float) -> Signal:
@@ -92,11 +96,12 @@ def reverberant(rng: Rng, signal: Signal, decay_s: float) -> Signal:
 def voice(rng: Rng) -> Signal:
     """Make one talker: voiced pulses and breath, in syllables, with pauses between phrases."""
     pitch = float(rng.uniform(95, 230)) * np.exp2(0.15 * wander(rng, 3))
-    formants = [band(c, w) for c, w in ((rng.uniform(350, 750), 0.35), (rng.uniform(1000, 1900), 0.25), (rng.uniform(2300, 3000), 0.2))]
-    weights = (1.0, rng.uniform(0.3, 0.7), rng.uniform(0.15, 0.4))
+    first, second, third = (band(float(rng.uniform(low, high)), width) for low, high, width in FORMANTS)
+    second_gain, third_gain = float(rng.uniform(0.3, 0.7)), float(rng.uniform(0.15, 0.4))
     syllables = bumps(rng, float(rng.uniform(3.2, 5.5)), 0.05) * (wander(rng, 0.7) > -0.8)
     source = pulses(pitch, 12.0) + 0.12 * rng.standard_normal(SAMPLES_PER_FILE)
-    return unit(coloured(source * stretched(syllables), lambda hz: sum(w * f(hz) for w, f in zip(weights, formants, strict=True))))
+    spoken = source * stretched(syllables)
+    return unit(coloured(spoken, lambda hz: first(hz) + second_gain * second(hz) + third_gain * third(hz)))
 
 
 def babble(rng: Rng) -> Signal:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ ENVELOPE_SHIFT_BITS = 6
 LOG_FRACTION_BITS = 4
 SPIKE_SHIFT_BITS = 3
 
-# Limits of Xylo (rockpool's and xylosim's figures): 16 inputs of at most 15 spikes a step, hidden neurons of at most 31, outputs of at most 1.
+# Limits of Xylo by rockpool and xylosim: 16 inputs of up to 15 spikes a step, hidden neurons of up to 31, outputs of up to 1.
 CHANNELS = 16
 INPUT_SPIKES_MAX = 15
 HIDDEN_SPIKES_MAX = 31
@@ -39,7 +40,7 @@ CLASSES_COUNT = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterBank:
-    """Second-order band-passes y = b0 (x - x[-2]) - a1 y[-1] - a2 y[-2], coefficients with 29 fractional bits, int32 of shape (16,).
+    """Band-passes y = b0 (x - x[-2]) - a1 y[-1] - a2 y[-2]: coefficients with 29 fractional bits, int32 of shape (16,).
 
     `offset` is the mean current of a channel, in sixteenths of an octave of amplitude, shape (16,).
     """
@@ -63,7 +64,7 @@ class FilterBank:
 class Layer:
     """Spiking neurons with synaptic current and membrane: `weight` int8 (neurons, inputs), the rest (neurons,).
 
-    `dash_syn` and `dash_mem` are the shifts of the decays, `threshold` the membrane value that makes a spike and is subtracted by it.
+    `dash_syn` and `dash_mem` are the shifts of the decays; `threshold` is the membrane value that makes a spike, and is subtracted.
     """
 
     weight: NDArray[np.int8]
@@ -107,7 +108,7 @@ class Model:
             raise DataError(f"model: {len(self.layers)} layers of neurons", evidence="at least 2 are wanted")
         if self.layers[0].inputs != CHANNELS or self.layers[-1].neurons != CLASSES_COUNT:
             raise DataError(f"model: {self.layers[0].inputs} inputs, {self.layers[-1].neurons} outputs", evidence="wanted 16 and 4")
-        for before, after in zip(self.layers, self.layers[1:], strict=False):
+        for before, after in pairwise(self.layers):
             if before.neurons != after.inputs:
                 raise DataError(f"model: a layer of {before.neurons} neurons feeds one of {after.inputs} inputs")
         if sum(layer.neurons for layer in self.layers[:-1]) > HIDDEN_NEURONS_MAX:
@@ -117,12 +118,12 @@ class Model:
     def sha256(self) -> str:
         """Return the hash of every number of the model in a fixed order, little endian; hexadecimal."""
         digest = hashlib.sha256()
-        for array, kind in ((self.bank.b0, "<i4"), (self.bank.a1, "<i4"), (self.bank.a2, "<i4"), (self.bank.offset, "<i2")):
-            digest.update(array.astype(kind).tobytes())
+        for name, kind in (("b0", "<i4"), ("a1", "<i4"), ("a2", "<i4"), ("offset", "<i2")):
+            digest.update(getattr(self.bank, name).astype(kind).tobytes())
         for layer in self.layers:
             digest.update(np.array([*layer.weight.shape, layer.spikes_max], dtype="<i4").tobytes())
-            for array, kind in ((layer.weight, "i1"), (layer.dash_syn, "u1"), (layer.dash_mem, "u1"), (layer.threshold, "<i2")):
-                digest.update(array.astype(kind).tobytes())
+            for name, kind in (("weight", "i1"), ("dash_syn", "u1"), ("dash_mem", "u1"), ("threshold", "<i2")):
+                digest.update(getattr(layer, name).astype(kind).tobytes())
         return digest.hexdigest()
 
     @property

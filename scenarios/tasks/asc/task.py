@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task: acoustic scene classification of one-second samples, four classes (NeuroBench system track)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soxr
+
+from rig.errors import ConfigError, RemoteProtocolError
+from rig.plan import Score
+from rig.table import Table
+from scenarios.tasks.asc.audio import ClipReader
+from scenarios.tasks.asc.dataset import CLASSES, Clip, Dataset, open_dataset
+from scenarios.tasks.asc.generate import GENERATOR_VERSION, ensure
+from scenarios.tasks.asc.integer import outputs
+from scenarios.tasks.asc.model import RATE_HZ, Model
+from scenarios.tasks.asc.nirfile import read_model
+
+GENERATED = "generated"
+SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
+OUTPUT_B = 4 * len(CLASSES)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One second of a recording."""
+
+    clip: Clip
+    second: int
+
+
+class AscTask:
+    """The test split of a data set; a payload is 8000 int16 at 8 kHz, an output four int32, both little endian."""
+
+    name = "asc"
+    phases: tuple[str, ...] = ("preprocess", "infer")
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """What a bench file may set.
+
+        `data` is "generated" or a folder relative to the bench file; `samples` 0 means the whole test split, else a
+        class-balanced subset drawn with `seed`; `files_per_class` and `seed` decide the generated data, which is kept in
+        `cache` (default $XDG_CACHE_HOME/neurorig); `model` is the NIR file that the device runs, default the shipped one.
+        """
+
+        data: str = GENERATED
+        samples: int = 0
+        seed: int = 0
+        files_per_class: int = 9
+        cache: str = ""
+        model: str = ""
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> AscTask:
+        """Open the data and the model; DataError or ConfigError if they are not as the rules want them."""
+        if settings.data == GENERATED:
+            folder = ensure(cache_folder(settings.cache, table), settings.files_per_class, settings.seed)
+        else:
+            folder = table.folder / Path(settings.data).expanduser()
+        model = table.folder / Path(settings.model).expanduser() if settings.model else SHIPPED_MODEL
+        return cls(settings, open_dataset(folder), read_model(model))
+
+    def __init__(self, settings: Settings, dataset: Dataset, model: Model) -> None:
+        self._settings, self._dataset, self._model = settings, dataset, model
+        every = [Sample(clip, second) for clip in dataset.test for second in range(clip.samples)]
+        self._samples = balanced(every, settings.samples, settings.seed) if settings.samples else every
+        self._reader = ClipReader()
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._samples)
+
+    def payload(self, index: int) -> bytes:
+        """Return one second of audio: 8000 x int16, little endian."""
+        sample = self._samples[index]
+        payload: bytes = self._reader.slices(sample.clip.path)[sample.second].astype("<i2").tobytes()
+        return payload
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Take the class with the most spikes, then the highest membrane, then the lowest index."""
+        if len(output) != OUTPUT_B:
+            raise RemoteProtocolError(f"an output of {len(output)} B, asc gives {OUTPUT_B} B", evidence=output[:32].hex())
+        # Spikes are the upper half, the membrane the lower: the largest number is the answer, argmax takes the first of equals.
+        answer = int(np.frombuffer(output, "<i4").argmax())
+        label = self._samples[index].clip.label
+        return Score(answer == label, CLASSES[label], CLASSES[answer])
+
+    def reference_output(self, index: int) -> bytes:
+        """Return what a device must answer for sample `index`, by the integer model."""
+        audio = np.frombuffer(self.payload(index), "<i2").astype(np.int16)
+        output: bytes = outputs(self._model, audio[None])[0].astype("<i4").tobytes()
+        return output
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what identifies data and model: hashes, counts, split, source; JSON-able."""
+        generated = self._settings.data == GENERATED
+        train, test = self._dataset.counts()
+        statement = "generated data, not the data set" if generated else self._dataset.split_statement()
+        facts: dict[str, Any] = {
+            "source": GENERATED if generated else "folder",
+            "data": self._settings.data,
+            "layout": self._dataset.layout,
+            "split": "test = fold1_evaluate and every device-a recording in neither list",
+            "official": statement == "official split" and len(self) == test,
+            "statement": statement,
+            "classes": list(CLASSES),
+            "train_samples": train,
+            "test_samples": test,
+            "samples": len(self),
+            "subset": f"{len(self)} of {test}, class-balanced, seed {self._settings.seed}" if self._settings.samples else "all",
+            "extra_files": sum(not clip.listed for clip in self._dataset.test),
+            "file_list_sha256": self._dataset.file_list_sha256(),
+            "audio": f"int16, {RATE_HZ} Hz, soxr {soxr.__version__} HQ",
+            "model": self._model.identity,
+            "model_sha256": self._model.sha256,
+        }
+        if generated:
+            settings = self._settings
+            facts["generator"] = {"version": GENERATOR_VERSION, "files_per_class": settings.files_per_class, "seed": settings.seed}
+        return facts
+
+
+def cache_folder(setting: str, table: Table) -> Path:
+    """Return where generated data is kept: the setting, or neurorig in the user's cache."""
+    if setting:
+        return table.folder / Path(setting).expanduser()
+    user_cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(user_cache) if user_cache else Path.home() / ".cache") / "neurorig"
+
+
+def balanced(every: list[Sample], count: int, seed: int) -> list[Sample]:
+    """Draw `count` samples, as many of each class or one more of the first classes, in the order of the split."""
+    if not 0 < count <= len(every):
+        raise ConfigError(f"{count} samples of {len(every)}", path="task.samples", try_next="0 for all of them")
+    rng = np.random.default_rng(seed)
+    chosen: list[int] = []
+    for label in range(len(CLASSES)):
+        share = count // len(CLASSES) + (label < count % len(CLASSES))
+        places = [place for place, sample in enumerate(every) if sample.clip.label == label]
+        if share > len(places):
+            cause = f"{share} samples of {CLASSES[label]}, there are {len(places)}"
+            raise ConfigError(cause, path="task.samples", try_next="fewer, or 0 for all of them")
+        chosen += rng.choice(places, share, replace=False).tolist()
+    return [every[place] for place in sorted(chosen)]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The virtual monitor has the errors it is told to have, and no others."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drivers.virtual import VirtualMonitor
+from rig.errors import ConfigError
+from rig.table import Table
+from rig.trace import Trace
+
+MS = 1_000_000
+
+
+def recorded(folder: Path, power_w: float = 0.033, **settings: float) -> Trace:
+    table = Table()
+    quiet = {"noise_a": 0.0, "lsb_a": 0.0, "clock_ppm": 0.0} | settings
+    monitor = VirtualMonitor.open(VirtualMonitor.Settings(**quiet), table)  # type: ignore[arg-type]
+    monitor.power(True)
+    with monitor.record(folder):
+        table.world.put(table.world.now_ns(), True, power_w)
+        table.world.advance(1000 * MS)
+    return Trace.open(folder / "trace.jls")
+
+
+def current_a(trace: Trace) -> np.ndarray:
+    return trace.power_w(0.1, 0.9)[1] / 3.3
+
+
+def test_without_errors_it_measures_the_truth(tmp_path: Path) -> None:
+    assert current_a(recorded(tmp_path)) == pytest.approx(0.01, rel=1e-6)
+
+
+@pytest.mark.parametrize(("setting", "value", "mean_a"), [("gain", 0.02, 0.0102), ("offset_a", 1e-4, 0.0101)])
+def test_a_calibration_error_shifts_the_mean(tmp_path: Path, setting: str, value: float, mean_a: float) -> None:
+    assert np.mean(current_a(recorded(tmp_path, **{setting: value}))) == pytest.approx(mean_a, rel=1e-5)
+
+
+def test_noise_has_the_stated_deviation_and_no_mean(tmp_path: Path) -> None:
+    seen = current_a(recorded(tmp_path, noise_a=1e-3))
+    assert np.std(seen) == pytest.approx(1e-3, rel=0.02)
+    assert np.mean(seen) == pytest.approx(0.01, abs=5 * 1e-3 / np.sqrt(len(seen)))
+
+
+def test_the_converter_has_steps(tmp_path: Path) -> None:
+    assert np.unique(np.rint(current_a(recorded(tmp_path, power_w=0.0345, lsb_a=3e-3)) * 1e6)).tolist() == [9000.0]
+
+
+@pytest.mark.parametrize("ppm", [-500.0, 500.0])
+def test_a_slow_clock_takes_fewer_samples(tmp_path: Path, ppm: float) -> None:
+    assert recorded(tmp_path, clock_ppm=ppm).length == pytest.approx(1.01 * 200_000 / (1 + ppm * 1e-6), abs=2)
+
+
+@pytest.mark.parametrize("sample_hz", [0, 999, 1_000_001])
+def test_a_rate_it_cannot_keep_is_refused(sample_hz: int) -> None:
+    with pytest.raises(ConfigError, match="samples per second"):
+        VirtualMonitor.open(VirtualMonitor.Settings(sample_hz=sample_hz), Table())
+
+
+def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_path: Path) -> None:
+    table = Table()
+    started_ns = time.monotonic_ns()
+    # A horizon that promises too much: the state below comes 50 ms after its time has been given away.
+    table.world.follow(lambda: time.monotonic_ns() - started_ns, lambda: time.monotonic_ns() - started_ns)
+    monitor = VirtualMonitor.open(VirtualMonitor.Settings(), table)
+    with monitor.record(tmp_path):
+        time.sleep(0.15)
+        late_ns = table.world.now_ns() - 50 * MS
+        table.world.put(late_ns, False, 0.5)
+        time.sleep(0.1)
+    monitor.close()
+    gaps = Trace.open(tmp_path / "trace.jls").gaps
+    assert len(gaps) == 1 and "too late" in gaps[0].cause
+    assert 5_000 < gaps[0].stop - gaps[0].start < 15_000

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The firmware's own tests, in C and under sanitizers: `make -C firmware test`."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FIRMWARE = Path(__file__).parents[2] / "firmware"
+COMPILER = shutil.which(os.environ.get("CC", "cc"))
+MAKE = shutil.which("make")
+
+pytestmark = [
+    pytest.mark.posix,
+    pytest.mark.skipif(COMPILER is None or MAKE is None, reason="needs make and a C compiler"),
+]
+
+
+def make(target: str, *settings: str) -> str:
+    done = subprocess.run(
+        ["make", "-C", str(FIRMWARE), target, f"PYTHON={sys.executable}", *settings], capture_output=True, text=True, timeout=280
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_host_tests_pass(tmp_path: Path) -> None:
+    output = make("test", f"BUILD={tmp_path}")
+    for name in ("frame", "text", "shim", "faults", "time"):
+        assert f"{name}: " in output
+
+
+def test_everything_compiles_without_a_warning(tmp_path: Path) -> None:
+    assert "warnings: none" in make("warnings", f"BUILD={tmp_path}")

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, as a person or a script meets it: output, errors, exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, VIRTUAL_NULL
+
+QUICK = ["--set", "task.null.samples=4", "--set", "scenario.single_stream.idle_s=0.05"]
+
+
+def rig(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rig", *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_a_run_prints_table_verdict_and_report_and_exits_0(tmp_path: Path) -> None:
+    done = rig("run", VIRTUAL_NULL, *QUICK, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for word in ("SIMULATED", "energy_infer", "replication", "TRUE", "report.html"):
+        assert word in done.stdout
+    folder = next((tmp_path / "sessions").iterdir())
+    assert (folder / "report.html").exists()
+
+    checked = rig("check", folder, cwd=tmp_path)
+    assert checked.returncode == 0 and "byte for byte" in checked.stdout
+
+    trace = folder / "trial-2" / "trace.jls"
+    content = bytearray(trace.read_bytes())
+    content[len(content) // 2] ^= 1
+    trace.write_bytes(content)
+    checked = rig("check", folder, cwd=tmp_path)
+    assert checked.returncode == 1 and "trial-2/trace.jls" in checked.stdout
+
+    listed = rig("list", cwd=tmp_path)
+    assert folder.name in listed.stdout and "verdict true" in listed.stdout
+    for word in ("virtual", "posix", "uart", "single_stream", "asc", "null"):
+        assert word in listed.stdout
+
+
+def test_a_false_verdict_exits_1(tmp_path: Path) -> None:
+    done = rig("run", VIRTUAL_NULL, *QUICK, "--trials", "2", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "2 trials of the 5" in done.stdout
+
+
+def test_the_plan_is_printed_without_a_device(tmp_path: Path) -> None:
+    done = rig("plan", ROOT / "benches" / "posix-null.toml", "--set", "sut.posix.program=/nonexistent", "--all", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("query sample") == 22 and done.stdout.count("warm-up") == 2
+    assert "20 loads" not in done.stdout and "22 loads, 22 queries, 2 idle times" in done.stdout
+
+
+def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> None:
+    done = rig("probe", VIRTUAL_NULL, cwd=tmp_path)
+    assert done.returncode == 0 and "SYNC burst: 8 marks" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["run", "nosuch.toml"], 2, "cannot be read"),
+        (["run", str(VIRTUAL_NULL), "--set", "sut.virtual.clok_ppm=1"], 2, "did you mean clock_ppm"),
+        (["run", str(VIRTUAL_NULL), "--set", "sut.uart.port=/dev/ttyNOSUCH"], 3, "/dev/ttyNOSUCH"),
+        (["run", str(VIRTUAL_NULL), "--set", "sut.posix.program=/nosuch"], 3, "/nosuch"),
+        (["run", str(VIRTUAL_NULL), "--trials", "0"], 2, "trials"),
+        (["check", "nosuch"], 2, "nosuch"),
+        (["check", "."], 2, "no session folder"),
+        (["report", "."], 2, "try:"),
+        (["bogus"], 2, "No such command"),
+    ],
+)
+def test_bad_input_is_an_error_with_a_cause_and_an_exit_code(tmp_path: Path, words: list[str], code: int, message: str) -> None:
+    done = rig(*words, cwd=tmp_path)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signals) -> None:
+    command = [sys.executable, "-m", "rig", "run", str(VIRTUAL_NULL), "--set", "task.null.samples=3000"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (lines := list(tmp_path.glob("sessions/*/trial-1/completions.jsonl"))) or lines[0].stat().st_size < 5_000:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, how)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped" in errors and "Traceback" not in errors
+    checked = rig("check", lines[0].parent.parent, cwd=tmp_path)
+    assert checked.returncode == 1
+    assert "session abort" in checked.stdout and "samples measured" in checked.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="mounting a small disk needs root")
+def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(disk)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
+    try:
+        done = rig("run", VIRTUAL_NULL, "--sessions", disk, "--set", "task.null.samples=3000", cwd=tmp_path)
+        assert done.returncode == 3, done.stdout + done.stderr
+        assert "full" in done.stderr and "Traceback" not in done.stderr
+        checked = rig("check", next(disk.iterdir()), cwd=tmp_path)
+        assert "session fail" in checked.stdout and "samples measured" in checked.stdout
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real firmware as a process, for every test that wants a device."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rig.table import Table
+from sut_backends.dut_process import DutProcess
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def null_program() -> Path:
+    """Build the firmware with the null workload, which answers with the first 64 bytes of its input."""
+    if not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):
+        pytest.skip("no C compiler")
+    subprocess.run(["make", "-C", str(ROOT / "firmware"), "posix"], check=True, capture_output=True)
+    return ROOT / "firmware" / "build" / "posix" / "null"
+
+
+@pytest.fixture
+def start_dut(null_program: Path) -> Iterator[Callable[..., DutProcess]]:
+    """Start firmware processes without a backend around them; their edges go nowhere."""
+    started: list[DutProcess] = []
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+
+    def start(*arguments: str) -> DutProcess:
+        started.append(DutProcess(null_program, arguments, nowhere))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.close()
+    os.close(nowhere)
+
+
+@pytest.fixture
+def table() -> Table:
+    """Give a table whose supply is on."""
+    table = Table(folder=ROOT, seed=1)
+    table.world.supply_on = True
+    return table

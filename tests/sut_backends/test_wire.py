@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sut_backends.shim import wire
+from sut_backends.shim.wire import Flag, Kind
+
+ROOT = Path(__file__).resolve().parents[2]
+VALUES = [
+    (wire.Hello(0xDEADBEEF), "efbeadde01"),
+    (wire.Baud(921_600), "00100e00"),
+    (wire.Load(1, 0x1234, 0xCAFEBABE), "010034120000bebafeca"),
+    (wire.Data(0x100, b"xyz"), "0001000078797a"),
+    (wire.Commit(2), "0200"),
+    (wire.Run(1, 2, 30_000, 50), "0100020000003075000032 00"),
+    (wire.Idle(1_000_000, 30_000, 50), "40420f00307500003200"),
+    (wire.Sync(8, 5_000, 30_000, 50), "0888130000307500003200"),
+    (wire.Result(64), "40000000"),
+    (wire.Ack(0x80000001), "01000080"),
+    (wire.Done(3, ((1, 2**40), (0, 2**40 + 1)), 5, b"abc"), "0300020005000000 010000000000010000 000100000000010000 616263"),
+    (wire.Chunk(1, b"ab"), "010000006162"),
+    (wire.Refusal(4, 64, "too large"), "0440000000746f6f206c61726765"),
+    (wire.Caps(1, 1, 8, 256, 2, 1024, 64, 16, 10**6, 1, 2, Flag.BAUD | Flag.SYNC_LINE, "d", "f", "w", "m", "b", "PA8"), None),
+]
+
+
+@pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
+def test_payloads_are_packed_as_the_protocol_says_and_read_back(value: wire.Request | wire.Caps, code: str | None) -> None:
+    assert code is None or value.pack().hex() == code.replace(" ", "")
+    assert type(value).unpack(value.pack()) == value
+
+
+@pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
+def test_a_short_payload_is_refused(value: wire.Request | wire.Caps, code: str | None) -> None:
+    with pytest.raises(ValueError, match="expected|ends after|announces"):
+        type(value).unpack(value.pack()[:1] if code else value.pack()[:-4])
+
+
+def test_done_with_more_output_than_it_announces_is_refused() -> None:
+    with pytest.raises(ValueError, match="output of 2"):
+        wire.Done.unpack(wire.Done(0, (), 2, b"abc").pack())
+
+
+def test_numbers_are_those_of_the_firmware() -> None:
+    header = (ROOT / "firmware" / "core" / "nr_wire.h").read_text(encoding="utf-8")
+    values = {name: int(number, 0) for name, number in re.findall(r"NR_(\w+) = (\w+)", header)}
+    assert {kind.name: kind.value for kind in Kind} == {name: values[name] for name in Kind.__members__}
+    assert values["PROTOCOL"] == wire.PROTOCOL
+    assert values["FRAME_OVERHEAD_B"] == wire.FRAME_OVERHEAD_B
+    assert values["TEXT_COMMAND_MAX"] == wire.TEXT_COMMAND_MAX
+    assert values["GUARD_RESTARTS_MAX"] == wire.GUARD_RESTARTS_MAX
+    assert (values["CAP_BAUD"], values["CAP_SYNC_LINE"], values["CAP_MARK_NONBLOCKING"]) == tuple(Flag)
+    assert {value for name, value in values.items() if name.startswith("E_")} == set(wire.ERROR_MEANING)
