@@ -99,7 +99,7 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     bench_toml = (session.path / store.BENCH).read_text(encoding="utf-8")
     return {
         "r": content, "p": provenance, "folder": session.path.name, "limit": LIMIT, "bench_toml": bench_toml,
-        "claims": _claims(content), "residual_limit_s": RESIDUAL_LIMIT_PERIODS / provenance["monitor"]["edge_hz"],
+        "claims": "audit" in content, "residual_limit_s": RESIDUAL_LIMIT_PERIODS / provenance["monitor"]["edge_hz"],
         "main": [_row(name, content) for name in main],
         "further": [_row(name, content) for name in further],
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
@@ -127,13 +127,9 @@ def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
     phases = "|".join(re.escape(phase) for phase in content["provenance"]["task"]["phases"])
     finer = re.compile(rf".*_p\d+|power_({phases})|energy_({phases})_dynamic|energy_idle")
     judged = content["replication"]["per_metric"]
-    telling = {name for name, row in judged.items() if _claims(content) or not (row["ok"] or row["mean"] is None)}
+    telling = {name for name, row in judged.items() if "audit" in content or not (row["ok"] or row["mean"] is None)}
     main = [name for name in content["metrics"] if not finer.fullmatch(name) or name in telling]
     return main, [name for name in content["metrics"] if name not in main]
-
-
-def _claims(content: dict[str, Any]) -> bool:
-    return bool(content["replication"]["rule"].startswith("replication"))
 
 
 def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +140,7 @@ def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
     decimals = _decimals((known[0] if known else 0.0) * factor, (error or 0.0) * factor)
     return {
         "name": name, "unit": unit, "value": _fixed(value, factor, decimals), "error": error and _fixed(error, factor, decimals),
-        "verdict": verdict, "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and _claims(content) else None,
+        "verdict": verdict, "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and "audit" in content else None,
         "trials": [_cell(single["value"], value, factor, decimals) for single in metric["per_trial"]],
     }  # fmt: skip
 
@@ -183,13 +179,21 @@ def _plots(session: SessionFolder, content: dict[str, Any]) -> dict[str, Plot]:
     if measured:
         chosen = next((trial for trial in measured if trial.valid), measured[0])
         try:
-            trace = Trace.open(session.trial(chosen.trial) / TRACE)
+            trace = _trace(session, chosen.trial)
             power, residuals = _power(trace, chosen, content), _residuals(session, trace, chosen.trial, content)
         except DataError:
-            power = residuals = (Markup(), f"Not drawn: trial-{chosen.trial}/{TRACE} is missing or unreadable.")
-    latency = _distributions("latency", "s", phases, measured, [trial.latency_s for trial in measured], content)
-    energy = _distributions("energy", "J", phases, measured, [trial.energy_j for trial in measured], content)
-    return {"power": power, "residuals": residuals, "latency": latency, "energy": energy, "trials": _dots(content)}
+            power = residuals = (Markup(), f"Not drawn: trial-{chosen.trial}/{TRACE} is missing, was changed, or cannot be read.")
+    plots = {what: _distributions(what, measured, content) for what in ("latency", "energy")}
+    return plots | {"power": power, "residuals": residuals, "trials": _dots(content)}
+
+
+def _trace(session: SessionFolder, number: int) -> Trace:
+    """Open a trace that is as it was recorded: the reader of a damaged one may crash the process."""
+    path = session.trial(number) / TRACE
+    recorded = [event["files"].get(TRACE) for event in session.events() if event.get("trial") == number and "files" in event]
+    if not path.exists() or store.sha256(path) not in recorded:
+        raise DataError(f"{path} is missing or was changed")
+    return Trace.open(path)
 
 
 def _svg(figure: Figure, name: str, content: dict[str, Any]) -> Markup:
@@ -293,10 +297,10 @@ def _draw_sync(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     axes.set_ylabel("SYNC", rotation=0, ha="right", va="center")
 
 
-def _distributions(
-    what: str, unit: str, phases: Sequence[str], trials: Sequence[Samples], values: Sequence[Array], content: dict[str, Any]
-) -> Plot:
+def _distributions(what: str, trials: Sequence[Samples], content: dict[str, Any]) -> Plot:
     """Draw a histogram a phase over all trials, and under it each trial by itself."""
+    phases, unit = content["provenance"]["task"]["phases"], "J" if what == "energy" else "s"
+    values = [trial.energy_j if what == "energy" else trial.latency_s for trial in trials]
     pooled = np.concatenate([np.zeros((0, len(phases))), *values])
     if not np.isfinite(pooled).any(axis=0).all():
         return Markup(), f"Not drawn: no sample has its {what}."
@@ -327,9 +331,7 @@ def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
     for percent, style in ((50, "-"), (99, "--")):
         at = float(np.percentile(values, percent))
         axes.axvline(at, color=_INK, lw=0.9, ls=style)
-        axes.annotate(
-            f"p{percent}", (at, 1.0), (2.5, 0), xycoords=("data", "axes fraction"), textcoords="offset points", va="top", size=7.5
-        )
+        axes.text(at, 1.0, f"\u00a0p{percent}", transform=axes.get_xaxis_transform(), va="top", size=7.5)
     axes.set_ylim(0, float(counts.max()) * 1.15)
 
 
@@ -344,7 +346,7 @@ def _draw_ranges(axes: Axes, trials: Sequence[Samples], values: Sequence[Array],
 
 def _dots(content: dict[str, Any]) -> Plot:
     """Draw each trial's deviation from the claimed value, or from the mean, against the limit."""
-    judged, metrics = content["replication"]["per_metric"], content["metrics"]
+    judged, metrics, claims = content["replication"]["per_metric"], content["metrics"], "audit" in content
     names = [name for name in _split(content)[0] if name in judged and judged[name]["mean"] is not None]
     if not names:
         return Markup(), "Not drawn: nothing to compare."
@@ -358,15 +360,13 @@ def _dots(content: dict[str, Any]) -> Plot:
     for row, name in enumerate(names):
         axes.axhline(row, color=_FAINT, lw=0.4, alpha=0.6)
         _draw_dots(axes, row, away[row], shown, [trial["valid"] for trial in content["trials"]])
-        if _claims(content):
+        if claims:
             average = float(np.clip(_relative(metrics[name]["value"], judged[name]["claimed"]), -shown, shown))
             axes.plot(average * 100, row, "D", ms=6, color=_INK, mfc="none", zorder=4, clip_on=False)
-    reference, compared = (
-        ("claimed value", "their mean, the diamond") if _claims(content) else ("mean of the trials", "each of them")
-    )
     axes.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.4, -0.6), xlim=(-shown * 100, shown * 100))
+    reference, compared = ("claimed value", "their mean (diamond)") if claims else ("mean of the trials", "each")
     axes.set_xlabel(f"deviation from the {reference} (%); shaded: the limit of ±{LIMIT * 100:.0f} %")
-    caption = f"A dot is one trial, in order from the top of each row; the rule compares {compared}."
+    caption = f"Dots are trials, from the top of each row down; the rule compares {compared}."
     return _svg(figure, "trials", content), caption + " Triangles lie beyond the scale; hollow dots are of invalid trials."
 
 

@@ -22,7 +22,7 @@ uint32_t nr_crc32(uint32_t crc, const uint8_t *bytes, size_t length_b)
     return ~crc;
 }
 
-uint16_t nr_get_u16(const uint8_t *from) { return (uint16_t)(from[0] | (uint16_t)(from[1] << 8)); }
+uint16_t nr_get_u16(const uint8_t *from) { return (uint16_t)(from[0] | (unsigned)from[1] << 8); }
 
 uint32_t nr_get_u32(const uint8_t *from) { return nr_get_u16(from) | ((uint32_t)nr_get_u16(from + 2) << 16); }
 

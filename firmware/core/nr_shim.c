@@ -764,10 +764,10 @@ static void on_frame(struct nr_shim *shim)
     uint8_t seq = nr_frame_seq(&shim->frame_rx);
     uint8_t ahead = (uint8_t)(seq - shim->expected);
 
-    shim->baud_on_trial = false; /* a good frame, whatever it says, proves the rate */
     if (type >= NR_ACK) {
-        return; /* a device's message: our own echo, to be answered by nobody, or two echoes would talk for ever */
+        return; /* a device's message: our own echo, which proves nothing and must be answered by nobody */
     }
+    shim->baud_on_trial = false; /* a good frame, whatever it asks, proves the rate */
     if (type == NR_HELLO) {
         on_hello(shim);
     } else if (!shim->session) {

@@ -11,7 +11,7 @@ struct nr_workload {
     const char *model;    /* identifies the trained model: name and hash */
     uint32_t slot_bytes;  /* largest input */
     uint32_t output_bytes;/* largest output */
-    uint8_t phases;       /* timed phases: 2 = preprocess and infer */
+    uint8_t phases;       /* timed phases: 2 = preprocess and infer; 1 = infer alone, preprocess then runs once before the window */
 
     void *state;
 
@@ -24,7 +24,8 @@ struct nr_workload {
     /* Runs the model from its initial state; timed as phase 2. Must give the same result when repeated. */
     int (*infer)(void *state);
 
-    /* Writes the output of the last infer, at most `output_bytes`; returns its length in bytes. Untimed. */
+    /* Writes the output of the last infer, at most `output_bytes`; returns its length in bytes. Untimed.
+       The text layer prints it as signed 32-bit little-endian numbers; in frames it is just bytes. */
     uint32_t (*result)(void *state, uint8_t *output);
 };
 

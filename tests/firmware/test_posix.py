@@ -55,14 +55,14 @@ class Device:
     def __post_init__(self) -> None:
         self.port = serial.Serial(self.path, 115200, timeout=1, exclusive=True)
 
-    def ask(self, command: str, timeout_s: float = 1.0) -> str:
+    def ask(self, command: str, timeout_s: float = 5.0) -> str:
         self.port.timeout = timeout_s
         self.port.write(command.encode() + b"%")
         return self.port.read_until(b"m-ready\r\n").decode(errors="replace")
 
-    def exchange(self, kind: int, seq: int, payload: bytes = b"") -> tuple[int, int] | None:
+    def exchange(self, kind: int, seq: int, payload: bytes = b"", timeout_s: float = 2.0) -> tuple[int, int] | None:
         """Type and seq of the answer; None when there is none or a spoilt one."""
-        self.port.timeout = 0.2
+        self.port.timeout = timeout_s
         self.port.write(frame(kind, seq, payload))
         self.port.read_until(b"\0")
         answer = self.port.read_until(b"\0")
@@ -216,7 +216,7 @@ def test_a_wrong_rate_spoils_both_ways(start: Starter) -> None:
     assert "m-name" not in device.ask("name", 0.2)
     device.port.baudrate = 57600
     device.port.reset_input_buffer()
-    device.ask("")  # whatever the spoilt bytes left
+    device.ask("", 0.5)  # whatever the spoilt bytes left
     assert device.ask("name") == "m-name-dut-[posix]\r\nm-ready\r\n"
 
 
@@ -247,7 +247,7 @@ def test_an_unconfirmed_rate_is_taken_back(start: Starter) -> None:
     device = start("--baud", "115200")
     enter_framed(device)
     assert device.exchange(0x03, 11, struct.pack("<I", 921600)) == (0x83, 11)
-    assert device.exchange(0x02, 12) is None
+    assert device.exchange(0x02, 12, timeout_s=0.1) is None
     time.sleep(0.6)
     device.port.reset_input_buffer()
     assert device.exchange(0x02, 12) == (0x82, 12)

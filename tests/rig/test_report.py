@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -182,10 +182,11 @@ def test_one_trial_is_enough_for_a_page(tmp_path: Path) -> None:
     assert "3 runs of each phase in a row" in page.text
 
 
-def test_a_session_without_its_trace_says_what_is_not_drawn(copy: Path) -> None:
-    (copy / "trial-1" / "trace.jls").unlink()
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:5000])])
+def test_a_trace_that_is_missing_or_damaged_is_not_opened(copy: Path, damage: Callable[[Path], object]) -> None:
+    damage(copy / "trial-1" / "trace.jls")
     page = Page(write_report(copy))
-    assert "trial-1/trace.jls is missing or unreadable" in page.text
+    assert "trial-1/trace.jls is missing, was changed, or cannot be read" in page.text
     assert page.tags.count("svg") == 3
 
 

@@ -35,11 +35,15 @@ enum {
 
 /* What a signal handler needs, hence static: a process is one device. */
 static const char *link_to_remove;
+static char link_target[128];
 static pid_t parent;
 
+/* Removes the link while it is ours: a device started since may have taken its place. */
 static void leave(int status)
 {
-    if (link_to_remove != NULL) {
+    char target[sizeof link_target];
+    ssize_t length = link_to_remove != NULL ? readlink(link_to_remove, target, sizeof target) : -1;
+    if (length > 0 && (size_t)length == strlen(link_target) && memcmp(target, link_target, (size_t)length) == 0) {
         (void)unlink(link_to_remove);
     }
     _exit(status);
@@ -318,6 +322,7 @@ static const char *make_link(const struct nr_posix *posix)
     if (symlink(nr_posix_path(posix), posix->options.link) != 0) {
         return "cannot make the link";
     }
+    (void)snprintf(link_target, sizeof link_target, "%s", nr_posix_path(posix));
     link_to_remove = posix->options.link;
     return NULL;
 }

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task: samples, scoring and provenance."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+from rig.errors import ConfigError, DataError, RemoteProtocolError
+from rig.plan import Task
+from rig.table import Table
+from scenarios.tasks.asc.task import AscTask, cache_folder
+
+from .conftest import TinySet
+
+
+def opened(cache: Path, **settings: object) -> AscTask:
+    """Open the task on the generated set of the tests."""
+    return AscTask.open(AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), **settings), Table())  # type: ignore[arg-type]
+
+
+def test_it_is_a_task(cache: Path) -> None:
+    task: Task = opened(cache)
+    assert (task.name, task.phases, len(task)) == ("asc", ("preprocess", "infer"), 120)
+    assert {len(task.payload(index)) for index in (0, 60, 119)} == {16_000}
+
+
+def test_the_model_recognises_places_it_has_never_heard(cache: Path) -> None:
+    task = opened(cache)
+    correct = sum(task.score(index, task.reference_output(index)).correct for index in range(len(task)))
+    assert correct >= 96, f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out split"
+
+
+def test_most_spikes_win_then_the_membrane_then_the_lowest_index(cache: Path) -> None:
+    task = opened(cache)
+
+    def answer(*spikes_and_membranes: tuple[int, int]) -> str:
+        packed = [spikes * 65_536 + membrane + 32_768 for spikes, membrane in spikes_and_membranes]
+        return task.score(0, struct.pack("<4i", *packed)).answer
+
+    assert answer((3, 0), (4, -32_768), (3, 32_767), (0, 0)) == "street_traffic"
+    assert answer((3, 5), (3, -1), (3, 6), (0, 32_767)) == "bus"
+    assert answer((0, 1), (2, 7), (2, 7), (2, 7)) == "street_traffic"
+    assert answer((0, 0), (0, 0), (0, 0), (0, 0)) == "airport"
+
+
+def test_a_score_names_label_and_answer(cache: Path) -> None:
+    score = opened(cache).score(0, struct.pack("<4i", 0, 0, 0, 9))
+    assert (score.correct, score.label, score.answer) == (False, "airport", "park")
+
+
+@pytest.mark.parametrize("length_b", [0, 15, 17])
+def test_an_output_of_another_length_is_refused(cache: Path, length_b: int) -> None:
+    with pytest.raises(RemoteProtocolError, match=f"{length_b} B"):
+        opened(cache).score(0, bytes(length_b))
+
+
+def test_a_subset_is_balanced_seeded_and_stated(cache: Path) -> None:
+    task = opened(cache, samples=10)
+    labels = [task.score(index, bytes(16)).label for index in range(10)]
+    assert [labels.count(name) for name in ("airport", "street_traffic", "bus", "park")] == [3, 3, 2, 2]
+    assert [task.payload(n) for n in range(10)] == [opened(cache, samples=10).payload(n) for n in range(10)]
+    assert task.provenance()["subset"] == "10 of 120, class-balanced, seed 3"
+
+
+@pytest.mark.parametrize("samples", [-1, 121])
+def test_a_subset_that_cannot_be_is_refused(cache: Path, samples: int) -> None:
+    with pytest.raises(ConfigError, match=r"task\.samples"):
+        opened(cache, samples=samples)
+
+
+def test_a_subset_larger_than_a_class_is_refused(tiny: TinySet) -> None:
+    with pytest.raises(ConfigError, match="1 samples of street_traffic, there are 0"):
+        AscTask.open(AscTask.Settings(data=str(tiny.folder), samples=4), Table())
+
+
+def test_provenance_of_generated_data_says_so(cache: Path) -> None:
+    facts = opened(cache).provenance()
+    assert json.loads(json.dumps(facts)) == facts
+    assert (facts["source"], facts["official"], facts["subset"], facts["extra_files"]) == ("generated", False, "all", 4)
+    assert facts["generator"] == {"version": 1, "files_per_class": 6, "seed": 3}
+    assert facts["model"].startswith("asc-")
+    assert facts["model_sha256"].startswith(facts["model"].removeprefix("asc-"))
+    assert len(facts["file_list_sha256"]) == 64
+
+
+def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
+    task = AscTask.open(AscTask.Settings(data=tiny.folder.name), Table(folder=tiny.folder.parent))
+    facts = task.provenance()
+    assert (facts["source"], facts["official"], facts["statement"]) == ("folder", False, "not the official split: 8/6 samples")
+    assert (facts["data"], facts["test_samples"], facts["extra_files"]) == (tiny.folder.name, 6, 1)
+
+
+def test_a_model_that_cannot_be_read_stops_the_task(tiny: TinySet) -> None:
+    (tiny.folder / "broken.nir").write_bytes(b"no")
+    with pytest.raises(DataError, match=r"broken\.nir"):
+        AscTask.open(AscTask.Settings(data=".", model="broken.nir"), Table(folder=tiny.folder))
+
+
+def test_the_cache_is_the_users_unless_it_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(folder=tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder("", table) == tmp_path / "xdg" / "neurorig"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_folder("", table) == tmp_path / "home" / ".cache" / "neurorig"
+    assert cache_folder("kept", table) == tmp_path / "kept"
