@@ -333,6 +333,7 @@ def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
         axes.axvline(at, color=_INK, lw=0.9, ls=style)
         axes.text(at, 1.0, f"\u00a0p{percent}", transform=axes.get_xaxis_transform(), va="top", size=7.5)
     axes.set_ylim(0, float(counts.max()) * 1.15)
+    axes.locator_params(axis="y", integer=True)
 
 
 def _draw_ranges(axes: Axes, trials: Sequence[Samples], values: Sequence[Array], colour: str) -> None:

@@ -11,7 +11,7 @@ from sut_backends.shim.patience import Patience
 from sut_backends.shim.wire import Kind
 
 REPEATS_MAX = 12
-CALLS_MAX = 3  # how often a lost DONE is asked for before one believes that the window is still open
+CALLS_MAX = 5  # how often DONE is asked for with no sound in return before one believes that the window is still open
 _FRAME_B = 10  # delimiters, type, seq, crc32, COBS
 _LONG_B = wire.CAPS_MAX_PAYLOAD_B + _FRAME_B
 _ANSWER_B = {Kind.HELLO: _LONG_B, Kind.PING: _LONG_B, Kind.RESULT: _LONG_B}  # on the line; of the others 4 bytes of payload
@@ -102,6 +102,8 @@ class Request:
         """
         if self.silence and self.acknowledged and now_s >= self._sent_s + self.silence.guard_s:
             self._noise_s = now_s
+            if not self._last_call:
+                self._calls = 0
 
     def expire(self, now_s: float) -> None:
         """Let time pass: decide what to send again."""

@@ -123,7 +123,9 @@ def test_a_second_device_goes_on_where_the_first_ended(null_program: Path, table
     assert table.world.states(before)[0].time_ns >= last_ns
 
 
-@pytest.mark.parametrize("settings", [{"layer": "text"}, {"strict_baud": True, "frame_baud": 460_800}, {"faults": Faults(0.001, 0.001, 0.001, 3)}])
+@pytest.mark.parametrize(
+    "settings", [{"layer": "text"}, {"strict_baud": True, "frame_baud": 460_800}, {"faults": Faults(0.001, 0.001, 0.001, 3)}]
+)
 def test_every_way_to_speak_gives_the_result(null_program: Path, table: Table, settings: dict[str, Any]) -> None:
     with opened(null_program, table, **settings) as sut:
         sut.load(0, (1).to_bytes(4, "little") * 4)
