@@ -19,7 +19,6 @@ from rig.check import check
 from rig.errors import DataError, RigError
 from rig.plan import Idle, Load, Query, Step
 from rig.probe import probe as probe_bench
-from rig.report import write_report
 from rig.store import SessionFolder
 
 OUT = Console()
@@ -83,7 +82,7 @@ def _run(bench: Path, overrides: Sequence[str], trials: int | None, sessions: Pa
     with session.open_bench(bench, overrides) as opened, console.RunProgress(OUT) as progress:
         result = opened.run(trials, sessions, (progress,))
     console.print_results(OUT, result.content)
-    OUT.print(f"report {write_report(result.folder)}", soft_wrap=True)
+    OUT.print(f"report {_write_report(result.folder)}", soft_wrap=True)
     return 0 if result.ok else FALSE
 
 
@@ -178,4 +177,11 @@ def check_(path: Path) -> int:
 @click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def report(path: Path) -> None:
     """Write the session's report: one HTML page."""
-    OUT.print(str(write_report(path)), soft_wrap=True)
+    OUT.print(str(_write_report(path)), soft_wrap=True)
+
+
+def _write_report(folder: Path) -> Path:
+    # Here, because it brings matplotlib: half a second that the other commands need not wait for.
+    from rig.report import write_report
+
+    return write_report(folder)

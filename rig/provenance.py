@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -31,10 +32,9 @@ def collect(bench_toml: str) -> dict[str, Any]:
 
 def packages() -> dict[str, str]:
     """Return the versions of the packages the rig needs."""
-    names = [
-        requirement.split(";")[0].split("[")[0].split(">")[0].split("=")[0].strip() for requirement in requires("neurorig") or []
-    ]
-    found = {name: _version(name) for name in sorted(set(names))}
+    needed = [requirement for requirement in requires("neurorig") or [] if "extra ==" not in requirement]
+    names = {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in needed}
+    found = {name: _version(name) for name in sorted(names)}
     return {name: number for name, number in found.items() if number}
 
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import math
 
-_PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
+_PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
+_UNITS = ("s", "W", "J", "A", "V", "Hz")
+
+
+def scale(value: float | None, unit: str) -> tuple[float, str]:
+    """Return the factor and the unit that show a value as a number from 1 to 999: 0.018 s -> (1000, "ms"); "1" is no unit."""
+    if unit not in _UNITS or not value or not math.isfinite(value):
+        return 1.0, "" if unit == "1" else unit
+    power = min(max(math.floor(math.log10(abs(value))) // 3, min(_PREFIXES)), max(_PREFIXES))
+    return 10.0 ** (-3 * power), _PREFIXES[power] + unit
 
 
 def quantity(value: float | None, unit: str, error: float | None = None) -> str:
-    """Return "2.516 ± 0.003 mJ": four digits, the prefix chosen by the value; a unit of "1" is a plain number."""
+    """Return "2.516 ± 0.003 mJ": four digits, the prefix chosen by the value."""
     if value is None or not math.isfinite(value):
         return "-"
-    if unit == "1":
-        return f"{value:.4f}" + (f" ± {error:.4f}" if error is not None else "")
-    exponent = 0 if value == 0 else min(max(math.floor(math.log10(abs(value)) / 3) * 3, -12), 9)
-    scale = 10.0**exponent
-    spread = f" ± {error / scale:.2g}" if error is not None else ""
-    return f"{value / scale:.4g}{spread} {_PREFIXES[exponent]}{unit}"
+    factor, name = scale(value, unit)
+    spread = f" ± {error * factor:.2g}" if error is not None else ""
+    return f"{value * factor:.4g}{spread} {name}".rstrip()

@@ -25,14 +25,13 @@ from rig import store
 from rig.align import RESIDUAL_LIMIT_PERIODS
 from rig.clock import Timebase
 from rig.errors import DataError
-from rig.quantity import quantity
+from rig.quantity import quantity, scale
 from rig.replication import LIMIT, relative
 from rig.results import SCHEMA
 from rig.store import SessionFolder
 from rig.trace import TRACE, Trace
 from rig.trial import PROBLEM_CODES
 
-_PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 #: More samples of the monitor than this are drawn as columns of their mean, smallest and largest; so many are held at a time.
 _COLUMNS, _HELD = 1200, 4_000_000
 #: More points than this become an image; larger deviations than this lie at the edge of the drawing.
@@ -108,14 +107,6 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _prefix(value: float | None, unit: str) -> tuple[float, str]:
-    """Return the factor and the unit that show a value as a number from 1 to 999: 0.018 s -> (1000, "ms")."""
-    if unit not in ("s", "W", "J", "A", "V", "Hz") or not value or not math.isfinite(value):
-        return 1.0, "" if unit == "1" else unit
-    power = min(max(math.floor(math.log10(abs(value))) // 3, min(_PREFIXES)), max(_PREFIXES))
-    return 10.0 ** (-3 * power), _PREFIXES[power] + unit
-
-
 def _decimals(value: float, error: float) -> int:
     """Count decimals: two digits of the error where there is one, else five digits of the value; never more than seven in all."""
     own = math.floor(math.log10(abs(value))) if value else 0
@@ -136,7 +127,7 @@ def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
     metric, verdict = content["metrics"][name], content["replication"]["per_metric"].get(name)
     value, error = metric["value"], metric["standard_error"]
     known = [single["value"] for single in (metric, *metric["per_trial"]) if single["value"] is not None]
-    factor, unit = _prefix(known[0] if known else None, metric["unit"])
+    factor, unit = scale(known[0] if known else None, metric["unit"])
     decimals = _decimals((known[0] if known else 0.0) * factor, (error or 0.0) * factor)
     return {
         "name": name, "unit": unit, "value": _fixed(value, factor, decimals), "error": error and _fixed(error, factor, decimals),
@@ -258,7 +249,7 @@ def _draw_power(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> tuple[
         columns = power_w.reshape(-1, per_column)
         block.append([columns.min(axis=1), columns.mean(axis=1), columns.max(axis=1)])
     low_w, mean_w, high_w = np.concatenate(block, axis=1)
-    factor, unit = _prefix(float(high_w.max()), "W")
+    factor, unit = scale(float(high_w.max()), "W")
     times_ms = ((first + per_column * (np.arange(len(mean_w)) + 0.5)) / trace.sample_hz - zero_s) * 1e3
     axes.fill_between(times_ms, low_w * factor, high_w * factor, color=_FAINT, alpha=0.45, lw=0)
     axes.plot(times_ms, mean_w * factor, color=_INK, lw=0.9, drawstyle="steps-mid")
@@ -307,7 +298,7 @@ def _distributions(what: str, trials: Sequence[Samples], content: dict[str, Any]
     figure = Figure(figsize=(10.4, 3.1), layout="constrained")
     grid = figure.subplots(2, len(phases), sharex="col", height_ratios=[2.2, 1], squeeze=False)
     for place, name in enumerate(phases):
-        factor, shown = _prefix(float(np.nanmedian(pooled[:, place])), unit)
+        factor, shown = scale(float(np.nanmedian(pooled[:, place])), unit)
         _draw_histogram(grid[0, place], pooled[:, place][np.isfinite(pooled[:, place])] * factor, _SERIES[place % len(_SERIES)])
         _draw_ranges(grid[1, place], trials, [each[:, place] * factor for each in values], _SERIES[place % len(_SERIES)])
         grid[0, place].set_title(name)

@@ -13,7 +13,7 @@ from typing import Any
 
 from rig import config, plugins, provenance, results, store
 from rig.config import Config
-from rig.errors import BenchError, LocalProtocolError, RigError
+from rig.errors import BenchError, ConfigError, LocalProtocolError, RigError
 from rig.events import Event, SessionFinished, SessionStarted, StepDone, Subscriber, TrialFinished, TrialStarted
 from rig.measure import Done
 from rig.monitor import EnergyMonitor, Recording
@@ -114,6 +114,7 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
     bench_toml = bench.config.toml()
     about = _provenance(bench, bench_toml)
     _refuse_mismatch(bench)
+    _refuse_invisible_pulses(bench)
     queries = sum(isinstance(step, Query) for step in steps(bench.scenario, bench.task, 0))
     folder = SessionFolder.create(root, bench.config.bench.name)
     keeper = Store(folder, bench_toml)
@@ -209,6 +210,16 @@ def _refuse_mismatch(bench: Bench) -> None:
     if not info.has_sync_line:
         raise BenchError(
             "the device has no SYNC line, so energy cannot be tied to its phases", try_next="give its port a mark() and a pin"
+        )
+
+
+def _refuse_invisible_pulses(bench: Bench) -> None:
+    hold_s, edge_hz = bench.sut.info.sync_hold_s, bench.monitor.info.edge_hz
+    if hold_s and hold_s * edge_hz < 2:
+        raise ConfigError(
+            f"a SYNC pulse of {hold_s * 1e6:g} us can fall between two samples of a monitor at {edge_hz} Hz",
+            path=f"sut.{bench.config.sut.kind}.sync_hold_us",
+            try_next=f"{int(2e6 / edge_hz) + 1} or more, or a faster monitor",
         )
 
 

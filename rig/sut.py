@@ -38,7 +38,11 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class SutInfo:
-    """What a SUT is; `marks_phases` is False where it cannot mark phases apart: the text layer marks only start and end."""
+    """What a SUT is.
+
+    `sync_hold_s` is the length of a SYNC pulse, 0 where it is not known; `marks_phases` is False where phases cannot be marked apart
+    (the text layer marks only start and end).
+    """
 
     name: str
     kind: str
@@ -51,6 +55,7 @@ class SutInfo:
     slots: int = 1
     slot_bytes: int = 0
     has_sync_line: bool = True
+    sync_hold_s: float = 0.0
     marks_phases: bool = True
     details: dict[str, Any] = field(default_factory=dict)
 

@@ -15,7 +15,6 @@ PROBLEM_CODES = {
     "clock": "device time, edge time and the number of marks disagree",
     "short": "a window is too short for the monitor",
     "link": "the UART was not silent inside a measured window",
-    "incomplete": "the trial ended before its plan did",
 }
 
 

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
 from rig.errors import ConfigError, DeadlineError, ProtocolError, RigError, SutError
+from rig.finding import Finding
 from rig.plan import Query
 from rig.sut import Completion, SutInfo
 from rig.table import Table
@@ -66,6 +68,13 @@ class UartSut:
         except BaseException:
             line.close()
             raise
+
+    @staticmethod
+    def probe(settings: UartSut.Settings, table: Table) -> Iterator[Finding]:
+        """Say step by step what works between here and the DUT; tries other line rates where nothing does."""
+        from sut_backends.probe import probe  # which itself opens this class
+
+        return probe(settings, table)
 
     @property
     def info(self) -> SutInfo:

@@ -57,6 +57,7 @@ class VirtualSut:
             simulated=True,
             tick_hz=settings.tick_hz,
             task="any",
+            sync_hold_s=settings.sync_hold_us * 1e-6,
             details={"clock_ppm": settings.clock_ppm},
         )
         self._rest_until_ns(self._world.now_ns())

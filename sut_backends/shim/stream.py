@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from sut_backends.shim.frame import Frame, encode
 from sut_backends.shim.patience import Patience
-from sut_backends.shim.request import REPEATS_MAX
 from sut_backends.shim.wire import Ack, Kind
 
+ROUNDS_MAX = 20  # time-outs in a row
 BITMAP_BITS = 32
 ACK_B = 16
 
@@ -94,7 +94,7 @@ class Stream:
         if self.finished or self._unsent or self._room or now_s < self.wake_s:
             return
         self._rounds += 1
-        self.failed = self._rounds > REPEATS_MAX
+        self.failed = self._rounds > ROUNDS_MAX
         self._timer_s = now_s
         self._resend(list(self._flights.values()))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rig
-from rig.errors import BenchError, DeadlineError, DeviceLost, RigError
+from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, RigError
 from rig.events import Event, SessionFinished, StepDone, TrialFinished
 from rig.plan import Query
 from rig.session import Bench, Result, open_bench
@@ -101,7 +101,6 @@ def test_results_say_that_they_are_simulated_and_where_they_come_from(run_virtua
     ("overrides", "code"),
     [
         (["monitor.virtual.edge_jitter_s=2e-5"], "sync"),
-        (["monitor.virtual.sample_hz=20000", "sut.virtual.sync_hold_us=20"], "edges"),
         (["monitor.virtual.clock_ppm=900"], "clock"),
         (["sut.virtual.infer.duration_s=80e-6"], "short"),
     ],
@@ -112,6 +111,30 @@ def test_each_fault_gives_its_problem_and_makes_the_trial_invalid(run_virtual: R
     assert not result.trials[0].valid
     assert not result.ok
     assert "invalid" in result.content["replication"]["reason"]
+
+
+def test_edges_that_nobody_marked_are_an_edges_problem(tmp_path: Path) -> None:
+    with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
+        load = bench.sut.load
+
+        def bounce(index: int, payload: bytes) -> None:
+            world = bench.table.world
+            world.put(world.now_ns(), False, 0.012)
+            world.advance(20_000)
+            world.put(world.now_ns(), True, 0.012)
+            load(index, payload)
+
+        result = patched(bench, "load", bounce).run(1, tmp_path)
+    assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
+    counts = result.content["trials"][0]["counts"]
+    assert counts["pairs"] == counts["marks"], "all marks still found their edges"
+
+
+def test_a_pulse_that_the_monitor_may_not_see_is_refused_before_anything_runs(run_virtual: Run, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="between two samples") as caught:
+        run_virtual("monitor.virtual.sample_hz=20000", "sut.virtual.sync_hold_us=20")
+    assert caught.value.path == "sut.virtual.sync_hold_us" and "101 or more" in caught.value.try_next
+    assert not list(tmp_path.iterdir())
 
 
 def patched(bench: Bench, name: str, replacement: object) -> Bench:

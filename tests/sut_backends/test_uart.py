@@ -31,7 +31,6 @@ from rig.sut import END, IDLE, SYNC
 from rig.table import Table
 from sut_backends.dut_process import DutProcess
 from sut_backends.faulty_link import Faults, FaultyLink
-from sut_backends.probe import probe
 from sut_backends.shim.exchange import Exchange
 from sut_backends.shim.framed import FramedClient
 from sut_backends.shim.line import Line
@@ -165,26 +164,26 @@ def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(start_dut: Sta
     with pytest.raises((RemoteProtocolError, DeadlineError), match=r"line rate|silent") as caught:
         UartSut.open(UartSut.Settings(port=dut.port, timeout_s=0.7), table)
     assert "9600" in caught.value.try_next
-    checks = probe(UartSut.Settings(port=dut.port, timeout_s=0.7), table)
-    assert [(check.check, check.ok) for check in checks] == [
-        ("the port opens", True),
-        ("the DUT answers", False),
-        ("the DUT answers at 9600 baud", True),
-        ("the DUT answers at 921600 baud", False),
+    findings = list(UartSut.probe(UartSut.Settings(port=dut.port, timeout_s=0.7), table))
+    assert [(finding.name, finding.ok) for finding in findings] == [
+        ("port", True),
+        ("answer", False),
+        ("answer at 9600 baud", True),
+        ("answer at 921600 baud", False),
     ]
-    assert checks[2].try_next.endswith("baud=9600")
+    assert findings[2].try_next.endswith("baud=9600")
 
 
 def test_probe_goes_through_all_steps_of_a_good_dut(start_dut: Start, table: Table) -> None:
-    checks = probe(UartSut.Settings(port=start_dut().port), table)
-    assert [check.ok for check in checks] == [True] * 7
-    assert "posix" in checks[1].detail
+    findings = list(UartSut.probe(UartSut.Settings(port=start_dut().port), table))
+    assert [finding.ok for finding in findings] == [True] * 7
+    assert "posix" in findings[1].detail
 
 
 def test_probe_says_what_to_do_about_a_missing_port(table: Table) -> None:
-    (check,) = probe(UartSut.Settings(port="/dev/does-not-exist"), table)
-    assert not check.ok
-    assert check.try_next
+    (finding,) = UartSut.probe(UartSut.Settings(port="/dev/does-not-exist"), table)
+    assert not finding.ok
+    assert finding.try_next
 
 
 def test_the_line_rate_changes_and_comes_back(start_dut: Start, table: Table) -> None:
