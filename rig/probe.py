@@ -29,9 +29,14 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
         stack.callback(monitor.close)
         monitor.power(True)
         yield Finding("monitor", True, f"{monitor.info.name}, {monitor.info.sample_hz} samples per second; supply on")
-        kind = plugins.find("sut", resolved.sut.kind)
+        kind, failed = plugins.find("sut", resolved.sut.kind), False
         if hasattr(kind, "probe"):
-            yield from kind.probe(resolved.sut.settings, table)
+            for finding in kind.probe(resolved.sut.settings, table):
+                yield finding
+                if not finding.ok:
+                    failed = True
+            if failed:
+                return
         sut = stack.enter_context(closing(kind.open(resolved.sut.settings, table)))
         yield Finding("device", True, _about(sut.info))
         completion = sut.sync()

@@ -225,7 +225,9 @@ def _refuse_invisible_pulses(bench: Bench) -> None:
 
 def _provenance(bench: Bench, bench_toml: str) -> dict[str, Any]:
     sut, monitor = dataclasses.asdict(bench.sut.info), dataclasses.asdict(bench.monitor.info)
-    task = {"name": bench.task.name, "phases": list(bench.task.phases), "samples": len(bench.task)} | bench.task.provenance()
+    # A device that marks only start and end has one phase: the last, as its time stamps stand around the inference.
+    phases = list(bench.task.phases) if bench.sut.info.marks_phases else list(bench.task.phases[-1:])
+    task = {"name": bench.task.name, "phases": phases, "samples": len(bench.task)} | bench.task.provenance()
     return provenance.collect(bench_toml) | {
         "simulated": bool(bench.sut.info.simulated or bench.monitor.info.simulated),
         "sut": sut,

@@ -40,8 +40,8 @@ class Completion:
 class SutInfo:
     """What a SUT is.
 
-    `sync_hold_s` is the length of a SYNC pulse, 0 where it is not known; `marks_phases` is False where phases cannot be marked apart
-    (the text layer marks only start and end).
+    `sync_hold_s` is the length of a SYNC pulse, 0 where it is not known; `marks_phases` is False where phases cannot be marked
+    apart (the text layer marks only start and end).
     """
 
     name: str

@@ -57,7 +57,8 @@ class EdgeWire:
         self._ended = False
         os.set_blocking(fd, False)
         self._woken, self._wake = os.pipe()
-        self._thread = threading.Thread(target=self._read, name="edge wire")
+        # A daemon only so that an owner who forgets close() does not hang at the end of the program.
+        self._thread = threading.Thread(target=self._read, name="edge wire", daemon=True)
         world.follow(self.now_ns, self.horizon_ns)
         self._thread.start()
 

@@ -27,7 +27,7 @@ class FramedLayer:
         self._hold_us = max(pulses.hold_us, caps.hold_min_us) if pulses.hold_us else 0
         self._pulses = pulses
         self._first_baud = first_baud
-        self._notes: dict[str, Any] = {"sync_hold_us": self._hold_us or caps.hold_min_us}
+        self._notes: dict[str, Any] = {}
         self._slots = Slots(caps.slots)
         self._told = 0
 
@@ -78,6 +78,7 @@ class FramedLayer:
             slots=caps.slots,
             slot_bytes=caps.slot_b,
             has_sync_line=Flag.SYNC_LINE in caps.flags,
+            sync_hold_s=(self._hold_us or caps.hold_min_us) * 1e-6,
             details=details | self._notes,
         )
 

@@ -17,6 +17,7 @@ PHASE = 0x01  # of `infer`, which is one phase here
 _TICK_HZ = 1_000_000
 _US_PER_S = 1_000_000
 _OWN_PROFILE = "neurorig "
+_OWN_HOLD_S = 50e-6  # PROTOCOL section 5; of another firmware nothing is known
 
 
 class TextLayer:
@@ -42,6 +43,7 @@ class TextLayer:
             model=self._model,
             firmware=self._profile,
             link=f"{line.name}, {line.baud} baud, text",
+            sync_hold_s=_OWN_HOLD_S if own else 0.0,
             marks_phases=False,
             details={"layer": "text", "baud": line.baud, "load_checked": False},
         )

@@ -164,12 +164,17 @@ static void text_help(struct nr_shim *shim)
     say(shim, "m-help-frame V");
 }
 
+static uint16_t text_hold_us(const struct nr_shim *shim)
+{
+    return shim->port->hold_min_us > NR_TEXT_HOLD_US ? shim->port->hold_min_us : (uint16_t)NR_TEXT_HOLD_US;
+}
+
 static void text_timestamp(struct nr_shim *shim)
 {
     nr_text_flush(&shim->text_tx); /* earlier answers, which may still be on their way */
     drain(shim);
     shim->marks = 0;
-    shim->job.hold_us = shim->port->hold_min_us;
+    shim->job.hold_us = text_hold_us(shim);
     mark(shim, NR_PHASE_END);
     say_number(shim, "m-lap-us-", ticks_to_us(shim, shim->mark_tick[0]), "");
 }
@@ -250,7 +255,7 @@ static int text_infer_window(struct nr_shim *shim, uint32_t repeat)
     nr_text_flush(&shim->text_tx);
     drain(shim);
     shim->marks = 0;
-    shim->job.hold_us = shim->port->hold_min_us;
+    shim->job.hold_us = text_hold_us(shim);
     mark(shim, phase_of_infer(shim));
     code = infer(shim, repeat);
     mark(shim, NR_PHASE_END);

@@ -9,6 +9,7 @@ enum {
     NR_PARTIAL_TIMEOUT_MS = 100, /* a partial frame is dropped after this silence */
     NR_BAUD_TIMEOUT_MS = 500,    /* without a good frame the old rate returns */
     NR_TEXT_COMMAND_MAX = 80,
+    NR_TEXT_HOLD_US = 50,        /* SYNC pulse where no host can ask for another: slow monitors see it too */
     NR_GUARD_RESTARTS_MAX = 8
 };
 

@@ -74,7 +74,7 @@ static void a_timestamp_is_one_pulse_and_its_microseconds(void)
     fake.undrained_b = 0; /* draining takes time */
     (void)snprintf(wanted, sizeof wanted, "m-lap-us-5000000000\r\nm-ready\r\n");
     expect("timestamp%", wanted);
-    CHECK(fake.edge_count == 1 && fake.edges[0].tick == 5000000000U && fake.edges[0].hold_us == 2);
+    CHECK(fake.edge_count == 1 && fake.edges[0].tick == 5000000000U && fake.edges[0].hold_us == NR_TEXT_HOLD_US);
     fake.port.tick_hz = 32768;
     fake.tick = (uint64_t)32768 * 3 + 1;
     fake.undrained_b = 0;

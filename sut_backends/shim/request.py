@@ -43,7 +43,7 @@ class Request:
         self._due = True  # to be sent at the next occasion
         self._sent = 0
         self._sent_s = 0.0
-        self._limit_s = float("inf")  # of the silence
+        self._open_s = self._limit_s = float("inf")  # the silence: from when it can be, to when it should be over
         self._noise_s: float | None = None
         self._calls = 0  # how often DONE has been asked for since the last silence
         self._last_call = False
@@ -89,6 +89,7 @@ class Request:
             if self.silence and not self.acknowledged and frame.seq == (self.frame.seq + 1) & 0xFF:
                 self._learn(now_s, frame)
                 self.acknowledged, self._due = True, False
+                self._open_s = self._sent_s + self.silence.guard_s
                 self._limit_s = now_s + self.silence.guard_s + self.silence.limit_s
         elif frame.seq == self.frame.seq and frame.kind >= Kind.ACK:
             if not self.silence:
@@ -100,7 +101,7 @@ class Request:
 
         Before the window can have opened they are the remains of a second ACK, and mean nothing.
         """
-        if self.silence and self.acknowledged and now_s >= self._sent_s + self.silence.guard_s:
+        if self.silence and self.acknowledged and now_s >= self._open_s:
             self._noise_s = now_s
             if not self._last_call:
                 self._calls = 0

@@ -301,6 +301,25 @@ def test_a_lost_done_is_asked_for_as_soon_as_its_remains_are_heard() -> None:
     assert line.now_s - before_s < 0.5
 
 
+def test_a_done_that_breaks_many_times_in_a_row_is_asked_for_again_at_once() -> None:
+    dut = FakeDut(window_s=0.2)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, b"x")
+    put, left = line._put, [12]
+
+    def spoil(way: str, block: bytes) -> None:
+        if way == "rx" and len(block) > 50 and left[0]:
+            left[0] -= 1
+            block = block[:20] + b"!" + block[21:]
+        put(way, block)
+
+    line._put = spoil  # type: ignore[method-assign]
+    assert client.run(0, 1, 50, 60.0).output == OUTPUT
+    assert left == [0]
+    assert line.now_s < 2
+
+
 def test_a_done_of_which_no_byte_came_is_asked_for_at_the_limit() -> None:
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)

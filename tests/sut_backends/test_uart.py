@@ -60,6 +60,7 @@ def test_load_run_idle_and_sync_in_the_framed_layer(start_dut: Start, table: Tab
         table.wire = lambda direction, block: told.append((direction, block))  # set after opening, as a session does
         info = sut.info
         assert (info.task, info.tick_hz, info.marks_phases, info.details["layer"]) == ("null", 1_000_000, True, "framed")
+        assert info.sync_hold_s == pytest.approx(50e-6)
         for index in range(5):
             sample = bytes([index]) + SAMPLE
             sut.load(index, sample)

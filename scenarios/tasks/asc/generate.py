@@ -18,9 +18,9 @@ import numpy as np
 import soundfile
 
 from rig.errors import ConfigError, DataError
-from scenarios.tasks.asc import layers
+from scenarios.tasks.asc import sounds
 from scenarios.tasks.asc.dataset import CLASSES, DEVICE, META_LIST, TEST_LIST, TRAIN_LIST
-from scenarios.tasks.asc.layers import RATE_HZ, Rng, Signal
+from scenarios.tasks.asc.sounds import RATE_HZ, Rng, Signal
 
 GENERATOR_VERSION = 1
 FILES_PER_LOCATION = 3
@@ -30,37 +30,37 @@ Layer = Callable[[Rng], Signal]
 
 # The layers of a scene: always there, at 0 dB; and the events that may come with it.
 MAIN: dict[str, Layer] = {
-    "airport": layers.babble,
-    "street_traffic": lambda rng: layers.cars(rng, float(rng.uniform(0.55, 0.9))),
-    "bus": lambda rng: layers.engine(rng, float(rng.uniform(24, 42))),
-    "park": lambda rng: layers.birds(rng, float(rng.uniform(0.9, 1.6))),
+    "airport": sounds.babble,
+    "street_traffic": lambda rng: sounds.cars(rng, float(rng.uniform(0.55, 0.9))),
+    "bus": lambda rng: sounds.engine(rng, float(rng.uniform(24, 42))),
+    "park": lambda rng: sounds.birds(rng, float(rng.uniform(0.9, 1.6))),
 }
 OWN: dict[str, Layer] = {
-    "airport": layers.chime,
-    "street_traffic": layers.horn,
-    "bus": layers.rattle,
-    "park": layers.wind,
+    "airport": sounds.chime,
+    "street_traffic": sounds.horn,
+    "bus": sounds.rattle,
+    "park": sounds.wind,
 }
 OWN_PROBABILITY = {"airport": 0.4, "street_traffic": 0.3, "bus": 0.7, "park": 0.8}
 FOREIGN: dict[str, tuple[Layer, ...]] = {
-    "airport": (layers.rattle, lambda rng: layers.engine(rng, 48.0), lambda rng: layers.birds(rng, 0.4)),
-    "street_traffic": (layers.babble, layers.wind, lambda rng: layers.birds(rng, 0.4), lambda rng: layers.engine(rng, 30.0)),
-    "bus": (layers.babble, layers.chime, lambda rng: layers.cars(rng, 0.3)),
-    "park": (layers.babble, lambda rng: layers.cars(rng, 0.3), layers.rattle),
+    "airport": (sounds.rattle, lambda rng: sounds.engine(rng, 48.0), lambda rng: sounds.birds(rng, 0.4)),
+    "street_traffic": (sounds.babble, sounds.wind, lambda rng: sounds.birds(rng, 0.4), lambda rng: sounds.engine(rng, 30.0)),
+    "bus": (sounds.babble, sounds.chime, lambda rng: sounds.cars(rng, 0.3)),
+    "park": (sounds.babble, lambda rng: sounds.cars(rng, 0.3), sounds.rattle),
 }
 
 
 def mix(scene: str, location_rng: Rng, rng: Rng) -> Signal:
     """Mix one recording of `scene`; float64 within -1..1, SAMPLES_PER_FILE samples at RATE_HZ."""
-    background = layers.noise(rng, layers.slope(float(location_rng.uniform(-5, -1))))
+    background = sounds.noise(rng, sounds.slope(float(location_rng.uniform(-5, -1))))
     out = MAIN[scene](rng) + gain(location_rng.uniform(-11, -4)) * background
     if rng.random() < OWN_PROBABILITY[scene]:
         out += gain(rng.uniform(-9, -2)) * OWN[scene](rng)
     if rng.random() < 0.6:
         foreign = FOREIGN[scene]
         out += gain(rng.uniform(-16, -8)) * foreign[int(rng.integers(len(foreign)))](rng)
-    out = layers.coloured(out, layers.slope(float(location_rng.uniform(-3, 3))))
-    out = layers.unit(out) * gain(rng.uniform(-38, -18))
+    out = sounds.coloured(out, sounds.slope(float(location_rng.uniform(-3, 3))))
+    out = sounds.unit(out) * gain(rng.uniform(-38, -18))
     return np.clip(out, -1.0, 1.0 - 2.0**-23)
 
 

@@ -70,7 +70,7 @@ def read_model(path: Path) -> Model:
     except DataError as problem:
         raise DataError(f"{path}: {problem.cause}", evidence=problem.evidence, try_next=problem.try_next) from problem
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as problem:
-        raise DataError(f"{path}: a number or a name is of the wrong kind", evidence=f"{type(problem).__name__}: {problem}") from problem
+        raise DataError(f"{path}: a value is of the wrong kind", evidence=f"{type(problem).__name__}: {problem}") from problem
 
 
 def built(graph: Any) -> Model:

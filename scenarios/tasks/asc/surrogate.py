@@ -20,9 +20,10 @@ except ModuleNotFoundError as problem:
 
 WEIGHT_MAX = 127
 WEIGHT_UNIT = 32.0
-THRESHOLD_PER_GAIN = 64.0
+THRESHOLD_PER_GAIN = 96.0
 THRESHOLD_MAX = 16_384.0
-EDGE_SHARPNESS = 4.0
+# How fast the surrogate gradient falls off; a wide one keeps silent neurons teachable.
+EDGE_SHARPNESS = 1.0
 
 # Decay shifts of synapse and membrane.
 Dashes = tuple[tuple[int, int], ...]
@@ -45,7 +46,7 @@ def inside(value: Any) -> Any:
 
 
 def spike_slope(ratio: Any, spikes_max: int) -> Any:
-    """Return the surrogate derivative of the spikes by membrane / threshold: 1 between, 1/(1 + (4 x)^2) outside."""
+    """Return the surrogate derivative of the spikes by membrane / threshold: 1 between, 1/(1 + x^2) at a distance x outside."""
     below, beyond = (ratio - 1).clamp(max=0), (ratio - 1 - spikes_max).clamp(min=0)
     return 1 / (1 + (EDGE_SHARPNESS * (below - beyond)) ** 2)
 
@@ -103,8 +104,9 @@ class SpikingLayer:
     def random(cls, neurons: int, inputs: int, dashes: Dashes, spikes_max: int, input_rate: float) -> SpikingLayer:
         """Make a layer whose neurons take the pairs of `dashes` in turn and fire moderately at `input_rate` spikes a step."""
         pairs = torch.tensor([dashes[number % len(dashes)] for number in range(neurons)], dtype=torch.float32)
-        threshold = torch.clamp(THRESHOLD_PER_GAIN * torch.exp2(pairs.sum(dim=1)), max=THRESHOLD_MAX)
-        spread = threshold / torch.exp2(pairs[:, 0] + pairs[:, 1] / 2) / (input_rate * inputs**0.5 * WEIGHT_UNIT)
+        gain = torch.exp2(pairs.sum(dim=1))
+        threshold = torch.clamp(THRESHOLD_PER_GAIN * gain, max=THRESHOLD_MAX)
+        spread = threshold / gain / (input_rate * inputs**0.5 * WEIGHT_UNIT)
         weight = (torch.randn(neurons, inputs) * spread[:, None]).requires_grad_(True)
         return cls(weight, pairs[:, 0], pairs[:, 1], threshold, spikes_max)
 

@@ -43,16 +43,19 @@ SECOND_DASHES: Dashes = ((1, 3), (2, 4), (2, 5))
 OUTPUT_DASHES: Dashes = ((2, 4),)
 LOGIT_PER_SPIKE = 0.12
 BUSY_SPIKES_PER_STEP = 1.5
+# Deviations of the variation of a batch, in sixteenths of an octave of amplitude (0.38 dB).
+TILT, RIPPLE = 6.0, 3.0
+REPORT_EVERY = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What decides the result of a training, beside the data."""
 
-    epochs: int = 14
+    updates: int = 1200
     hidden: tuple[int, int] = (64, 32)
     batch: int = 96
-    peak_rate: float = 4e-3
+    peak_rate: float = 3e-2
     weight_decay: float = 1e-3
     seed: int = 0
     threads: int = 1
@@ -64,7 +67,8 @@ def read_split(bank: FilterBank, clips: Sequence[Clip], *, halfway: bool) -> tup
     for clip in clips:
         audio = read_clip(clip.path)
         if halfway:
-            audio = np.concatenate([audio, audio.reshape(-1)[SLICE_SAMPLES // 2 : -SLICE_SAMPLES // 2].reshape(-1, SLICE_SAMPLES)])
+            between = audio.reshape(-1)[SLICE_SAMPLES // 2 : -SLICE_SAMPLES // 2]
+            audio = np.concatenate([audio, between.reshape(len(audio) - 1, SLICE_SAMPLES)])
         levels.append(centred_levels(bank, audio).astype(np.int16))
         labels.append(np.full(len(audio), clip.label))
     return np.concatenate(levels), np.concatenate(labels)
@@ -73,8 +77,8 @@ def read_split(bank: FilterBank, clips: Sequence[Clip], *, halfway: bool) -> tup
 def varied(levels: Any) -> Any:
     """Vary a batch of levels as another microphone and moment would: a tilt, a ripple over the channels, a shift in time."""
     octaves = torch.linspace(-1, 1, CHANNELS)
-    tilt = 12 * torch.randn(len(levels), 1, 1) * octaves
-    ripple = 4 * torch.randn(len(levels), 1, CHANNELS)
+    tilt = TILT * torch.randn(len(levels), 1, 1) * octaves
+    ripple = RIPPLE * torch.randn(len(levels), 1, CHANNELS)
     shift = int(torch.randint(levels.shape[1], ()))
     return torch.roll(levels, shift, dims=1) + torch.round(tilt + ripple)
 
@@ -89,9 +93,9 @@ def fresh_layers(hidden: tuple[int, int]) -> tuple[SpikingLayer, ...]:
     """Make the untrained layers."""
     first, second = hidden
     return (
-        SpikingLayer.random(first, CHANNELS, FIRST_DASHES, HIDDEN_SPIKES_MAX, 0.7),
-        SpikingLayer.random(second, first, SECOND_DASHES, HIDDEN_SPIKES_MAX, 0.25),
-        SpikingLayer.random(len(CLASSES), second, OUTPUT_DASHES, OUTPUT_SPIKES_MAX, 0.15),
+        SpikingLayer.random(first, CHANNELS, FIRST_DASHES, HIDDEN_SPIKES_MAX, 1.0),
+        SpikingLayer.random(second, first, SECOND_DASHES, HIDDEN_SPIKES_MAX, 0.5),
+        SpikingLayer.random(len(CLASSES), second, OUTPUT_DASHES, OUTPUT_SPIKES_MAX, 0.5),
     )
 
 
@@ -112,22 +116,22 @@ def trained(bank: FilterBank, levels: NDArray[np.int16], labels: NDArray[np.int6
     layers = fresh_layers(settings.hidden)
     weights = [layer.weight for layer in layers]
     optimizer = torch.optim.AdamW(weights, lr=settings.peak_rate, weight_decay=settings.weight_decay)
-    steps = max(1, len(levels) // settings.batch)
-    total_steps = settings.epochs * steps
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.peak_rate, total_steps=total_steps, pct_start=0.15)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.peak_rate, total_steps=settings.updates, pct_start=0.15)
     offset = torch.from_numpy(bank.offset.astype(np.float32))
-    for epoch in range(settings.epochs):
-        total = 0.0
-        for chosen in torch.randperm(len(levels))[: steps * settings.batch].chunk(steps):
-            batch = torch.from_numpy(levels[chosen.numpy()].astype(np.float32))
-            loss = batch_loss(layers, fired(varied(batch), offset).transpose(0, 1), torch.from_numpy(labels[chosen.numpy()]))
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(weights, 1.0)
-            optimizer.step()
-            schedule.step()
-            total += float(loss.detach())
-        log.info("epoch %d of %d: loss %.3f", epoch + 1, settings.epochs, total / steps)
+    recent = 0.0
+    for update in range(settings.updates):
+        chosen = torch.randint(len(levels), (settings.batch,)).numpy()
+        batch = varied(torch.from_numpy(levels[chosen].astype(np.float32)))
+        loss = batch_loss(layers, fired(batch, offset).transpose(0, 1), torch.from_numpy(labels[chosen]))
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.step()
+        schedule.step()
+        recent += float(loss.detach()) / REPORT_EVERY
+        if update % REPORT_EVERY == REPORT_EVERY - 1:
+            log.info("update %d of %d: loss %.3f", update + 1, settings.updates, recent)
+            recent = 0.0
     return layers
 
 
@@ -146,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Train the ASC model and write it as NIR.")
     parser.add_argument("--data", type=Path, required=True, help="folder of the data set")
     parser.add_argument("--out", type=Path, required=True, help="NIR file to write")
-    parser.add_argument("--epochs", type=int, default=defaults.epochs)
+    parser.add_argument("--updates", type=int, default=defaults.updates, help="number of batches")
     parser.add_argument("--seed", type=int, default=defaults.seed)
     parser.add_argument("--name", default="asc", help="name of the model, part of what the firmware reports")
     chosen = parser.parse_args(arguments)
@@ -155,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     levels, labels = read_split(designed(), dataset.train, halfway=True)
     bank = equalised(designed(), levels)
     log.info("%d slices of %d recordings", len(levels), len(dataset.train))
-    layers = trained(bank, levels, labels, Settings(epochs=chosen.epochs, seed=chosen.seed))
+    layers = trained(bank, levels, labels, Settings(updates=chosen.updates, seed=chosen.seed))
     model = Model(chosen.name, bank, tuple(layer.integers() for layer in layers))
     write_model(model, chosen.out)
     for split, clips in (("train", dataset.train), ("test", dataset.test)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,7 +23,14 @@ STATE_B = 64 * 1024
 
 
 def wav(
-    frames: int, *, rate_hz: int = 44_100, channels: int = 1, bits: int = 16, tag: int = 1, extensible: bool = False, level: float = 0.25
+    frames: int,
+    *,
+    rate_hz: int = 44_100,
+    channels: int = 1,
+    bits: int = 16,
+    tag: int = 1,
+    extensible: bool = False,
+    level: float = 0.25,
 ) -> bytes:
     """Write a WAV file byte by byte: a 440 Hz tone in the first channel, silence in the second."""
     tone = np.zeros((frames, channels))
@@ -30,10 +38,10 @@ def wav(
     whole = np.rint(tone * (2 ** (bits - 1) - 1)).astype("<i4")
     audio = whole.view(np.uint8).reshape(frames, channels, 4)[:, :, : bits // 8].tobytes()
     frame_b = channels * bits // 8
-    form = b"".join(n.to_bytes(b, "little") for n, b in ((tag, 2), (channels, 2), (rate_hz, 4), (rate_hz * frame_b, 4), (frame_b, 2), (bits, 2)))
+    form = struct.pack("<HHIIHH", tag, channels, rate_hz, rate_hz * frame_b, frame_b, bits)
     if extensible:
-        guid = tag.to_bytes(2, "little") + bytes.fromhex("000000001000800000aa00389b71")
-        form = (0xFFFE).to_bytes(2, "little") + form[2:] + (22).to_bytes(2, "little") + bits.to_bytes(2, "little") + bytes(4) + guid
+        guid_end = bytes.fromhex("000000001000800000aa00389b71")
+        form = struct.pack("<H", 0xFFFE) + form[2:] + struct.pack("<HHIH", 22, bits, 0, tag) + guid_end
     note = b"LIST" + (5).to_bytes(4, "little") + b"abcde\0"
     body = b"WAVEfmt " + len(form).to_bytes(4, "little") + form + note + b"data" + len(audio).to_bytes(4, "little") + audio
     return b"RIFF" + len(body).to_bytes(4, "little") + body
@@ -67,7 +75,8 @@ class TinySet:
         rows = ["\t".join(columns)]
         for name in names:
             parts = name.removesuffix(".wav").split("-")
-            values = {"filename": f"audio/{name}", "scene_label": parts[0], "identifier": "-".join(parts[1:3]), "source_label": parts[4]}
+            values = {"filename": f"audio/{name}", "scene_label": parts[0], "source_label": parts[4]}
+            values["identifier"] = "-".join(parts[1:3])
             rows.append("\t".join(values[column] for column in columns))
         path = self.folder / file if file == "meta.csv" else self.lists / file
         path.write_text("\n".join(rows) + "\n", encoding="utf-8")

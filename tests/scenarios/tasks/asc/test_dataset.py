@@ -84,7 +84,10 @@ def test_a_wrong_label_is_refused(tiny: TinySet) -> None:
         open_dataset(tiny.folder)
 
 
-@pytest.mark.parametrize("content", [b"filename,scene_label\naudio/x.wav,park\n", b"audio/park-oslo-3-3-a.wav\tpark\nx\ty\n", b"\xff\xfe\x00"])
+COMMAS, HEADLESS = b"filename,scene_label\naudio/x.wav,park\n", b"audio/park-oslo-3-3-a.wav\tpark\nx\ty\n"
+
+
+@pytest.mark.parametrize("content", [COMMAS, HEADLESS, b"\xff\xfe\x00"])
 def test_a_list_without_tabs_header_or_text_is_refused(tiny: TinySet, content: bytes) -> None:
     (tiny.lists / "fold1_train.csv").write_bytes(content)
     with pytest.raises(DataError, match=r"fold1_train\.csv"):

@@ -46,7 +46,7 @@ EXTREMES = np.stack(
     [np.full(8000, level, np.int16) for level in (0, 1, -1, 32_767, -32_768)]
     + [square(period) for period in (2, 3, 4, 5, 8, 13, 20, 32, 52, 89, 400, 4000)]
     + [np.where(np.arange(8000) == place, 32_767, 0).astype(np.int16) for place in (0, 63, 64, 7999)]
-    + [np.where(np.arange(8000) < 4000, square(9), 0).astype(np.int16), np.where(np.arange(8000) < 4000, 0, square(9)).astype(np.int16)]
+    + [np.where((np.arange(8000) < 4000) == early, square(9), 0).astype(np.int16) for early in (True, False)]
 )
 
 

@@ -111,7 +111,8 @@ def test_what_is_written_is_read_exactly(path: Path, tmp_path: Path) -> None:
     again = read_model(tmp_path / "other.nir")
     assert again.identity == model.identity
     for mine, its in zip(again.layers, model.layers, strict=True):
-        assert all(np.array_equal(getattr(mine, name), getattr(its, name)) for name in ("weight", "dash_syn", "dash_mem", "threshold"))
+        for name in ("weight", "dash_syn", "dash_mem", "threshold"):
+            assert np.array_equal(getattr(mine, name), getattr(its, name))
 
 
 @pytest.mark.parametrize("content", [b"", b"not HDF5 at all", b"\x89HDF\r\n\x1a\n"])
@@ -135,7 +136,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_neurons_of_another_kind_are_refused(path: Path) -> None:
     graph = nir.read(str(path))
     old = graph.nodes["neurons_0"]
-    graph.nodes["neurons_0"] = nir.LIF(tau=old.tau_mem, r=old.r, v_leak=old.v_leak, v_threshold=old.v_threshold, metadata=old.metadata)
+    graph.nodes["neurons_0"] = nir.LIF(old.tau_mem, old.r, old.v_leak, old.v_threshold, metadata=old.metadata)
     nir.write(str(path), graph)
     with pytest.raises(DataError, match="layer 0: Linear and LIF"):
         read_model(path)
@@ -147,6 +148,10 @@ def test_a_recurrent_graph_is_refused(path: Path) -> None:
     nir.write(str(path), graph)
     with pytest.raises(DataError, match="not one chain"):
         read_model(path)
+
+
+def test_the_largest_weight_is_127_so_that_quantising_by_the_largest_changes_nothing() -> None:
+    assert max(int(np.abs(layer.weight.astype(int)).max()) for layer in read_model(SHIPPED_MODEL).layers) == 127
 
 
 def test_conventions_of_the_nodes_are_those_of_rockpool_and_of_the_specification() -> None:

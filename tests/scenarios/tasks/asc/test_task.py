@@ -7,12 +7,18 @@ import json
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rig.errors import ConfigError, DataError, RemoteProtocolError
 from rig.plan import Task
 from rig.table import Table
-from scenarios.tasks.asc.task import AscTask, cache_folder
+from scenarios.tasks.asc.audio import read_clip
+from scenarios.tasks.asc.dataset import open_dataset
+from scenarios.tasks.asc.generate import ensure
+from scenarios.tasks.asc.integer import outputs
+from scenarios.tasks.asc.nirfile import read_model
+from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask, cache_folder
 
 from .conftest import TinySet
 
@@ -29,9 +35,10 @@ def test_it_is_a_task(cache: Path) -> None:
 
 
 def test_the_model_recognises_places_it_has_never_heard(cache: Path) -> None:
-    task = opened(cache)
-    correct = sum(task.score(index, task.reference_output(index)).correct for index in range(len(task)))
-    assert correct >= 96, f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out split"
+    task, clips = opened(cache), open_dataset(ensure(cache, 6, 3)).test
+    answers = np.concatenate([outputs(read_model(SHIPPED_MODEL), read_clip(clip.path)) for clip in clips]).astype("<i4")
+    correct = sum(task.score(index, answer.tobytes()).correct for index, answer in enumerate(answers))
+    assert correct >= 102, f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out split"
 
 
 def test_most_spikes_win_then_the_membrane_then_the_lowest_index(cache: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sound layers from which the generator mixes its scenes: noises, voices, engines, birds, cars.
+"""Sounds that the generator mixes into scenes: noises, voices, engines, birds, cars.
 
 Every function takes a numpy Generator and returns float64 of SAMPLES_PER_FILE samples at RATE_HZ, with an RMS of 1.
 """

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real firmware behind a real pseudo terminal."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="session")
+def firmware() -> Path:
+    """Build the POSIX firmware; returns the folder of its programs."""
+    if not shutil.which("cc") or not shutil.which("make"):
+        pytest.skip("the POSIX firmware needs a C compiler and make")
+    subprocess.run(["make", "-s", "-C", str(ROOT / "firmware"), "posix"], check=True, capture_output=True)
+    return ROOT / "firmware" / "build" / "posix"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the README says works."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_python_program_runs_as_printed(tmp_path: Path) -> None:
+    (tmp_path / "benches").symlink_to(ROOT / "benches")
+    done = subprocess.run(
+        [sys.executable, "-c", blocks("python")[0]], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "unit='J'" in done.stdout and done.stdout.strip().endswith("True")
+
+
+def test_the_test_of_the_readme_passes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(blocks("python")[1])
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    listed = subprocess.run([sys.executable, "-m", "rig", "--help"], capture_output=True, text=True, check=True).stdout
+    for command in re.findall(r"^\| `rig (\w+)", README, re.MULTILINE):
+        assert re.search(rf"^  {command}\b", listed, re.MULTILINE), command
+
+
+def test_ci_runs_the_shell_commands_of_the_readme() -> None:
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    lines = [line for block in blocks("sh") for line in block.splitlines() if "FOLDER" not in line]
+    assert lines
+    for line in lines:
+        assert line in ci, line
+
+
+def test_every_file_the_readme_names_is_there() -> None:
+    for name in re.findall(r"`((?:docs|benches|firmware|examples|rig|drivers|sut_backends|scenarios)/[\w./-]*)`", README):
+        assert (ROOT / name).exists(), name
