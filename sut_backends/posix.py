@@ -25,10 +25,14 @@ class PosixSut:
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):
-        """The program and its timer; `strict_baud` spoils bytes at a wrong line rate; a fault after 0 queries means never."""
+        """The program, its processor (ns for each basic block; 0: CPU time of the process) and its timer.
+
+        `strict_baud` spoils bytes at a wrong line rate; a fault after 0 queries means never.
+        """
 
         program: PathText
         tick_hz: int = 1_000_000
+        block_ns: int = 25
         ppm: float = 0.0
         offset_ticks: int = 0
         strict_baud: bool = False
@@ -40,6 +44,7 @@ class PosixSut:
         def arguments(self) -> list[str]:
             """Return the options of the program."""
             options = ["--tick-hz", str(self.tick_hz), "--ppm", repr(self.ppm), "--offset", str(self.offset_ticks)]
+            options += ["--block-ns", str(self.block_ns)]
             options += ["--baud", str(self.baud)] if self.strict_baud else []
             for name, count in (("--die-after-queries", self.die_after_queries), ("--mute-after-queries", self.mute_after_queries)):
                 options += [name, str(count)] if count else []
@@ -66,7 +71,7 @@ class PosixSut:
     def info(self) -> SutInfo:
         """Return what the device said of itself, and what the simulation is."""
         info, settings = self._uart.info, self._settings
-        details = {"ppm": settings.ppm, "offset_ticks": settings.offset_ticks, "power_w": dataclasses.asdict(settings.power_w)}
+        details = {"block_ns": settings.block_ns, "ppm": settings.ppm, "offset_ticks": settings.offset_ticks, "power_w": dataclasses.asdict(settings.power_w)}
         firmware = f"{info.firmware}, {self._process.program.name} sha256 {self._process.sha256}"
         return dataclasses.replace(info, kind="posix", simulated=True, firmware=firmware, details=info.details | details)
 

@@ -38,7 +38,7 @@
 struct nr_memory {
     uint8_t *slots;      /* slot_count * workload->slot_bytes */
     uint16_t slot_count; /* 1 to NR_SLOTS_MAX; the text layer uses slot 0 */
-    uint8_t *output;     /* workload->output_bytes */
+    uint8_t *output;     /* workload->output_bytes; never NULL */
 };
 
 enum nr_layer { NR_LAYER_TEXT, NR_LAYER_FRAMED };

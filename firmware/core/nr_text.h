@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text layer's words and numbers: docs/PROTOCOL.md, section 1. Parses and prints; what a command does is in nr_shim. */
+/* The text layer's words and numbers: docs/PROTOCOL.md, section 1. Parses and prints; what a command does is in nr_text_layer.c. */
 #ifndef NR_TEXT_H
 #define NR_TEXT_H
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <time.h>
 
+#include "blocks.h"
 #include "check.h"
 #include "true_time.h"
 
@@ -39,7 +40,7 @@ static void idle_time_is_wall_time(void)
     struct nr_true_time time;
     int64_t start_ns;
     int64_t before_ns;
-    nr_true_time_start(&time);
+    nr_true_time_start(&time, 0);
     start_ns = nr_true_time_ns(&time);
     sleep_ms(20);
     CHECK(nr_true_time_ns(&time) - start_ns >= 20000000);
@@ -52,7 +53,7 @@ static void a_busy_device_does_not_notice_that_it_was_stopped(void)
 {
     struct nr_true_time time;
     int64_t start_ns;
-    nr_true_time_start(&time);
+    nr_true_time_start(&time, 0);
     start_ns = nr_true_time_ns(&time);
     nr_true_time_resume(&time, start_ns, true);
     sleep_ms(50); /* as if another process had the processor */
@@ -64,7 +65,7 @@ static void time_never_goes_back(void)
 {
     struct nr_true_time time;
     int64_t before_ns;
-    nr_true_time_start(&time);
+    nr_true_time_start(&time, 0);
     before_ns = nr_true_time_ns(&time);
     for (int i = 0; i < 20000; i++) {
         int64_t now_ns = nr_true_time_ns(&time);
@@ -79,11 +80,28 @@ static void time_never_goes_back(void)
     }
 }
 
+static void a_busy_processor_takes_the_same_time_for_the_same_blocks(void)
+{
+    struct nr_true_time time;
+    int64_t start_ns;
+    nr_true_time_start(&time, 25);
+    start_ns = nr_true_time_ns(&time);
+    nr_true_time_resume(&time, start_ns, true);
+    sleep_ms(20);
+    CHECK(nr_true_time_ns(&time) == start_ns);
+    nr_blocks_add(1000000);
+    CHECK(nr_true_time_ns(&time) == start_ns + 25000000);
+    nr_true_time_resume(&time, start_ns + 25000000, false);
+    sleep_ms(20);
+    CHECK(nr_true_time_ns(&time) - start_ns >= 45000000);
+}
+
 int main(void)
 {
     RUN(ticks_are_exact_for_years);
     RUN(idle_time_is_wall_time);
     RUN(a_busy_device_does_not_notice_that_it_was_stopped);
+    RUN(a_busy_processor_takes_the_same_time_for_the_same_blocks);
     RUN(time_never_goes_back);
     return report("time");
 }

@@ -178,7 +178,7 @@ def test_edges_and_ticks_agree_exactly(start: Starter) -> None:
     for edge in edges:
         assert edge.tick == offset + edge.true_ns * tick_hz * (10**9 + ppb) // 10**18
     for fall, rise in zip(edges[1::2], edges[2::2], strict=True):
-        assert rise.true_ns - fall.true_ns == 1000  # hold_min_us
+        assert rise.true_ns - fall.true_ns == 50_000  # of the text layer
     for rise, fall in zip(edges[2::2], edges[3::2], strict=False):
         assert fall.true_ns - rise.true_ns >= 1000
     stolen = [edge.stolen_ns for edge in edges]
@@ -195,7 +195,7 @@ def test_printed_times_are_those_of_the_edges(start: Starter) -> None:
 
 def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
     """Whatever keeps the process from running while it computes is not in its time."""
-    device = start()
+    device = start("--block-ns", "0")
     device.load()
     device.ask("infer 1000000 0")
     device.edges()
@@ -209,6 +209,32 @@ def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
     assert "m-infer-done" in lines
     fall, _, end, _ = device.edges()
     assert end.stolen_ns - fall.stolen_ns >= 450_000_000
+
+
+def test_the_same_work_takes_the_same_time_to_the_nanosecond(start: Starter) -> None:
+    """Whatever the host does meanwhile: the simulated processor takes a fixed time for each basic block."""
+    durations_ns = set()
+    for _ in range(5):
+        device = start()
+        device.load()
+        device.ask("infer 20000 0")
+        *_, fall, _, end, _ = device.edges()
+        durations_ns.add(end.true_ns - fall.true_ns)
+    assert len(durations_ns) == 1
+    assert durations_ns.pop() >= 20_000 * 2 * 25  # a loop and a call are two blocks or more
+
+
+def test_a_slow_processor_keeps_its_host_waiting(start: Starter) -> None:
+    """Edges leave the device in real time, also where the host computes faster than the device would."""
+    device = start("--block-ns", "1000")
+    device.load()
+    began_s = time.monotonic()
+    device.ask("infer 100000 0")
+    took_s = time.monotonic() - began_s
+    *_, fall, _, end, _ = device.edges()
+    assert (end.true_ns - fall.true_ns) / 1e9 >= 0.2
+    assert took_s >= (end.true_ns - fall.true_ns) / 1e9
+    assert end.stolen_ns >= fall.stolen_ns >= 0
 
 
 def test_a_wrong_rate_spoils_both_ways(start: Starter) -> None:

@@ -42,10 +42,13 @@ static struct nr_workload workload;
 static workload_state state;
 static struct nr_shim shim;
 
+enum { BLOCK_NS = 25 }; /* makes ASC take some ten milliseconds, as on a small microcontroller */
+
 static const char usage[] =
     "The device firmware as a process. Prints `pty PATH`, then serves that line until standard input ends.\n"
     "  --link PATH              symbolic link to the line\n"
     "  --tick-hz N              rate of the device's timer (1000000)\n"
+    "  --block-ns N             what its processor takes for a basic block; 0: CPU time of this process (25)\n"
     "  --ppm P                  its error in parts per million, such as -12.5 (0)\n"
     "  --offset TICKS           its value at true time 0 (0)\n"
     "  --edges FD               write the changes of SYNC there: tick true_ns level phase stolen_ns\n"
@@ -85,6 +88,7 @@ static int32_t ppb_of(const char *text, const char **problem)
 static const struct option option_table[] = {
     {"link", required_argument, NULL, 'l'},
     {"tick-hz", required_argument, NULL, 't'},
+    {"block-ns", required_argument, NULL, 'n'},
     {"ppm", required_argument, NULL, 'p'},
     {"offset", required_argument, NULL, 'o'},
     {"edges", required_argument, NULL, 'e'},
@@ -100,6 +104,7 @@ static void set_option(struct nr_posix_options *options, int option, const char 
     switch (option) {
     case 'l': options->link = value; break;
     case 't': options->rate.tick_hz = (uint32_t)number_of(value, 1000, UINT32_MAX, problem); break;
+    case 'n': options->block_ns = (uint32_t)number_of(value, 0, 1000000, problem); break;
     case 'p': options->rate.ppb = ppb_of(value, problem); break;
     case 'o': options->rate.offset = (uint64_t)number_of(value, INT64_MIN, INT64_MAX, problem); break;
     case 'e': options->edge_fd = (int)number_of(value, 0, 1 << 20, problem); break;
@@ -127,7 +132,7 @@ static const char *parse_options(struct nr_posix_options *options, int count, ch
 
 int main(int count, char *arguments[])
 {
-    struct nr_posix_options options = {{0, 1000000, 0}, -1, 0, NULL, NR_POSIX_NEVER, NR_POSIX_NEVER};
+    struct nr_posix_options options = {{0, 1000000, 0}, BLOCK_NS, -1, 0, NULL, NR_POSIX_NEVER, NR_POSIX_NEVER};
     struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory};
     const char *problem = parse_options(&options, count, arguments);
     if (problem != NULL) {

@@ -17,6 +17,7 @@ enum { NR_POSIX_NEVER = -1 };
 
 struct nr_posix_options {
     struct nr_tick_rate rate;
+    uint32_t block_ns; /* what the simulated processor takes for a basic block; 0: this host's CPU time is its time */
     int edge_fd;      /* -1: no edge wire */
     uint32_t baud;    /* 0: every rate is understood; else both ends must agree, or the bytes are spoilt */
     const char *link; /* symbolic link to the pseudo-terminal, or NULL */
@@ -35,6 +36,7 @@ struct nr_posix {
     struct nr_true_time time;
     bool in_query;
     int64_t queries;
+    int64_t stolen_ns;    /* wall time less true time at the last mark */
     int64_t mark_free_ns; /* true time at which the next pulse may begin */
     int64_t active_ns;    /* wall time of the last byte or mark */
 };

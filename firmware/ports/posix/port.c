@@ -230,29 +230,31 @@ static void note_query(struct nr_posix *posix, uint8_t phase)
     }
 }
 
-static uint64_t posix_mark(void *context, uint8_t phase, uint16_t hold_us)
-{
-    struct nr_posix *posix = context;
-    int64_t hold_ns = (int64_t)hold_us * 1000;
-    int64_t now_ns = nr_true_time_ns(&posix->time);
-    while (now_ns < posix->mark_free_ns) {
-        now_ns = nr_true_time_ns(&posix->time);
-    }
-    posix->active_ns = nr_wall_ns();
-    posix->mark_free_ns = now_ns + 2 * hold_ns;
-    write_edge(posix, now_ns, 0, phase, posix->active_ns - now_ns);
-    write_edge(posix, now_ns + hold_ns, 1, phase, posix->active_ns - now_ns);
-    note_query(posix, phase);
-    nr_true_time_resume(&posix->time, now_ns, is_busy_phase(phase));
-    return nr_ticks_of(&posix->options.rate, now_ns);
-}
-
 static void sleep_until(int64_t wall_ns)
 {
     struct timespec until;
     until.tv_sec = (time_t)(wall_ns / 1000000000);
     until.tv_nsec = (long)(wall_ns % 1000000000);
     (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static uint64_t posix_mark(void *context, uint8_t phase, uint16_t hold_us)
+{
+    struct nr_posix *posix = context;
+    int64_t hold_ns = (int64_t)hold_us * 1000;
+    int64_t now_ns = nr_true_time_ns(&posix->time);
+    if (now_ns < posix->mark_free_ns) {
+        now_ns = posix->mark_free_ns; /* the device waits for its pulse to be over */
+    }
+    sleep_until(now_ns + posix->stolen_ns);
+    posix->active_ns = nr_wall_ns();
+    posix->stolen_ns = posix->active_ns - now_ns;
+    posix->mark_free_ns = now_ns + 2 * hold_ns;
+    write_edge(posix, now_ns, 0, phase, posix->active_ns - now_ns);
+    write_edge(posix, now_ns + hold_ns, 1, phase, posix->active_ns - now_ns);
+    note_query(posix, phase);
+    nr_true_time_resume(&posix->time, now_ns, is_busy_phase(phase));
+    return nr_ticks_of(&posix->options.rate, now_ns);
 }
 
 static void posix_wait(void *context, uint32_t duration_us)
@@ -356,7 +358,7 @@ const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options 
     posix->options = *options;
     posix->baud = options->baud != 0 ? options->baud : BAUD_AT_START;
     catch_signals();
-    nr_true_time_start(&posix->time);
+    nr_true_time_start(&posix->time, options->block_ns);
     posix->active_ns = nr_wall_ns();
     problem = open_line(posix);
     if (problem == NULL) {

@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+#include "blocks.h"
+
 static const int64_t ns_per_s = 1000000000;
 
 static int64_t clock_ns(clockid_t clock)
@@ -15,18 +17,25 @@ static int64_t clock_ns(clockid_t clock)
 
 int64_t nr_wall_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
-void nr_true_time_start(struct nr_true_time *time)
+void nr_true_time_start(struct nr_true_time *time, uint32_t block_ns)
 {
+    time->block_ns = block_ns;
     time->busy = false;
     time->cpu_ns = 0;
+    time->blocks = nr_blocks();
     time->wall_ns = nr_wall_ns();
     time->true_ns = time->wall_ns;
 }
 
 int64_t nr_true_time_ns(const struct nr_true_time *time)
 {
-    int64_t cpu_ns = time->busy ? clock_ns(CLOCK_THREAD_CPUTIME_ID) - time->cpu_ns : 0;
-    int64_t wall_ns = nr_wall_ns() - time->wall_ns;
+    int64_t cpu_ns;
+    int64_t wall_ns;
+    if (time->busy && time->block_ns != 0) {
+        return time->true_ns + (int64_t)(nr_blocks() - time->blocks) * time->block_ns;
+    }
+    cpu_ns = time->busy ? clock_ns(CLOCK_THREAD_CPUTIME_ID) - time->cpu_ns : 0;
+    wall_ns = nr_wall_ns() - time->wall_ns;
     /* The two clocks are steered differently, so CPU time may run ahead by some parts per million: nothing is given back. */
     return time->true_ns + (time->busy && cpu_ns < wall_ns ? cpu_ns : wall_ns);
 }
@@ -37,6 +46,7 @@ void nr_true_time_resume(struct nr_true_time *time, int64_t true_ns, bool busy)
     time->true_ns = true_ns;
     time->wall_ns = nr_wall_ns();
     time->cpu_ns = busy ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+    time->blocks = nr_blocks();
 }
 
 /* 64 bits suffice when seconds and nanoseconds, and whole and fractional ticks per second, are multiplied apart: with an uptime under

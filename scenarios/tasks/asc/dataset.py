@@ -109,7 +109,7 @@ def find_layout(folder: Path) -> Layout:
     raise DataError(
         f"{folder} holds no TAU Urban Acoustic Scenes data set",
         evidence="neither audio/ with evaluation_setup/ nor raw/ or data/raw/",
-        try_next="unpack the development set there (zenodo.3819968), or set data = \"generated\"",
+        try_next='unpack the development set there (zenodo.3819968), or set data = "generated"',
     )
 
 

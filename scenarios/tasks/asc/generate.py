@@ -23,7 +23,6 @@ from scenarios.tasks.asc.dataset import CLASSES, DEVICE, META_LIST, TEST_LIST, T
 from scenarios.tasks.asc.sounds import RATE_HZ, Rng, Signal
 
 GENERATOR_VERSION = 1
-FILES_PER_LOCATION = 3
 CITIES = ("arden", "brook", "cliff", "dale")
 
 Layer = Callable[[Rng], Signal]
@@ -50,16 +49,16 @@ FOREIGN: dict[str, tuple[Layer, ...]] = {
 }
 
 
-def mix(scene: str, location_rng: Rng, rng: Rng) -> Signal:
+def mix(scene: str, rng: Rng) -> Signal:
     """Mix one recording of `scene`; float64 within -1..1, SAMPLES_PER_FILE samples at RATE_HZ."""
-    background = sounds.noise(rng, sounds.slope(float(location_rng.uniform(-5, -1))))
-    out = MAIN[scene](rng) + gain(location_rng.uniform(-11, -4)) * background
+    background = sounds.noise(rng, sounds.slope(float(rng.uniform(-5, -1))))
+    out = MAIN[scene](rng) + gain(rng.uniform(-8, 2)) * background
     if rng.random() < OWN_PROBABILITY[scene]:
         out += gain(rng.uniform(-9, -2)) * OWN[scene](rng)
-    if rng.random() < 0.6:
+    if rng.random() < 0.8:
         foreign = FOREIGN[scene]
-        out += gain(rng.uniform(-16, -8)) * foreign[int(rng.integers(len(foreign)))](rng)
-    out = sounds.coloured(out, sounds.slope(float(location_rng.uniform(-3, 3))))
+        out += gain(rng.uniform(-13, -4)) * foreign[int(rng.integers(len(foreign)))](rng)
+    out = sounds.coloured(out, sounds.slope(float(rng.uniform(-3, 3))))
     out = sounds.unit(out) * gain(rng.uniform(-38, -18))
     return np.clip(out, -1.0, 1.0 - 2.0**-23)
 
@@ -71,11 +70,10 @@ def gain(db: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One file to generate: `split` is "train", "evaluate" or "extra" (on disk and in neither list)."""
+    """One file to generate, of a location of its own: `split` is "train", "evaluate" or "extra" (on disk and in neither list)."""
 
     scene: str
     location: int
-    segment: int
     split: str
 
     @property
@@ -86,28 +84,24 @@ class Recording:
     @property
     def name(self) -> str:
         """Return the file name, [scene]-[city]-[location]-[segment]-[device].wav."""
-        return f"{self.scene}-{self.identifier}-{self.segment}-{DEVICE}.wav"
+        return f"{self.scene}-{self.identifier}-0-{DEVICE}.wav"
 
     def audio(self, seed: int) -> Signal:
         """Synthesize the recording; the same seed gives the same samples."""
-        label = CLASSES.index(self.scene)
-        place = (seed, label, self.location)
-        return mix(self.scene, np.random.default_rng(place), np.random.default_rng((*place, self.segment)))
+        return mix(self.scene, np.random.default_rng((seed, CLASSES.index(self.scene), self.location)))
 
 
 def recordings(files_per_class: int) -> list[Recording]:
     """List what to generate: a third of the locations, at least one, is held out; the last file of each class is in no list."""
-    locations = -(-files_per_class // FILES_PER_LOCATION)
-    if locations < 2:
+    if files_per_class < 2:
         cause = f"{files_per_class} files a class cannot be split by location"
-        raise ConfigError(cause, path="task.files_per_class", try_next=f"{FILES_PER_LOCATION + 1} or more")
-    first_test = locations - max(1, locations // 3)
+        raise ConfigError(cause, path="task.asc.files_per_class", try_next="2 or more")
+    first_test = files_per_class - max(1, files_per_class // 3)
     listed = []
     for scene in CLASSES:
-        for number in range(files_per_class):
-            location = number // FILES_PER_LOCATION
-            split = "train" if location < first_test else "extra" if number == files_per_class - 1 else "evaluate"
-            listed.append(Recording(scene, location, number % FILES_PER_LOCATION, split))
+        for location in range(files_per_class):
+            split = "train" if location < first_test else "extra" if location == files_per_class - 1 else "evaluate"
+            listed.append(Recording(scene, location, split))
     return listed
 
 
@@ -150,7 +144,7 @@ def ensure(cache: Path, files_per_class: int, seed: int) -> Path:
         rename(partial, folder)
     except (OSError, soundfile.LibsndfileError) as problem:
         cause = f"generated data cannot be written to {cache}"
-        raise DataError(cause, evidence=str(problem), try_next="another task.cache") from problem
+        raise DataError(cause, evidence=str(problem), try_next="another task.asc.cache") from problem
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder

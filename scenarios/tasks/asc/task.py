@@ -137,7 +137,7 @@ def cache_folder(setting: str, table: Table) -> Path:
 def balanced(every: list[Sample], count: int, seed: int) -> list[Sample]:
     """Draw `count` samples, as many of each class or one more of the first classes, in the order of the split."""
     if not 0 < count <= len(every):
-        raise ConfigError(f"{count} samples of {len(every)}", path="task.samples", try_next="0 for all of them")
+        raise ConfigError(f"{count} samples of {len(every)}", path="task.asc.samples", try_next="0 for all of them")
     rng = np.random.default_rng(seed)
     chosen: list[int] = []
     for label in range(len(CLASSES)):
@@ -145,6 +145,6 @@ def balanced(every: list[Sample], count: int, seed: int) -> list[Sample]:
         places = [place for place, sample in enumerate(every) if sample.clip.label == label]
         if share > len(places):
             cause = f"{share} samples of {CLASSES[label]}, there are {len(places)}"
-            raise ConfigError(cause, path="task.samples", try_next="fewer, or 0 for all of them")
+            raise ConfigError(cause, path="task.asc.samples", try_next="fewer, or 0 for all of them")
         chosen += rng.choice(places, share, replace=False).tolist()
     return [every[place] for place in sorted(chosen)]

@@ -36,7 +36,7 @@ def wav(
     tone = np.zeros((frames, channels))
     tone[:, 0] = level * np.sin(2 * np.pi * 440 * np.arange(frames) / rate_hz)
     whole = np.rint(tone * (2 ** (bits - 1) - 1)).astype("<i4")
-    audio = whole.view(np.uint8).reshape(frames, channels, 4)[:, :, : bits // 8].tobytes()
+    audio: bytes = whole.view(np.uint8).reshape(frames, channels, 4)[:, :, : bits // 8].tobytes()
     frame_b = channels * bits // 8
     form = struct.pack("<HHIIHH", tag, channels, rate_hz, rate_hz * frame_b, frame_b, bits)
     if extensible:

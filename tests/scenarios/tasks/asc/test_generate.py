@@ -17,8 +17,8 @@ from scenarios.tasks.asc.generate import Recording, ensure, recordings
 from scenarios.tasks.asc.sounds import RATE_HZ, SAMPLES_PER_FILE
 
 LISTS = tuple(f"evaluation_setup/fold1_{name}.csv" for name in ("train", "evaluate", "test"))
-# On 3600 held-out slices it is at most 57 % (docs/ASC.md); in-sample, on few slices, it is more. Chance is 25 %.
-ONE_FEATURE_LIMIT = 0.72
+# On 3600 held-out slices it is at most 46 % (docs/ASC.md); in-sample, on few slices, it is more. Chance is 25 %.
+ONE_FEATURE_LIMIT = 0.65
 
 
 def features(audio: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -43,7 +43,7 @@ def quantile_majority(values: NDArray[np.float64], labels: NDArray[np.int64]) ->
 
 
 def test_no_single_feature_tells_the_scenes_apart() -> None:
-    files = [Recording(scene, location, 0, "train") for scene in CLASSES for location in range(8)]
+    files = [Recording(scene, location, "train") for scene in CLASSES for location in range(8)]
     values = np.concatenate([features(recording.audio(5)) for recording in files], axis=1)
     labels = np.repeat([CLASSES.index(recording.scene) for recording in files], 10)
     for name, feature in zip(("level", "zero crossings", "centroid"), values, strict=True):
@@ -53,7 +53,7 @@ def test_no_single_feature_tells_the_scenes_apart() -> None:
 
 def test_the_generated_set_is_split_by_location_and_has_an_extra_file_of_each_class(cache: Path) -> None:
     dataset = open_dataset(ensure(cache, 6, 3))
-    assert dataset.counts() == (120, 120)
+    assert dataset.counts() == (160, 80)
     places = [{tuple(clip.path.name.split("-")[:3]) for clip in clips} for clips in (dataset.train, dataset.test)]
     assert not places[0] & places[1]
     assert [clip.label for clip in dataset.test if not clip.listed] == [0, 2, 3, 1]
@@ -65,7 +65,7 @@ def test_recordings_are_24_bit_mono_of_ten_seconds(cache: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_samples_and_another_seed_others() -> None:
-    recording = Recording("bus", 1, 2, "train")
+    recording = Recording("bus", 1, "train")
     once = recording.audio(7)
     assert np.array_equal(once, recording.audio(7))
     assert not np.array_equal(once, recording.audio(8))
@@ -104,8 +104,8 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_too_few_files_to_split_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"task\.files_per_class"):
-        recordings(3)
+    with pytest.raises(ConfigError, match=r"task\.asc\.files_per_class"):
+        recordings(1)
 
 
 def test_the_lists_have_the_columns_of_the_set(cache: Path) -> None:

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Session and order of the framed layer: which frame is executed, repeated, acknowledged or passed over; docs/PROTOCOL.md, section 3. */
+#include "nr_shim_parts.h"
+
+#include <string.h>
+
+enum { ESCAPE_MISSED = 0xFF };
+
+static const char escape_text[] = "name%";
+
+/* ---- session ---- */
+
+static void new_session(struct nr_shim *shim, uint8_t seq, uint32_t nonce)
+{
+    shim->session = true;
+    shim->nonce = nonce;
+    shim->expected = (uint8_t)(seq + 1U);
+    shim->received = 0;
+    shim->answer_valid = false;
+    shim->guarding = false;
+    shim->output_valid = false;
+    shim->output_b = 0;
+    nr_upload_drop(shim);
+    memset(shim->slot_loaded, 0, sizeof shim->slot_loaded);
+}
+
+static void on_hello(struct nr_shim *shim)
+{
+    const uint8_t *payload = nr_frame_payload(&shim->frame_rx);
+    uint8_t seq = nr_frame_seq(&shim->frame_rx);
+    if (nr_frame_payload_b(&shim->frame_rx) != 5) {
+        nr_refuse_hello(shim, seq, NR_E_LENGTH, 5);
+        return;
+    }
+    if (payload[4] != NR_PROTOCOL) {
+        nr_refuse_hello(shim, seq, NR_E_UNSUPPORTED, NR_PROTOCOL);
+        return;
+    }
+    if (!shim->session || shim->nonce != nr_get_u32(payload)) {
+        new_session(shim, seq, nr_get_u32(payload));
+    }
+    nr_send_caps(shim, seq);
+}
+
+/* ---- order ---- */
+
+/* Number `expected` has come: goes on behind it and all that were noted next to it. */
+static void advance(struct nr_shim *shim)
+{
+    bool more;
+    do {
+        more = (shim->received & 1U) != 0;
+        shim->received >>= 1;
+        shim->expected++;
+    } while (more);
+    shim->answer_valid = false;
+}
+
+/* Notes number expected + `ahead`; false when it was there already. */
+static bool note(struct nr_shim *shim, uint8_t ahead)
+{
+    uint32_t bit;
+    if (ahead == 0) {
+        advance(shim);
+        return true;
+    }
+    bit = (uint32_t)1U << (ahead - 1U);
+    if ((shim->received & bit) != 0) {
+        return false;
+    }
+    shim->received |= bit;
+    return true;
+}
+
+/* Acknowledged even when it was there already: the ACK before may have been lost. */
+static void on_data(struct nr_shim *shim, uint8_t ahead)
+{
+    if (note(shim, ahead)) {
+        nr_upload_store(shim);
+    }
+    nr_send_ack(shim);
+}
+
+static void on_frame(struct nr_shim *shim)
+{
+    uint8_t type = nr_frame_type(&shim->frame_rx);
+    uint8_t seq = nr_frame_seq(&shim->frame_rx);
+    uint8_t ahead = (uint8_t)(seq - shim->expected);
+
+    if (type >= NR_ACK) {
+        return; /* a device's message: our own echo, which proves nothing and must be answered by nobody */
+    }
+    shim->baud_on_trial = false; /* a good frame, whatever it asks, proves the rate */
+    if (type == NR_HELLO) {
+        on_hello(shim);
+    } else if (!shim->session) {
+        nr_send_ack(shim);
+    } else if (shim->guarding) {
+        nr_window_frame_in_guard(shim);
+    } else if (type == NR_DATA && ahead < NR_WINDOW && nr_upload_fits(shim)) {
+        on_data(shim, ahead);
+    } else if (ahead == 0) {
+        advance(shim);
+        nr_request_execute(shim);
+    } else if (ahead == 0xFF && shim->answer_valid && seq == shim->answer_seq) {
+        nr_answer_again(shim);
+    } else {
+        nr_send_ack(shim);
+    }
+}
+
+/* ---- the layer ---- */
+
+void nr_framed_layer_enter(struct nr_shim *shim)
+{
+    shim->layer = NR_LAYER_FRAMED;
+    shim->session = false;
+    shim->expected = 0;
+    shim->received = 0;
+    shim->answer_valid = false;
+    shim->escape_b = 0;
+    nr_upload_drop(shim);
+    nr_frame_rx_drop(&shim->frame_rx);
+}
+
+void nr_framed_layer_drop_partial(struct nr_shim *shim)
+{
+    nr_frame_rx_drop(&shim->frame_rx);
+    shim->escape_b = 0;
+}
+
+/* `name%` right behind a delimiter is no frame: type 0x61 does not exist. It leads out of a session nobody remembers. */
+static bool is_escape(struct nr_shim *shim, uint8_t byte)
+{
+    if (byte == 0) {
+        shim->escape_b = 0;
+    } else if (shim->escape_b < sizeof escape_text - 1U && byte == (uint8_t)escape_text[shim->escape_b]) {
+        shim->escape_b++;
+    } else {
+        shim->escape_b = ESCAPE_MISSED;
+    }
+    return shim->escape_b == sizeof escape_text - 1U;
+}
+
+static void escape(struct nr_shim *shim)
+{
+    shim->baud_on_trial = false;
+    nr_frame_rx_drop(&shim->frame_rx);
+    nr_text_layer_enter(shim);
+    for (size_t i = 0; i < sizeof escape_text - 1U; i++) {
+        nr_text_layer_byte(shim, (uint8_t)escape_text[i]);
+    }
+}
+
+void nr_framed_layer_byte(struct nr_shim *shim, uint8_t byte)
+{
+    if (is_escape(shim, byte)) {
+        escape(shim);
+    } else if (nr_frame_rx_byte(&shim->frame_rx, byte)) {
+        on_frame(shim);
+    }
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs: slots, and the upload that fills one of them. */
+#include "nr_shim_parts.h"
+
+#include <string.h>
+
+uint8_t *nr_slot_memory(const struct nr_shim *shim, uint16_t slot)
+{
+    return shim->memory.slots + (size_t)slot * shim->workload->slot_bytes;
+}
+
+void nr_upload_open(struct nr_shim *shim, uint16_t slot, uint32_t length_b, uint32_t crc)
+{
+    shim->upload = NR_UPLOAD_OPEN;
+    shim->upload_slot = slot;
+    shim->upload_crc = crc;
+    shim->upload_received_b = 0;
+    shim->slot_length_b[slot] = length_b;
+    shim->slot_loaded[slot] = false;
+}
+
+void nr_upload_drop(struct nr_shim *shim) { shim->upload = NR_UPLOAD_NONE; }
+
+bool nr_upload_fits(const struct nr_shim *shim)
+{
+    size_t payload_b = nr_frame_payload_b(&shim->frame_rx);
+    uint32_t offset_b;
+    uint32_t length_b;
+    if (shim->upload != NR_UPLOAD_OPEN || payload_b <= NR_DATA_OFFSET_B) {
+        return false;
+    }
+    offset_b = nr_get_u32(nr_frame_payload(&shim->frame_rx));
+    length_b = shim->slot_length_b[shim->upload_slot];
+    return offset_b <= length_b && payload_b - NR_DATA_OFFSET_B <= length_b - offset_b;
+}
+
+void nr_upload_store(struct nr_shim *shim)
+{
+    const uint8_t *payload = nr_frame_payload(&shim->frame_rx);
+    size_t bytes_b = nr_frame_payload_b(&shim->frame_rx) - NR_DATA_OFFSET_B;
+    memcpy(nr_slot_memory(shim, shim->upload_slot) + nr_get_u32(payload), payload + NR_DATA_OFFSET_B, bytes_b);
+    shim->upload_received_b += (uint32_t)bytes_b;
+}
+
+int nr_upload_finish(struct nr_shim *shim)
+{
+    uint16_t slot = shim->upload_slot;
+    int code = shim->workload->load(shim->workload->state, nr_slot_memory(shim, slot), shim->slot_length_b[slot]);
+    nr_upload_drop(shim);
+    shim->slot_loaded[slot] = code == 0;
+    return code;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of the framed layer, which come here in order and once; docs/PROTOCOL.md, section 4. */
+#include "nr_shim_parts.h"
+
+#include <string.h>
+
+/* ---- the line ---- */
+
+static void on_baud(struct nr_shim *shim, uint8_t seq, uint32_t baud)
+{
+    const struct nr_port *port = shim->port;
+    if (port->set_baud == NULL) {
+        nr_answer_error(shim, seq, NR_E_UNSUPPORTED, 0, "this UART has a fixed rate");
+        return;
+    }
+    /* Tried first, while the host is silent: a rate that cannot be made is refused at once, not after a failed switch. */
+    nr_drain(shim);
+    if (baud == 0 || port->set_baud(port->context, baud) != 0) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, baud, "this UART cannot make that rate");
+        return;
+    }
+    (void)port->set_baud(port->context, shim->baud);
+    nr_answer_status(shim, seq);
+    nr_drain(shim);
+    (void)port->set_baud(port->context, baud);
+    shim->baud_on_trial = true;
+    shim->baud_before = shim->baud;
+    shim->baud = baud;
+    shim->baud_from_tick = nr_now_tick(shim);
+}
+
+/* ---- inputs and outputs ---- */
+
+static void on_load(struct nr_shim *shim, uint8_t seq, const uint8_t *payload)
+{
+    uint16_t slot = nr_get_u16(payload);
+    uint32_t length_b = nr_get_u32(payload + 2);
+    if (slot >= shim->memory.slot_count) {
+        nr_answer_error(shim, seq, NR_E_SLOT, shim->memory.slot_count, "no such slot");
+        return;
+    }
+    if (length_b > shim->workload->slot_bytes) {
+        nr_answer_error(shim, seq, NR_E_TOO_LARGE, shim->workload->slot_bytes, "larger than a slot");
+        return;
+    }
+    nr_upload_open(shim, slot, length_b, nr_get_u32(payload + 6));
+    nr_answer_status(shim, seq);
+}
+
+static void on_unstorable_data(struct nr_shim *shim, uint8_t seq, size_t payload_b)
+{
+    if (payload_b <= NR_DATA_OFFSET_B) {
+        nr_answer_error(shim, seq, NR_E_LENGTH, NR_DATA_OFFSET_B + 1, "DATA holds an offset and 1 byte or more");
+    } else if (shim->upload != NR_UPLOAD_OPEN) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, 0, "no slot is open");
+    } else {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, shim->slot_length_b[shim->upload_slot], "outside the opened slot");
+    }
+}
+
+static void on_commit(struct nr_shim *shim, uint8_t seq, uint16_t slot)
+{
+    uint32_t crc;
+    int code;
+    if (slot >= shim->memory.slot_count) {
+        nr_answer_error(shim, seq, NR_E_SLOT, shim->memory.slot_count, "no such slot");
+        return;
+    }
+    if (shim->upload != NR_UPLOAD_OPEN || slot != shim->upload_slot) {
+        nr_answer_error(shim, seq, NR_E_NOT_LOADED, slot, "this slot is not open");
+        return;
+    }
+    if (shim->upload_received_b != shim->slot_length_b[slot]) {
+        nr_upload_drop(shim);
+        nr_answer_error(shim, seq, NR_E_CRC, shim->upload_received_b, "not the declared number of bytes");
+        return;
+    }
+    crc = nr_crc32(0, nr_slot_memory(shim, slot), shim->slot_length_b[slot]);
+    if (crc != shim->upload_crc) {
+        nr_upload_drop(shim);
+        nr_answer_error(shim, seq, NR_E_CRC, crc, "CRC of the content differs");
+        return;
+    }
+    code = nr_upload_finish(shim);
+    if (code != 0) {
+        nr_answer_error(shim, seq, NR_E_WORKLOAD, (uint32_t)code, "the workload refuses this input");
+        return;
+    }
+    nr_answer_status(shim, seq);
+}
+
+static void on_result(struct nr_shim *shim, uint8_t seq, uint32_t offset_b)
+{
+    size_t bytes_b;
+    if (offset_b > shim->output_b) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, shim->output_b, "behind the end of the output");
+        return;
+    }
+    bytes_b = shim->output_b - offset_b;
+    if (bytes_b > NR_MAX_PAYLOAD_B - 4U) {
+        bytes_b = NR_MAX_PAYLOAD_B - 4U;
+    }
+    nr_put_u32(shim->answer, offset_b);
+    memcpy(shim->answer + 4, shim->memory.output + offset_b, bytes_b);
+    nr_answer(shim, seq, NR_CHUNK, 4U + bytes_b);
+}
+
+/* ---- jobs for the window ---- */
+
+static void on_run(struct nr_shim *shim, uint8_t seq, const uint8_t *payload)
+{
+    uint16_t slot = nr_get_u16(payload);
+    uint32_t repeat = nr_get_u32(payload + 2);
+    if (slot >= shim->memory.slot_count) {
+        nr_answer_error(shim, seq, NR_E_SLOT, shim->memory.slot_count, "no such slot");
+    } else if (!shim->slot_loaded[slot]) {
+        nr_answer_error(shim, seq, NR_E_NOT_LOADED, slot, "this slot is not loaded");
+    } else if (repeat == 0) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, 1, "repeat is 1 or more");
+    } else {
+        shim->job.slot = slot;
+        shim->job.repeat = repeat;
+        nr_window_accept(shim, seq, NR_RUN, nr_get_u32(payload + 6), nr_get_u16(payload + 10));
+    }
+}
+
+static void on_idle(struct nr_shim *shim, uint8_t seq, const uint8_t *payload)
+{
+    shim->job.time_us = nr_get_u32(payload);
+    nr_window_accept(shim, seq, NR_IDLE, nr_get_u32(payload + 4), nr_get_u16(payload + 8));
+}
+
+static void on_sync(struct nr_shim *shim, uint8_t seq, const uint8_t *payload)
+{
+    if (payload[0] < 2 || payload[0] > NR_MARKS_MAX) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, NR_MARKS_MAX, "count is 2 to marks_max");
+        return;
+    }
+    shim->job.repeat = payload[0];
+    shim->job.time_us = nr_get_u32(payload + 1);
+    nr_window_accept(shim, seq, NR_SYNC, nr_get_u32(payload + 5), nr_get_u16(payload + 9));
+}
+
+/* ---- all of them ---- */
+
+/* Length of a request's payload, or -1 where any will do. */
+static int payload_b_of(uint8_t type)
+{
+    switch (type) {
+    case NR_BAUD: return 4;
+    case NR_TEXT: return 0;
+    case NR_LOAD: return 10;
+    case NR_COMMIT: return 2;
+    case NR_RUN: return 12;
+    case NR_IDLE: return 10;
+    case NR_SYNC: return 11;
+    case NR_RESULT: return 4;
+    default: return -1;
+    }
+}
+
+void nr_request_execute(struct nr_shim *shim)
+{
+    uint8_t type = nr_frame_type(&shim->frame_rx);
+    uint8_t seq = nr_frame_seq(&shim->frame_rx);
+    const uint8_t *payload = nr_frame_payload(&shim->frame_rx);
+    size_t payload_b = nr_frame_payload_b(&shim->frame_rx);
+    int wanted_b = payload_b_of(type);
+
+    if (wanted_b >= 0 && payload_b != (size_t)wanted_b) {
+        nr_answer_error(shim, seq, NR_E_LENGTH, (uint32_t)wanted_b, "wrong payload length");
+        return;
+    }
+    switch (type) {
+    case NR_PING:
+        memcpy(shim->answer, payload, payload_b);
+        nr_answer(shim, seq, NR_PONG, payload_b);
+        break;
+    case NR_BAUD: on_baud(shim, seq, nr_get_u32(payload)); break;
+    case NR_TEXT:
+        nr_answer_status(shim, seq);
+        nr_text_layer_enter(shim);
+        break;
+    case NR_LOAD: on_load(shim, seq, payload); break;
+    case NR_DATA: on_unstorable_data(shim, seq, payload_b); break;
+    case NR_COMMIT: on_commit(shim, seq, nr_get_u16(payload)); break;
+    case NR_RUN: on_run(shim, seq, payload); break;
+    case NR_IDLE: on_idle(shim, seq, payload); break;
+    case NR_SYNC: on_sync(shim, seq, payload); break;
+    case NR_RESULT: on_result(shim, seq, nr_get_u32(payload)); break;
+    default: nr_answer_error(shim, seq, NR_E_TYPE, type, "unknown request"); break;
+    }
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the shim share with each other; users need nr_shim.h alone. All work on the caller's struct nr_shim. */
+#ifndef NR_SHIM_PARTS_H
+#define NR_SHIM_PARTS_H
+
+#include "nr_shim.h"
+
+enum { NR_DATA_OFFSET_B = 4 }; /* what stands before the bytes in a DATA */
+
+/* ---- nr_shim.c: time ---- */
+
+/* The port's time, in ticks. */
+uint64_t nr_now_tick(const struct nr_shim *shim);
+
+/* Returns when the last bit handed to the port has left the UART; what text_tx still holds must be flushed before. */
+void nr_drain(const struct nr_shim *shim);
+
+/* Both round down, and overflow only where their result does not fit. */
+uint64_t nr_us_to_ticks(const struct nr_shim *shim, uint64_t duration_us);
+uint64_t nr_ticks_to_us(const struct nr_shim *shim, uint64_t ticks);
+
+/* ---- nr_text_layer.c ---- */
+
+/* Sends the boot text. */
+void nr_text_layer_boot(struct nr_shim *shim);
+
+/* Goes to the text layer, which forgets session, guard and upload; says nothing. */
+void nr_text_layer_enter(struct nr_shim *shim);
+
+/* Takes a byte; the last one of a command executes it and sends its answer. */
+void nr_text_layer_byte(struct nr_shim *shim, uint8_t byte);
+
+/* ---- nr_framed_layer.c: session and order ---- */
+
+/* Goes to the framed layer, without a session until a HELLO. */
+void nr_framed_layer_enter(struct nr_shim *shim);
+
+/* Takes a byte; the last one of a frame has it dealt with, and `name%` behind a delimiter leads back to the text layer. */
+void nr_framed_layer_byte(struct nr_shim *shim, uint8_t byte);
+
+/* Forgets the bytes since the last delimiter. */
+void nr_framed_layer_drop_partial(struct nr_shim *shim);
+
+/* ---- nr_answers.c ---- */
+
+/* Keeps and sends an answer of `length_b` bytes, which the caller has put into `shim->answer`. */
+void nr_answer(struct nr_shim *shim, uint8_t seq, uint8_t type, size_t length_b);
+
+/* Keeps and sends STATUS. */
+void nr_answer_status(struct nr_shim *shim, uint8_t seq);
+
+/* Keeps and sends ERROR; `text` is for people, and cut where it is too long. */
+void nr_answer_error(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t detail, const char *text);
+
+/* Sends the kept answer again. */
+void nr_answer_again(struct nr_shim *shim);
+
+/* These are built on the fly: they must not overwrite the answer that is kept. A refused HELLO is an ERROR without a text. */
+void nr_send_ack(struct nr_shim *shim);
+void nr_send_caps(struct nr_shim *shim, uint8_t seq);
+void nr_refuse_hello(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t detail);
+
+/* ---- nr_requests.c ---- */
+
+/* Executes the request in the receive buffer; it is in order and has not been executed before. */
+void nr_request_execute(struct nr_shim *shim);
+
+/* ---- nr_window.c: what is timed ---- */
+
+/* Marks the start of `phase` with a pulse of job.hold_us. The marks behind number NR_MARKS_MAX are made, but not noted. */
+void nr_mark(struct nr_shim *shim, uint8_t phase);
+
+/* Phase that infer is marked with: the first one where the workload times no other. */
+uint8_t nr_phase_of_infer(const struct nr_shim *shim);
+
+/* Call the workload `repeat` times, or until it fails; return 0 or its code. */
+int nr_preprocess(struct nr_shim *shim, uint16_t slot, uint32_t repeat);
+int nr_infer(struct nr_shim *shim, uint32_t repeat);
+
+/* Takes the workload's output after an infer that returned `code`; after a failed one there is none. */
+void nr_fetch_output(struct nr_shim *shim, int code);
+
+/* Answers a RUN, IDLE or SYNC, whose own fields the caller has put into `job`: ACK and the start of its guard, or ERROR. */
+void nr_window_accept(struct nr_shim *shim, uint8_t seq, uint8_t type, uint32_t guard_us, uint16_t hold_us);
+
+/* Deals with a frame that came while the guard runs: only the same job is answered, and starts the guard anew. */
+void nr_window_frame_in_guard(struct nr_shim *shim);
+
+/* The guard has passed: does the job, which takes as long as it takes, and answers DONE or ERROR. */
+void nr_window_open(struct nr_shim *shim);
+
+/* ---- nr_input.c: slots and uploads ---- */
+
+/* Memory of a slot; the caller has checked the number. */
+uint8_t *nr_slot_memory(const struct nr_shim *shim, uint16_t slot);
+
+/* Opens a checked slot for `length_b` bytes, at most slot_bytes; it is not loaded until finished. Drops the upload before. */
+void nr_upload_open(struct nr_shim *shim, uint16_t slot, uint32_t length_b, uint32_t crc);
+
+/* Ends the upload, if any; its slot stays not loaded. */
+void nr_upload_drop(struct nr_shim *shim);
+
+/* True when the receive buffer, a DATA, can be stored: it has bytes, and all lie inside the open slot. */
+bool nr_upload_fits(const struct nr_shim *shim);
+
+/* Stores that DATA. Once for each number: the bytes are counted. */
+void nr_upload_store(struct nr_shim *shim);
+
+/* Ends an upload whose bytes are all there; returns the workload's verdict, 0 or its code. */
+int nr_upload_finish(struct nr_shim *shim);
+
+#endif

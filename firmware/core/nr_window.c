@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The window: from its first mark to its last nothing is sent and nothing is read. Before it the guard, after it DONE. */
+#include "nr_shim_parts.h"
+
+#include <string.h>
+
+enum { DONE_FIXED_B = 8, DONE_MARK_B = 9 };
+
+/* Fails to compile when a build chose more marks than DONE can hold. */
+typedef char nr_check_marks[(NR_MARKS_MAX >= 3 && DONE_FIXED_B + DONE_MARK_B * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B) ? 1 : -1];
+
+/* ---- what runs inside ---- */
+
+void nr_mark(struct nr_shim *shim, uint8_t phase)
+{
+    uint64_t tick = shim->port->mark(shim->port->context, phase, shim->job.hold_us);
+    if (shim->marks < NR_MARKS_MAX) {
+        shim->mark_tick[shim->marks] = tick;
+        shim->mark_phase[shim->marks] = phase;
+        shim->marks++;
+    }
+}
+
+uint8_t nr_phase_of_infer(const struct nr_shim *shim)
+{
+    return shim->workload->phases < 2 ? (uint8_t)NR_PHASE_PREPROCESS : (uint8_t)NR_PHASE_INFER;
+}
+
+int nr_preprocess(struct nr_shim *shim, uint16_t slot, uint32_t repeat)
+{
+    const uint8_t *data = nr_slot_memory(shim, slot);
+    int code = 0;
+    while (code == 0 && repeat-- != 0) {
+        code = shim->workload->preprocess(shim->workload->state, data, shim->slot_length_b[slot]);
+    }
+    return code;
+}
+
+int nr_infer(struct nr_shim *shim, uint32_t repeat)
+{
+    int code = 0;
+    while (code == 0 && repeat-- != 0) {
+        code = shim->workload->infer(shim->workload->state);
+    }
+    return code;
+}
+
+void nr_fetch_output(struct nr_shim *shim, int code)
+{
+    shim->output_valid = code == 0;
+    shim->output_b = code == 0 ? shim->workload->result(shim->workload->state, shim->memory.output) : 0;
+    if (shim->output_b > shim->workload->output_bytes) {
+        shim->output_b = shim->workload->output_bytes;
+    }
+}
+
+/* ---- the guard ---- */
+
+/* Acknowledges a job and listens for its repetition; the window opens when the guard has passed. */
+static void start_guard(struct nr_shim *shim)
+{
+    nr_send_ack(shim);
+    nr_drain(shim);
+    shim->guard_from_tick = nr_now_tick(shim);
+}
+
+void nr_window_accept(struct nr_shim *shim, uint8_t seq, uint8_t type, uint32_t guard_us, uint16_t hold_us)
+{
+    if (hold_us != 0 && hold_us < shim->port->hold_min_us) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, shim->port->hold_min_us, "hold shorter than hold_min_us");
+        return;
+    }
+    shim->job.type = type;
+    shim->job.seq = seq;
+    shim->job.hold_us = hold_us != 0 ? hold_us : shim->port->hold_min_us;
+    shim->guard_us = guard_us;
+    shim->guard_restarts = 0;
+    shim->guarding = true;
+    start_guard(shim);
+}
+
+void nr_window_frame_in_guard(struct nr_shim *shim)
+{
+    if (nr_frame_type(&shim->frame_rx) != shim->job.type || nr_frame_seq(&shim->frame_rx) != shim->job.seq) {
+        return;
+    }
+    if (shim->guard_restarts < NR_GUARD_RESTARTS_MAX) {
+        shim->guard_restarts++;
+        start_guard(shim);
+    }
+}
+
+/* ---- the jobs ---- */
+
+static int run_phases(struct nr_shim *shim)
+{
+    bool timed = shim->workload->phases >= 2;
+    int code;
+    if (timed) {
+        nr_mark(shim, NR_PHASE_PREPROCESS);
+    }
+    code = nr_preprocess(shim, shim->job.slot, timed ? shim->job.repeat : 1);
+    if (code == 0) {
+        nr_mark(shim, nr_phase_of_infer(shim));
+        code = nr_infer(shim, shim->job.repeat);
+    }
+    if (shim->marks != 0) {
+        nr_mark(shim, NR_PHASE_END);
+    }
+    return code;
+}
+
+static void stay_idle(struct nr_shim *shim)
+{
+    nr_mark(shim, NR_PHASE_IDLE);
+    shim->port->wait(shim->port->context, shim->job.time_us);
+    nr_mark(shim, NR_PHASE_END);
+}
+
+/* Waits until a moment in ticks: a burst must not stretch by what its pulses cost. */
+static void wait_until(struct nr_shim *shim, uint64_t tick)
+{
+    uint64_t now = nr_now_tick(shim);
+    while (now < tick) {
+        uint64_t left_us = nr_ticks_to_us(shim, tick - now);
+        if (left_us == 0) {
+            return;
+        }
+        shim->port->wait(shim->port->context, left_us < UINT32_MAX ? (uint32_t)left_us : UINT32_MAX);
+        now = nr_now_tick(shim);
+    }
+}
+
+/* The intervals 1, 2, 1, 4 make a burst unmistakable: a lost or doubled edge shows at once. */
+static void send_sync_burst(struct nr_shim *shim)
+{
+    static const uint8_t periods[4] = {1, 2, 1, 4};
+    uint64_t since_first_us = 0;
+    for (uint32_t i = 0; i < shim->job.repeat; i++) {
+        if (i != 0) {
+            wait_until(shim, shim->mark_tick[0] + nr_us_to_ticks(shim, since_first_us));
+        }
+        nr_mark(shim, NR_PHASE_SYNC);
+        since_first_us += (uint64_t)periods[i % 4U] * shim->job.time_us;
+    }
+}
+
+/* ---- the window ---- */
+
+/* Reads what came in the window, right after its last mark; it is looked at only after the answer. */
+static void count_disturbance(struct nr_shim *shim)
+{
+    shim->backlog_next_b = 0;
+    shim->backlog_used_b = shim->port->read(shim->port->context, shim->backlog, sizeof shim->backlog);
+    if (shim->backlog_used_b != 0) {
+        shim->last_byte_tick = nr_now_tick(shim);
+    }
+}
+
+static void answer_done(struct nr_shim *shim, uint32_t output_b)
+{
+    uint8_t *to = shim->answer + DONE_FIXED_B;
+    size_t room_b;
+    nr_put_u16(shim->answer, (uint16_t)shim->backlog_used_b);
+    nr_put_u16(shim->answer + 2, shim->marks);
+    nr_put_u32(shim->answer + 4, output_b);
+    for (uint16_t i = 0; i < shim->marks; i++) {
+        to[0] = shim->mark_phase[i];
+        nr_put_u64(to + 1, shim->mark_tick[i]);
+        to += DONE_MARK_B;
+    }
+    room_b = sizeof shim->answer - (size_t)(to - shim->answer);
+    if (output_b < room_b) {
+        room_b = output_b;
+    }
+    memcpy(to, shim->memory.output, room_b);
+    nr_answer(shim, shim->job.seq, NR_DONE, (size_t)(to - shim->answer) + room_b);
+}
+
+void nr_window_open(struct nr_shim *shim)
+{
+    int code = 0;
+    shim->guarding = false;
+    shim->marks = 0;
+    nr_drain(shim);
+    switch (shim->job.type) {
+    case NR_RUN: code = run_phases(shim); break;
+    case NR_IDLE: stay_idle(shim); break;
+    default: send_sync_burst(shim); break;
+    }
+    count_disturbance(shim);
+    if (shim->job.type == NR_RUN) {
+        nr_fetch_output(shim, code);
+    }
+    if (code != 0) {
+        nr_answer_error(shim, shim->job.seq, NR_E_WORKLOAD, (uint32_t)code, "the workload failed");
+    } else {
+        answer_done(shim, shim->job.type == NR_RUN ? shim->output_b : 0);
+    }
+}
