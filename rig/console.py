@@ -82,7 +82,7 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     if content["simulated"]:
         title += "  [black on yellow] SIMULATED [/]"
     table = Table(
-        title=title, title_justify="left", caption="columns 1 to n: deviation of each trial from the mean", box=SIMPLE_HEAD
+        title=title, title_justify="left", caption="columns 1 to n: deviation of each trial from the mean, in %", box=SIMPLE_HEAD
     )
     table.add_column("metric", no_wrap=True)
     table.add_column("mean ± std. error", justify="right", no_wrap=True)
@@ -106,7 +106,7 @@ def _deviations(metric: dict[str, Any]) -> list[str]:
             cells.append("-")
             continue
         deviation = relative(trial["value"], metric["value"])
-        cells.append(f"[red]{deviation:+.1%}[/]" if abs(deviation) > LIMIT else f"{deviation:+.1%}")
+        cells.append(f"[red]{100 * deviation:+.1f}[/]" if abs(deviation) > LIMIT else f"{100 * deviation:+.1f}")
     return cells
 
 

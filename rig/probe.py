@@ -44,6 +44,5 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
 
 
 def _about(info: SutInfo) -> str:
-    return ", ".join(
-        filter(None, [info.name, info.firmware, f"task {info.task}", info.model, f"{info.tick_hz} ticks per second", info.link])
-    )
+    said = [info.name, info.firmware, f"runs {info.model or info.task}", f"{info.tick_hz} ticks per second", info.link]
+    return ", ".join(filter(None, said))

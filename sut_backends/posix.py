@@ -71,7 +71,8 @@ class PosixSut:
     def info(self) -> SutInfo:
         """Return what the device said of itself, and what the simulation is."""
         info, settings = self._uart.info, self._settings
-        details = {"block_ns": settings.block_ns, "ppm": settings.ppm, "offset_ticks": settings.offset_ticks, "power_w": dataclasses.asdict(settings.power_w)}
+        processor = {"block_ns": settings.block_ns, "ppm": settings.ppm, "offset_ticks": settings.offset_ticks}
+        details = processor | {"power_w": dataclasses.asdict(settings.power_w)}
         firmware = f"{info.firmware}, {self._process.program.name} sha256 {self._process.sha256}"
         return dataclasses.replace(info, kind="posix", simulated=True, firmware=firmware, details=info.details | details)
 

@@ -183,4 +183,3 @@ def _read(shape: _Readable[_Reply], payload: bytes) -> _Reply:
         return shape.unpack(payload)
     except ValueError as error:
         raise RemoteProtocolError(f"an answer of the DUT cannot be read: {error}") from error
-

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import soxr
 
+from rig.config import PathText
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.plan import Score
 from rig.table import Table
@@ -44,17 +45,17 @@ class AscTask:
     class Settings:
         """What a bench file may set.
 
-        `data` is "generated" or a folder relative to the bench file; `samples` 0 means the whole test split, else a
+        `data` is "generated" or a folder; `samples` 0 means the whole test split, else a
         class-balanced subset drawn with `seed`; `files_per_class` and `seed` decide the generated data, which is kept in
         `cache` (default $XDG_CACHE_HOME/neurorig); `model` is the NIR file that the device runs, default the shipped one.
         """
 
-        data: str = GENERATED
+        data: PathText = GENERATED
         samples: int = 0
         seed: int = 0
         files_per_class: int = 9
-        cache: str = ""
-        model: str = ""
+        cache: PathText = ""
+        model: PathText = ""
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> AscTask:
@@ -93,7 +94,11 @@ class AscTask:
 
     def reference_output(self, index: int) -> bytes:
         """Return what a device must answer for sample `index`, by the integer model."""
-        audio = np.frombuffer(self.payload(index), "<i2").astype(np.int16)
+        return self.reference(self.payload(index))
+
+    def reference(self, payload: bytes) -> bytes:
+        """Return what a device must answer to a payload, by the integer model."""
+        audio = np.frombuffer(payload, "<i2").astype(np.int16)
         output: bytes = outputs(self._model, audio[None])[0].astype("<i4").tobytes()
         return output
 
