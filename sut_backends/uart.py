@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from collections.abc import Iterator
 from contextlib import suppress
@@ -50,12 +51,14 @@ class UartSut:
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):
-        """`port` is a device or URL as pyserial takes it."""
+        """`port` is a device or URL as pyserial takes it; `simulated` says that an emulator is behind it, and no device."""
 
         port: str
+        simulated: bool = False
 
-    def __init__(self, line: Line, layer: Layer, timeout_s: float) -> None:
+    def __init__(self, line: Line, layer: Layer, timeout_s: float, simulated: bool) -> None:
         self.line = line
+        self._simulated = simulated
         self._layer, self._timeout_s = layer, timeout_s
         self._closed = False
 
@@ -64,7 +67,7 @@ class UartSut:
         """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with what to try next."""
         line = open_line(settings.port, settings, table)
         try:
-            return cls(line, _enter(line, settings), settings.timeout_s)
+            return cls(line, _enter(line, settings), settings.timeout_s, settings.simulated)
         except BaseException:
             line.close()
             raise
@@ -79,7 +82,7 @@ class UartSut:
     @property
     def info(self) -> SutInfo:
         """Return what the device said of itself."""
-        return self._layer.info
+        return dataclasses.replace(self._layer.info, simulated=self._simulated)
 
     def load(self, index: int, payload: bytes) -> None:
         """Bring `payload` into device memory as sample `index`."""

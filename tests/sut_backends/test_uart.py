@@ -91,6 +91,13 @@ def test_load_run_idle_and_sync_in_the_text_layer(start_dut: Start, table: Table
             sut.run(Query((5,)))
 
 
+def test_an_emulator_behind_a_port_is_called_simulated_where_the_bench_says_so(start_dut: Start, table: Table) -> None:
+    port = start_dut().port
+    for simulated in (False, True):
+        with opened(port, table, simulated=simulated) as sut:
+            assert sut.info.simulated is simulated
+
+
 def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_errors(start_dut: Start, table: Table) -> None:
     with opened(start_dut().port, table) as sut:
         for index in range(3):
