@@ -52,6 +52,16 @@ class VirtualMonitor:
             raise ConfigError(
                 f"{settings.sample_hz} samples per second", path="monitor.virtual.sample_hz", try_next="1000 to 1000000"
             )
+        for name, ok, rule in (
+            ("supply_v", settings.supply_v > 0, "above 0"),
+            ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
+            ("clock_ppm", abs(settings.clock_ppm) < 100_000, "less than 100000 either way"),
+            ("noise_a", settings.noise_a >= 0, "0 or more"),
+            ("lsb_a", settings.lsb_a >= 0, "0 or more"),
+            ("edge_jitter_s", settings.edge_jitter_s >= 0, "0 or more"),
+        ):
+            if not ok:
+                raise ConfigError(f"{getattr(settings, name)}", path=f"monitor.virtual.{name}", try_next=rule)
         self._settings, self._table = settings, table
         self._recordings = 0
 
@@ -110,8 +120,12 @@ class VirtualRecording:
             about=self._about,
         )
         self._thread.start()
-        # An edge is found between two samples: there must be one before the first edge.
-        self._world.wait(round(settings.start_s * NS_PER_S))
+        try:
+            # An edge is found between two samples: there must be one before the first edge.
+            self._world.wait(round(settings.start_s * NS_PER_S))
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def check(self) -> None:
@@ -123,12 +137,17 @@ class VirtualRecording:
             raise self._failure
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self._stop_ns = self._world.now_ns()
-        self._changed.set()
-        self._thread.join()
-        self._writer.close()
+        self._end()
         if kind is None:
             self.check()
+
+    def _end(self) -> None:
+        self._stop_ns = self._world.now_ns()
+        self._changed.set()
+        try:
+            self._thread.join()
+        finally:
+            self._writer.close()
 
     def _work(self) -> None:
         try:

@@ -18,7 +18,8 @@ from rig.trial import Problem
 
 #: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many channels) differ by far more.
 CLOCK_LIMIT = 500e-6
-#: An edge lies within half a sample of where it was seen; twice a whole one leaves room for the jitter of the SYNC input.
+#: An edge lies within half a sample of where it was seen; twice a whole one leaves room for the jitter of the SYNC input. A tick of
+#: the device comes on top: its mark was made somewhere within it.
 RESIDUAL_LIMIT_PERIODS = 2.0
 #: How many marks or edges at the start may be missing or extra before alignment gives up.
 _ANCHORS = 8
@@ -37,21 +38,21 @@ class Alignment:
 
 def align(ticks: Sequence[int], tick_hz: int, falls_s: NDArray[np.float64], edge_hz: int) -> Alignment:
     """Pair marks with falling edges and fit the time base."""
-    period_s = 1.0 / edge_hz
+    period_s, tick_s = 1.0 / edge_hz, 1.0 / tick_hz
+    limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s
     marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz if len(ticks) else np.zeros(0)
-    pairs = _in_order(marks_s, falls_s) or _by_interval(marks_s, falls_s, period_s)
+    pairs = _in_order(marks_s, falls_s) or _by_interval(marks_s, falls_s, limit_s)
     if len({ticks[i] for i, _ in pairs}) < 2:
         return Alignment(None, (_edges_problem(len(marks_s), len(falls_s), []),), len(marks_s), len(falls_s), 0)
-    timebase = Timebase.fit([ticks[i] for i, _ in pairs], [float(falls_s[j]) for _, j in pairs], period_s)
-    problems = list(_judge(timebase, tick_hz, period_s))
+    timebase = Timebase.fit([ticks[i] for i, _ in pairs], [float(falls_s[j]) for _, j in pairs], period_s, tick_s)
+    problems = list(_judge(timebase, tick_hz, limit_s))
     if len(pairs) != len(marks_s) or len(pairs) != len(falls_s):
         problems.insert(0, _edges_problem(len(marks_s), len(falls_s), pairs))
     return Alignment(timebase, tuple(problems), len(marks_s), len(falls_s), len(pairs))
 
 
-def _judge(timebase: Timebase, tick_hz: int, period_s: float) -> list[Problem]:
+def _judge(timebase: Timebase, tick_hz: int, limit_s: float) -> list[Problem]:
     ratio = timebase.s_per_tick * tick_hz
-    limit_s = RESIDUAL_LIMIT_PERIODS * period_s
     if abs(ratio - 1) > CLOCK_LIMIT:
         limit = f"limit {CLOCK_LIMIT * 1e6:.0f} ppm"
         detail = f"the monitor sees device time stretched {ratio:.4f} times ({limit}): one clock is wrong by that much"
@@ -94,27 +95,27 @@ def _in_order(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64]) -> lis
     return [(i, i) for i in range(len(marks_s))] if off_s < np.min(np.diff(marks_s)) * slope / 2 else []
 
 
-def _by_interval(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], period_s: float) -> list[tuple[int, int]]:
+def _by_interval(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], limit_s: float) -> list[tuple[int, int]]:
     """Return the pairs (mark, edge) of the best anchor; none when most of the marks, or of the edges, find no partner."""
     best: list[tuple[int, int]] = []
     for anchor in range(_ANCHORS):
         for i, j in {(0, anchor), (anchor, 0)}:
             if i < len(marks_s) and j < len(edges_s):
-                pairs = _walk(marks_s, edges_s, i, j, period_s)
+                pairs = _walk(marks_s, edges_s, i, j, limit_s)
                 best = pairs if len(pairs) > len(best) else best
         if len(best) == min(len(marks_s), len(edges_s)):
             break
     return best if 2 * len(best) >= min(len(marks_s), len(edges_s)) else []
 
 
-def _walk(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], i: int, j: int, period_s: float) -> list[tuple[int, int]]:
+def _walk(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], i: int, j: int, limit_s: float) -> list[tuple[int, int]]:
     pairs = [(i, j)]
     last_i, last_j = i, j
     i, j = i + 1, j + 1
     while i < len(marks_s) and j < len(edges_s):
         interval_s = marks_s[i] - marks_s[last_i]
         late_s = (edges_s[j] - edges_s[last_j]) - interval_s
-        tolerance_s = 2 * RESIDUAL_LIMIT_PERIODS * period_s + CLOCK_LIMIT * interval_s
+        tolerance_s = 2 * limit_s + CLOCK_LIMIT * interval_s
         if abs(late_s) <= tolerance_s:
             pairs.append((i, j))
             last_i, last_j = i, j

@@ -20,6 +20,8 @@ from rig.trial import Trial
 #: Files without which a trial cannot be recomputed.
 _RAW = (COMPLETIONS, TRACE)
 _SHOWN = 5
+#: What a changed byte in a name or a number of a JSON file turns into.
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +48,32 @@ def check(path: Path) -> Check:
     findings = list(_files(path, events[0].get("files", {})))
     try:
         context = results.Context.of(folder)
-    except RigError as error:
-        findings.append(Finding(store.PROVENANCE, False, f"the trials cannot be recomputed: {error.cause}"))
+    except (RigError, *_DAMAGE) as error:
+        findings.append(Finding(store.PROVENANCE, False, f"the trials cannot be recomputed: {_cause(error)}"))
         return Check(_status(events), tuple(findings), ())
     trials = []
     for number in folder.trials():
-        trial, of_trial = _trial(context, folder, number, events)
+        try:
+            trial, of_trial = _trial(context, folder, number, events)
+        except _DAMAGE as error:
+            trial, of_trial = None, [Finding(store.EVENTS, False, f"says nothing usable of trial {number}: {_cause(error)}")]
         findings += of_trial
         trials += [trial] if trial is not None else []
     findings += _results(context, folder, trials, events)
     return Check(_status(events), tuple(findings), tuple(trials))
 
 
+def _cause(error: BaseException) -> str:
+    return error.cause if isinstance(error, RigError) else f"{type(error).__name__} {error}"
+
+
 def _status(events: list[dict[str, Any]]) -> str:
     last = events[-1]
-    return str(last["status"]) if last["event"] == "session_finished" else "killed"
+    return str(last.get("status")) if last.get("event") == "session_finished" else "killed"
 
 
 def _event(events: list[dict[str, Any]], kind: str, number: int) -> dict[str, Any] | None:
-    return next((event for event in events if event["event"] == kind and event.get("trial") == number), None)
+    return next((event for event in events if event.get("event") == kind and event.get("trial") == number), None)
 
 
 def _files(folder: Path, recorded: Mapping[str, str], prefix: str = "") -> Iterator[Finding]:
@@ -92,8 +101,11 @@ def _trial(
         return None, [*findings, Finding(path.name, False, f"not recomputed, because {damaged[0]} was changed")]
     try:
         trial = results.reduce_trial(context, path, number, started["seed"])
-    except RigError as error:
-        return None, [*findings, Finding(path.name, False, f"cannot be recomputed: {error.cause}")]
+    except (RigError, *_DAMAGE) as error:
+        return None, [*findings, Finding(path.name, False, f"cannot be recomputed: {_cause(error)}")]
+    said = [{"code": problem.code, "detail": problem.detail} for problem in trial.problems]
+    if finished["problems"] != said:
+        findings.append(Finding(store.EVENTS, False, f"problems of trial {number} are {finished['problems']}, recomputed {said}"))
     return trial, findings + list(_samples(path, trial))
 
 
@@ -142,7 +154,7 @@ def _results(
         if _status(events) == "success":
             yield Finding(RESULTS, False, "is missing")
         return
-    recorded = events[-1].get("files", {}) if events[-1]["event"] == "session_finished" else {}
+    recorded = events[-1].get("files", {}) if events[-1].get("event") == "session_finished" else {}
     yield from (finding for finding in _files(folder.path, recorded) if not finding.ok)
     if len(trials) < len(folder.trials()):
         yield Finding(RESULTS, False, "not recomputed, because a trial could not be")
@@ -163,8 +175,8 @@ def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tu
                 trace = Path(scratch) / TRACE
                 recover(path / PARTIAL, trace)
             trial = results.reduce_trial(context, path, number, seed, trace)
-        except RigError as error:
-            return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {error.cause}")]
+        except (RigError, *_DAMAGE) as error:
+            return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {_cause(error)}")]
     pairs = f"{trial.counts['pairs']} of {trial.counts['marks']} marks have an edge"
     detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
     return None, [Finding(path.name, False, detail + _means(trial))]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import sys
 from collections import Counter
@@ -16,7 +17,7 @@ from rich.console import Console
 
 from rig import console, plugins, session, store
 from rig.check import check
-from rig.errors import DataError, RigError
+from rig.errors import BenchError, DataError, RigError
 from rig.plan import Idle, Load, Query, Step
 from rig.probe import probe as probe_bench
 from rig.store import SessionFolder
@@ -38,7 +39,8 @@ _sessions = click.option(
 def main() -> None:
     """Run the command line; errors become messages and exit codes."""
     # Killed politely is stopped like by Ctrl-C: the supply goes off and the files are closed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
     try:
         code = rig.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -51,6 +53,16 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         ERR.print("stopped; the supply is off, and what was measured is kept: rig check SESSION")
         sys.exit(STOPPED)
+    except BrokenPipeError:
+        # Whoever read our output has gone (rig list | head): nothing is left to say, also not when Python closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        ERR.print_exception()
+        console.print_error(
+            ERR, BenchError(f"a fault of the rig itself: {error!r}", try_next="what was measured is kept: rig check SESSION")
+        )
+        sys.exit(BenchError.exit_code)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

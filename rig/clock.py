@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,11 +31,12 @@ class Timebase:
     slope_u: float
 
     @classmethod
-    def fit(cls, ticks: Sequence[int], seconds: Sequence[float], edge_period_s: float = 0.0) -> Timebase:
-        """Fit by least squares; `edge_period_s` is the sampling period of the SYNC input.
+    def fit(cls, ticks: Sequence[int], seconds: Sequence[float], edge_period_s: float = 0.0, tick_s: float = 0.0) -> Timebase:
+        """Fit by least squares; `edge_period_s` is the sampling period of the SYNC input, `tick_s` one tick of the device.
 
-        The scatter of one edge is taken as the larger of the residual and edge_period_s/sqrt(12), the standard deviation of an edge
-        that lies anywhere between two samples. Raises LocalProtocolError for fewer than two different ticks.
+        The scatter of one edge is taken as the larger of the residual and hypot(edge_period_s, tick_s)/sqrt(12), the standard
+        deviation of an edge that lies anywhere between two samples and of a tick that began anywhere before it. Raises
+        LocalProtocolError for fewer than two different ticks.
         """
         if len(ticks) != len(seconds) or len(set(ticks)) < 2:
             raise LocalProtocolError(f"a time base needs two or more pairs of tick and edge, got {len(ticks)} and {len(seconds)}")
@@ -46,7 +48,7 @@ class Timebase:
         slope = float(np.sum((x - x_mean) * (y - y_mean))) / spread
         residuals = (y - y_mean) - slope * (x - x_mean)
         rms = float(np.sqrt(np.mean(residuals**2)))
-        scatter = max(rms * float(np.sqrt(len(x) / max(len(x) - 2, 1))), edge_period_s / float(np.sqrt(12.0)))
+        scatter = max(rms * float(np.sqrt(len(x) / max(len(x) - 2, 1))), math.hypot(edge_period_s, tick_s) / math.sqrt(12.0))
         return cls(
             origin_tick=origin_tick,
             origin_s=y_mean - slope * x_mean,
@@ -54,7 +56,7 @@ class Timebase:
             points=len(x),
             residual_s=rms,
             residual_max_s=float(np.max(np.abs(residuals))),
-            offset_u_s=scatter / float(np.sqrt(len(x))),
+            offset_u_s=scatter * math.sqrt(1 / len(x) + x_mean**2 / spread),
             slope_u=scatter / float(np.sqrt(spread)) / abs(slope) if slope else float("inf"),
         )
 
@@ -65,3 +67,9 @@ class Timebase:
     def residuals_s(self, ticks: Sequence[int], seconds: Sequence[float]) -> NDArray[np.float64]:
         """Return the distance of each edge from the line, in seconds."""
         return np.array([edge - self.seconds(tick) for tick, edge in zip(ticks, seconds, strict=True)])
+
+    @classmethod
+    def nominal(cls, origin_tick: int, tick_hz: int) -> Timebase:
+        """Return the device's own word: no edge confirms it, and its zero is the first mark."""
+        unknown = math.inf
+        return cls(origin_tick, 0.0, 1.0 / tick_hz, 0, unknown, unknown, unknown, unknown)

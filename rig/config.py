@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
+import re
 import tomllib
 import typing
 from collections.abc import Mapping, Sequence
@@ -99,6 +101,8 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
     if keys[0] in plugins.GROUPS and len(keys) > 1:
         # Naming another kind switches to it: --set scenario.offline.idle_s=1
         kinds = tree.setdefault(keys[0], {})
+        if not isinstance(kinds, dict):
+            raise ConfigError(f"{kinds!r} is a value, not a table", path=keys[0])
         for other in [kind for kind in kinds if kind != keys[1]]:
             del kinds[other]
     node = tree
@@ -115,9 +119,22 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
     for key in tree:
         if key not in known:
             raise ConfigError("no such section", path=key, try_next=_nearest(key, known))
+    for section in ("bench", "claim", "metadata"):
+        if not isinstance(tree.get(section, {}), dict):
+            raise ConfigError(f"{tree[section]!r} is a value, not a table", path=section)
+    try:
+        json.dumps(tree.get("metadata", {}), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            "holds what JSON cannot say", path="metadata", evidence=str(error), try_next="dates as text, no nan"
+        ) from error
     choices = {section: _choice(section, tree.get(section), folder, overridden) for section in plugins.GROUPS}
     claim = _typed(dict[str, float], tree.get("claim", {}), "claim")
     bench = _typed(BenchSettings, tree.get("bench", {}), "bench")
+    if not re.fullmatch(r"[\w .+-]{1,80}", bench.name) or bench.name.startswith("."):
+        raise ConfigError(
+            f"{bench.name!r} names a folder", path="bench.name", try_next="letters, digits, space, and . _ + - inside"
+        )
     if bench.trials < 1:
         raise ConfigError(f"{bench.trials} trials", path="bench.trials", try_next="1 or more; the replication rule wants 5")
     return Config(bench=bench, **choices, claim=claim, metadata=dict(tree.get("metadata", {})), folder=folder)

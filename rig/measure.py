@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rig.align import align
 from rig.clock import Timebase
 from rig.plan import Idle, Query, Score, Step
-from rig.sut import Completion
+from rig.sut import END, IDLE, Completion
 from rig.trace import Trace
 from rig.trial import Measured, Problem, Sample, Window
 
 #: A window of fewer SYNC samples has its length known no better than 2 % (two edges of a uniform error over one period each).
 SHORT_PERIODS = 20
+#: Clocks differ and ticks are whole: how close to twice the pulse a window may come before it is taken for one stretched to it.
+SHORT_MARGIN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,27 @@ class Outcome:
     counts: dict[str, int]
 
 
-def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, trace: Trace) -> Outcome:
-    """Tie the device's marks to the monitor's edges and integrate each window."""
+def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: float, trace: Trace) -> Outcome:
+    """Tie the device's marks to the monitor's edges and integrate each window; `hold_s` is the length of a SYNC pulse.
+
+    Where no edges confirm the ticks, latencies come from the device's word alone, there is no energy, and the problem stays.
+    """
     ticks = [mark.tick for item in done for mark in item.completion.marks]
     alignment = align(ticks, tick_hz, trace.falls_s, trace.edge_hz)
-    problems = [*alignment.problems, *_mark_counts(done, phases), *_disturbed(done)]
-    timebase = alignment.timebase
-    samples: tuple[Sample, ...] = ()
-    idles: tuple[Window, ...] = ()
-    if timebase is not None:
-        spans = [span for item in done for span in _spans(item, phases, timebase)]
+    problems = [*alignment.problems, *_bad_marks(done, phases), *_disturbed(done)]
+    timebase = alignment.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
+    spans = [span for item in done for span in _spans(item, phases, timebase)]
+    if alignment.timebase is None:
+        windows = [(span, Window(span.phase, span.start_s, span.stop_s, span.latency_s, None)) for span in spans]
+    else:
         windows = _integrate(spans, trace)
-        problems += _gap_problems(windows, trace) + _short_problems(windows, trace)
-        samples = tuple(_samples(windows))
-        idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
+        problems += _gap_problems(windows, trace) + _dead_problems(windows)
+    problems += _short_problems(windows, min(trace.edge_hz, trace.sample_hz), hold_s)
+    samples = tuple(_samples(windows))
+    idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
     counts = {"marks": alignment.marks, "edges": alignment.edges, "pairs": alignment.pairs}
     return Outcome(
-        Measured(samples, idles), timebase, tuple(problems), sum(item.completion.retransmissions for item in done), counts
+        Measured(samples, idles), alignment.timebase, tuple(problems), sum(item.completion.retransmissions for item in done), counts
     )
 
 
@@ -68,15 +75,16 @@ class _Span:
     repeat: int
 
 
-def _expected_marks(item: Done, phases: Sequence[str]) -> int | None:
+def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
+    """Return the phase codes due in a step, or None where any will do (a SYNC burst): docs/PROTOCOL.md section 4."""
     if isinstance(item.step, Query):
-        return len(phases) + 1
-    return 2 if isinstance(item.step, Idle) else None
+        return [*range(1, len(phases) + 1), END]
+    return [IDLE, END] if isinstance(item.step, Idle) else None
 
 
 def _spans(item: Done, phases: Sequence[str], timebase: Timebase) -> Iterator[_Span]:
     marks = item.completion.marks
-    if len(marks) != _expected_marks(item, phases):
+    if _mark_fault(item, phases):
         return
     names = list(phases) if isinstance(item.step, Query) else ["idle"]
     repeat = item.step.repeat if isinstance(item.step, Query) else 1
@@ -114,14 +122,24 @@ def _samples(windows: list[tuple[_Span, Window]]) -> Iterator[Sample]:
         )
 
 
-def _mark_counts(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
-    wrong = [item for item in done if _expected_marks(item, phases) not in (None, len(item.completion.marks))]
-    if not wrong:
+def _mark_fault(item: Done, phases: Sequence[str]) -> str:
+    """Say what is wrong with the marks of one step; empty when nothing is."""
+    marks, due = item.completion.marks, _expected_phases(item, phases)
+    if due is not None and len(marks) != len(due):
+        return f"has {len(marks)} marks where {len(due)} were due"
+    if due is not None and [mark.phase for mark in marks] != due:
+        return f"marks the phases {[mark.phase for mark in marks]} where {due} were due"
+    if any(later.tick < earlier.tick for earlier, later in pairwise(marks)):
+        return f"has ticks that run backwards: {[mark.tick for mark in marks]}"
+    return ""
+
+
+def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
+    faults = [(item, fault) for item in done if (fault := _mark_fault(item, phases))]
+    if not faults:
         return []
-    first = wrong[0]
-    have, due = len(first.completion.marks), _expected_marks(first, phases)
-    detail = f"step {first.number} has {have} marks where {due} were due ({len(wrong)} such steps)"
-    return [Problem("clock", detail)]
+    item, fault = faults[0]
+    return [Problem("clock", f"step {item.number} {fault} ({len(faults)} such steps)")]
 
 
 def _disturbed(done: Sequence[Done]) -> list[Problem]:
@@ -143,16 +161,27 @@ def _gap_problems(windows: list[tuple[_Span, Window]], trace: Trace) -> list[Pro
     return [Problem("gap", f"{len(hit)} of {len(windows)} windows, first {span.phase} of step {span.item.number} ({cause})")]
 
 
-def _short_problems(windows: list[tuple[_Span, Window]], trace: Trace) -> list[Problem]:
-    limit_s = SHORT_PERIODS / trace.edge_hz
+def _dead_problems(windows: list[tuple[_Span, Window]]) -> list[Problem]:
+    measured = [(span, window) for span, window in windows if window.energy_j is not None]
+    dead = [(span, window) for span, window in measured if (window.energy_j or 0.0) <= 0.0]
+    if not dead:
+        return []
+    span, window = dead[0]
+    detail = f"{len(dead)} of {len(measured)} windows, first {span.phase} of step {span.item.number} with {window.energy_j} J"
+    return [Problem("power", f"{detail}: is the current wired, and the supply on?")]
+
+
+def _short_problems(windows: list[tuple[_Span, Window]], slowest_hz: int, hold_s: float) -> list[Problem]:
+    # A device delays a mark until the pulse before it is over and the line was high as long: a phase of that length may be shorter.
+    limit_s = max(SHORT_PERIODS / slowest_hz, 2 * hold_s * (1 + SHORT_MARGIN))
     short = [(span, window) for span, window in windows if window.stop_s - window.start_s < limit_s]
     if not short:
         return []
     span, window = min(short, key=lambda pair: pair[1].stop_s - pair[1].start_s)
     have_s = window.stop_s - window.start_s
-    needed = max(int(limit_s / max(have_s, 1e-9) * span.repeat) + 1, span.repeat + 1)
     detail = (
         f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step {span.item.number} with {have_s * 1e6:.1f} us; "
-        f"{limit_s * 1e6:.1f} us are needed: raise the scenario's repeat to {needed} or the monitor's sample rate"
+        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} samples, and twice the SYNC pulse): "
     )
-    return [Problem("short", detail)]
+    more = "idle_s" if isinstance(span.item.step, Idle) else f"repeat, now {span.repeat},"
+    return [Problem("short", f"{detail}raise the scenario's {more} or the monitor's sample rate")]

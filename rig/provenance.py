@@ -41,9 +41,11 @@ def packages() -> dict[str, str]:
 def revision(folder: Path) -> str:
     """Return the git revision of a source folder, with "+changes" when files differ from it; empty outside a checkout."""
     try:
+        # Installed inside somebody else's checkout, this file is not theirs.
+        _git(folder, "ls-files", "--error-unmatch", "rig/provenance.py")
         head = _git(folder, "rev-parse", "HEAD")
         return head + ("+changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return ""
 
 

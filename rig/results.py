@@ -49,7 +49,11 @@ class Context:
 def reduce_trial(context: Context, folder: Path, number: int, seed: int, trace: Path | None = None) -> Trial:
     """Measure one trial from its raw files; `trace` where it does not lie in `folder`."""
     outcome = measure(
-        read_completions(folder), context.phases, context.provenance["sut"]["tick_hz"], Trace.open(trace or folder / TRACE)
+        read_completions(folder),
+        context.phases,
+        context.provenance["sut"]["tick_hz"],
+        context.provenance["sut"]["sync_hold_s"],
+        Trace.open(trace or folder / TRACE),
     )
     return Trial(
         number=number,

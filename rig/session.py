@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from rig.plan import Idle, Load, Query, Scenario, Step, Task
 from rig.store import RESULTS, SAMPLES, SessionFolder, Store
 from rig.sut import Completion, SystemUnderTest
 from rig.table import Table
+from rig.trace import storage_error
 from rig.trial import Metric, Trial
 
 
@@ -137,25 +138,23 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
     except KeyboardInterrupt:
         emit(SessionFinished("abort", "stopped by the user"))
         raise
-    except RigError as error:
-        _finish_failed(emit, error)
+    except BaseException as error:
+        # The disk may be full: the first error is the one to tell.
+        with suppress(RigError):
+            emit(SessionFinished("fail", str(error) if isinstance(error, RigError) else repr(error)))
         raise
     finally:
         bench.table.wire = lambda direction, block: None
-        keeper.close()
-
-
-def _finish_failed(emit: Subscriber, error: RigError) -> None:
-    try:
-        emit(SessionFinished("fail", str(error)))
-    except RigError:
-        # The disk may be full: the first error is the one to tell.
-        return
+        with suppress(RigError, OSError):
+            keeper.close()
 
 
 def _trial(bench: Bench, context: results.Context, folder: SessionFolder, number: int, keeper: Store, emit: Subscriber) -> Trial:
     path, seed = folder.trial(number), trial_seed(bench.config.bench.seed, number)
-    path.mkdir()
+    try:
+        path.mkdir()
+    except OSError as error:
+        raise storage_error(error, path) from error
     emit(TrialStarted(number, seed, path))
     with bench.monitor.record(path) as recording:
         for done in _carry_out(bench, recording, seed):

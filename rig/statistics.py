@@ -36,7 +36,7 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float 
 
     The scatter is that of above_i - ratio * below_i (Cochran, Sampling Techniques, 6.3).
     """
-    if not below:
+    if not math.fsum(below):
         return math.nan, None
     value = math.fsum(above) / math.fsum(below)
     error = standard_error([a - value * b for a, b in zip(above, below, strict=True)])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -74,12 +75,15 @@ class Store:
         self._events: IO[str] | None = None
         self._completions: IO[str] | None = None
         self._uart: IO[str] | None = None
+        self._wire_failure: OSError | None = None
         self._started_s = 0.0
         write_text(folder.path / BENCH, bench_toml)
 
     def __call__(self, event: Event) -> None:
         """Write one event."""
         try:
+            if self._wire_failure is not None:
+                raise self._wire_failure
             self._write(event)
         except OSError as error:
             raise storage_error(error, self._folder.path) from error
@@ -89,14 +93,20 @@ class Store:
         if self._uart is not None:
             at_s = time.monotonic() - self._started_s
             more = "..." if len(block) > _UART_SHOWN_B else ""
-            self._uart.write(f"{at_s:.6f} {direction} {len(block)} {block[:_UART_SHOWN_B].hex()}{more}\n")
+            try:
+                self._uart.write(f"{at_s:.6f} {direction} {len(block)} {block[:_UART_SHOWN_B].hex()}{more}\n")
+            except OSError as error:
+                # Raised with the next event: inside a conversation with a device it would be taken for that device's.
+                self._wire_failure = error
 
     def close(self) -> None:
         """Close all files; closing twice is allowed."""
-        self._end_trial()
-        if self._events is not None:
-            self._events.close()
-            self._events = None
+        try:
+            self.end_trial()
+        finally:
+            events, self._events = self._events, None
+            if events is not None:
+                events.close()
 
     def _write(self, event: Event) -> None:
         match event:
@@ -130,10 +140,11 @@ class Store:
             raise storage_error(error, self._folder.path) from error
 
     def _end_trial(self) -> None:
-        for stream in (self._completions, self._uart):
-            if stream is not None:
-                stream.close()
+        streams = [stream for stream in (self._completions, self._uart) if stream is not None]
         self._completions = self._uart = None
+        with ExitStack() as stack:
+            for stream in streams:
+                stack.callback(stream.close)
 
     def _line(self, content: dict[str, Any]) -> None:
         if self._events is not None:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,13 +23,14 @@ import numpy as np
 import pyjls
 from numpy.typing import NDArray
 
-from rig.errors import DataError, StorageFull
+from rig.errors import BenchError, DataError, StorageFull
 
 CURRENT, VOLTAGE, SYNC = 1, 2, 10
 TRACE, PARTIAL, GAPS = "trace.jls", "trace.jls.partial", "gaps.jsonl"
 #: Room that must stay free on the disk, so that what has been measured can still be closed properly.
 RESERVE_B = 32 << 20
 _BLOCK = 1 << 20
+_RECOVERY_LIMIT_S = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,9 @@ class TraceWriter:
     def __init__(self, folder: Path, *, sample_hz: int, edge_hz: int, source: str, serial: str, about: dict[str, Any]) -> None:
         self.folder = folder
         self._require_room()
-        self._gaps = (folder / GAPS).open("w", encoding="utf-8")
-        writer = pyjls.Writer(str(folder / PARTIAL))
+        with _translated(folder):
+            writer = pyjls.Writer(str(folder / PARTIAL))
+            self._gaps = (folder / GAPS).open("w", encoding="utf-8")
         writer.source_def(source_id=1, name=source, vendor="", model=source, version="", serial_number=serial)
         for number, name, units in ((CURRENT, "current", "A"), (VOLTAGE, "voltage", "V")):
             writer.signal_def(
@@ -86,8 +89,9 @@ class TraceWriter:
         if not len(current_a):
             return
         self._spend(8 * len(current_a))
-        self._writer.fsr_f32(CURRENT, self._analog_at, np.ascontiguousarray(current_a, dtype=np.float32))
-        self._writer.fsr_f32(VOLTAGE, self._analog_at, np.ascontiguousarray(voltage_v, dtype=np.float32))
+        with _translated(self.folder):
+            self._writer.fsr_f32(CURRENT, self._analog_at, np.ascontiguousarray(current_a, dtype=np.float32))
+            self._writer.fsr_f32(VOLTAGE, self._analog_at, np.ascontiguousarray(voltage_v, dtype=np.float32))
         self._analog_at += len(current_a)
 
     def sync(self, levels: NDArray[np.uint8]) -> None:
@@ -100,7 +104,8 @@ class TraceWriter:
         whole = len(joined) // 8 * 8
         self._sync_rest = joined[whole:]
         if whole:
-            self._writer.fsr(SYNC, self._sync_at, np.packbits(joined[:whole], bitorder="little"))
+            with _translated(self.folder):
+                self._writer.fsr(SYNC, self._sync_at, np.packbits(joined[:whole], bitorder="little"))
             self._sync_at += whole
 
     def gap(self, gap: Gap) -> None:
@@ -116,9 +121,12 @@ class TraceWriter:
             # The line keeps its last level: no edge can appear in the padding.
             self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
         writer, self._writer = self._writer, None
-        writer.close()
-        self._gaps.close()
-        (self.folder / PARTIAL).rename(self.folder / TRACE)
+        with _translated(self.folder):
+            try:
+                writer.close()
+            finally:
+                self._gaps.close()
+            (self.folder / PARTIAL).rename(self.folder / TRACE)
 
     def __enter__(self) -> TraceWriter:
         return self
@@ -168,6 +176,8 @@ class Trace:
             edge_hz = int(signals[SYNC].sample_rate)
             falls, rises = _edges(reader, int(signals[SYNC].length))
             length = min(int(signals[CURRENT].length), int(signals[VOLTAGE].length))
+        except RuntimeError as error:
+            raise DataError(f"{path} cannot be read to its end", evidence=str(error)) from error
         finally:
             reader.close()
         return cls(
@@ -199,6 +209,8 @@ class Trace:
         reader = pyjls.Reader(str(self.path))
         try:
             return [self._energy_j(reader, start_s, stop_s) for start_s, stop_s in windows]
+        except RuntimeError as error:
+            raise DataError(f"{self.path} cannot be read to its end", evidence=str(error)) from error
         finally:
             reader.close()
 
@@ -250,18 +262,40 @@ def recover(partial: Path, into: Path) -> None:
     # The copy may complain of the torn end although it is complete: what counts is that the copy opens.
     tried = "try:\n    pyjls.copy(sys.argv[1], sys.argv[2])\nexcept RuntimeError:\n    pass\n"
     code = f"import sys, pyjls\n{tried}pyjls.Reader(sys.argv[2]).close()"
-    done = subprocess.run([sys.executable, "-c", code, str(partial), str(into)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", code, str(partial), str(into)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_RECOVERY_LIMIT_S)
+    except subprocess.TimeoutExpired as error:
+        raise DataError(f"{partial} cannot be recovered", evidence=f"not done after {_RECOVERY_LIMIT_S} s") from error
     if done.returncode:
         raise DataError(f"{partial} cannot be recovered", evidence=f"exit code {done.returncode}: {done.stderr[-200:]}")
 
 
-def storage_error(error: OSError, path: Path) -> Exception:
-    """Translate "no space left" into StorageFull; anything else stays what it is."""
+def storage_error(error: OSError, path: Path) -> BenchError:
+    """Translate what the operating system says of a file or folder of ours."""
+    evidence = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(
-            f"the disk of {path} is full", evidence=str(error), try_next="free some room; what has been measured is kept"
+            f"the disk of {path} is full", evidence=evidence, try_next="free some room; what has been measured is kept"
         )
-    return error
+    return BenchError(
+        f"{error.filename or path} cannot be written or read", evidence=evidence, try_next="another folder: --sessions"
+    )
+
+
+@contextmanager
+def _translated(folder: Path) -> Iterator[None]:
+    """Turn errors of the trace library, which are RuntimeErrors, into ours."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(error, folder) from error
+    except RuntimeError as error:
+        free_b = shutil.disk_usage(folder).free
+        kind = StorageFull if free_b < RESERVE_B // 2 else BenchError
+        raise kind(
+            f"the trace in {folder} cannot be written", evidence=f"{error}; {free_b / 1e6:.0f} MB free on the disk"
+        ) from error
 
 
 def _power(reader: Any, first: int, last: int) -> Iterator[NDArray[np.float64]]:
@@ -287,5 +321,9 @@ def _edges(reader: Any, length: int) -> tuple[NDArray[np.int64], NDArray[np.int6
 def _gaps(path: Path) -> tuple[Gap, ...]:
     if not path.exists():
         return ()
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return tuple(Gap(**json.loads(line)) for line in lines if line)
+    # A killed process may leave half a line at the end; anything else is damage.
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+    try:
+        return tuple(Gap(**json.loads(line)) for line in lines)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path} has a line of another form", evidence=str(error)) from error

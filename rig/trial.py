@@ -13,7 +13,8 @@ PROBLEM_CODES = {
     "edges": "SYNC edges are missing or too many",
     "gap": "monitor samples were lost inside a measured window",
     "clock": "device time, edge time and the number of marks disagree",
-    "short": "a window is too short for the monitor",
+    "short": "a window is too short for the monitor or for the SYNC pulse",
+    "power": "the measured power is not positive",
     "link": "the UART was not silent inside a measured window",
 }
 

@@ -16,6 +16,8 @@ from rig.table import Table
 from rig.trial import Measured, Metric, Sample
 
 PERCENTILES = (50, 90, 99)
+#: The protocol counts an idle time in 32 bits of microseconds.
+IDLE_MAX_S = 3600.0
 
 
 class SingleStream:
@@ -40,12 +42,12 @@ class SingleStream:
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Check the settings."""
+        if settings.warmup < 0 or settings.idle_every < 0:
+            raise ConfigError("warmup and idle_every are 0 or more", path="scenario.single_stream")
         if settings.repeat < 1:
             raise ConfigError(f"{settings.repeat} runs a window", path="scenario.single_stream.repeat", try_next="1 or more")
-        if settings.idle_s <= 0:
-            raise ConfigError(
-                f"{settings.idle_s} s", path="scenario.single_stream.idle_s", try_next="more than 0: idle power is a metric"
-            )
+        if not 0 < settings.idle_s <= IDLE_MAX_S:
+            raise ConfigError(f"{settings.idle_s} s", path="scenario.single_stream.idle_s", try_next=f"above 0, to {IDLE_MAX_S} s")
         return cls(settings)
 
     def plan(self, task: Task, seed: int) -> Plan:
@@ -83,18 +85,25 @@ def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     idles = [idle for idle in measured.idles if idle.energy_j is not None]
     total_j, total_s = [_total_energy_j(sample) for sample in whole], [_total_latency_s(sample) for sample in whole]
     idle, active = _power([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]), _power(total_j, total_s)
-    idle_w = idle.value
     metrics = {"power_idle": idle, "power_active": active, "power_dynamic": _difference(active, idle)}
     for place, phase in enumerate(phases):
         energies_j = [sample.windows[place].energy_j or 0.0 for sample in whole]
         latencies_s = [sample.windows[place].latency_s for sample in whole]
         metrics[f"power_{phase}"] = _power(energies_j, latencies_s)
         metrics[f"energy_{phase}"] = _metric(energies_j, "J")
-        metrics[f"energy_{phase}_dynamic"] = _metric([e - idle_w * t for e, t in zip(energies_j, latencies_s, strict=True)], "J")
+        metrics[f"energy_{phase}_dynamic"] = _beyond_idle(energies_j, latencies_s, idle)
     metrics["energy_total"] = _metric(total_j, "J")
-    metrics["energy_idle"] = _metric([idle_w * t for t in total_s], "J")
-    metrics["energy_dynamic"] = _metric([e - idle_w * t for e, t in zip(total_j, total_s, strict=True)], "J")
+    metrics["energy_idle"] = _beyond_idle([0.0] * len(total_s), total_s, idle, sign=-1.0)
+    metrics["energy_dynamic"] = _beyond_idle(total_j, total_s, idle)
     return metrics
+
+
+def _beyond_idle(energies_j: Sequence[float], durations_s: Sequence[float], idle: Metric, sign: float = 1.0) -> Metric:
+    """Take idle power off each energy; its standard error is common to all samples, so it does not shrink with their number."""
+    single = _metric([sign * (e - idle.value * t) for e, t in zip(energies_j, durations_s, strict=True)], "J")
+    if single.standard_error is None or idle.standard_error is None:
+        return Metric(single.value, "J", None, single.n)
+    return Metric(single.value, "J", math.hypot(single.standard_error, mean(durations_s) * idle.standard_error), single.n)
 
 
 def _power(energies_j: Sequence[float], durations_s: Sequence[float]) -> Metric:

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Self
 
-from rig.errors import ConfigError, LocalProtocolError
+from rig.errors import ConfigError, DeadlineError, LocalProtocolError
 from rig.plan import Query
 from rig.sut import END, IDLE, SYNC, Completion, Mark, SutInfo
 from rig.table import Table
@@ -46,6 +46,8 @@ class VirtualSut:
         load_s: float = 0.002
 
     def __init__(self, settings: Settings, table: Table) -> None:
+        if settings.tick_hz < 1:
+            raise ConfigError(f"{settings.tick_hz} ticks per second", path="sut.virtual.tick_hz", try_next="1 or more")
         if table.reference is None:
             raise ConfigError("this task has no reference answers, so a virtual device cannot run it", path="sut.virtual")
         self._settings, self._world, self._reference = settings, table.world, table.reference
@@ -96,11 +98,14 @@ class VirtualSut:
         missing = [index for index in query.indices if index not in self._loaded]
         if missing:
             raise LocalProtocolError(f"samples {missing} are queried but not loaded")
-        marks = []
+        marks, began_ns = [], self._world.now_ns()
         for number, phase in enumerate((self._settings.preprocess, self._settings.infer), start=1):
             duration_s = sum(phase.duration_s * self._vary(phase) for _ in range(query.repeat * len(query.indices)))
             marks.append(self._mark(number, phase.power_w * self._vary(phase), duration_s))
+        took_s = (self._world.now_ns() - began_ns) / NS_PER_S
         marks.append(self._mark(END, self._settings.idle_w, 0.001))
+        if took_s > query.limit_s:
+            raise DeadlineError("end of the query", query.limit_s, evidence=f"the virtual device takes {took_s:.3g} s for it")
         return Completion(tuple(marks), b"".join(self._answer(self._loaded[index]) for index in query.indices))
 
     def close(self) -> None:

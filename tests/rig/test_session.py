@@ -103,6 +103,8 @@ def test_results_say_that_they_are_simulated_and_where_they_come_from(run_virtua
         (["monitor.virtual.edge_jitter_s=2e-5"], "sync"),
         (["monitor.virtual.clock_ppm=900"], "clock"),
         (["sut.virtual.infer.duration_s=80e-6"], "short"),
+        (["monitor.virtual.sample_hz=1_000_000", "sut.virtual.infer.duration_s=20e-6"], "short"),
+        (["sut.virtual.idle_w=0.0", "monitor.virtual.noise_a=0.0"], "power"),
     ],
 )
 def test_each_fault_gives_its_problem_and_makes_the_trial_invalid(run_virtual: Run, overrides: list[str], code: str) -> None:
