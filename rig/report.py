@@ -166,9 +166,11 @@ def _plots(session: SessionFolder, content: dict[str, Any]) -> dict[str, Plot]:
     phases = content["provenance"]["task"]["phases"]
     trials = [Samples.read(session, trial, len(phases)) for trial in content["trials"]]
     measured = [trial for trial in trials if len(trial.latency_s)]
-    power = residuals = (Markup(), "Not drawn: no trial has a timed sample.")
-    if measured:
-        chosen = next((trial for trial in measured if trial.valid), measured[0])
+    power = residuals = (Markup(), "Not drawn: no trial has a timed sample whose marks were tied to the monitor's edges.")
+    tied_numbers = {trial["number"] for trial in content["trials"] if trial["timebase"] is not None}
+    tied = [trial for trial in measured if trial.trial in tied_numbers]
+    if tied:
+        chosen = next((trial for trial in tied if trial.valid), tied[0])
         try:
             trace = _trace(session, chosen.trial)
             power, residuals = _power(trace, chosen, content), _residuals(session, trace, chosen.trial, content)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,6 +70,23 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace(bench: tuple[EnergyMo
         draw(table, 0.05, 20)
         raise BenchError("the cable is out")
     assert Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(0.03, rel=0.01)
+    monitor.close()
+
+
+def test_an_interrupt_while_a_recording_starts_ends_its_thread_and_closes_its_trace(
+    bench: tuple[EnergyMonitor, Table], tmp_path: Path
+) -> None:
+    monitor, table = bench
+    threads = threading.active_count()
+
+    def interrupted(duration_ns: int) -> None:
+        raise KeyboardInterrupt
+
+    table.world.wait = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt), monitor.record(tmp_path):
+        pass
+    assert threading.active_count() == threads
+    assert not list(tmp_path.glob("*.partial"))
     monitor.close()
 
 

@@ -64,6 +64,17 @@ def test_a_monitor_whose_time_is_stretched_is_a_clock_problem(stretch: float) ->
     assert codes(ticks, edges * stretch) == ["clock"]
 
 
+@pytest.mark.parametrize("tick_hz", [1_000, 32_768, 100_000])
+def test_a_device_with_a_coarse_timer_is_as_good_as_its_ticks(tick_hz: int) -> None:
+    random = np.random.default_rng(3)
+    times_s = np.cumsum(random.uniform(0.02, 0.1, 200))
+    ticks = [int(time_s * tick_hz * (1 + 50e-6)) for time_s in times_s]
+    alignment = align(ticks, tick_hz, np.ceil(times_s * HZ) / HZ - 0.5 / HZ, HZ)
+    assert (alignment.problems, alignment.pairs) == ((), 200)
+    assert alignment.timebase is not None
+    assert abs(alignment.timebase.s_per_tick * tick_hz * (1 + 50e-6) - 1) < 4 * alignment.timebase.slope_u
+
+
 def test_edges_that_jump_about_are_a_sync_problem() -> None:
     ticks, edges = table(60, 1)
     edges[30] += 3.5e-6

@@ -43,6 +43,16 @@ def test_a_quantised_line_has_a_residual_of_its_quantisation() -> None:
     assert abs(timebase.s_per_tick * 1e9 - 1) < 4 * timebase.slope_u
 
 
+def test_the_stated_offset_uncertainty_holds_at_the_origin_also_for_uneven_marks() -> None:
+    random = np.random.default_rng(4)
+    times_s = np.concatenate([np.linspace(0, 0.1, 40), [0.5, 5.0, 9.0, 10.0]])
+    fits = [
+        Timebase.fit([round(t * 1e9) for t in times_s], list(times_s + random.normal(0, 1e-6, len(times_s)))) for _ in range(400)
+    ]
+    errors_s = [fit.origin_s - fit.origin_tick * 1e-9 for fit in fits]
+    assert np.std(errors_s) == pytest.approx(np.mean([fit.offset_u_s for fit in fits]), rel=0.15)
+
+
 def test_the_stated_slope_uncertainty_covers_the_error_in_about_two_thirds_of_fits() -> None:
     random = np.random.default_rng(2)
     inside = 0

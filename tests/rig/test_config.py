@@ -56,6 +56,9 @@ def test_the_resolved_file_loads_to_the_same_settings(tmp_path: Path) -> None:
         ("bench.trials=0", "bench.trials", "1 or more"),
         ("bench.trails=5", "bench.trails", "did you mean trials"),
         ("benhc.trials=5", "benhc", "did you mean bench"),
+        ("bench.name=a/b", "bench.name", "letters"),
+        ("metadata.limit=nan", "metadata", "nan"),
+        ("metadata.day=2026-01-01", "metadata", "text"),
     ],
 )
 def test_a_wrong_key_or_value_is_refused_with_its_path(tmp_path: Path, change: str, path: str, hint: str) -> None:

@@ -14,7 +14,9 @@ from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, RigEr
 from rig.events import Event, SessionFinished, StepDone, TrialFinished
 from rig.plan import Query
 from rig.session import Bench, Result, open_bench
-from rig.sut import Completion
+from rig.sut import Completion, Mark
+from rig.trial import Measured, Sample, Window
+from scenarios.single_stream import SingleStream
 from tests.conftest import VIRTUAL_NULL
 
 Run = Callable[..., Result]
@@ -177,6 +179,46 @@ def test_a_device_that_reports_too_few_marks_is_a_clock_problem_as_edges_show(tm
 
         result = patched(bench, "run", forgetful).run(1, tmp_path)
     assert {problem["code"] for problem in result.content["problems"]} == {"edges", "clock"}
+
+
+def test_marks_that_run_backwards_are_a_clock_problem_not_an_end(tmp_path: Path) -> None:
+    with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
+        run = bench.sut.run
+
+        def confused(query: Query) -> Completion:
+            first, second, *rest = run(query).marks
+            return Completion((first, Mark(second.phase, first.tick - 500), *rest), bytes(64))
+
+        result = patched(bench, "run", confused).run(1, tmp_path)
+    assert "clock" in {problem["code"] for problem in result.content["problems"]}
+
+
+def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_energy(tmp_path: Path) -> None:
+    with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
+        bench.table.world.put = lambda time_ns, level, power_w: None  # type: ignore[method-assign]
+        result = bench.run(1, tmp_path)
+    assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
+    assert result.metrics["accuracy"].value == 1.0
+    assert result.metrics["latency_infer"].value == pytest.approx(0.042, rel=0.02)
+    assert result.metrics["energy_infer"].value is None
+
+
+def test_the_spread_of_idle_power_is_part_of_the_spread_of_dynamic_energy() -> None:
+    idles = tuple(Window("idle", 0.0, 1.0, 1.0, energy_j) for energy_j in (0.010, 0.012))
+    busy = Window("infer", 0.0, 0.1, 0.1, 0.005)
+    measured = Measured(tuple(Sample(n, (n,), 1, (busy,), "a", "a", True) for n in range(100)), idles)
+    metrics = SingleStream(SingleStream.Settings()).summarise(measured, ["infer"])
+    # Two idle times of 10 and 12 mW: a standard error of 1 mW, over 0.1 s.
+    assert metrics["energy_dynamic"].standard_error == pytest.approx(1e-4)
+    assert metrics["energy_idle"].standard_error == pytest.approx(1e-4)
+    assert metrics["energy_dynamic"].value == pytest.approx(0.005 - 0.0011)
+
+
+def test_a_fault_of_our_own_ends_the_session_as_failed(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
+        fails_after(bench, 3, ZeroDivisionError("bug")).run(1, tmp_path)
+    last = json.loads((next(tmp_path.iterdir()) / "events.jsonl").read_text().splitlines()[-1])
+    assert last["status"] == "fail" and "bug" in last["reason"]
 
 
 def fails_after(bench: Bench, queries: int, error: BaseException) -> Bench:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rig.session import open_bench
 from rig.trace import Trace
@@ -28,10 +30,22 @@ class Worst:
     fit_samples: float = 0.0
     energy: float = 0.0
     latency: float = 0.0
+    windows: int = 0
 
 
 def falls_ns(states: list[State]) -> list[int]:
     return [new.time_ns for old, new in pairwise(states) if old.level and not new.level]
+
+
+def mark_times(completions: Path, truth_s: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Give each step the true times of its marks, by counting."""
+    at = 0
+    for line in completions.read_text().splitlines():
+        content = json.loads(line)
+        count = len(content["marks"])
+        yield content["step"], truth_s[at : at + count]
+        at += count
+    assert at == len(truth_s)
 
 
 def one_run(seed: int, root: Path, worst: Worst) -> None:
@@ -44,7 +58,7 @@ def one_run(seed: int, root: Path, worst: Worst) -> None:
         f"monitor.virtual.clock_ppm={monitor_ppm}",
         f"monitor.virtual.sample_hz={SAMPLE_HZ}",
         "monitor.virtual.noise_a=50e-6",
-        "monitor.virtual.edge_jitter_s=500e-9",
+        "monitor.virtual.edge_jitter_s=1e-6",
         "task.null.samples=6",
         "scenario.single_stream.idle_s=0.1",
     ]
@@ -59,16 +73,21 @@ def one_run(seed: int, root: Path, worst: Worst) -> None:
     trace = Trace.open(result.folder / "trial-1" / "trace.jls")
     worst.edge_samples = max(worst.edge_samples, float(np.max(np.abs(trace.falls_s * stretch - truth_s))) * SAMPLE_HZ)
 
-    for line in (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines():
-        content = json.loads(line)
-        for window in [content["idle"]] if "idle" in content else content["windows"]:
+    # The k-th mark of the trial is the k-th fall: after 8 pulses of the first burst the steps follow in their order.
+    expected = iter(mark_times(result.folder / "trial-1" / "completions.jsonl", truth_s))
+    lines = [json.loads(line) for line in (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()]
+    found = {line["step"]: line["windows"] for line in lines if "step" in line}
+    idles = iter([line["idle"]] for line in lines if "idle" in line)
+    for step, times_s in expected:
+        windows = found[step] if step in found else next(idles) if len(times_s) == 2 else []
+        for window, (true_start_s, true_stop_s) in zip(windows, pairwise(times_s), strict=bool(windows)):
             start_s, stop_s = window["start_s"] * stretch, window["stop_s"] * stretch
-            nearest = [truth_s[np.argmin(np.abs(truth_s - instant))] for instant in (start_s, stop_s)]
-            off_s = max(abs(start_s - nearest[0]), abs(stop_s - nearest[1]))
+            off_s = max(abs(start_s - true_start_s), abs(stop_s - true_stop_s))
             worst.fit_samples = max(worst.fit_samples, off_s * SAMPLE_HZ)
-            true_j = world.true_energy_j(round(nearest[0] * 1e9), round(nearest[1] * 1e9))
+            true_j = world.true_energy_j(round(true_start_s * 1e9), round(true_stop_s * 1e9))
             worst.energy = max(worst.energy, abs(window["energy_j"] / true_j - 1))
-            worst.latency = max(worst.latency, abs(window["latency_s"] / (nearest[1] - nearest[0]) - 1))
+            worst.latency = max(worst.latency, abs(window["latency_s"] / (true_stop_s - true_start_s) - 1))
+            worst.windows += 1
 
 
 def test_two_hundred_runs_with_skew_jitter_and_noise_stay_close_to_the_truth(
@@ -85,3 +104,5 @@ def test_two_hundred_runs_with_skew_jitter_and_noise_stay_close_to_the_truth(
     assert worst.edge_samples < 1.0
     assert worst.fit_samples < 1.0
     assert worst.energy < 1e-3
+    assert worst.latency < 1e-3
+    assert worst.windows == 200 * (2 + 2 * 6), "two idle times and two phases of six samples in each run"

@@ -151,6 +151,18 @@ def test_the_example_suite_passes_on_the_posix_firmware(firmware: Path, tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_changed_byte_of_the_uart_log_is_named(firmware: Path, tmp_path: Path) -> None:
+    folder = run(POSIX_NULL, tmp_path, SMALL).folder
+    log = folder / "trial-1" / "uart.log"
+    log.write_text(log.read_text().replace("tx", "rx", 1))
+    assert [finding.name for finding in check(folder).findings if not finding.ok] == ["trial-1/uart.log"]
+
+
+def test_a_phase_too_short_for_its_pulse_is_not_taken_for_a_latency(firmware: Path, tmp_path: Path) -> None:
+    short = run(POSIX_NULL, tmp_path, [*SMALL, "monitor.virtual.sample_hz=1_000_000", "scenario.single_stream.repeat=1"])
+    assert {problem["code"] for problem in short.content["problems"]} == {"short"}
+
+
 def test_results_name_the_firmware_they_come_from(firmware: Path, tmp_path: Path) -> None:
     content = json.loads((run(POSIX_NULL, tmp_path, SMALL).folder / "results.json").read_text())
     assert "sha256" in content["provenance"]["sut"]["firmware"]
