@@ -26,13 +26,13 @@ _POLL_S = 0.02
 
 
 class VirtualMonitor:
-    """Supplies the simulated DUT and records what it draws."""
+    """Samples what a simulated device draws, through an imperfect clock and converter; simulated."""
 
     @dataclass(frozen=True, slots=True)
     class Settings:
         """Rate, supply, and what is wrong with the instrument.
 
-        `clock_ppm`: how much longer its seconds are than true ones; `start_s`: how long it records before anything else
+        `clock_ppm`: how fast its clock is, as of a device's; `start_s`: how long it records before anything else
         happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one step of its converter; `gain` and `offset_a`:
         calibration errors; `edge_jitter_s`: standard deviation of the moment at which SYNC is seen.
         """
@@ -188,7 +188,7 @@ class Sampler:
         self.settings, self._world, self._start_ns = settings, world, start_ns
         # Apart, so that the same seed gives the same trace however the samples are grouped into calls.
         self._noise, self._jitter = random.spawn(2)
-        self._period_s = (1 + settings.clock_ppm * 1e-6) / settings.sample_hz
+        self._period_s = 1 / (1 + settings.clock_ppm * 1e-6) / settings.sample_hz
         self._at = 0
         self._fetched = 0
         self._times_s: NDArray[np.float64] = np.zeros(0)

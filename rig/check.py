@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from rig import results, store
 from rig.errors import DataError, RigError
 from rig.finding import Finding
+from rig.quantity import quantity
 from rig.store import COMPLETIONS, RESULTS, SAMPLES, SessionFolder
 from rig.trace import PARTIAL, TRACE, recover
 from rig.trial import Trial
@@ -20,8 +22,10 @@ from rig.trial import Trial
 #: Files without which a trial cannot be recomputed.
 _RAW = (COMPLETIONS, TRACE)
 _SHOWN = 5
+#: Means that are shown beside what was found: of each phase, and of all.
+_MAIN = re.compile(r"(latency|energy)_[a-z]+")
 #: What a changed byte in a name or a number of a JSON file turns into.
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError)
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ def check(path: Path) -> Check:
             trial, of_trial = None, [Finding(store.EVENTS, False, f"says nothing usable of trial {number}: {_cause(error)}")]
         findings += of_trial
         trials += [trial] if trial is not None else []
+    if _status(events) == "success" and events[0].get("trials") != len(folder.trials()):
+        findings.append(Finding(store.EVENTS, False, f"says {events[0].get('trials')} trials, there are {len(folder.trials())}"))
     findings += _results(context, folder, trials, events)
     return Check(_status(events), tuple(findings), tuple(trials))
 
@@ -120,7 +126,8 @@ def _samples(path: Path, trial: Trial) -> Iterator[Finding]:
     if len(different) > _SHOWN:
         yield Finding(f"{path.name}/{SAMPLES}", False, f"{len(different) - _SHOWN} more lines differ")
     if not different:
-        yield Finding(f"{path.name}/{SAMPLES}", True, f"{len(trial.measured.samples)} samples recomputed, byte for byte equal")
+        count = len(trial.measured.samples)
+        yield Finding(f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, byte for byte equal{_means(trial)}")
 
 
 def _line(lines: list[str], number: int) -> str:
@@ -183,9 +190,6 @@ def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tu
 
 
 def _means(trial: Trial) -> str:
-    shown = [
-        f"{name} {metric.value:.4g} {metric.unit}"
-        for name, metric in trial.metrics.items()
-        if name.startswith(("latency_", "energy_"))
-    ]
-    return "; " + ", ".join(shown[:_SHOWN]) if trial.measured.samples else ""
+    main = [name for name in trial.metrics if name in ("accuracy", "power_idle", "power_dynamic") or _MAIN.fullmatch(name)]
+    shown = [f"{name} {quantity(trial.metrics[name].value, trial.metrics[name].unit)}" for name in main]
+    return ": " + ", ".join(shown) if trial.measured.samples else ""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import signal
 import sys
 from collections import Counter
@@ -13,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
-from rich.console import Console
+from rich.markup import escape
 
 from rig import console, plugins, session, store
 from rig.check import check
@@ -22,8 +21,8 @@ from rig.plan import Idle, Load, Query, Step
 from rig.probe import probe as probe_bench
 from rig.store import SessionFolder
 
-OUT = Console()
-ERR = Console(stderr=True)
+OUT = console.Terminal()
+ERR = console.Terminal(stderr=True)
 #: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the bench failed,
 #: 130 stopped by Ctrl-C.
 FALSE, STOPPED = 1, 130
@@ -53,10 +52,6 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         ERR.print("stopped; the supply is off, and what was measured is kept: rig check SESSION")
         sys.exit(STOPPED)
-    except BrokenPipeError:
-        # Whoever read our output has gone (rig list | head): nothing is left to say, also not when Python closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:
         ERR.print_exception()
         console.print_error(
@@ -137,11 +132,9 @@ def probe(bench: Path, overrides: tuple[str, ...]) -> int:
     good = True
     for row in probe_bench(bench, overrides):
         good = good and row.ok
-        OUT.print(
-            f"[green]ok[/]     {row.name}: {row.detail}" if row.ok else f"[red]failed[/] {row.name}: {row.detail}", soft_wrap=True
-        )
+        OUT.print(f"{'[green]ok[/]    ' if row.ok else '[red]failed[/]'} {escape(f'{row.name}: {row.detail}')}", soft_wrap=True)
         if row.try_next:
-            OUT.print(f"       try: {row.try_next}", soft_wrap=True)
+            OUT.print(f"       try: {escape(row.try_next)}", soft_wrap=True)
     return 0 if good else 3
 
 
@@ -187,13 +180,22 @@ def check_(path: Path) -> int:
 
 @rig.command()
 @click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
-def report(path: Path) -> None:
-    """Write the session's report: one HTML page."""
+def report(path: Path) -> int:
+    """Write the session's report: one HTML page; say so when the session was changed since."""
     OUT.print(str(_write_report(path)), soft_wrap=True)
+    changed = [finding for finding in check(path).findings if not finding.ok]
+    if changed:
+        ERR.print(
+            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig check {path}", soft_wrap=True
+        )
+    return FALSE if changed else 0
 
 
 def _write_report(folder: Path) -> Path:
     # Here, because it brings matplotlib: half a second that the other commands need not wait for.
     from rig.report import write_report
 
-    return write_report(folder)
+    try:
+        return write_report(folder)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}") from error

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,15 @@ MAIN_METRICS = (
     "energy_infer",
     "energy_dynamic",
 )
+
+
+class Terminal(Console):
+    """A console that goes on in silence when whoever read it has gone (rig run | head): the run matters, not its words."""
+
+    def on_broken_pipe(self) -> None:
+        """Send the rest nowhere."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
 class RunProgress:
@@ -106,7 +116,7 @@ def _deviations(metric: dict[str, Any]) -> list[str]:
             cells.append("-")
             continue
         deviation = relative(trial["value"], metric["value"])
-        cells.append(f"[red]{100 * deviation:+.1f}[/]" if abs(deviation) > LIMIT else f"{100 * deviation:+.1f}")
+        cells.append(f"[red]{100 * deviation:+.2f}[/]" if abs(deviation) > LIMIT else f"{100 * deviation:+.2f}")
     return cells
 
 
@@ -122,7 +132,8 @@ def print_check(console: Console, path: Path, checked: Check) -> None:
     console.print(f"{escape(str(path))}: session {checked.status}, {good} of {len(checked.findings)} checks equal", soft_wrap=True)
     for finding in checked.findings:
         if not finding.ok:
-            console.print(f"[red]differs[/] {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True)
+            word = "[yellow]cut off[/]" if finding.detail.startswith("was cut off") else "[red]differs[/]"
+            console.print(f"{word} {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True)
     for finding in checked.findings:
         if finding.ok and finding.detail != "unchanged":
             console.print(f"[green]equal[/] {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True)

@@ -43,6 +43,7 @@ class ConfigError(RigError):
     exit_code = 2
 
     def __init__(self, cause: str, *, path: str = "", evidence: str = "", try_next: str = "") -> None:
+        try_next = try_next or "the key's type and limits; benches/ has examples"
         super().__init__(f"{path}: {cause}" if path else cause, evidence=evidence, try_next=try_next)
         self.path = path
 
@@ -99,3 +100,6 @@ class DataError(RigError):
     """A file of the task, the model or a session is missing, truncated or of another format."""
 
     exit_code = 2
+
+    def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
+        super().__init__(cause, evidence=evidence, try_next=try_next or "fetch or make the file again, or name another one")

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 from rig import config, plugins
+from rig.align import align
+from rig.errors import RigError
 from rig.finding import Finding
-from rig.session import open_part
-from rig.sut import SutInfo
+from rig.plan import Task
+from rig.session import open_part, refuse_mismatch
+from rig.sut import Completion, SutInfo
 from rig.table import Table
+from rig.trace import TRACE, Trace
 
 
 def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
@@ -23,7 +28,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
     )
     with ExitStack() as stack:
         task = open_part("task", resolved, table)
-        table.reference = getattr(task, "reference", None)
+        table.reference, table.sample = getattr(task, "reference", None), task.payload(0)
         yield Finding("task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes")
         monitor = open_part("monitor", resolved, table)
         stack.callback(monitor.close)
@@ -39,8 +44,29 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
                 return
         sut = stack.enter_context(closing(kind.open(resolved.sut.settings, table)))
         yield Finding("device", True, _about(sut.info))
-        completion = sut.sync()
-        yield Finding("SYNC burst", len(completion.marks) > 1, f"{len(completion.marks)} marks")
+        yield _workload(sut.info, task)
+        with tempfile.TemporaryDirectory() as scratch:
+            with monitor.record(Path(scratch)):
+                completion = sut.sync()
+            trace = Trace.open(Path(scratch) / TRACE)
+        yield _edges(completion, sut.info.tick_hz, trace)
+
+
+def _workload(info: SutInfo, task: Task) -> Finding:
+    try:
+        refuse_mismatch(info, task)
+    except RigError as error:
+        return Finding("workload", False, error.cause, error.try_next)
+    return Finding("workload", True, f"{info.model or info.task or 'unknown to the device'}, as the bench asks for {task.name}")
+
+
+def _edges(completion: Completion, tick_hz: int, trace: Trace) -> Finding:
+    """Compare the marks of a burst with the edges that the monitor saw: the SYNC wire."""
+    alignment = align([mark.tick for mark in completion.marks], tick_hz, trace.falls_s, trace.edge_hz)
+    said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
+    wrong = "; ".join(f"{problem.code}: {problem.detail}" for problem in alignment.problems)
+    hint = "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only simulated devices"
+    return Finding("SYNC wire", not wrong, wrong or said, hint if wrong else "")
 
 
 def _about(info: SutInfo) -> str:

@@ -10,10 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from rig.errors import RigError
 from rig.session import Bench, Result, open_bench
 
 VIRTUAL = Path(__file__).with_name("demo.toml")
@@ -39,7 +41,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 @pytest.fixture(scope="session")
 def rig_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     """Open the bench once; its supply is off when the tests are over."""
-    with open_bench(pytestconfig.getoption("--rig-bench"), pytestconfig.getoption("--rig-set")) as bench:
+    with ExitStack() as stack:
+        try:
+            bench = stack.enter_context(open_bench(pytestconfig.getoption("--rig-bench"), pytestconfig.getoption("--rig-set")))
+        except RigError as error:
+            # A bench that does not open fails every test alike: one message instead of a traceback for each.
+            pytest.exit(str(error), returncode=error.exit_code)
         yield bench
 
 

@@ -19,7 +19,7 @@ from rig.measure import Done
 from rig.monitor import EnergyMonitor, Recording
 from rig.plan import Idle, Load, Query, Scenario, Step, Task
 from rig.store import RESULTS, SAMPLES, SessionFolder, Store
-from rig.sut import Completion, SystemUnderTest
+from rig.sut import Completion, SutInfo, SystemUnderTest
 from rig.table import Table
 from rig.trace import storage_error
 from rig.trial import Metric, Trial
@@ -114,7 +114,7 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
     """Run the trials, reduce each from its raw files, and write the results."""
     bench_toml = bench.config.toml()
     about = _provenance(bench, bench_toml)
-    _refuse_mismatch(bench)
+    refuse_mismatch(bench.sut.info, bench.task)
     _refuse_invisible_pulses(bench)
     queries = sum(isinstance(step, Query) for step in steps(bench.scenario, bench.task, 0))
     folder = SessionFolder.create(root, bench.config.bench.name)
@@ -199,12 +199,18 @@ def _score(task: Task, step: Step, completion: Completion) -> Any:
     return task.score(step.indices[0], completion.output) if isinstance(step, Query) else None
 
 
-def _refuse_mismatch(bench: Bench) -> None:
-    info = bench.sut.info
-    if info.task not in (bench.task.name, "any", ""):
+def refuse_mismatch(info: SutInfo, task: Task) -> None:
+    """Raise where the device runs another workload or another model than the bench says, or cannot be tied to energy."""
+    if info.task not in (task.name, "any", ""):
         raise LocalProtocolError(
-            f"the device runs {info.task!r}, the bench asks for {bench.task.name!r}",
+            f"the device runs {info.task!r}, the bench asks for {task.name!r}",
             try_next="flash the other workload, or change [task.*]",
+        )
+    model = task.provenance().get("model", "")
+    if info.task == task.name and model and info.model != model:
+        raise LocalProtocolError(
+            f"the device runs model {info.model!r}, the bench says {model!r}",
+            try_next=f"flash the other image, or name the device's model: task.{task.name}.model",
         )
     if not info.has_sync_line:
         raise BenchError(

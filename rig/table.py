@@ -17,7 +17,7 @@ class Table:
     `folder` is where the bench file lies: relative paths in it start there. `world` is the truth behind simulated devices.
     `wire` is told every block of bytes that passes the UART, with its direction "tx" (host to device) or "rx"; cheap, never raises.
     `seed` makes everything random on this table repeatable. `reference` is the task's own answer to a payload, where it has one:
-    what a virtual device answers.
+    what a virtual device answers. `sample` is a payload that the device must accept, for a probe.
     """
 
     folder: Path = field(default_factory=Path)
@@ -25,3 +25,4 @@ class Table:
     seed: int = 0
     wire: Callable[[str, bytes], None] = lambda direction, block: None
     reference: Callable[[bytes], bytes] | None = None
+    sample: bytes = b""

@@ -29,6 +29,7 @@ CURRENT, VOLTAGE, SYNC = 1, 2, 10
 TRACE, PARTIAL, GAPS = "trace.jls", "trace.jls.partial", "gaps.jsonl"
 #: Room that must stay free on the disk, so that what has been measured can still be closed properly.
 RESERVE_B = 32 << 20
+_CLOSING_B = 1 << 20
 _BLOCK = 1 << 20
 _RECOVERY_LIMIT_S = 600
 
@@ -126,6 +127,13 @@ class TraceWriter:
                 writer.close()
             finally:
                 self._gaps.close()
+            # The library does not say when its last blocks found no room: then the file keeps the name of one to be recovered.
+            if shutil.disk_usage(self.folder).free < _CLOSING_B:
+                raise StorageFull(
+                    f"the disk of {self.folder} is full",
+                    evidence=f"{PARTIAL} may lack its end",
+                    try_next="free some room; rig check reads what is there",
+                )
             (self.folder / PARTIAL).rename(self.folder / TRACE)
 
     def __enter__(self) -> TraceWriter:

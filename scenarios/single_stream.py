@@ -21,7 +21,10 @@ IDLE_MAX_S = 3600.0
 
 
 class SingleStream:
-    """ASC.md: "batch size 1 [...] next sample only after the previous is finished"; the order is shuffled by the trial's seed."""
+    """One sample at a time, in an order shuffled by the trial's seed.
+
+    ASC.md: "batch size 1 [...] next sample only after the previous is finished".
+    """
 
     name = "single_stream"
 
@@ -34,7 +37,7 @@ class SingleStream:
         idle_every: int = 0
         warmup: int = 2
         repeat: int = 1
-        limit_s: float = 60.0
+        limit_s: float = 20.0
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

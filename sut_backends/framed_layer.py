@@ -78,7 +78,7 @@ class FramedLayer:
             slots=caps.slots,
             slot_bytes=caps.slot_b,
             has_sync_line=Flag.SYNC_LINE in caps.flags,
-            sync_hold_s=(self._hold_us or caps.hold_min_us) * 1e-6,
+            sync_hold_s=(self._hold_us or caps.hold_min_us) / 1e6,
             details=details | self._notes,
         )
 

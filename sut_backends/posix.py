@@ -21,7 +21,7 @@ from sut_backends.uart import LinkSettings, UartSut
 
 
 class PosixSut:
-    """Start the firmware, speak with it as with any DUT, and put its edges and power into the table's world."""
+    """The firmware as a process of this machine, behind a pseudo terminal; simulated."""
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):

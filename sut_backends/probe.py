@@ -36,7 +36,7 @@ def probe(settings: UartSut.Settings, table: Table) -> Iterator[Finding]:
         return
     try:
         yield from _about(sut)
-        yield from _steps(sut)
+        yield from _steps(sut, table.sample)
     finally:
         sut.close()
 
@@ -50,8 +50,8 @@ def _about(sut: UartSut) -> Iterator[Finding]:
         yield Finding("SYNC line", False, "the firmware says that there is none", "give its port a mark() and a pin")
 
 
-def _steps(sut: UartSut) -> Iterator[Finding]:
-    sample = bytes(min(_SAMPLE_B, sut.info.slot_bytes or _SAMPLE_B))
+def _steps(sut: UartSut, given: bytes) -> Iterator[Finding]:
+    sample = given or bytes(min(_SAMPLE_B, sut.info.slot_bytes or _SAMPLE_B))
     steps: list[tuple[str, Callable[[], Completion | None]]] = [
         ("timer", lambda: sut.idle(_IDLE_S)),
         ("SYNC pulses", sut.sync),

@@ -47,7 +47,7 @@ class LinkSettings:
 
 
 class UartSut:
-    """Speak with the DUT; implements rig.sut.SystemUnderTest."""
+    """A device behind a serial port or URL, over the shim protocol."""
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):

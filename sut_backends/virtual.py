@@ -27,7 +27,7 @@ class PhaseModel:
 
 
 class VirtualSut:
-    """Walks through its phases in virtual time and tells the world what it draws and what SYNC does."""
+    """A device that only exists in virtual time, with phases of known length and power; simulated."""
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -37,8 +37,8 @@ class VirtualSut:
         clock_offset_ticks: int = 123_456_789
         clock_ppm: float = 40.0
         idle_w: float = 0.012
-        preprocess: PhaseModel = field(default_factory=lambda: PhaseModel(0.018, 0.045))
-        infer: PhaseModel = field(default_factory=lambda: PhaseModel(0.042, 0.060))
+        preprocess: PhaseModel = field(default_factory=lambda: PhaseModel(0.018, 0.035))
+        infer: PhaseModel = field(default_factory=lambda: PhaseModel(0.042, 0.045))
         error_rate: float = 0.0
         sync_hold_us: int = 50
         sync_count: int = 8
@@ -59,7 +59,7 @@ class VirtualSut:
             simulated=True,
             tick_hz=settings.tick_hz,
             task="any",
-            sync_hold_s=settings.sync_hold_us * 1e-6,
+            sync_hold_s=settings.sync_hold_us / 1e6,
             details={"clock_ppm": settings.clock_ppm},
         )
         self._rest_until_ns(self._world.now_ns())

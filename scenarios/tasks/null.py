@@ -16,7 +16,7 @@ OUTPUT_B = 64
 
 
 class NullTask:
-    """Payloads whose right answer is their own beginning."""
+    """Random payloads whose right answer is their own beginning: what link, firmware and rig cost."""
 
     @dataclass(frozen=True, slots=True)
     class Settings:

@@ -17,7 +17,7 @@ READY, BOOT = "m-ready", "m-init-done"
 # `db `, an even number of digits and `%` in 80 characters. The EEMBC shim keeps 80 as well; its own runner sends 31 bytes.
 DB_STEP_B = (wire.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
 ATTENTION_S = 0.3
-USUAL_BAUDS = (9600, 115_200, 921_600)
+USUAL_BAUDS = (9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600, 1_000_000)
 _QUIET_S = 0.1
 _STRAY_MAX = 20  # lines
 _FRAME_ATTEMPTS = 5

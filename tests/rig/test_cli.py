@@ -62,7 +62,7 @@ def test_the_plan_is_printed_without_a_device(tmp_path: Path) -> None:
 
 def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> None:
     done = rig("probe", VIRTUAL_NULL, cwd=tmp_path)
-    assert done.returncode == 0 and "SYNC burst: 8 marks" in done.stdout
+    assert done.returncode == 0 and "8 edges at the monitor" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,8 @@ def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> N
         (["run", str(VIRTUAL_NULL), "--set", "sut.uart.port=/dev/ttyNOSUCH"], 3, "/dev/ttyNOSUCH"),
         (["run", str(VIRTUAL_NULL), "--set", "sut.posix.program=/nosuch"], 3, "/nosuch"),
         (["run", str(VIRTUAL_NULL), "--trials", "0"], 2, "trials"),
+        (["run", str(VIRTUAL_NULL), "--sessions", "/proc/nosuch"], 3, "cannot be written"),
+        (["run", str(VIRTUAL_NULL), "--sessions", str(VIRTUAL_NULL)], 3, "cannot be written"),
         (["check", "nosuch"], 2, "nosuch"),
         (["check", "."], 2, "no session folder"),
         (["report", "."], 2, "try:"),
@@ -86,7 +88,18 @@ def test_bad_input_is_an_error_with_a_cause_and_an_exit_code(tmp_path: Path, wor
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_reader_that_leaves_early_changes_neither_the_run_nor_its_exit_code(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rig", "run", str(VIRTUAL_NULL), *QUICK]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    errors = process.stderr.read().decode()
+    assert process.wait(timeout=60) == 0, errors
+    process.stderr.close()
+    assert next((tmp_path / "sessions").iterdir()).joinpath("report.html").exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signals) -> None:
     command = [sys.executable, "-m", "rig", "run", str(VIRTUAL_NULL), "--set", "task.null.samples=3000"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

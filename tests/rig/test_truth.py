@@ -67,8 +67,8 @@ def one_run(seed: int, root: Path, worst: Worst) -> None:
         world = bench.table.world
     assert not result.content["problems"]
 
-    # True time = monitor time, stretched by the monitor's crystal, from the moment the recording began: the world's time 0.
-    stretch = 1 + monitor_ppm * 1e-6
+    # True time = monitor time over the rate of the monitor's crystal, from the moment the recording began: the world's time 0.
+    stretch = 1 / (1 + monitor_ppm * 1e-6)
     truth_s = np.array(falls_ns(world.states())) / 1e9
     trace = Trace.open(result.folder / "trial-1" / "trace.jls")
     worst.edge_samples = max(worst.edge_samples, float(np.max(np.abs(trace.falls_s * stretch - truth_s))) * SAMPLE_HZ)

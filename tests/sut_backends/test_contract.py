@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ def test_an_idle_time_lasts_at_least_as_long_as_asked(opened: Opened) -> None:
 
 def test_a_burst_has_two_marks_or_more_and_uneven_intervals(opened: Opened) -> None:
     ticks = [mark.tick for mark in opened.sut.sync().marks]
-    intervals = {round((later - earlier) / opened.sut.info.tick_hz, 3) for earlier, later in zip(ticks, ticks[1:], strict=False)}
+    intervals = {round((later - earlier) / opened.sut.info.tick_hz, 3) for earlier, later in pairwise(ticks)}
     assert len(ticks) >= 2 and len(intervals) > 1
 
 

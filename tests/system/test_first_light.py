@@ -16,6 +16,7 @@ import pytest
 
 from rig.check import check
 from rig.errors import DeadlineError, DeviceLost, ProtocolError, RigError, SutError
+from rig.probe import probe
 from rig.session import Bench, Result, open_bench
 from rig.store import read_completions
 from tests.conftest import ROOT
@@ -161,6 +162,13 @@ def test_a_changed_byte_of_the_uart_log_is_named(firmware: Path, tmp_path: Path)
 def test_a_phase_too_short_for_its_pulse_is_not_taken_for_a_latency(firmware: Path, tmp_path: Path) -> None:
     short = run(POSIX_NULL, tmp_path, [*SMALL, "monitor.virtual.sample_hz=1_000_000", "scenario.single_stream.repeat=1"])
     assert {problem["code"] for problem in short.content["problems"]} == {"short"}
+
+
+def test_the_probe_compares_the_workload_and_the_edges(firmware: Path) -> None:
+    good = {finding.name: finding for finding in probe(POSIX_ASC)}
+    assert good["workload"].ok and good["SYNC wire"].ok
+    wrong = {finding.name: finding for finding in probe(POSIX_ASC, [f"sut.posix.program={firmware / 'null'}"])}
+    assert not wrong["workload"].ok and "flash" in wrong["workload"].try_next
 
 
 def test_results_name_the_firmware_they_come_from(firmware: Path, tmp_path: Path) -> None:
