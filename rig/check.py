@@ -65,7 +65,10 @@ def check(path: Path) -> Check:
         trials += [trial] if trial is not None else []
     if _status(events) == "success" and events[0].get("trials") != len(folder.trials()):
         findings.append(Finding(store.EVENTS, False, f"says {events[0].get('trials')} trials, there are {len(folder.trials())}"))
-    findings += _results(context, folder, trials, events)
+    try:
+        findings += _results(context, folder, trials, events)
+    except _DAMAGE as error:
+        findings.append(Finding(RESULTS, False, f"cannot be recomputed: {_cause(error)}"))
     return Check(_status(events), tuple(findings), tuple(trials))
 
 
