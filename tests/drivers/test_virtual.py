@@ -76,4 +76,5 @@ def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_pa
     monitor.close()
     gaps = Trace.open(tmp_path / "trace.jls").gaps
     assert len(gaps) == 1 and "too late" in gaps[0].cause
-    assert 5_000 < gaps[0].stop - gaps[0].start < 15_000
+    # 50 ms late at 200 kS/s; on a busy machine the thread that samples may be behind by some of it.
+    assert 1_000 < gaps[0].stop - gaps[0].start < 30_000
