@@ -97,7 +97,7 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     table.add_column("metric", no_wrap=True)
     table.add_column("mean ± std. error", justify="right", no_wrap=True)
     for trial in content["trials"]:
-        table.add_column(str(trial["number"]), justify="right", style="" if trial["valid"] else "red")
+        table.add_column(str(trial["number"]), justify="right", min_width=5, style="" if trial["valid"] else "red")
     for name, metric in content["metrics"].items():
         if name in MAIN_METRICS:
             table.add_row(name, quantity(metric["value"], metric["unit"], metric["standard_error"]), *_deviations(metric))

@@ -79,6 +79,10 @@ class LocalProtocolError(ProtocolError):
 class RemoteProtocolError(ProtocolError):
     """The device sent something the protocol forbids, also after retries."""
 
+    def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
+        hint = "look at cable, ground and line rate; firmware that knows the framed layer repairs lost and spoilt bytes"
+        super().__init__(cause, evidence=evidence, try_next=try_next or hint)
+
 
 class SutError(RigError):
     """The system under test answered with an error code."""
