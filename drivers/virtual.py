@@ -7,6 +7,7 @@ Where the device lives in real time, so does the monitor, at up to 1 MS/s.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,11 +16,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.front_end import FrontEnd
+from rig import accuracy
+from rig.accuracy import Accuracy, Range
+from rig.config import PathText
 from rig.errors import ConfigError, DeadlineError
 from rig.monitor import MonitorInfo
+from rig.recorder import TraceWriter
 from rig.table import Table
-from rig.trace import Gap, TraceWriter, storage_error
-from rig.virtual import NS_PER_S, State, World
+from rig.trace import Gap, storage_error
+from rig.virtual import NS_PER_S, World
 
 _CHUNK = 100_000
 _POLL_S = 0.02
@@ -30,11 +36,12 @@ class VirtualMonitor:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Rate, supply, and what is wrong with the instrument.
+        """Rate, supply, what is wrong with the instrument, and what its maker promises.
 
         `clock_ppm`: how fast its clock is, as of a device's; `start_s`: how long it records before anything else
-        happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one step of its converter; `gain` and `offset_a`:
-        calibration errors; `edge_jitter_s`: standard deviation of the moment at which SYNC is seen.
+        happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one step of its converter; `gain`, `offset_a` and
+        `voltage_gain`: its errors; `edge_jitter_s`: standard deviation of the moment at which SYNC is seen; `share`: the part of
+        the DUT's power that flows through it. The limits, or a calibration file, are what the uncertainties are made of.
         """
 
         sample_hz: int = 200_000
@@ -45,7 +52,14 @@ class VirtualMonitor:
         lsb_a: float = 1e-6
         gain: float = 0.0
         offset_a: float = 0.0
+        voltage_gain: float = 0.0
         edge_jitter_s: float = 0.0
+        share: float = 1.0
+        gain_limit: float = 0.002
+        offset_limit_a: float = 5e-6
+        voltage_gain_limit: float = 0.001
+        clock_limit_ppm: float = 50.0
+        calibration: PathText = ""
 
     def __init__(self, settings: Settings, table: Table) -> None:
         if not 1_000 <= settings.sample_hz <= 1_000_000:
@@ -59,10 +73,12 @@ class VirtualMonitor:
             ("noise_a", settings.noise_a >= 0, "0 or more"),
             ("lsb_a", settings.lsb_a >= 0, "0 or more"),
             ("edge_jitter_s", settings.edge_jitter_s >= 0, "0 or more"),
+            ("share", 0 < settings.share <= 1, "above 0, to 1"),
         ):
             if not ok:
                 raise ConfigError(f"{getattr(settings, name)}", path=f"monitor.virtual.{name}", try_next=rule)
         self._settings, self._table = settings, table
+        self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else _promised(settings)
         self._recordings = 0
 
     @classmethod
@@ -76,7 +92,13 @@ class VirtualMonitor:
         """Return what the monitor is."""
         s = self._settings
         return MonitorInfo(
-            "virtual monitor", "virtual", True, s.sample_hz, s.sample_hz, details={"clock_ppm": s.clock_ppm, "noise_a": s.noise_a}
+            name="virtual monitor",
+            kind="virtual",
+            simulated=True,
+            sample_hz=s.sample_hz,
+            edge_hz=s.sample_hz,
+            accuracy=self._accuracy,
+            details={"clock_ppm": s.clock_ppm, "noise_a": s.noise_a},
         )
 
     def power(self, on: bool) -> None:
@@ -182,45 +204,39 @@ class VirtualRecording:
 
 
 class Sampler:
-    """Turns the world's log into samples: box means of power by its cumulative energy, levels at the sampling instants."""
+    """The converter of the virtual monitor: what the front end sees, with its errors."""
 
     def __init__(self, settings: VirtualMonitor.Settings, world: World, start_ns: int, random: np.random.Generator) -> None:
-        self.settings, self._world, self._start_ns = settings, world, start_ns
+        self.settings, self._world = settings, world
         # Apart, so that the same seed gives the same trace however the samples are grouped into calls.
-        self._noise, self._jitter = random.spawn(2)
-        self._period_s = 1 / (1 + settings.clock_ppm * 1e-6) / settings.sample_hz
-        self._at = 0
-        self._fetched = 0
-        self._times_s: NDArray[np.float64] = np.zeros(0)
-        self._edge_times_s: NDArray[np.float64] = np.zeros(0)
-        self._power_w: NDArray[np.float64] = np.zeros(0)
-        self._levels: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
-        self._late: list[Gap] = []
+        self._noise, jitter = random.spawn(2)
+        self._front_end = FrontEnd(
+            world,
+            settings.sample_hz,
+            clock_ppm=settings.clock_ppm,
+            start_ns=start_ns,
+            jitter_s=settings.edge_jitter_s,
+            share=settings.share,
+            random=jitter,
+        )
 
     def due(self, horizon_ns: int) -> int:
         """Return how many samples end before `horizon_ns`."""
-        return max(int((horizon_ns - self._start_ns) / NS_PER_S / self._period_s) - self._at, 0)
+        return self._front_end.due(horizon_ns)
 
     def take(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
         """Return current (A), voltage (V) and SYNC level of the next `count` samples."""
-        self._fetch()
-        bounds_s = (self._at + np.arange(count + 1)) * self._period_s
-        # Power is constant between states, so energy is a broken line: exact at every boundary.
-        energy_j = np.concatenate([[0.0], np.cumsum(np.diff(self._times_s) * self._power_w[:-1])])
-        beyond = np.clip(bounds_s - self._times_s[-1], 0.0, None) * self._power_w[-1]
-        power_w = np.diff(np.interp(bounds_s, self._times_s, energy_j) + beyond) / self._period_s
-        # Before its first state the log says nothing: the line is at rest.
-        levels = self._levels[np.maximum(np.searchsorted(self._edge_times_s, bounds_s[:-1], side="right") - 1, 0)]
-        self._at += count
-        self._forget(bounds_s[-1])
+        block = self._front_end.take(count)
         supply_v = self.settings.supply_v if self._world.supply_on else 0.0
-        voltage_v = np.full(count, supply_v, dtype=np.float32)
-        return self._convert(power_w / self.settings.supply_v if supply_v else np.zeros(count)), voltage_v, levels
+        voltage_v = np.full(count, supply_v * (1 + self.settings.voltage_gain), dtype=np.float32)
+        current_a = block.power_w / self.settings.supply_v if supply_v else np.zeros(count)
+        return self._convert(current_a), voltage_v, block.levels
 
-    def late_gaps(self) -> list[Gap]:
+    def late_gaps(self) -> Iterator[Gap]:
         """Return and forget the gaps made by states that came after their time had been sampled."""
-        late, self._late = self._late, []
-        return late
+        for first, stop in self._front_end.late():
+            late_ms = (stop - first) * self._front_end.period_s * 1e3
+            yield Gap(first, stop, f"the simulated device reported {late_ms:.1f} ms too late")
 
     def _convert(self, current_a: NDArray[np.float64]) -> NDArray[np.float32]:
         settings = self.settings
@@ -231,31 +247,12 @@ class Sampler:
             seen_a = np.rint(seen_a / settings.lsb_a) * settings.lsb_a
         return seen_a.astype(np.float32)
 
-    def _fetch(self) -> None:
-        states = self._world.states(self._fetched)
-        self._fetched += len(states)
-        if not states:
-            return
-        self._note_late(states)
-        times_s = np.array([(state.time_ns - self._start_ns) / NS_PER_S for state in states])
-        jitter_s = self.settings.edge_jitter_s * self._jitter.standard_normal(len(states)) if self.settings.edge_jitter_s else 0.0
-        self._times_s = np.concatenate([self._times_s, times_s])
-        self._edge_times_s = np.maximum.accumulate(np.concatenate([self._edge_times_s, times_s + jitter_s]))
-        self._power_w = np.concatenate([self._power_w, [state.power_w for state in states]])
-        self._levels = np.concatenate([self._levels, np.array([state.level for state in states], dtype=np.uint8)])
 
-    def _note_late(self, states: list[State]) -> None:
-        if self._fetched == len(states):
-            return
-        first_s = (states[0].time_ns - self._start_ns) / NS_PER_S
-        first = int(first_s / self._period_s)
-        if first < self._at:
-            self._late.append(
-                Gap(first, self._at, f"the simulated device reported {(self._at - first) * self._period_s * 1e3:.1f} ms too late")
-            )
-
-    def _forget(self, before_s: float) -> None:
-        """Drop states that no later sample needs; the last one before `before_s` stays, as does its edge."""
-        keep = max(int(np.searchsorted(np.maximum(self._times_s, self._edge_times_s), before_s, side="right")) - 1, 0)
-        self._times_s, self._edge_times_s = self._times_s[keep:], self._edge_times_s[keep:]
-        self._power_w, self._levels = self._power_w[keep:], self._levels[keep:]
+def _promised(settings: VirtualMonitor.Settings) -> Accuracy:
+    return Accuracy(
+        current=(Range(10.0, settings.gain_limit, settings.offset_limit_a, noise=settings.noise_a, lsb=settings.lsb_a),),
+        voltage=(Range(100.0, settings.voltage_gain_limit, 0.0),),
+        clock_ppm=settings.clock_limit_ppm,
+        source="the limits in the bench file",
+        verified=True,
+    )

@@ -36,7 +36,7 @@ class Alignment:
     pairs: int
 
 
-def align(ticks: Sequence[int], tick_hz: int, falls_s: NDArray[np.float64], edge_hz: int) -> Alignment:
+def align(ticks: Sequence[int], tick_hz: int, falls_s: NDArray[np.float64], edge_hz: float) -> Alignment:
     """Pair marks with falling edges and fit the time base."""
     period_s, tick_s = 1.0 / edge_hz, 1.0 / tick_hz
     limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s

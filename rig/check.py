@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from rig.errors import DataError, RigError
 from rig.finding import Finding
 from rig.quantity import quantity
 from rig.store import COMPLETIONS, RESULTS, SAMPLES, SessionFolder
-from rig.trace import PARTIAL, TRACE, recover
+from rig.trace import EDGES, GAPS, PARTIAL, TRACE, recover
 from rig.trial import Trial
 
 #: Files without which a trial cannot be recomputed.
@@ -184,6 +185,9 @@ def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tu
             if (path / PARTIAL).exists():
                 trace = Path(scratch) / TRACE
                 recover(path / PARTIAL, trace)
+                for sidecar in (GAPS, EDGES):
+                    if (path / sidecar).exists():
+                        shutil.copy(path / sidecar, scratch)
             trial = results.reduce_trial(context, path, number, seed, trace)
         except (RigError, *_DAMAGE) as error:
             return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {_cause(error)}")]

@@ -171,7 +171,7 @@ def _dead_problems(windows: list[tuple[_Span, Window]]) -> list[Problem]:
     return [Problem("power", f"{detail}: is the current wired, and the supply on?")]
 
 
-def _short_problems(windows: list[tuple[_Span, Window]], slowest_hz: int, hold_s: float) -> list[Problem]:
+def _short_problems(windows: list[tuple[_Span, Window]], slowest_hz: float, hold_s: float) -> list[Problem]:
     # A device delays a mark until the pulse before it is over and the line was high as long: a phase of that length may be shorter.
     limit_s = max(SHORT_PERIODS / slowest_hz, 2 * hold_s * (1 + SHORT_MARGIN))
     short = [(span, window) for span, window in windows if window.stop_s - window.start_s < limit_s]

@@ -8,18 +8,41 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from rig.accuracy import Accuracy
+
 
 @dataclass(frozen=True, slots=True)
 class MonitorInfo:
-    """What a monitor is; `sample_hz` is the rate of current and voltage, `edge_hz` that of the SYNC input."""
+    """What a monitor is.
+
+    `sample_hz` is the rate of current and voltage. An edge of SYNC is known to 1 / `edge_hz`: the sampling rate of a digital
+    input, or what the instrument's way of timing edges comes to. A SYNC pulse shorter than `min_pulse_s` can be missed (0: two
+    periods of `edge_hz`). `sync` says how edges are seen: "digital", "voltage", "stamps", or "none" for an instrument that sees
+    none.
+    """
 
     name: str
     kind: str
     simulated: bool
-    sample_hz: int
-    edge_hz: int
+    sample_hz: float
+    edge_hz: float
+    accuracy: Accuracy
     serial: str = ""
+    sync: str = "digital"
+    min_pulse_s: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One instrument that a scan found: how a bench file names it (KEY = VALUE), and what is wrong with it, empty when nothing
+    is."""
+
+    name: str
+    serial: str
+    setting: str
+    problem: str = ""
+    try_next: str = ""
 
 
 class Recording(Protocol):
@@ -30,7 +53,8 @@ class Recording(Protocol):
 
 
 class EnergyMonitor(Protocol):
-    """Four methods; each raises BenchError and nothing else."""
+    """Four methods; each raises BenchError and nothing else. A driver that can look for its instruments has a classmethod
+    `scan() -> list[Found]`, which changes nothing on them."""
 
     @property
     def info(self) -> MonitorInfo:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -219,12 +220,19 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
 
 
 def _refuse_invisible_pulses(bench: Bench) -> None:
-    hold_s, edge_hz = bench.sut.info.sync_hold_s, bench.monitor.info.edge_hz
-    if hold_s and hold_s * edge_hz < 2:
+    hold_s, info = bench.sut.info.sync_hold_s, bench.monitor.info
+    if info.sync == "none":
         raise ConfigError(
-            f"a SYNC pulse of {hold_s * 1e6:g} us can fall between two samples of a monitor at {edge_hz} Hz",
+            f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
+            path=f"monitor.{bench.config.monitor.kind}",
+            try_next="a monitor, or a way of using this one, that sees edges: docs/MONITORS.md",
+        )
+    needed_s = info.min_pulse_s or 2 / info.edge_hz
+    if hold_s and hold_s < needed_s * (1 - 1e-9):
+        raise ConfigError(
+            f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which needs {needed_s * 1e6:g} us",
             path=f"sut.{bench.config.sut.kind}.sync_hold_us",
-            try_next=f"{int(2e6 / edge_hz) + 1} or more, or a faster monitor",
+            try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
         )
 
 

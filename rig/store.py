@@ -16,14 +16,14 @@ from rig.events import Event, SessionFinished, SessionStarted, StepDone, TrialFi
 from rig.measure import Done
 from rig.plan import Idle, Query, Score
 from rig.sut import Completion, Mark
-from rig.trace import GAPS, TRACE, storage_error
+from rig.trace import EDGES, GAPS, TRACE, storage_error
 from rig.trial import Sample, Trial, Window
 
 EVENTS_SCHEMA = "neurorig-events-1"
 BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
 COMPLETIONS, SAMPLES, UART = "completions.jsonl", "samples.jsonl", "uart.log"
 #: Files of a trial that are hashed at its end; completions and trace are raw, samples are derived from them.
-HASHED = (COMPLETIONS, TRACE, GAPS, UART, SAMPLES)
+HASHED = (COMPLETIONS, TRACE, GAPS, EDGES, UART, SAMPLES)
 #: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
 _UART_SHOWN_B = 48
 

@@ -1,35 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces: current, voltage and SYNC over monitor time, file-backed (JLS v2), with exact energy between two instants.
 
-Conventions. Analog sample k is the mean over [k, k + 1) / sample_hz. SYNC sample k is the level at k / edge_hz, so an edge first
-seen at k happened at (k - 1/2) / edge_hz, give or take half a period. Time 0 is the first sample.
+Conventions. Analog sample k is the mean over [k, k + 1) / sample_hz. SYNC sample k of a digital input is the level at k / edge_hz,
+so an edge first seen at k happened at (k - 1/2) / edge_hz, give or take half a period. Time 0 is the first sample.
 """
 
 from __future__ import annotations
 
 import errno
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import pyjls
 from numpy.typing import NDArray
 
+from rig import edges
 from rig.errors import BenchError, DataError, StorageFull
 
-CURRENT, VOLTAGE, SYNC = 1, 2, 10
-TRACE, PARTIAL, GAPS = "trace.jls", "trace.jls.partial", "gaps.jsonl"
-#: Room that must stay free on the disk, so that what has been measured can still be closed properly.
-RESERVE_B = 32 << 20
-_CLOSING_B = 1 << 20
+CURRENT, VOLTAGE, SYNC_VOLTAGE, SYNC = 1, 2, 3, 10
+TRACE, PARTIAL, GAPS, EDGES = "trace.jls", "trace.jls.partial", "gaps.jsonl", "edges.jsonl"
 _BLOCK = 1 << 20
 _RECOVERY_LIMIT_S = 600
 
@@ -43,128 +39,40 @@ class Gap:
     cause: str
 
 
-class TraceWriter:
-    """Write a trace into `folder`; the file has its final name only once it is closed properly.
+@dataclass(frozen=True, slots=True)
+class Integral:
+    """What one window holds, range by range of the current: energy, charge, voltage over time, and time; and the power at its ends.
 
-    A JLS file must not be opened while it is written, and an unclosed one can crash its reader (measured: 22 of 24 killed writers):
-    hence the name ending in ".partial" until `close`.
+    `ends_w` is, for start and stop, the root mean square of the power just before and just after: what a shift of that end costs.
     """
 
-    def __init__(self, folder: Path, *, sample_hz: int, edge_hz: int, source: str, serial: str, about: dict[str, Any]) -> None:
-        self.folder = folder
-        self._require_room()
-        with _translated(folder):
-            writer = pyjls.Writer(str(folder / PARTIAL))
-            self._gaps = (folder / GAPS).open("w", encoding="utf-8")
-        writer.source_def(source_id=1, name=source, vendor="", model=source, version="", serial_number=serial)
-        for number, name, units in ((CURRENT, "current", "A"), (VOLTAGE, "voltage", "V")):
-            writer.signal_def(
-                signal_id=number,
-                source_id=1,
-                signal_type=pyjls.SignalType.FSR,
-                data_type="f32",
-                sample_rate=sample_hz,
-                name=name,
-                units=units,
-            )
-        # Smaller blocks than pyjls's 65 536: less of the SYNC line is lost with a killed process.
-        writer.signal_def(
-            signal_id=SYNC,
-            source_id=1,
-            signal_type=pyjls.SignalType.FSR,
-            data_type="u1",
-            sample_rate=edge_hz,
-            name="sync",
-            samples_per_data=8192,
-        )
-        writer.user_data(1, json.dumps(about))
-        self._writer: Any = writer
-        self._analog_at = 0
-        self._sync_at = 0
-        self._sync_rest: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
-        self._sync_last = np.uint8(1)
-        self._unchecked_b = 0
+    start_s: float
+    stop_s: float
+    energy_j: float
+    charge_c: float
+    least_w: float
+    most_w: float
+    ends_w: tuple[float, float]
+    range_energy_j: tuple[float, ...]
+    range_charge_c: tuple[float, ...]
+    range_volt_s: tuple[float, ...]
 
-    def analog(self, current_a: NDArray[np.float32], voltage_v: NDArray[np.float32]) -> None:
-        """Append samples of current and voltage, of equal length."""
-        if not len(current_a):
-            return
-        self._spend(8 * len(current_a))
-        with _translated(self.folder):
-            self._writer.fsr_f32(CURRENT, self._analog_at, np.ascontiguousarray(current_a, dtype=np.float32))
-            self._writer.fsr_f32(VOLTAGE, self._analog_at, np.ascontiguousarray(voltage_v, dtype=np.float32))
-        self._analog_at += len(current_a)
-
-    def sync(self, levels: NDArray[np.uint8]) -> None:
-        """Append samples of the SYNC line, one 0 or 1 each."""
-        if not len(levels):
-            return
-        self._sync_last = levels[-1]
-        # JLS stores whole bytes: what does not fill one waits for the next call.
-        joined = np.concatenate([self._sync_rest, levels.astype(np.uint8)])
-        whole = len(joined) // 8 * 8
-        self._sync_rest = joined[whole:]
-        if whole:
-            with _translated(self.folder):
-                self._writer.fsr(SYNC, self._sync_at, np.packbits(joined[:whole], bitorder="little"))
-            self._sync_at += whole
-
-    def gap(self, gap: Gap) -> None:
-        """Note that samples are not to be trusted."""
-        self._gaps.write(json.dumps({"start": gap.start, "stop": gap.stop, "cause": gap.cause}) + "\n")
-        self._gaps.flush()
-
-    def close(self) -> None:
-        """Complete the file and give it its name; closing twice is allowed."""
-        if self._writer is None:
-            return
-        if len(self._sync_rest):
-            # The line keeps its last level: no edge can appear in the padding.
-            self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
-        writer, self._writer = self._writer, None
-        with _translated(self.folder):
-            try:
-                writer.close()
-            finally:
-                self._gaps.close()
-            # The library does not say when its last blocks found no room: then the file keeps the name of one to be recovered.
-            if shutil.disk_usage(self.folder).free < _CLOSING_B:
-                raise StorageFull(
-                    f"the disk of {self.folder} is full",
-                    evidence=f"{PARTIAL} may lack its end",
-                    try_next="free some room; rig check reads what is there",
-                )
-            (self.folder / PARTIAL).rename(self.folder / TRACE)
-
-    def __enter__(self) -> TraceWriter:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def _spend(self, size_b: int) -> None:
-        self._unchecked_b += size_b
-        if self._unchecked_b >= RESERVE_B // 8:
-            self._unchecked_b = 0
-            self._require_room()
-
-    def _require_room(self) -> None:
-        free_b = shutil.disk_usage(self.folder).free
-        if free_b < RESERVE_B:
-            raise StorageFull(
-                f"the disk of {self.folder} is full",
-                evidence=f"{free_b / 1e6:.0f} MB free, {RESERVE_B / 1e6:.0f} MB are kept to close the files",
-                try_next="free some room, or --sessions on another disk; what has been measured is kept",
-            )
+    @property
+    def duration_s(self) -> float:
+        """Return the length of the window."""
+        return self.stop_s - self.start_s
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A closed trace: its rates, its edges and its gaps; samples are read from the file when asked for."""
+    """A closed trace: its rates, its edges and its gaps; samples are read from the file when asked for.
+
+    An edge of SYNC is known to 1 / `edge_hz`.
+    """
 
     path: Path
-    sample_hz: int
-    edge_hz: int
+    sample_hz: float
+    edge_hz: float
     length: int
     falls_s: NDArray[np.float64]
     rises_s: NDArray[np.float64]
@@ -173,30 +81,29 @@ class Trace:
     @classmethod
     def open(cls, path: Path) -> Trace:
         """Open a trace that was closed properly; raises DataError for anything else."""
-        try:
-            reader = pyjls.Reader(str(path))
-        except (RuntimeError, OSError) as error:
-            raise DataError(f"{path} is not a readable trace", evidence=str(error)) from error
-        try:
+        with _reading(path) as reader:
             signals = {signal.signal_id: signal for signal in reader.signals.values()}
-            if not {CURRENT, VOLTAGE, SYNC} <= set(signals):
+            about = _about(reader)
+            kind, sync = about.get("sync", ""), {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
+            if not {CURRENT, VOLTAGE} <= set(signals) or (sync is not None and sync not in signals):
                 raise DataError(f"{path} lacks a signal", evidence=f"it has {sorted(s.name for s in signals.values())}")
-            edge_hz = int(signals[SYNC].sample_rate)
-            falls, rises = _edges(reader, int(signals[SYNC].length))
+            if not about.get("sample_hz"):
+                raise DataError(f"{path} was not recorded by the rig", try_next="rig measure reads it")
+            sample_hz, edge_hz = float(about["sample_hz"]), float(about["edge_hz"])
             length = min(int(signals[CURRENT].length), int(signals[VOLTAGE].length))
-        except RuntimeError as error:
-            raise DataError(f"{path} cannot be read to its end", evidence=str(error)) from error
-        finally:
-            reader.close()
-        return cls(
-            path=path,
-            sample_hz=int(signals[CURRENT].sample_rate),
-            edge_hz=edge_hz,
-            length=length,
-            falls_s=(falls - 0.5) / edge_hz,
-            rises_s=(rises - 0.5) / edge_hz,
-            gaps=_gaps(path.with_name(GAPS)),
-        )
+            found = edges.Edges(np.zeros(0), np.zeros(0))
+            if kind == "digital":
+                found = edges.from_levels(_blocks(reader, SYNC, int(signals[SYNC].length), 8 * _BLOCK), edge_hz)
+            elif kind == "voltage":
+                whole = [np.zeros(0, dtype=np.float32), *_blocks(reader, SYNC_VOLTAGE, int(signals[SYNC_VOLTAGE].length), _BLOCK)]
+                found = edges.from_voltage(np.concatenate(whole), sample_hz)
+            elif kind == "stamps":
+                found = edges.from_stamps(path.with_name(EDGES))
+        gaps = _gaps(path.with_name(GAPS))
+        if kind != "stamps":
+            period_s = max(1 / sample_hz, 1 / edge_hz)
+            found = edges.outside(found, [(gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s) for gap in gaps])
+        return cls(path, sample_hz, edge_hz, length, found.falls_s, found.rises_s, gaps)
 
     @property
     def duration_s(self) -> float:
@@ -210,17 +117,18 @@ class Trace:
             return Gap(int(start), int(stop), f"the window lies outside the trace of {self.length} samples")
         return next((gap for gap in self.gaps if gap.start < stop and gap.stop > start), None)
 
-    def energies_j(self, windows: list[tuple[float, float]]) -> list[float]:
-        """Return the energy between each pair of instants, in joules: current times voltage, the end samples by their fraction."""
+    def integrals(self, windows: Sequence[tuple[float, float]], ranges_a: Sequence[float] = ()) -> list[Integral]:
+        """Integrate over each window: current times voltage, the end samples by their fraction; `ranges_a` are the upper ends of
+        the current's ranges, of which the last takes what lies beyond. Raises DataError for a window outside the trace."""
         if not windows:
             return []
-        reader = pyjls.Reader(str(self.path))
-        try:
-            return [self._energy_j(reader, start_s, stop_s) for start_s, stop_s in windows]
-        except RuntimeError as error:
-            raise DataError(f"{self.path} cannot be read to its end", evidence=str(error)) from error
-        finally:
-            reader.close()
+        inner = np.array(ranges_a[:-1], dtype=np.float64)
+        with _reading(self.path) as reader:
+            return [self._integral(reader, start_s, stop_s, inner) for start_s, stop_s in windows]
+
+    def energies_j(self, windows: Sequence[tuple[float, float]]) -> list[float]:
+        """Return the energy between each pair of instants, in joules."""
+        return [integral.energy_j for integral in self.integrals(windows)]
 
     def energy_j(self, start_s: float, stop_s: float) -> float:
         """Return the energy between two instants, in joules."""
@@ -236,30 +144,52 @@ class Trace:
         last = min(int(np.ceil(stop_s * self.sample_hz)), self.length)
         if last <= first:
             return np.zeros(0), np.zeros(0)
-        reader = pyjls.Reader(str(self.path))
-        try:
-            power = np.concatenate(list(_power(reader, first, last)))
-        finally:
-            reader.close()
-        return (np.arange(first, last) + 0.5) / self.sample_hz, power
+        with _reading(self.path) as reader:
+            power = np.concatenate([current * voltage for current, voltage in _samples(reader, first, last)])
+        times_s: NDArray[np.float64] = (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
+        return times_s, power
 
-    def _energy_j(self, reader: Any, start_s: float, stop_s: float) -> float:
+    def _integral(self, reader: Any, start_s: float, stop_s: float, inner_a: NDArray[np.float64]) -> Integral:
         start, stop = start_s * self.sample_hz, stop_s * self.sample_hz
         if not 0 <= start <= stop <= self.length:
             raise DataError(
                 f"the window {start_s:.6f} s to {stop_s:.6f} s lies outside the trace", evidence=f"{self.duration_s:.6f} s long"
             )
-        first, last = int(np.floor(start)), int(np.ceil(stop))
-        total, at = 0.0, first
-        for power in _power(reader, first, last):
-            # Samples first and last - 1 lie only partly inside: the parts outside are taken off, also where both are one sample.
-            if at == first:
-                total -= float(power[0]) * (start - first)
+        first, last = int(np.floor(start)), max(int(np.ceil(stop)), int(np.floor(start)) + 1)
+        last = min(last, self.length)
+        ranges, at = len(inner_a) + 1, first
+        sums = np.zeros((3, ranges))
+        least_w, most_w = np.inf, -np.inf
+        for current, voltage in _samples(reader, first, last):
+            weight = None
+            power = current * voltage
+            least_w, most_w = min(least_w, float(power.min())), max(most_w, float(power.max()))
+            # Samples first and last - 1 lie only partly inside: they count by their fraction, also where both are one sample.
+            head = start - first if at == first else 0.0
             at += len(power)
-            if at == last:
-                total -= float(power[-1]) * (last - stop)
-            total += float(np.sum(power))
-        return total / self.sample_hz
+            tail = last - stop if at == last else 0.0
+            for row, values in enumerate((power, current, voltage)):
+                if ranges == 1:
+                    sums[row, 0] += float(np.sum(values)) - head * float(values[0]) - tail * float(values[-1])
+                    continue
+                if weight is None:
+                    weight = np.ones(len(power))
+                    weight[0] -= head
+                    weight[-1] -= tail
+                    place = np.searchsorted(inner_a, np.abs(current))
+                sums[row] += np.bincount(place, weights=values * weight, minlength=ranges)
+        sums /= self.sample_hz
+        ends = tuple(self._end_w(reader, at) for at in (start, stop))
+        return Integral(
+            start_s, stop_s, float(sums[0].sum()), float(sums[1].sum()), least_w, most_w, (ends[0], ends[1]),
+            *(tuple(float(value) for value in row) for row in sums),
+        )  # fmt: skip
+
+    def _end_w(self, reader: Any, at: float) -> float:
+        """Return the root mean square of the power of the samples before and after the one in which an end lies."""
+        before, after = max(int(np.floor(at)) - 1, 0), min(int(np.floor(at)) + 1, self.length - 1)
+        powers = np.concatenate([current * voltage for current, voltage in _samples(reader, before, after + 1)])
+        return float(np.sqrt((powers[0] ** 2 + powers[-1] ** 2) / 2))
 
 
 def recover(partial: Path, into: Path) -> None:
@@ -292,38 +222,42 @@ def storage_error(error: OSError, path: Path) -> BenchError:
 
 
 @contextmanager
-def _translated(folder: Path) -> Iterator[None]:
-    """Turn errors of the trace library, which are RuntimeErrors, into ours."""
+def _reading(path: Path) -> Iterator[Any]:
+    """Open a closed JLS file; its reader's errors become DataErrors."""
     try:
-        yield
-    except OSError as error:
-        raise storage_error(error, folder) from error
+        reader = pyjls.Reader(str(path))
+    except (RuntimeError, OSError) as error:
+        raise DataError(f"{path} is not a readable trace", evidence=str(error)) from error
+    try:
+        yield reader
     except RuntimeError as error:
-        free_b = shutil.disk_usage(folder).free
-        kind = StorageFull if free_b < RESERVE_B // 2 else BenchError
-        raise kind(
-            f"the trace in {folder} cannot be written", evidence=f"{error}; {free_b / 1e6:.0f} MB free on the disk"
-        ) from error
+        raise DataError(f"{path} cannot be read to its end", evidence=str(error)) from error
+    finally:
+        reader.close()
 
 
-def _power(reader: Any, first: int, last: int) -> Iterator[NDArray[np.float64]]:
+def _about(reader: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+
+    def take(meta: int, data: Any) -> bool:
+        with suppress(ValueError, TypeError):
+            content = data if isinstance(data, dict) else json.loads(data)
+            found.update(content if meta == 1 and isinstance(content, dict) else {})
+        return bool(found)
+
+    reader.user_data(take)
+    return found
+
+
+def _blocks(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
+    for at in range(0, length, block):
+        yield reader.fsr(signal, at, min(block, length - at))
+
+
+def _samples(reader: Any, first: int, last: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     for at in range(first, last, _BLOCK):
         count = min(_BLOCK, last - at)
-        current = reader.fsr(CURRENT, at, count).astype(np.float64)
-        yield current * reader.fsr(VOLTAGE, at, count)
-
-
-def _edges(reader: Any, length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    falls, rises, previous = [], [], None
-    for at in range(0, length, 8 * _BLOCK):
-        count = min(8 * _BLOCK, length - at)
-        bits = np.unpackbits(reader.fsr(SYNC, at, count), bitorder="little")[:count].view(np.int8)
-        step = np.diff(bits, prepend=bits[0] if previous is None else previous)
-        falls.append(np.flatnonzero(step < 0) + at)
-        rises.append(np.flatnonzero(step > 0) + at)
-        previous = bits[-1]
-    empty = np.zeros(0, dtype=np.int64)
-    return np.concatenate([empty, *falls]), np.concatenate([empty, *rises])
+        yield reader.fsr(CURRENT, at, count).astype(np.float64), reader.fsr(VOLTAGE, at, count).astype(np.float64)
 
 
 def _gaps(path: Path) -> tuple[Gap, ...]:

@@ -38,6 +38,7 @@ class World:
         self._now_ns = 0
         self._clock: Callable[[], int] | None = None
         self._horizon: Callable[[], int] | None = None
+        self._watchers: list[Callable[[], None]] = []
         self.supply_on = False
 
     def follow(self, now_ns: Callable[[], int], horizon_ns: Callable[[], int]) -> None:
@@ -58,10 +59,25 @@ class World:
         return self._horizon() if self._horizon else self._now_ns
 
     def advance(self, duration_ns: int) -> None:
-        """Let virtual time pass."""
+        """Let virtual time pass; a watcher may hold it until it has caught up."""
         if duration_ns < 0:
             raise ValueError(f"time does not go backwards: {duration_ns} ns")
         self._now_ns += duration_ns
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` after every step of virtual time: a simulated instrument that must not fall behind blocks in it.
+
+        Returns what ends it; ending twice is allowed.
+        """
+        self._watchers.append(watcher)
+
+        def end() -> None:
+            if watcher in self._watchers:
+                self._watchers.remove(watcher)
+
+        return end
 
     def wait(self, duration_ns: int) -> None:
         """Let time pass: virtual time at once, real time by sleeping."""

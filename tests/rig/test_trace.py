@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rig.errors import DataError, StorageFull
-from rig.trace import Gap, Trace, TraceWriter, recover
+from rig.recorder import TraceWriter
+from rig.trace import Gap, Trace, recover
 
 HZ = 1000
 
@@ -119,7 +120,7 @@ def test_a_killed_writer_leaves_a_trace_that_can_be_recovered(tmp_path: Path) ->
     program = f"""
         import numpy as np, time
         from pathlib import Path
-        from rig.trace import TraceWriter
+        from rig.recorder import TraceWriter
         writer = TraceWriter(Path({str(tmp_path)!r}), sample_hz=1_000_000, edge_hz=1_000_000, source="t", serial="1", about={{}})
         while True:
             writer.analog(np.ones(10_000, np.float32), np.full(10_000, 2, np.float32))

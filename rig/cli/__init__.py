@@ -26,7 +26,7 @@ ERR = console.Terminal(stderr=True)
 #: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the bench failed,
 #: 130 stopped by Ctrl-C.
 FALSE, STOPPED = 1, 130
-DEMO = Path(__file__).with_name("demo.toml")
+DEMO = Path(__file__).parent.with_name("demo.toml")
 
 _bench = click.argument("bench", type=click.Path(path_type=Path))
 _set = click.option("--set", "overrides", multiple=True, metavar="A.B=V", help="Override a key of the bench file; may be repeated.")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find the edges of the SYNC line in what a monitor recorded of it: sampled levels, a sampled voltage, or the instrument's own
+stamps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import DataError
+
+#: Less difference than this between high and low is no signal: a logic level is above 1 V.
+_SWING_V = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Falling and rising edges, in seconds from the first analog sample, ascending."""
+
+    falls_s: NDArray[np.float64]
+    rises_s: NDArray[np.float64]
+
+
+def from_levels(blocks: Iterable[NDArray[np.uint8]], rate_hz: float) -> Edges:
+    """Return the edges of a sampled line, packed eight samples to a byte: one first seen at k happened at (k - 1/2) / rate_hz."""
+    falls, rises, previous, at = [], [], None, 0
+    for block in blocks:
+        bits = np.unpackbits(block, bitorder="little").view(np.int8)
+        step = np.diff(bits, prepend=bits[0] if previous is None else previous)
+        falls.append(np.flatnonzero(step < 0) + at)
+        rises.append(np.flatnonzero(step > 0) + at)
+        previous, at = bits[-1], at + len(bits)
+    return Edges(*((np.concatenate([np.zeros(0, dtype=np.int64), *found]) - 0.5) / rate_hz for found in (falls, rises)))
+
+
+def from_voltage(voltage_v: NDArray[np.floating[np.typing.NBitBase]], rate_hz: float) -> Edges:
+    """Return the edges of a line whose voltage was averaged over each sample.
+
+    The sample in which the line changes has a mean between low and high: what it has of the high level says when. Good for one
+    edge a sample and its neighbour: a pulse must last two samples or longer.
+    """
+    none = np.zeros(0)
+    finite = voltage_v[np.isfinite(voltage_v)].astype(np.float64)
+    if not len(finite) or float(np.ptp(finite)) < _SWING_V:
+        return Edges(none, none)
+    middle_v = (float(finite.max()) + float(finite.min())) / 2
+    low_v, high_v = float(np.median(finite[finite <= middle_v])), float(np.median(finite[finite > middle_v]))
+    share = np.clip((voltage_v.astype(np.float64) - low_v) / (high_v - low_v), 0.0, 1.0)
+    above = share > 0.5
+    falls = np.flatnonzero(above[:-1] & ~above[1:]) + 1
+    rises = np.flatnonzero(~above[:-1] & above[1:]) + 1
+    # Of the two samples about a crossing one is whole: together they were high as long as the line was.
+    fall_s = (falls - 1 + share[falls - 1] + share[falls]) / rate_hz
+    rise_s = (rises + 1 - share[rises - 1] - share[rises]) / rate_hz
+    return Edges(fall_s, rise_s)
+
+
+def from_stamps(path: Path) -> Edges:
+    """Return the edges that an instrument stamped, a line each; raises DataError for lines of another form."""
+    falls: list[float] = []
+    rises: list[float] = []
+    # A killed process may leave half a line at the end; anything else is damage.
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1] if path.exists() else []:
+        try:
+            content = json.loads(line)
+            (falls if content["fall"] else rises).append(float(content["at_s"]))
+        except (ValueError, TypeError, KeyError) as error:
+            raise DataError(f"{path} has a line of another form", evidence=line[:80]) from error
+    return Edges(np.sort(np.array(falls, dtype=np.float64)), np.sort(np.array(rises, dtype=np.float64)))
+
+
+def outside(edges: Edges, dark_s: list[tuple[float, float]]) -> Edges:
+    """Leave out edges in spans where samples were lost, borders included: when they happened is not known."""
+    kept = []
+    for times_s in (edges.falls_s, edges.rises_s):
+        lit = np.ones(len(times_s), dtype=bool)
+        for start_s, stop_s in dark_s:
+            lit &= (times_s < start_s) | (times_s > stop_s)
+        kept.append(times_s[lit])
+    return Edges(*kept)

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write a trace: what a monitor's driver calls with every block it receives. Conventions of time: rig/trace.py."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyjls
+from numpy.typing import NDArray
+
+from rig.errors import BenchError, StorageFull
+from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, SYNC, SYNC_VOLTAGE, TRACE, VOLTAGE, Gap, storage_error
+
+#: Room that must stay free on the disk, so that what has been measured can still be closed properly.
+RESERVE_B = 32 << 20
+_CLOSING_B = 1 << 20
+_FILL = 1 << 20
+_JLS_EPOCH_S = 1_514_764_800  # 2018-01-01T00:00:00Z; JLS counts 2**-30 s from there
+
+
+class TraceWriter:
+    """Write a trace into `folder`; the file has its final name only once it is closed properly.
+
+    `sample_hz` is the rate of `analog`; `edge_hz` is what SYNC is known to (rig/monitor.py), and for "digital" the rate of `sync`.
+    `sync_kind` says where edges come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps" (`stamp`), "none".
+    A JLS file must not be opened while it is written, and an unclosed one can crash its reader (measured: 22 of 24 killed writers):
+    hence the name ending in ".partial" until `close`. Calls come from one thread. Raises StorageFull and BenchError.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        sample_hz: float,
+        edge_hz: float,
+        source: str,
+        serial: str,
+        about: dict[str, Any],
+        sync_kind: str = "digital",
+    ) -> None:
+        self.folder, self.sample_hz, self.edge_hz = folder, sample_hz, edge_hz
+        self._require_room()
+        with _translated(folder):
+            writer = pyjls.Writer(str(folder / PARTIAL))
+            self._gaps = (folder / GAPS).open("w", encoding="utf-8")
+            self._edges = (folder / EDGES).open("w", encoding="utf-8") if sync_kind == "stamps" else None
+        writer.source_def(source_id=1, name=source, vendor="", model=source, version="", serial_number=serial)
+        _signal(writer, CURRENT, "current", "f32", sample_hz, units="A")
+        _signal(writer, VOLTAGE, "voltage", "f32", sample_hz, units="V")
+        if sync_kind == "digital":
+            # Smaller blocks than pyjls's 65 536: less of the SYNC line is lost with a killed process.
+            _signal(writer, SYNC, "sync", "u1", edge_hz, samples_per_data=8192)
+        elif sync_kind == "voltage":
+            _signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
+        # JLS rates are whole numbers: what the rig computes with stands here, other tools use the time stamps.
+        writer.user_data(1, json.dumps({"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind} | about))
+        self._writer: Any = writer
+        self._sync_kind = sync_kind
+        self._began = int((time.time() - _JLS_EPOCH_S) * 2**30)
+        self._analog_at = 0
+        self._sync_at = 0
+        self._sync_voltage_at = 0
+        self._sync_rest: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
+        self._sync_last = np.uint8(1)
+        self._unchecked_b = 0
+        for signal, _ in self._rates():
+            writer.utc(signal, 0, self._began)
+
+    @property
+    def samples(self) -> int:
+        """Return how many analog samples have been written."""
+        return self._analog_at
+
+    def analog(self, current_a: NDArray[np.floating[Any]], voltage_v: NDArray[np.floating[Any]]) -> None:
+        """Append samples of current and voltage, of equal length; what is not finite is noted as a gap."""
+        if not len(current_a):
+            return
+        if len(current_a) != len(voltage_v):
+            raise ValueError(f"{len(current_a)} samples of current and {len(voltage_v)} of voltage")
+        self._spend(8 * len(current_a))
+        current, voltage = (np.ascontiguousarray(block, dtype=np.float32) for block in (current_a, voltage_v))
+        self._note_unreadable(current, voltage)
+        with _translated(self.folder):
+            self._writer.fsr_f32(CURRENT, self._analog_at, current)
+            self._writer.fsr_f32(VOLTAGE, self._analog_at, voltage)
+        self._analog_at += len(current)
+
+    def sync(self, levels: NDArray[np.uint8]) -> None:
+        """Append samples of the SYNC line, one 0 or 1 each."""
+        if not len(levels):
+            return
+        self._sync_last = np.uint8(levels[-1])
+        # JLS stores whole bytes: what does not fill one waits for the next call.
+        joined = np.concatenate([self._sync_rest, levels.astype(np.uint8)])
+        whole = len(joined) // 8 * 8
+        self._sync_rest = joined[whole:]
+        if whole:
+            self._put_sync(np.packbits(joined[:whole], bitorder="little"))
+
+    def sync_packed(self, levels: NDArray[np.uint8]) -> None:
+        """Append samples of the SYNC line, eight to a byte, the first in the lowest bit."""
+        if not len(levels):
+            return
+        if len(self._sync_rest):
+            self.sync(np.unpackbits(levels, bitorder="little"))
+            return
+        self._sync_last = np.uint8(levels[-1] >> 7)
+        self._put_sync(np.ascontiguousarray(levels, dtype=np.uint8))
+
+    def sync_voltage(self, voltage_v: NDArray[np.floating[Any]]) -> None:
+        """Append samples of the voltage of the SYNC line, at the rate of `analog`."""
+        if not len(voltage_v):
+            return
+        self._spend(4 * len(voltage_v))
+        with _translated(self.folder):
+            self._writer.fsr_f32(SYNC_VOLTAGE, self._sync_voltage_at, np.ascontiguousarray(voltage_v, dtype=np.float32))
+        self._sync_voltage_at += len(voltage_v)
+
+    def stamp(self, at_s: float, fall: bool = True) -> None:
+        """Append an edge that the instrument stamped itself, in seconds from the first sample."""
+        if self._edges is None:
+            raise ValueError("this trace was not opened for stamps")
+        self._edges.write(json.dumps({"at_s": at_s, "fall": fall}) + "\n")
+        self._edges.flush()
+
+    def skip(self, samples: int, cause: str) -> None:
+        """Leave out analog samples that were lost, with all of SYNC over the same time, and note the gap; call it where both stand
+        equal.
+
+        The line keeps its last level, and an edge at the border of a gap is none: its time is not known.
+        """
+        self.gap(Gap(self._analog_at, self._analog_at + samples, cause))
+        for at in range(0, samples, _FILL):
+            count = min(_FILL, samples - at)
+            lost = np.full(count, np.nan, dtype=np.float32)
+            self._spend(8 * count)
+            with _translated(self.folder):
+                self._writer.fsr_f32(CURRENT, self._analog_at, lost)
+                self._writer.fsr_f32(VOLTAGE, self._analog_at, lost)
+            self._analog_at += count
+            if self._sync_kind == "voltage":
+                self.sync_voltage(lost)
+        if self._sync_kind == "digital":
+            missing = round(self._analog_at * self.edge_hz / self.sample_hz) - self._sync_at - len(self._sync_rest)
+            for at in range(0, missing, _FILL):
+                self.sync(np.full(min(_FILL, missing - at), self._sync_last, dtype=np.uint8))
+
+    def gap(self, gap: Gap) -> None:
+        """Note that samples are not to be trusted."""
+        try:
+            self._gaps.write(json.dumps({"start": gap.start, "stop": gap.stop, "cause": gap.cause}) + "\n")
+            self._gaps.flush()
+        except OSError as error:
+            raise storage_error(error, self.folder) from error
+
+    def close(self) -> None:
+        """Complete the file and give it its name; closing twice is allowed."""
+        if self._writer is None:
+            return
+        if len(self._sync_rest):
+            # The line keeps its last level: no edge can appear in the padding.
+            self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
+        writer, self._writer = self._writer, None
+        with _translated(self.folder):
+            try:
+                for signal, rate in self._rates():
+                    length = self._sync_at if signal == SYNC else self._analog_at
+                    if length:
+                        writer.utc(signal, length, self._began + round(length / rate * 2**30))
+                writer.close()
+            finally:
+                self._gaps.close()
+                if self._edges is not None:
+                    self._edges.close()
+            # The library does not say when its last blocks found no room: then the file keeps the name of one to be recovered.
+            if shutil.disk_usage(self.folder).free < _CLOSING_B:
+                raise StorageFull(
+                    f"the disk of {self.folder} is full",
+                    evidence=f"{PARTIAL} may lack its end",
+                    try_next="free some room; rig check reads what is there",
+                )
+            (self.folder / PARTIAL).rename(self.folder / TRACE)
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _rates(self) -> list[tuple[int, float]]:
+        more = {"digital": [(SYNC, self.edge_hz)], "voltage": [(SYNC_VOLTAGE, self.sample_hz)]}.get(self._sync_kind, [])
+        return [(CURRENT, self.sample_hz), (VOLTAGE, self.sample_hz), *more]
+
+    def _put_sync(self, packed: NDArray[np.uint8]) -> None:
+        with _translated(self.folder):
+            self._writer.fsr(SYNC, self._sync_at, packed)
+        self._sync_at += 8 * len(packed)
+
+    def _note_unreadable(self, current: NDArray[np.float32], voltage: NDArray[np.float32]) -> None:
+        # One sum a block tells whether there is anything to look for.
+        if np.isfinite(np.sum(current) + np.sum(voltage)):
+            return
+        bad = np.flatnonzero(~(np.isfinite(current) & np.isfinite(voltage)))
+        if len(bad):
+            for run in np.split(bad, np.flatnonzero(np.diff(bad) > 1) + 1):
+                start, stop = self._analog_at + int(run[0]), self._analog_at + int(run[-1]) + 1
+                self.gap(Gap(start, stop, "the instrument gave no number"))
+
+    def _spend(self, size_b: int) -> None:
+        self._unchecked_b += size_b
+        if self._unchecked_b >= RESERVE_B // 8:
+            self._unchecked_b = 0
+            self._require_room()
+
+    def _require_room(self) -> None:
+        free_b = shutil.disk_usage(self.folder).free
+        if free_b < RESERVE_B:
+            raise StorageFull(
+                f"the disk of {self.folder} is full",
+                evidence=f"{free_b / 1e6:.0f} MB free, {RESERVE_B / 1e6:.0f} MB are kept to close the files",
+                try_next="free some room, or --sessions on another disk; what has been measured is kept",
+            )
+
+
+def _signal(writer: Any, number: int, name: str, kind: str, rate_hz: float, **more: Any) -> None:
+    writer.signal_def(
+        signal_id=number,
+        source_id=1,
+        signal_type=pyjls.SignalType.FSR,
+        data_type=kind,
+        sample_rate=max(round(rate_hz), 1),
+        name=name,
+        **more,
+    )
+
+
+@contextmanager
+def _translated(folder: Path) -> Iterator[None]:
+    """Turn errors of the trace library, which are RuntimeErrors, into ours."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(error, folder) from error
+    except RuntimeError as error:
+        free_b = shutil.disk_usage(folder).free
+        kind = StorageFull if free_b < RESERVE_B // 2 else BenchError
+        raise kind(
+            f"the trace in {folder} cannot be written", evidence=f"{error}; {free_b / 1e6:.0f} MB free on the disk"
+        ) from error
