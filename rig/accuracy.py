@@ -11,7 +11,7 @@ from typing import Any
 
 import cattrs
 
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
 
 #: What a limit of error means, and the divisor that makes a standard uncertainty of it (GUM 4.3.7 and 4.3.3).
 DISTRIBUTIONS = {"rectangular": math.sqrt(3.0), "normal": 2.0}
@@ -70,15 +70,17 @@ class Accuracy:
 
 
 def from_json(content: dict[str, Any]) -> Accuracy:
-    """Return what provenance.json holds of an accuracy."""
-    return cattrs.Converter(forbid_extra_keys=True).structure(content, Accuracy)
+    """Return what provenance.json holds of an accuracy; raises DataError for anything else."""
+    try:
+        return _structured(content)
+    except cattrs.BaseValidationError as error:
+        raise DataError("the limits of error are not readable", evidence="; ".join(cattrs.transform_error(error))) from error
 
 
 def load(path: Path) -> Accuracy:
-    """Read a calibration file: TOML with the fields of Accuracy, `[[current]]` and `[[voltage]]` for the ranges; raises
-    ConfigError."""
+    """Read a calibration file (docs/UNCERTAINTY.md shows one); raises ConfigError."""
     try:
-        return from_json(tomllib.loads(path.read_text(encoding="utf-8")))
+        return _structured(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise ConfigError(f"calibration file {path} cannot be read", evidence=error.strerror or str(error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -89,3 +91,7 @@ def load(path: Path) -> Accuracy:
             evidence="; ".join(cattrs.transform_error(error)),
             try_next="docs/UNCERTAINTY.md shows one",
         ) from error
+
+
+def _structured(content: dict[str, Any]) -> Accuracy:
+    return cattrs.Converter(forbid_extra_keys=True).structure(content, Accuracy)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks in device ticks x edges in monitor time -> pairs, time base, problems. Pure.
 
-Every mark is one falling edge. Counts should agree and order gives the pairs; the intervals confirm them, and where the counts
-differ they say which mark has no edge and which edge no mark.
+Every mark is one falling edge. Counts should agree and order gives the pairs; the intervals confirm them, and where they do not,
+the pattern of the intervals says which mark has no edge, which edge no mark, and how fast the clocks run (rig/pairing.py). Device
+time, edge time and counts are compared in every trial: what disagrees is named, and nothing is corrected silently.
 """
 
 from __future__ import annotations
@@ -13,115 +14,238 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rig import pairing
 from rig.clock import Timebase
+from rig.pairing import CLOCK_LIMIT, Floats, Indices, Pairing
 from rig.trial import Problem
 
-#: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many channels) differ by far more.
-CLOCK_LIMIT = 500e-6
 #: An edge lies within half a sample of where it was seen; twice a whole one leaves room for the jitter of the SYNC input. A tick of
 #: the device comes on top: its mark was made somewhere within it.
 RESIDUAL_LIMIT_PERIODS = 2.0
-#: How many marks or edges at the start may be missing or extra before alignment gives up.
-_ANCHORS = 8
+#: A line bounces about its fall, and about its rise one hold later; the next mark is two holds away or further (docs/PROTOCOL.md
+#: section 5): a fall within so many holds of another is a bounce.
+DEBOUNCE_HOLDS = 1.25
+#: Where few edges lie within the limit, this many times the limit is tried: edges that scatter are a problem, and not missing.
+_SCALES = (1.0, 8.0, 64.0)
+#: A single edge so many limits away still belongs to its mark, where nothing else is near.
+_STRAY_LIMITS = 8.0
+#: How often the fit foretells edges and is made again.
+_ROUNDS = 4
+#: What makes a monitor's time run at these rates.
+_STRETCHES = ((4 / 3, "4/3"), (2.0, "2"))
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The fitted time base (None when there is nothing to fit) and what is wrong with it."""
+    """The fitted time base (None when there is nothing to fit) and what is wrong with it.
+
+    `links` are the pairs (number of mark, number of edge, from 0); `dark` counts the marks whose edges fell where the monitor lost
+    samples, `bounced` the edges that repeat the one before.
+    """
 
     timebase: Timebase | None
     problems: tuple[Problem, ...]
     marks: int
     edges: int
     pairs: int
+    links: tuple[tuple[int, int], ...] = ()
+    dark: int = 0
+    bounced: int = 0
 
 
-def align(ticks: Sequence[int], tick_hz: int, falls_s: NDArray[np.float64], edge_hz: float) -> Alignment:
-    """Pair marks with falling edges and fit the time base."""
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What is to be aligned, the limits, and the numbers of the edges that are no bounces."""
+
+    ticks: Sequence[int]
+    marks_s: Floats
+    falls_s: Floats
+    leads: Indices
+    period_s: float
+    tick_s: float
+    limit_s: float
+
+
+def align(
+    ticks: Sequence[int],
+    tick_hz: float,
+    falls_s: NDArray[np.float64],
+    edge_hz: float,
+    *,
+    debounce_s: float = 0.0,
+    dark_s: Sequence[tuple[float, float]] = (),
+) -> Alignment:
+    """Pair marks with falling edges and fit the time base.
+
+    An edge less than `debounce_s` after another is a bounce of it (DEBOUNCE_HOLDS). `dark_s` are the spans, in the monitor's time,
+    in which it lost samples: a mark there has no edge for a known reason, which the caller names.
+    """
+    marks, edges = len(ticks), len(falls_s)
+    back = next((k for k in range(1, marks) if ticks[k] < ticks[k - 1]), 0)
+    if back:
+        detail = f"mark {back + 1} has tick {ticks[back]}, less than the one before, {ticks[back - 1]}: did the device start anew?"
+        return Alignment(None, (Problem("clock", detail),), marks, edges, 0)
     period_s, tick_s = 1.0 / edge_hz, 1.0 / tick_hz
     limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s
-    marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz if len(ticks) else np.zeros(0)
-    pairs = _in_order(marks_s, falls_s) or _by_interval(marks_s, falls_s, limit_s)
-    if len({ticks[i] for i, _ in pairs}) < 2:
-        return Alignment(None, (_edges_problem(len(marks_s), len(falls_s), []),), len(marks_s), len(falls_s), 0)
-    timebase = Timebase.fit([ticks[i] for i, _ in pairs], [float(falls_s[j]) for _, j in pairs], period_s, tick_s)
-    problems = list(_judge(timebase, tick_hz, limit_s))
-    if len(pairs) != len(marks_s) or len(pairs) != len(falls_s):
-        problems.insert(0, _edges_problem(len(marks_s), len(falls_s), pairs))
-    return Alignment(timebase, tuple(problems), len(marks_s), len(falls_s), len(pairs))
+    marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz
+    seen = _Seen(ticks, marks_s, falls_s, _leads(falls_s, debounce_s), period_s, tick_s, limit_s)
+    timebase, found, why = _tied(seen)
+    if timebase is None:
+        return Alignment(None, (_unaligned(marks, edges, why),), marks, edges, 0)
+    missing = np.setdiff1d(np.arange(marks), found.marks)
+    dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), dark_s, limit_s)
+    extra = np.setdiff1d(np.arange(edges), found.edges)
+    bounced = ~np.isin(extra, seen.leads)
+    problems = [
+        *_edges_problem(marks, edges, len(found), missing[~dark].tolist(), extra[~bounced].tolist(), extra[bounced].tolist()),
+        *_judge(timebase, tick_hz, limit_s),
+    ]
+    links = tuple(zip(found.marks.tolist(), found.edges.tolist(), strict=True))
+    return Alignment(timebase, tuple(problems), marks, edges, len(links), links, int(dark.sum()), int(bounced.sum()))
 
 
-def _judge(timebase: Timebase, tick_hz: int, limit_s: float) -> list[Problem]:
+def _leads(falls_s: Floats, debounce_s: float) -> Indices:
+    """Return the numbers of the edges that do not follow another within the debouncing time."""
+    if len(falls_s) < 2 or not np.any(np.diff(falls_s) < debounce_s):
+        return np.arange(len(falls_s))
+    leads: list[int] = []
+    for number, at_s in enumerate(falls_s.tolist()):
+        if not leads or at_s - falls_s[leads[-1]] >= debounce_s:
+            leads.append(number)
+    return np.array(leads, dtype=np.int64)
+
+
+def _tied(seen: _Seen) -> tuple[Timebase | None, Pairing, str]:
+    """Return the time base and its pairs at the narrowest reach that explains the edges; None and the reason where nothing does."""
+    best: tuple[Timebase | None, Pairing, str] = (None, _NONE, "")
+    most = min(len(seen.marks_s), len(seen.leads))
+    shortest_s = float(np.min(np.diff(seen.marks_s), initial=np.inf, where=np.diff(seen.marks_s) > 0))
+    for scale in _SCALES:
+        reach_s = scale * seen.limit_s
+        if scale > 1 and 4 * reach_s > shortest_s:
+            break
+        tied = _tied_within(seen, reach_s)
+        # Scatter is believed where it explains many more edges than the limit does.
+        if best[0] is None or (tied[0] is not None and len(tied[1]) > len(best[1]) + most / 4):
+            best = tied if tied[0] is not None or not best[2] else best
+        if len(best[1]) > 0.9 * most or best[1].rival:
+            break
+    return best
+
+
+_NONE = Pairing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+def _tied_within(seen: _Seen, reach_s: float) -> tuple[Timebase | None, Pairing, str]:
+    edges_s = seen.falls_s[seen.leads]
+    ordered = pairing.in_order(seen.marks_s, edges_s, reach_s)
+    if ordered is not None:
+        timebase, found = _settled(seen, ordered, reach_s)
+        if timebase is not None and len(found) == len(ordered) and timebase.residual_max_s <= seen.limit_s:
+            return _believed(seen, timebase, found, reach_s)
+    searched = pairing.search(seen.marks_s, edges_s, reach_s, reach_s / 4)
+    start = ordered if ordered is not None and len(ordered) >= len(searched) else searched
+    timebase, found = _settled(seen, start, reach_s)
+    timebase, found, why = _believed(seen, timebase, found, reach_s)
+    if timebase is not None and start.rival:
+        why = f"the edges fit the marks in more than one way, with {len(start)} pairs and with {start.rival}"
+        return None, start, why
+    return timebase, found, why
+
+
+def _believed(seen: _Seen, timebase: Timebase | None, found: Pairing, reach_s: float) -> tuple[Timebase | None, Pairing, str]:
+    if timebase is None:
+        return None, _NONE, ""
+    rate = timebase.s_per_tick / seen.tick_s
+    if not pairing.convincing(len(found), seen.marks_s, seen.falls_s[seen.leads], rate, reach_s):
+        return None, _NONE, f"no more than {len(found)} of them fit together, as many as unrelated edges may"
+    return timebase, found, ""
+
+
+def _settled(seen: _Seen, found: Pairing, reach_s: float) -> tuple[Timebase | None, Pairing]:
+    """Fit the pairs, foretell the edge of every mark, pair anew, until nothing changes; `found` counts leading edges only."""
+    found = Pairing(found.marks, seen.leads[found.edges])
+    for _ in range(_ROUNDS):
+        timebase = _fit(seen, found, reach_s)
+        if timebase is None:
+            return None, _NONE
+        again = _matched(seen, timebase, reach_s)
+        if np.array_equal(again.marks, found.marks) and np.array_equal(again.edges, found.edges):
+            return timebase, found
+        found = again
+    return _fit(seen, found, reach_s), found
+
+
+def _fit(seen: _Seen, found: Pairing, reach_s: float) -> Timebase | None:
+    ticks = [seen.ticks[i] for i in found.marks.tolist()]
+    if len(set(ticks)) < 2:
+        return None
+    timebase = Timebase.fit(ticks, seen.falls_s[found.edges].tolist(), seen.period_s, seen.tick_s, reach_s)
+    return timebase if timebase.s_per_tick > 0 else None
+
+
+def _matched(seen: _Seen, timebase: Timebase, reach_s: float) -> Pairing:
+    due_s = timebase.all_seconds(seen.ticks)
+    marks, edges = pairing.match(due_s, seen.falls_s[seen.leads], reach_s)
+    edges = seen.leads[edges]
+    # What looked like a bounce may be the edge of a mark, and the one before a stray pulse.
+    bounces = np.setdiff1d(np.arange(len(seen.falls_s)), seen.leads)
+    free = np.setdiff1d(np.arange(len(due_s)), marks)
+    if len(bounces) and len(free):
+        more = pairing.match(due_s[free], seen.falls_s[bounces], reach_s)
+        marks, edges = _joined(marks, edges, free[more[0]], bounces[more[1]])
+    lit = np.union1d(edges, seen.leads)
+    stray_marks, stray_edges = pairing.strays(
+        due_s, seen.falls_s[lit], marks, np.searchsorted(lit, edges), _STRAY_LIMITS * seen.limit_s
+    )
+    return Pairing(*_joined(marks, edges, stray_marks, lit[stray_edges]))
+
+
+def _joined(marks: Indices, edges: Indices, more_marks: Indices, more_edges: Indices) -> tuple[Indices, Indices]:
+    # Sorted apart: of two pairs that cross, the order is right.
+    return np.sort(np.concatenate([marks, more_marks])), np.sort(np.concatenate([edges, more_edges]))
+
+
+def _inside(times_s: Floats, spans_s: Sequence[tuple[float, float]], margin_s: float) -> NDArray[np.bool_]:
+    inside = np.zeros(len(times_s), dtype=bool)
+    for start_s, stop_s in spans_s:
+        inside |= (times_s >= start_s - margin_s) & (times_s <= stop_s + margin_s)
+    return inside
+
+
+def _judge(timebase: Timebase, tick_hz: float, limit_s: float) -> list[Problem]:
+    problems = []
     ratio = timebase.s_per_tick * tick_hz
-    if abs(ratio - 1) > CLOCK_LIMIT:
+    # 500 ppm are seen as 500.25 from the other clock's side, and no rate is known better than its uncertainty.
+    if min(abs(ratio - 1), abs(1 / ratio - 1)) > CLOCK_LIMIT + 3 * timebase.slope_u:
+        known = next((f", close to {name}" for stretch, name in _STRETCHES if abs(ratio / stretch - 1) < 0.01), "")
         limit = f"limit {CLOCK_LIMIT * 1e6:.0f} ppm"
-        detail = f"the monitor sees device time stretched {ratio:.4f} times ({limit}): one clock is wrong by that much"
-        return [Problem("clock", detail)]
-    if timebase.residual_max_s > limit_s:
+        detail = f"the monitor sees device time stretched {ratio:.4f} times{known} ({limit}): one clock is wrong by that much"
+        if known:
+            detail += ", as of an instrument that logs more channels than it can at its rate"
+        problems.append(Problem("clock", detail))
+    if timebase.residual_max_s > limit_s * max(ratio, 1.0):
         spread = f"limit {limit_s * 1e6:.2f} us, rms {timebase.residual_s * 1e6:.2f} us"
         detail = f"an edge lies {timebase.residual_max_s * 1e6:.2f} us off the line ({spread})"
-        return [Problem("sync", detail)]
-    return []
+        problems.append(Problem("sync", detail))
+    return problems
 
 
-def _edges_problem(marks: int, edges: int, pairs: list[tuple[int, int]]) -> Problem:
-    detail = f"{marks} marks, {edges} falling edges, {len(pairs)} pairs"
-    missing = sorted(set(range(marks)) - {i for i, _ in pairs})
-    extra = sorted(set(range(edges)) - {j for _, j in pairs})
-    if pairs and missing:
-        detail += f"; no edge for {_some('mark', missing)}"
-    if pairs and extra:
-        detail += f"; no mark for {_some('edge', extra)}"
+def _edges_problem(marks: int, edges: int, pairs: int, missing: list[int], extra: list[int], bounced: list[int]) -> list[Problem]:
+    found = [(missing, "no edge for mark"), (extra, "no mark for edge"), (bounced, "bounced: edge")]
+    said = [f"{words} {_some(numbers)}" for numbers, words in found if numbers]
+    return [Problem("edges", "; ".join([f"{marks} marks, {edges} falling edges, {pairs} pairs", *said]))] if said else []
+
+
+def _unaligned(marks: int, edges: int, why: str) -> Problem:
+    detail = f"{marks} marks, {edges} falling edges, 0 pairs"
     if not edges:
         detail += "; is SYNC wired to the monitor's input, and its reference voltage set?"
+    elif why:
+        detail += f"; {why}; is it this device's SYNC?"
     return Problem("edges", detail)
 
 
-def _some(noun: str, numbers: list[int]) -> str:
+def _some(numbers: list[int]) -> str:
     shown = ", ".join(str(number + 1) for number in numbers[:5])
-    return f"{noun} {shown}" + (f" and {len(numbers) - 5} more" if len(numbers) > 5 else "")
-
-
-def _in_order(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Return the pairs that order gives when the counts agree and the intervals confirm it; else none.
-
-    An edge too few here and one too many there would move some edges by whole intervals: nothing else moves one by half of the
-    shortest. A clock that runs at another rate changes all intervals alike, and is for the caller to judge.
-    """
-    if len(marks_s) != len(edges_s) or len(marks_s) < 3:
-        return []
-    slope, origin = np.polyfit(marks_s, edges_s, 1)
-    off_s = np.max(np.abs(edges_s - (slope * marks_s + origin)))
-    return [(i, i) for i in range(len(marks_s))] if off_s < np.min(np.diff(marks_s)) * slope / 2 else []
-
-
-def _by_interval(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], limit_s: float) -> list[tuple[int, int]]:
-    """Return the pairs (mark, edge) of the best anchor; none when most of the marks, or of the edges, find no partner."""
-    best: list[tuple[int, int]] = []
-    for anchor in range(_ANCHORS):
-        for i, j in {(0, anchor), (anchor, 0)}:
-            if i < len(marks_s) and j < len(edges_s):
-                pairs = _walk(marks_s, edges_s, i, j, limit_s)
-                best = pairs if len(pairs) > len(best) else best
-        if len(best) == min(len(marks_s), len(edges_s)):
-            break
-    return best if 2 * len(best) >= min(len(marks_s), len(edges_s)) else []
-
-
-def _walk(marks_s: NDArray[np.float64], edges_s: NDArray[np.float64], i: int, j: int, limit_s: float) -> list[tuple[int, int]]:
-    pairs = [(i, j)]
-    last_i, last_j = i, j
-    i, j = i + 1, j + 1
-    while i < len(marks_s) and j < len(edges_s):
-        interval_s = marks_s[i] - marks_s[last_i]
-        late_s = (edges_s[j] - edges_s[last_j]) - interval_s
-        tolerance_s = 2 * limit_s + CLOCK_LIMIT * interval_s
-        if abs(late_s) <= tolerance_s:
-            pairs.append((i, j))
-            last_i, last_j = i, j
-            i, j = i + 1, j + 1
-        elif late_s > 0:
-            i += 1
-        else:
-            j += 1
-    return pairs
+    return shown + (f" and {len(numbers) - 5} more" if len(numbers) > 5 else "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from rig import results, store
 from rig.errors import DataError, RigError
 from rig.finding import Finding
 from rig.quantity import quantity
-from rig.store import COMPLETIONS, RESULTS, SAMPLES, SessionFolder
-from rig.trace import EDGES, GAPS, PARTIAL, TRACE, recover
+from rig.store import COMPLETIONS, RECORDED, RESULTS, SAMPLES, SessionFolder
+from rig.trace import PARTIAL, TRACE, recover
 from rig.trial import Trial
 
 #: Files without which a trial cannot be recomputed.
@@ -180,20 +179,25 @@ def _results(
 def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tuple[Trial | None, list[Finding]]:
     """Measure what a killed or failed trial left; the original files stay untouched."""
     with tempfile.TemporaryDirectory() as scratch:
-        trace = path / TRACE
         try:
-            if (path / PARTIAL).exists():
-                trace = Path(scratch) / TRACE
-                recover(path / PARTIAL, trace)
-                for sidecar in (GAPS, EDGES):
-                    if (path / sidecar).exists():
-                        shutil.copy(path / sidecar, scratch)
-            trial = results.reduce_trial(context, path, number, seed, trace)
+            for rail in context.provenance["monitors"]:
+                _readable(path / rail, Path(scratch) / rail)
+            trial = results.reduce_trial(context, path, number, seed, Path(scratch))
         except (RigError, *_DAMAGE) as error:
             return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {_cause(error)}")]
     pairs = f"{trial.counts['pairs']} of {trial.counts['marks']} marks have an edge"
     detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
     return None, [Finding(path.name, False, detail + _means(trial))]
+
+
+def _readable(folder: Path, scratch: Path) -> None:
+    """Put a copy of a trace that can be opened, and what lies beside it, into `scratch`."""
+    scratch.mkdir(exist_ok=True)
+    if (folder / PARTIAL).exists():
+        recover(folder / PARTIAL, scratch / TRACE)
+    for name in RECORDED:
+        if (folder / name).exists() and not (scratch / name).exists():
+            (scratch / name).symlink_to((folder / name).resolve())
 
 
 def _means(trial: Trial) -> str:

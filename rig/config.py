@@ -52,11 +52,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A whole bench file, resolved."""
+    """A whole bench file, resolved; `monitors` are named by their rails, the only one of a bench by the empty name."""
 
     bench: BenchSettings
     sut: Choice
-    monitor: Choice
+    monitors: dict[str, Choice]
     scenario: Choice
     task: Choice
     claim: dict[str, float] = field(default_factory=dict)
@@ -66,11 +66,19 @@ class Config:
     def toml(self) -> str:
         """Return the file as resolved: every setting, also the defaults; it loads to the same Config."""
         tree: dict[str, Any] = {"bench": dataclasses.asdict(self.bench)}
-        for section in plugins.GROUPS:
-            choice: Choice = getattr(self, section)
-            tree[section] = {choice.kind: dataclasses.asdict(choice.settings)}
+        tree["sut"] = _table(self.sut)
+        for rail, choice in self.monitors.items():
+            if rail:
+                tree.setdefault("rail", {})[rail] = _table(choice)
+            else:
+                tree["monitor"] = _table(choice)
+        tree |= {"scenario": _table(self.scenario), "task": _table(self.task)}
         tree |= {"claim": self.claim, "metadata": self.metadata}
         return tomli_w.dumps(tree)
+
+
+def _table(choice: Choice) -> dict[str, Any]:
+    return {choice.kind: dataclasses.asdict(choice.settings)}
 
 
 def load(path: Path, overrides: Sequence[str] = ()) -> Config:
@@ -98,12 +106,15 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
-    if keys[0] in plugins.GROUPS and len(keys) > 1:
+    depth = 2 if keys[0] == "rail" else 1
+    if (keys[0] in plugins.GROUPS or keys[0] == "rail") and len(keys) > depth:
         # Naming another kind switches to it: --set scenario.offline.idle_s=1
-        kinds = tree.setdefault(keys[0], {})
-        if not isinstance(kinds, dict):
-            raise ConfigError(f"{kinds!r} is a value, not a table", path=keys[0])
-        for other in [kind for kind in kinds if kind != keys[1]]:
+        kinds = tree
+        for key in keys[:depth]:
+            kinds = kinds.setdefault(key, {})
+            if not isinstance(kinds, dict):
+                raise ConfigError(f"{kinds!r} is a value, not a table", path=key)
+        for other in [kind for kind in kinds if kind != keys[depth]]:
             del kinds[other]
     node = tree
     for key in keys[:-1]:
@@ -115,11 +126,11 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
 
 
 def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]) -> Config:
-    known = ["bench", *plugins.GROUPS, "claim", "metadata"]
+    known = ["bench", *plugins.GROUPS, "rail", "claim", "metadata"]
     for key in tree:
         if key not in known:
             raise ConfigError("no such section", path=key, try_next=_nearest(key, known))
-    for section in ("bench", "claim", "metadata"):
+    for section in ("bench", "claim", "metadata", "rail"):
         if not isinstance(tree.get(section, {}), dict):
             raise ConfigError(f"{tree[section]!r} is a value, not a table", path=section)
     try:
@@ -128,7 +139,9 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
         raise ConfigError(
             "holds what JSON cannot say", path="metadata", evidence=str(error), try_next="dates as text, no nan"
         ) from error
-    choices = {section: _choice(section, tree.get(section), folder, overridden) for section in plugins.GROUPS}
+    choices = {
+        section: _choice(section, tree.get(section), folder, overridden) for section in plugins.GROUPS if section != "monitor"
+    }
     claim = _typed(dict[str, float], tree.get("claim", {}), "claim")
     bench = _typed(BenchSettings, tree.get("bench", {}), "bench")
     if not re.fullmatch(r"[\w .+-]{1,80}", bench.name) or bench.name.startswith("."):
@@ -137,23 +150,43 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
         )
     if bench.trials < 1:
         raise ConfigError(f"{bench.trials} trials", path="bench.trials", try_next="1 or more; the replication rule wants 5")
-    return Config(bench=bench, **choices, claim=claim, metadata=dict(tree.get("metadata", {})), folder=folder)
+    monitors = _monitors(tree, folder, overridden)
+    return Config(bench=bench, **choices, monitors=monitors, claim=claim, metadata=dict(tree.get("metadata", {})), folder=folder)
 
 
-def _choice(section: str, table: Any, folder: Path, overridden: set[tuple[str, ...]]) -> Choice:
+def _monitors(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]) -> dict[str, Choice]:
+    rails = tree.get("rail", {})
+    if not rails:
+        return {"": _choice("monitor", tree.get("monitor"), folder, overridden)}
+    if "monitor" in tree:
+        raise ConfigError(
+            "both are given", path="monitor, rail", try_next="[monitor.KIND] for one supply, [rail.NAME.KIND] for several"
+        )
+    for name in rails:
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
+            raise ConfigError(
+                f"{name!r} names a folder", path="rail", try_next="small letters, digits and _: [rail.core.joulescope]"
+            )
+    return {name: _choice("monitor", table, folder, overridden, f"rail.{name}") for name, table in rails.items()}
+
+
+def _choice(section: str, table: Any, folder: Path, overridden: set[tuple[str, ...]], place: str = "") -> Choice:
+    place = place or section
     if not isinstance(table, dict) or len(table) != 1 or not isinstance(next(iter(table.values())), dict):
         have = ", ".join(table) if isinstance(table, dict) else repr(table)
         kinds = ", ".join(plugins.names(section))
         raise ConfigError(
-            f"exactly one table [{section}.KIND] is needed",
-            path=section,
+            f"exactly one table [{place}.KIND] is needed",
+            path=place,
             evidence=f"there is {have or 'none'}",
             try_next=f"KIND is one of {kinds}",
         )
     kind, values = next(iter(table.items()))
     kind_of_settings = plugins.find(section, kind).Settings
-    settings = _typed(kind_of_settings, _with_defaults(kind_of_settings, values), f"{section}.{kind}")
-    return Choice(kind, _absolute(settings, folder, {keys[2] for keys in overridden if keys[:2] == (section, kind)}))
+    settings = _typed(kind_of_settings, _with_defaults(kind_of_settings, values), f"{place}.{kind}")
+    here = (*place.split("."), kind)
+    from_here = {keys[len(here)] for keys in overridden if keys[: len(here)] == here and len(keys) > len(here)}
+    return Choice(kind, _absolute(settings, folder, from_here))
 
 
 def _with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:

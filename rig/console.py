@@ -14,11 +14,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from rig.budget import table as budget_table
 from rig.check import Check
 from rig.errors import RigError
 from rig.events import Event, SessionStarted, StepDone, TrialFinished, TrialStarted
 from rig.plan import Query
-from rig.quantity import quantity
+from rig.quantity import quantity, share
 from rig.replication import LIMIT, relative
 
 #: What a person looks for first; the rest is in results.json and the report.
@@ -33,6 +34,10 @@ MAIN_METRICS = (
     "energy_infer",
     "energy_dynamic",
 )
+
+
+#: A component below this share everywhere is left out of the terminal's table; the report has all.
+_TELLING = 1e-5
 
 
 class Terminal(Console):
@@ -95,18 +100,53 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
         title=title, title_justify="left", caption="columns 1 to n: deviation of each trial from the mean, in %", box=SIMPLE_HEAD
     )
     table.add_column("metric", no_wrap=True)
-    table.add_column("mean ± std. error", justify="right", no_wrap=True)
+    table.add_column("mean ± 95 %", justify="right", no_wrap=True)
     for trial in content["trials"]:
         table.add_column(str(trial["number"]), justify="right", min_width=5, style="" if trial["valid"] else "red")
     for name, metric in content["metrics"].items():
         if name in MAIN_METRICS:
-            table.add_row(name, quantity(metric["value"], metric["unit"], metric["standard_error"]), *_deviations(metric))
+            table.add_row(name, quantity(metric["value"], metric["unit"], metric["expanded_uncertainty"]), *_deviations(metric))
     console.print(table)
+    for row in content["resolution"]:
+        if row["needed_s"] != 0:
+            console.print(f"[yellow]{_resolution(row)}[/]", soft_wrap=True)
     for problem in content["problems"]:
         console.print(f"[red]trial {problem['trial']}: {problem['code']}[/] {escape(problem['detail'])}", soft_wrap=True)
     for name in ("replication", "audit"):
         if name in content:
             _print_verdict(console, name, content[name])
+
+
+def _resolution(row: dict[str, Any]) -> str:
+    window, width = quantity(row["window_s"], "s"), share(row["energy_u95"])
+    said = f"{row['phase']}: a window of {window} cannot tell 5 %: ±{width}, most of it {row['because']}"
+    return said + ("; no length is enough" if row["needed_s"] is None else f"; {quantity(row['needed_s'], 's')} are needed")
+
+
+def print_budget(console: Console, content: dict[str, Any]) -> None:
+    """Print the uncertainty budgets side by side: shares of the value, what the scatter contains already in brackets."""
+    table = Table(title="standard uncertainty, share of the value", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    budget = budget_table(content)
+    table.add_column("component", no_wrap=True)
+    for name in budget["metrics"]:
+        table.add_column(name.replace("_", "\n"), justify="right", no_wrap=True)
+    telling = [(name, cells) for name, cells in budget["rows"] if any(cell and cell["relative"] >= _TELLING for cell in cells)]
+    for component, cells in telling:
+        table.add_row(component, *(_cell(cell) for cell in cells))
+    if len(telling) < len(budget["rows"]):
+        table.caption = f"in brackets: contained in the scatter; {len(budget['rows']) - len(telling)} smaller components not shown"
+    sums = [(metric, abs(metric["value"])) for metric in budget["metrics"].values()]
+    table.add_row("[bold]all[/]", *(f"[bold]{share(metric['standard_uncertainty'] / value)}[/]" for metric, value in sums))
+    table.add_row("factor for 95 %", *(f"{metric['coverage_factor']:.2f}" for metric, _ in sums))
+    table.add_row("[bold]± (95 %)[/]", *(f"[bold]{share(metric['expanded_uncertainty'] / value)}[/]" for metric, value in sums))
+    if budget["rows"]:
+        console.print(table)
+
+
+def _cell(cell: dict[str, Any] | None) -> str:
+    if cell is None:
+        return ""
+    return share(cell["relative"]) if cell["counted"] else f"({share(cell['relative'])})"
 
 
 def _deviations(metric: dict[str, Any]) -> list[str]:

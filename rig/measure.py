@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rig.align import align
+from rig.accuracy import Accuracy
+from rig.align import Alignment, align
 from rig.clock import Timebase
 from rig.plan import Idle, Query, Score, Step
 from rig.sut import END, IDLE, Completion
 from rig.trace import Trace
 from rig.trial import Measured, Problem, Sample, Window
+from rig.uncertainty import Effects, merged, named, of_energy, of_latency, ranges_a
 
 #: A window of fewer SYNC samples has its length known no better than 2 % (two edges of a uniform error over one period each).
 SHORT_PERIODS = 20
@@ -31,48 +34,93 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
+class Rail:
+    """What one monitor recorded of one supply, and what it promises of its readings; its name is empty when it is the only one."""
+
+    name: str
+    trace: Trace
+    accuracy: Accuracy
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a trial's raw data say."""
+    """What a trial's raw data say; `rails` are the time bases of all monitors that saw the marks, `counts` those of the first."""
 
     measured: Measured
     timebase: Timebase | None
+    rails: dict[str, Timebase]
     problems: tuple[Problem, ...]
     retransmissions: int
     counts: dict[str, int]
 
 
-def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: float, trace: Trace) -> Outcome:
-    """Tie the device's marks to the monitor's edges and integrate each window; `hold_s` is the length of a SYNC pulse.
+def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: float, rails: Sequence[Rail]) -> Outcome:
+    """Tie the device's marks to the edges of each monitor, integrate each window, and sum over the rails.
 
-    Where no edges confirm the ticks, latencies come from the device's word alone, there is no energy, and the problem stays.
+    `hold_s` is the length of a SYNC pulse. Latency is told by the first rail's clock. Where no edges confirm the ticks, latencies
+    come from the device's word alone, there is no energy, and the problem stays.
     """
     ticks = [mark.tick for item in done for mark in item.completion.marks]
-    alignment = align(ticks, tick_hz, trace.falls_s, trace.edge_hz)
-    problems = [*alignment.problems, *_bad_marks(done, phases), *_disturbed(done)]
-    timebase = alignment.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
-    spans = [span for item in done for span in _spans(item, phases, timebase)]
-    if alignment.timebase is None:
-        windows = [(span, Window(span.phase, span.start_s, span.stop_s, span.latency_s, None)) for span in spans]
-    else:
-        windows = _integrate(spans, trace)
-        problems += _gap_problems(windows, trace) + _dead_problems(windows)
-    problems += _short_problems(windows, min(trace.edge_hz, trace.sample_hz), hold_s)
+    alignments = [_align(rail, ticks, tick_hz, hold_s) for rail in rails]
+    problems = [*_of_rails(rails, alignments), *_bad_marks(done, phases), *_disturbed(done)]
+    first = alignments[0]
+    timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
+    spans = [span for item in done for span in _spans(item, phases)]
+    accuracy = rails[0].accuracy if first.timebase else None
+    energies: list[tuple[float, Effects] | None] = [None] * len(spans)
+    if all(alignment.timebase is not None for alignment in alignments):
+        parts = [
+            _integrate(spans, rail, alignment.timebase, tick_hz)
+            for rail, alignment in zip(rails, alignments, strict=True)
+            if alignment.timebase is not None
+        ]
+        energies = [_summed(of_span) for of_span in zip(*parts, strict=True)]
+        for rail, alignment, part in zip(rails, alignments, parts, strict=True):
+            assert alignment.timebase is not None
+            problems += _gap_problems(spans, part, rail, alignment.timebase)
+    windows = [
+        (span, _window(span, timebase, named(of_latency(span.ticks, timebase, tick_hz, accuracy), rails[0].name), energy))
+        for span, energy in zip(spans, energies, strict=True)
+    ]
+    problems += _dead_problems(windows)
+    slowest_hz = min(min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails)
+    problems += _short_problems(windows, slowest_hz, hold_s)
     samples = tuple(_samples(windows))
     idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
-    counts = {"marks": alignment.marks, "edges": alignment.edges, "pairs": alignment.pairs}
+    counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}
     return Outcome(
-        Measured(samples, idles), alignment.timebase, tuple(problems), sum(item.completion.retransmissions for item in done), counts
+        Measured(samples, idles),
+        first.timebase,
+        {rail.name: a.timebase for rail, a in zip(rails, alignments, strict=True) if a.timebase is not None},
+        tuple(problems),
+        sum(item.completion.retransmissions for item in done),
+        counts,
     )
+
+
+def _align(rail: Rail, ticks: Sequence[int], tick_hz: int, hold_s: float) -> Alignment:
+    return align(ticks, tick_hz, rail.trace.falls_s, rail.trace.edge_hz)
+
+
+def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Problem]:
+    """Collect what is wrong with each alignment; of several rails, each problem names its own."""
+    return [
+        Problem(problem.code, f"{rail.name}: {problem.detail}" if rail.name else problem.detail)
+        for rail, alignment in zip(rails, alignments, strict=True)
+        for problem in alignment.problems
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
     item: Done
     phase: str
-    start_s: float
-    stop_s: float
-    latency_s: float
+    ticks: tuple[int, int]
     repeat: int
+
+    def seconds(self, timebase: Timebase) -> tuple[float, float]:
+        """Return start and stop in a monitor's time."""
+        return timebase.seconds(self.ticks[0]), timebase.seconds(self.ticks[1])
 
 
 def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
@@ -82,24 +130,47 @@ def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
     return [IDLE, END] if isinstance(item.step, Idle) else None
 
 
-def _spans(item: Done, phases: Sequence[str], timebase: Timebase) -> Iterator[_Span]:
+def _spans(item: Done, phases: Sequence[str]) -> Iterator[_Span]:
     marks = item.completion.marks
     if _mark_fault(item, phases):
         return
     names = list(phases) if isinstance(item.step, Query) else ["idle"]
     repeat = item.step.repeat if isinstance(item.step, Query) else 1
     for name, begin, end in zip(names, marks, marks[1:], strict=False):
-        latency_s = (end.tick - begin.tick) * timebase.s_per_tick / repeat
-        yield _Span(item, name, timebase.seconds(begin.tick), timebase.seconds(end.tick), latency_s, repeat)
+        yield _Span(item, name, (begin.tick, end.tick), repeat)
 
 
-def _integrate(spans: list[_Span], trace: Trace) -> list[tuple[_Span, Window]]:
-    whole = [trace.gap_between(span.start_s, span.stop_s) is None for span in spans]
-    energies = iter(trace.energies_j([(span.start_s, span.stop_s) for span, ok in zip(spans, whole, strict=True) if ok]))
-    return [
-        (span, Window(span.phase, span.start_s, span.stop_s, span.latency_s, next(energies) / span.repeat if ok else None))
-        for span, ok in zip(spans, whole, strict=True)
-    ]
+def _window(span: _Span, timebase: Timebase, latency: Effects, energy: tuple[float, Effects] | None) -> Window:
+    start_s, stop_s = span.seconds(timebase)
+    latency_s = (span.ticks[1] - span.ticks[0]) * timebase.s_per_tick / span.repeat
+    effects = (latency if energy is None else merged([latency, energy[1]])).scaled(1 / span.repeat)
+    return Window(span.phase, start_s, stop_s, latency_s, None if energy is None else energy[0] / span.repeat, effects)
+
+
+def _integrate(spans: list[_Span], rail: Rail, timebase: Timebase, tick_hz: int) -> list[tuple[float, Effects] | None]:
+    """Return energy and its uncertainties for each span on one rail; None where samples were lost."""
+    trace = rail.trace
+    times_s = [span.seconds(timebase) for span in spans]
+    whole = [trace.gap_between(*pair) is None for pair in times_s]
+    found = iter(trace.integrals([pair for pair, ok in zip(times_s, whole, strict=True) if ok], ranges_a(rail.accuracy)))
+    energies: list[tuple[float, Effects] | None] = []
+    for span, ok in zip(spans, whole, strict=True):
+        if not ok:
+            energies.append(None)
+            continue
+        integral = next(found)
+        # A mark was made somewhere within its tick.
+        ends_u_s = tuple(math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0)) for tick in span.ticks)
+        effects = of_energy(integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]))
+        energies.append((integral.energy_j, named(effects, rail.name)))
+    return energies
+
+
+def _summed(parts: Sequence[tuple[float, Effects] | None]) -> tuple[float, Effects] | None:
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return sum(energy_j for energy_j, _ in known), merged(effects for _, effects in known)
 
 
 def _samples(windows: list[tuple[_Span, Window]]) -> Iterator[Sample]:
@@ -151,14 +222,17 @@ def _disturbed(done: Sequence[Done]) -> list[Problem]:
     return [Problem("link", detail)]
 
 
-def _gap_problems(windows: list[tuple[_Span, Window]], trace: Trace) -> list[Problem]:
-    hit = [(span, window) for span, window in windows if window.energy_j is None]
+def _gap_problems(
+    spans: list[_Span], energies: Sequence[tuple[float, Effects] | None], rail: Rail, timebase: Timebase
+) -> list[Problem]:
+    hit = [span for span, energy in zip(spans, energies, strict=True) if energy is None]
     if not hit:
         return []
-    span, window = hit[0]
-    gap = trace.gap_between(window.start_s, window.stop_s)
+    gap = rail.trace.gap_between(*hit[0].seconds(timebase))
     cause = f"samples {gap.start} to {gap.stop}: {gap.cause}" if gap else ""
-    return [Problem("gap", f"{len(hit)} of {len(windows)} windows, first {span.phase} of step {span.item.number} ({cause})")]
+    where = f"{rail.name}: " if rail.name else ""
+    detail = f"{len(hit)} of {len(spans)} windows, first {hit[0].phase} of step {hit[0].item.number} ({cause})"
+    return [Problem("gap", where + detail)]
 
 
 def _dead_problems(windows: list[tuple[_Span, Window]]) -> list[Problem]:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 from rig import config, plugins
 from rig.align import align
+from rig.config import Choice
 from rig.errors import RigError
 from rig.finding import Finding
 from rig.plan import Task
@@ -24,16 +25,22 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
     resolved = config.load(Path(path), overrides)
     table = Table(folder=resolved.folder, seed=resolved.bench.seed)
     yield Finding(
-        "bench file", True, f"{resolved.sut.kind} and {resolved.monitor.kind}, {resolved.scenario.kind} of {resolved.task.kind}"
+        "bench file",
+        True,
+        f"{resolved.sut.kind} and {_kinds(resolved.monitors)}, {resolved.scenario.kind} of {resolved.task.kind}",
     )
     with ExitStack() as stack:
         task = open_part("task", resolved, table)
         table.reference, table.sample = getattr(task, "reference", None), task.payload(0)
         yield Finding("task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes")
-        monitor = open_part("monitor", resolved, table)
-        stack.callback(monitor.close)
-        monitor.power(True)
-        yield Finding("monitor", True, f"{monitor.info.name}, {monitor.info.sample_hz} samples per second; supply on")
+        monitors = {}
+        for rail, choice in resolved.monitors.items():
+            monitor = monitors[rail] = plugins.find("monitor", choice.kind).open(choice.settings, table)
+            stack.callback(monitor.close)
+            monitor.power(True)
+            yield Finding(
+                _of("monitor", rail), True, f"{monitor.info.name}, {monitor.info.sample_hz:g} samples per second; supply on"
+            )
         kind, failed = plugins.find("sut", resolved.sut.kind), False
         if hasattr(kind, "probe"):
             for finding in kind.probe(resolved.sut.settings, table):
@@ -45,11 +52,20 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
         sut = stack.enter_context(closing(kind.open(resolved.sut.settings, table)))
         yield Finding("device", True, _about(sut.info))
         yield _workload(sut.info, task)
-        with tempfile.TemporaryDirectory() as scratch:
-            with monitor.record(Path(scratch)):
-                completion = sut.sync()
-            trace = Trace.open(Path(scratch) / TRACE)
-        yield _edges(completion, sut.info.tick_hz, trace)
+        for rail, monitor in monitors.items():
+            with tempfile.TemporaryDirectory() as scratch:
+                with monitor.record(Path(scratch)):
+                    completion = sut.sync()
+                trace = Trace.open(Path(scratch) / TRACE)
+            yield _edges(_of("SYNC wire", rail), completion, sut.info.tick_hz, trace)
+
+
+def _kinds(monitors: Mapping[str, Choice]) -> str:
+    return " + ".join(choice.kind for choice in monitors.values())
+
+
+def _of(name: str, rail: str) -> str:
+    return f"{name} of {rail}" if rail else name
 
 
 def _workload(info: SutInfo, task: Task) -> Finding:
@@ -60,13 +76,13 @@ def _workload(info: SutInfo, task: Task) -> Finding:
     return Finding("workload", True, f"{info.model or info.task or 'unknown to the device'}, as the bench asks for {task.name}")
 
 
-def _edges(completion: Completion, tick_hz: int, trace: Trace) -> Finding:
+def _edges(name: str, completion: Completion, tick_hz: int, trace: Trace) -> Finding:
     """Compare the marks of a burst with the edges that the monitor saw: the SYNC wire."""
     alignment = align([mark.tick for mark in completion.marks], tick_hz, trace.falls_s, trace.edge_hz)
     said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
     wrong = "; ".join(f"{problem.code}: {problem.detail}" for problem in alignment.problems)
     hint = "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only simulated devices"
-    return Finding("SYNC wire", not wrong, wrong or said, hint if wrong else "")
+    return Finding(name, not wrong, wrong or said, hint if wrong else "")
 
 
 def _about(info: SutInfo) -> str:

@@ -24,3 +24,12 @@ def quantity(value: float | None, unit: str, error: float | None = None) -> str:
     factor, name = scale(value, unit)
     spread = f" ± {error * factor:.2g}" if error is not None else ""
     return f"{value * factor:.4g}{spread} {name}".rstrip()
+
+
+def share(value: float | None) -> str:
+    """Return a small part of a whole: "0.12 %" with two digits, "3 ppm" below 0.001 %."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if value < 1e-8:
+        return "0" if value == 0 else "< 0.01 ppm"
+    return f"{value * 1e6:.2g} ppm" if value < 1e-5 else f"{value * 100:.2g} %"

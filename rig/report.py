@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from rig import store
 from rig.align import RESIDUAL_LIMIT_PERIODS
+from rig.budget import table as budget_table
 from rig.clock import Timebase
 from rig.errors import DataError
-from rig.quantity import quantity, scale
+from rig.quantity import quantity, scale, share
 from rig.replication import LIMIT, relative
 from rig.results import SCHEMA
 from rig.store import SessionFolder
@@ -85,7 +86,7 @@ def write_report(folder: Path) -> Path:
     if content.get("schema") != SCHEMA:
         raise DataError(f"{folder / store.RESULTS} is not {SCHEMA}", evidence=f"schema {content.get('schema')!r}")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"quantity": quantity, "value": _value, "percent": _percent}
+    environment.filters |= {"quantity": quantity, "value": _value, "percent": _percent, "share": share}
     template = environment.from_string((files("rig") / "report.html").read_text(encoding="utf-8"))
     with matplotlib.style.context(["default", _STYLE]):
         plots = _plots(session, content)
@@ -95,10 +96,12 @@ def write_report(folder: Path) -> Path:
 
 def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     (main, further), provenance = _split(content), content["provenance"]
+    monitors = [{"rail": rail} | about for rail, about in provenance["monitors"].items()]
     bench_toml = (session.path / store.BENCH).read_text(encoding="utf-8")
     return {
         "r": content, "p": provenance, "folder": session.path.name, "limit": LIMIT, "bench_toml": bench_toml,
-        "claims": "audit" in content, "residual_limit_s": RESIDUAL_LIMIT_PERIODS / provenance["monitor"]["edge_hz"],
+        "claims": "audit" in content, "residual_limit_s": RESIDUAL_LIMIT_PERIODS / monitors[0]["edge_hz"], "monitors": monitors,
+        "budget": budget_table(content), "resolution": content["resolution"],
         "main": [_row(name, content) for name in main],
         "further": [_row(name, content) for name in further],
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
@@ -125,7 +128,7 @@ def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
 
 def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
     metric, verdict = content["metrics"][name], content["replication"]["per_metric"].get(name)
-    value, error = metric["value"], metric["standard_error"]
+    value, error = metric["value"], metric["expanded_uncertainty"]
     known = [single["value"] for single in (metric, *metric["per_trial"]) if single["value"] is not None]
     factor, unit = scale(known[0] if known else None, metric["unit"])
     decimals = _decimals((known[0] if known else 0.0) * factor, (error or 0.0) * factor)

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import config, plugins, replication
+from rig import accuracy, budget, config, plugins, replication, resolution
+from rig.clock import Timebase
 from rig.config import Config
-from rig.measure import measure
+from rig.measure import Rail, measure
 from rig.plan import Scenario
 from rig.statistics import mean, standard_error
 from rig.store import BENCH, SessionFolder, read_completions
 from rig.table import Table
 from rig.trace import TRACE, Trace
-from rig.trial import Metric, Problem, Trial
+from rig.trial import Measured, Metric, Problem, Trial
 
-SCHEMA = "neurorig-results-1"
+SCHEMA = "neurorig-results-2"
 _PERCENTILE = re.compile(r"_p\d+$")
 
 
@@ -46,24 +47,31 @@ class Context:
         return list(self.provenance["task"]["phases"])
 
 
-def reduce_trial(context: Context, folder: Path, number: int, seed: int, trace: Path | None = None) -> Trial:
-    """Measure one trial from its raw files; `trace` where it does not lie in `folder`."""
-    outcome = measure(
-        read_completions(folder),
-        context.phases,
-        context.provenance["sut"]["tick_hz"],
-        context.provenance["sut"]["sync_hold_s"],
-        Trace.open(trace or folder / TRACE),
-    )
+def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces: Path | None = None) -> Trial:
+    """Measure one trial from its raw files; `traces` is the folder of the traces where they do not lie in `folder`."""
+    traces = traces or folder
+    rails = [
+        Rail(name, Trace.open(traces / name / TRACE), accuracy.from_json(info["accuracy"]))
+        for name, info in context.provenance["monitors"].items()
+    ]
+    about = context.provenance["sut"]
+    outcome = measure(read_completions(folder), context.phases, about["tick_hz"], about["sync_hold_s"], rails)
+
+    def summarise(measured: Measured) -> dict[str, Metric]:
+        return context.scenario.summarise(measured, context.phases)
+
+    metrics = summarise(outcome.measured)
     return Trial(
         number=number,
         seed=seed,
         measured=outcome.measured,
-        metrics=context.scenario.summarise(outcome.measured, context.phases),
+        metrics=metrics,
         timebase=outcome.timebase,
         problems=outcome.problems,
         retransmissions=outcome.retransmissions,
         counts=outcome.counts,
+        rails=outcome.rails,
+        influences=budget.influences(outcome.measured, metrics, summarise),
     )
 
 
@@ -81,7 +89,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "task": provenance["task"]["name"],
         "scenario": context.config.scenario.kind,
         "sut": provenance["sut"]["name"],
-        "monitor": provenance["monitor"]["name"],
+        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values()),
         "simulated": provenance["simulated"],
         "samples": {
             "per_trial": [len(trial.measured.samples) for trial in trials],
@@ -90,6 +98,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "trials": [_trial(trial) for trial in trials],
         "metrics": {name: _metric(name, trials) for name in (trials[0].metrics if trials else {})},
         "replication": _verdict(verdict) | {"policy": replication.POLICY},
+        "resolution": [dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)],
         "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
         "provenance": provenance,
     }
@@ -108,8 +117,15 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "retransmissions": trial.retransmissions,
         "counts": trial.counts,
         "timebase": None if trial.timebase is None else dataclasses.asdict(trial.timebase),
+        "rails": {name: _rail(timebase, trial.timebase) for name, timebase in trial.rails.items() if name},
         "problems": [_problem(problem) for problem in trial.problems],
     }
+
+
+def _rail(timebase: Timebase, reference: Timebase | None) -> dict[str, Any]:
+    """Return the time base of one of several monitors, and how much faster its clock ran than the first one's."""
+    skew_ppm = None if reference is None else (timebase.s_per_tick / reference.s_per_tick - 1) * 1e6
+    return {"timebase": dataclasses.asdict(timebase), "skew_ppm": skew_ppm}
 
 
 def _problem(problem: Problem) -> dict[str, str]:
@@ -124,12 +140,31 @@ def _metric(name: str, trials: Sequence[Trial]) -> dict[str, Any]:
         "unit": single[0].unit,
         # Over trials where there are several: it holds what differs from trial to trial, which the scatter within one does not.
         "standard_error": standard_error(values) if len(values) > 1 else single[0].standard_error,
-        "per_trial": [_per_trial(trial.number, trial.metrics[name]) for trial in trials],
+        **_budget(budget.of_metric(name, trials)),
+        "per_trial": [_per_trial(name, trial) for trial in trials],
     }
 
 
-def _per_trial(number: int, metric: Metric) -> dict[str, Any]:
-    return {"trial": number, "value": metric.value, "standard_error": metric.standard_error, "n": metric.n}
+def _budget(found: budget.Budget | None) -> dict[str, Any]:
+    if found is None:
+        return {"standard_uncertainty": None, "coverage_factor": None, "expanded_uncertainty": None, "budget": []}
+    return {
+        "standard_uncertainty": found.standard_uncertainty,
+        "coverage_factor": found.coverage_factor,
+        "expanded_uncertainty": found.expanded,
+        "budget": [dataclasses.asdict(part) for part in found.parts],
+    }
+
+
+def _per_trial(name: str, trial: Trial) -> dict[str, Any]:
+    metric = trial.metrics[name]
+    return {
+        "trial": trial.number,
+        "value": metric.value,
+        "standard_error": metric.standard_error,
+        "standard_uncertainty": budget.of_trial(metric, trial.influences.get(name, {})),
+        "n": metric.n,
+    }
 
 
 def _verdict(verdict: replication.Verdict) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rig import config, plugins, provenance, results, store
 from rig.config import Config
 from rig.errors import BenchError, ConfigError, LocalProtocolError, RigError
 from rig.events import Event, SessionFinished, SessionStarted, StepDone, Subscriber, TrialFinished, TrialStarted
+from rig.guardian import Guardian
 from rig.measure import Done
 from rig.monitor import EnergyMonitor, Recording
 from rig.plan import Idle, Load, Query, Scenario, Step, Task
@@ -54,7 +55,7 @@ class Bench:
     table: Table
     task: Task
     scenario: Scenario
-    monitor: EnergyMonitor
+    monitors: dict[str, EnergyMonitor]
     sut: SystemUnderTest
 
     def run(self, trials: int | None = None, root: Path | str = "sessions", subscribers: Sequence[Subscriber] = ()) -> Result:
@@ -67,17 +68,21 @@ def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Benc
     """Open everything a bench file names; on leaving, the DUT's supply is off and every port closed, whatever happened."""
     resolved = config.load(Path(path), overrides)
     table = Table(folder=resolved.folder, seed=resolved.bench.seed)
-    with ExitStack() as stack:
+    with Guardian() as guardian, ExitStack() as stack:
         task = open_part("task", resolved, table)
         table.reference = getattr(task, "reference", None)
         scenario = open_part("scenario", resolved, table)
-        monitor = open_part("monitor", resolved, table)
-        stack.callback(monitor.close)
-        monitor.power(True)
-        stack.callback(monitor.power, False)
+        monitors = {}
+        for rail, choice in resolved.monitors.items():
+            monitors[rail] = plugins.find("monitor", choice.kind).open(choice.settings, table)
+            stack.callback(monitors[rail].close)
+        guardian.watch(resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated])
+        for monitor in monitors.values():
+            stack.callback(monitor.power, False)
+            monitor.power(True)
         sut = open_part("sut", resolved, table)
         stack.callback(sut.close)
-        yield Bench(resolved, table, task, scenario, monitor, sut)
+        yield Bench(resolved, table, task, scenario, monitors, sut)
 
 
 def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario, Task, Config]:
@@ -157,17 +162,26 @@ def _trial(bench: Bench, context: results.Context, folder: SessionFolder, number
     except OSError as error:
         raise storage_error(error, path) from error
     emit(TrialStarted(number, seed, path))
-    with bench.monitor.record(path) as recording:
-        for done in _carry_out(bench, recording, seed):
+    with ExitStack() as stack:
+        recordings = [stack.enter_context(monitor.record(_rail_folder(path, rail))) for rail, monitor in bench.monitors.items()]
+        for done in _carry_out(bench, recordings, seed):
             emit(StepDone(number, done))
     keeper.end_trial()
     trial = results.reduce_trial(context, path, number, seed)
     store.write_text(path / SAMPLES, store.samples_text(trial))
-    emit(TrialFinished(trial, store.hashes(path)))
+    emit(TrialFinished(trial, store.hashes(path, list(bench.monitors))))
     return trial
 
 
-def _carry_out(bench: Bench, recording: Recording, seed: int) -> Iterator[Done]:
+def _rail_folder(path: Path, rail: str) -> Path:
+    try:
+        (path / rail).mkdir(exist_ok=True)
+    except OSError as error:
+        raise storage_error(error, path / rail) from error
+    return path / rail
+
+
+def _carry_out(bench: Bench, recordings: Sequence[Recording], seed: int) -> Iterator[Done]:
     """Do the steps of one trial between two SYNC bursts."""
     yield Done(0, None, bench.sut.sync())
     plan, number, completion = bench.scenario.plan(bench.task, seed), 0, None
@@ -177,12 +191,14 @@ def _carry_out(bench: Bench, recording: Recording, seed: int) -> Iterator[Done]:
         except StopIteration:
             break
         number += 1
-        recording.check()
+        for recording in recordings:
+            recording.check()
         completion = _do(bench, step)
         if completion is not None:
             yield Done(number, step, completion, _score(bench.task, step, completion))
     yield Done(number + 1, None, bench.sut.sync())
-    recording.check()
+    for recording in recordings:
+        recording.check()
 
 
 def _do(bench: Bench, step: Step) -> Completion | None:
@@ -220,31 +236,34 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
 
 
 def _refuse_invisible_pulses(bench: Bench) -> None:
-    hold_s, info = bench.sut.info.sync_hold_s, bench.monitor.info
-    if info.sync == "none":
-        raise ConfigError(
-            f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
-            path=f"monitor.{bench.config.monitor.kind}",
-            try_next="a monitor, or a way of using this one, that sees edges: docs/MONITORS.md",
-        )
-    needed_s = info.min_pulse_s or 2 / info.edge_hz
-    if hold_s and hold_s < needed_s * (1 - 1e-9):
-        raise ConfigError(
-            f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which needs {needed_s * 1e6:g} us",
-            path=f"sut.{bench.config.sut.kind}.sync_hold_us",
-            try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
-        )
+    hold_s = bench.sut.info.sync_hold_s
+    for rail, monitor in bench.monitors.items():
+        info = monitor.info
+        if info.sync == "none":
+            raise ConfigError(
+                f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
+                path=f"{f'rail.{rail}' if rail else 'monitor'}.{bench.config.monitors[rail].kind}",
+                try_next="a monitor, or a setting of this one, that sees edges: rig list",
+            )
+        needed_s = info.min_pulse_s or 2 / info.edge_hz
+        if hold_s and hold_s < needed_s * (1 - 1e-9):
+            raise ConfigError(
+                f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which needs {needed_s * 1e6:g} us",
+                path=f"sut.{bench.config.sut.kind}.sync_hold_us",
+                try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
+            )
 
 
 def _provenance(bench: Bench, bench_toml: str) -> dict[str, Any]:
-    sut, monitor = dataclasses.asdict(bench.sut.info), dataclasses.asdict(bench.monitor.info)
+    sut = dataclasses.asdict(bench.sut.info)
+    rails = {rail: dataclasses.asdict(monitor.info) for rail, monitor in bench.monitors.items()}
     # A device that marks only start and end has one phase: the last, as its time stamps stand around the inference.
     phases = list(bench.task.phases) if bench.sut.info.marks_phases else list(bench.task.phases[-1:])
     task = {"name": bench.task.name, "phases": phases, "samples": len(bench.task)} | bench.task.provenance()
     return provenance.collect(bench_toml) | {
-        "simulated": bool(bench.sut.info.simulated or bench.monitor.info.simulated),
+        "simulated": bool(bench.sut.info.simulated or any(monitor.info.simulated for monitor in bench.monitors.values())),
         "sut": sut,
-        "monitor": monitor,
+        "monitors": rails,
         "task": task,
         "metadata": bench.config.metadata,
     }

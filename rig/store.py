@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "e
 COMPLETIONS, SAMPLES, UART = "completions.jsonl", "samples.jsonl", "uart.log"
 #: Files of a trial that are hashed at its end; completions and trace are raw, samples are derived from them.
 HASHED = (COMPLETIONS, TRACE, GAPS, EDGES, UART, SAMPLES)
+RECORDED = (TRACE, GAPS, EDGES)
 #: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
 _UART_SHOWN_B = 48
 
@@ -220,13 +223,16 @@ def _window(window: Window) -> dict[str, Any]:
         "start_s": window.start_s,
         "stop_s": window.stop_s,
         "latency_s": window.latency_s,
+        "latency_u_s": window.latency_u_s if math.isfinite(window.latency_u_s) else None,
         "energy_j": window.energy_j,
+        "energy_u_j": window.energy_u_j,
     }
 
 
-def hashes(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file of a trial that is there."""
-    return {name: sha256(folder / name) for name in HASHED if (folder / name).exists()}
+def hashes(folder: Path, rails: Sequence[str] = ("",)) -> dict[str, str]:
+    """Return the SHA-256 of each file of a trial that is there; those of a rail lie in a folder of its name."""
+    names = [*HASHED, *(f"{rail}/{name}" for rail in rails if rail for name in RECORDED)]
+    return {name: sha256(folder / name) for name in names if (folder / name).exists()}
 
 
 def sha256(path: Path) -> str:

@@ -81,9 +81,9 @@ class Trace:
     @classmethod
     def open(cls, path: Path) -> Trace:
         """Open a trace that was closed properly; raises DataError for anything else."""
-        with _reading(path) as reader:
+        with reading(path) as reader:
             signals = {signal.signal_id: signal for signal in reader.signals.values()}
-            about = _about(reader)
+            about = about_of(reader)
             kind, sync = about.get("sync", ""), {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
             if not {CURRENT, VOLTAGE} <= set(signals) or (sync is not None and sync not in signals):
                 raise DataError(f"{path} lacks a signal", evidence=f"it has {sorted(s.name for s in signals.values())}")
@@ -123,7 +123,7 @@ class Trace:
         if not windows:
             return []
         inner = np.array(ranges_a[:-1], dtype=np.float64)
-        with _reading(self.path) as reader:
+        with reading(self.path) as reader:
             return [self._integral(reader, start_s, stop_s, inner) for start_s, stop_s in windows]
 
     def energies_j(self, windows: Sequence[tuple[float, float]]) -> list[float]:
@@ -144,7 +144,7 @@ class Trace:
         last = min(int(np.ceil(stop_s * self.sample_hz)), self.length)
         if last <= first:
             return np.zeros(0), np.zeros(0)
-        with _reading(self.path) as reader:
+        with reading(self.path) as reader:
             power = np.concatenate([current * voltage for current, voltage in _samples(reader, first, last)])
         times_s: NDArray[np.float64] = (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
         return times_s, power
@@ -222,8 +222,8 @@ def storage_error(error: OSError, path: Path) -> BenchError:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[Any]:
-    """Open a closed JLS file; its reader's errors become DataErrors."""
+def reading(path: Path) -> Iterator[Any]:
+    """Open a closed JLS file for reading; its reader's errors become DataErrors. Never for an unclosed file: `recover` that first."""
     try:
         reader = pyjls.Reader(str(path))
     except (RuntimeError, OSError) as error:
@@ -236,7 +236,8 @@ def _reading(path: Path) -> Iterator[Any]:
         reader.close()
 
 
-def _about(reader: Any) -> dict[str, Any]:
+def about_of(reader: Any) -> dict[str, Any]:
+    """Return what the recorder wrote of a trace into its file; empty for a file of another origin."""
     found: dict[str, Any] = {}
 
     def take(meta: int, data: Any) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rig.clock import Timebase
+from rig.uncertainty import Effects, Influence
 
 #: What can be wrong with a trial. Each makes the trial invalid; none is ever corrected silently.
 PROBLEM_CODES = {
@@ -39,10 +40,11 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One phase of one query, or one idle time: when (monitor seconds), how long, how much energy.
+    """One phase of one query, or one idle time: when (seconds of the first monitor), how long, how much energy.
 
-    `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact integration between the fitted edges; both are
-    divided by the number of repetitions. `energy_j` is None where samples were lost or no monitor recorded.
+    `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact integration between the fitted edges, summed over
+    all rails; both are divided by the number of repetitions, and so are the `effects` of what makes them uncertain. `energy_j` is
+    None where samples were lost or no monitor recorded.
     """
 
     phase: str
@@ -50,6 +52,17 @@ class Window:
     stop_s: float
     latency_s: float
     energy_j: float | None
+    effects: Effects = field(default_factory=Effects)
+
+    @property
+    def latency_u_s(self) -> float:
+        """Return the standard uncertainty of the latency, in seconds."""
+        return self.effects.latency_u_s
+
+    @property
+    def energy_u_j(self) -> float | None:
+        """Return the standard uncertainty of the energy, in joules."""
+        return None if self.energy_j is None else self.effects.energy_u_j
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,8 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial, reduced: its metrics, the fit of its time base, and its problems; valid when it has none."""
+    """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has all), and its problems; valid when
+    it has none."""
 
     number: int
     seed: int
@@ -85,6 +99,8 @@ class Trial:
     problems: tuple[Problem, ...] = ()
     retransmissions: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+    rails: dict[str, Timebase] = field(default_factory=dict)
+    influences: dict[str, dict[str, Influence]] = field(default_factory=dict)
 
     @property
     def valid(self) -> bool:

@@ -175,6 +175,8 @@ def check_(path: Path) -> int:
     """Recompute every number of a session from its raw files and compare."""
     checked = check(path)
     console.print_check(OUT, path, checked)
+    if checked.ok:
+        console.print_budget(OUT, store.read_json(path / store.RESULTS))
     return 0 if checked.ok else FALSE
 
 

@@ -145,6 +145,6 @@ def test_a_killed_writer_leaves_a_trace_that_can_be_recovered(tmp_path: Path) ->
 
 
 def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rig.trace.RESERVE_B", 1 << 62)
+    monkeypatch.setattr("rig.recorder.RESERVE_B", 1 << 62)
     with pytest.raises(StorageFull, match="full"):
         TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={})

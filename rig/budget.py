@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The uncertainty budget of every metric: what each component makes of it, and the interval that holds the truth 95 times in
+100."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rig.coverage import coverage_factor
+from rig.statistics import mean, standard_error
+from rig.trial import Measured, Metric, Trial, Window
+from rig.uncertainty import COMMON, OWN, TRIAL, Influence
+
+Summarise = Callable[[Measured], Mapping[str, Metric]]
+
+#: Metrics whose budgets are shown side by side.
+SHOWN = ("latency_total", "power_idle", "power_active", "power_dynamic", "energy_total", "energy_dynamic")
+SCATTER, IDLE, SAMPLES = "scatter of trials", "idle subtraction", "choice of samples"
+#: Five values whose scatter is below this share of what noise, edges and steps alone must give agree by accident, or because
+#: each met the same step: then what is known of these counts (by chance alone this happens once in a hundred times).
+_TOO_GOOD = 0.3
+#: What cancels leaves a rounding error of this share.
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One line of a budget: a component, its standard uncertainty in the metric's unit, its type after the GUM, and whether it
+    counts: what the scatter of trials contains already is shown, not added."""
+
+    component: str
+    standard_uncertainty: float
+    type: str
+    shape: str
+    counted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A metric's combined standard uncertainty, the factor for 95 %, and its parts, largest first."""
+
+    standard_uncertainty: float
+    coverage_factor: float
+    parts: tuple[Part, ...]
+
+    @property
+    def expanded(self) -> float:
+        """Return the half-width of the interval that holds the truth with 95 %."""
+        return self.coverage_factor * self.standard_uncertainty
+
+
+def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Summarise) -> dict[str, dict[str, Influence]]:
+    """Return for each metric what each component does to it, by moving every window by that component's effect and summarising
+    again.
+
+    So it holds for any scenario, and what cancels in a difference (an offset in dynamic power, a clock in a power) cancels here.
+    Effects that differ from window to window are divided by the root of the number of windows.
+    """
+    found: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
+    for component, (kind, shape) in _components(measured).items():
+        groups = ((True, False), (False, True)) if kind == OWN else ((True, True),)
+        for queries, idles in groups:
+            windows = len(measured.samples) if queries else len(measured.idles)
+            share = 1 / math.sqrt(windows) if kind == OWN and windows else 1.0
+            shifted = summarise(_moved(measured, component, queries, idles))
+            for name, metric in metrics.items():
+                delta = (shifted[name].value - metric.value) * share
+                if abs(delta) > _ROUNDING * abs(metric.value) and math.isfinite(delta):
+                    # What noise, edges and ticks do to the idle windows is one line, wherever idle power is taken off.
+                    title = component if queries else IDLE
+                    before = found[name][title].value if title in found[name] else 0.0
+                    found[name][title] = Influence(kind, shape, delta if queries else math.hypot(before, delta))
+    return found
+
+
+def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
+    """Return the standard uncertainty of one trial's metric: the instrument's, the time base's, and the scatter of its samples."""
+    own = math.hypot(*(part.value for part in parts.values() if part.kind == OWN))
+    scatter = own if metric.standard_error is None else metric.standard_error
+    combined = math.hypot(scatter, *(part.value for part in parts.values() if part.kind != OWN))
+    return combined if math.isfinite(combined) else None
+
+
+def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
+    """Return the budget of a metric's mean over trials; None where there is no value."""
+    single = [trial.metrics[name] for trial in trials]
+    if not all(math.isfinite(metric.value) for metric in single):
+        return None
+    mine = [trial.influences.get(name, {}) for trial in trials]
+    parts = [
+        Part(component, abs(mean([row[component].value if component in row else 0.0 for row in mine])), "B", shape, True)
+        for component, shape in _named(mine, (COMMON,))
+    ]
+    random = {
+        component: math.sqrt(math.fsum(row[component].value ** 2 for row in mine if component in row)) / len(trials)
+        for component, _ in _named(mine, (TRIAL, OWN))
+    }
+    expected = math.hypot(*random.values())
+    scatter, shape = _scatter(single)
+    counts = scatter is None or scatter < _TOO_GOOD * expected
+    parts += [Part(component, value, "B", "normal", counts) for component, value in random.items()]
+    if scatter is not None:
+        parts.append(Part(SCATTER if len(trials) > 1 else "scatter of samples", scatter, "A", shape, not counts))
+    if single[0].unit == "1" and all(metric.standard_error is not None for metric in single):
+        # A share of right answers is the same in every trial: what is uncertain about it is the choice of the samples.
+        parts.append(Part(SAMPLES, mean([metric.standard_error or 0.0 for metric in single]), "A", "normal", True))
+    parts.sort(key=lambda part: (-part.counted, -part.standard_uncertainty, part.component))
+    counted = [part for part in parts if part.counted]
+    combined = math.sqrt(math.fsum(part.standard_uncertainty**2 for part in counted))
+    return Budget(combined, coverage_factor([(part.standard_uncertainty, part.shape) for part in counted]), tuple(parts))
+
+
+def _scatter(single: Sequence[Metric]) -> tuple[float | None, str]:
+    """Return the standard error of the mean as the trials show it, and the shape of its distribution."""
+    if len(single) > 1:
+        return standard_error([metric.value for metric in single]), f"t{len(single) - 1}"
+    return single[0].standard_error, f"t{single[0].n - 1}" if 1 < single[0].n <= 30 else "normal"
+
+
+def _named(rows: Sequence[Mapping[str, Influence]], kinds: Iterable[str]) -> list[tuple[str, str]]:
+    return list({name: part.shape for row in rows for name, part in row.items() if part.kind in kinds}.items())
+
+
+def _components(measured: Measured) -> dict[str, tuple[str, str]]:
+    windows = [window for sample in measured.samples for window in sample.windows] + list(measured.idles)
+    return {name: (effect.kind, effect.shape) for window in windows for name, effect in window.effects.of.items()}
+
+
+def _moved(measured: Measured, component: str, queries: bool, idles: bool) -> Measured:
+    def move(window: Window) -> Window:
+        effect = window.effects.of.get(component)
+        if effect is None:
+            return window
+        energy_j = None if window.energy_j is None else window.energy_j + effect.energy_j
+        return replace(window, latency_s=window.latency_s + effect.latency_s, energy_j=energy_j)
+
+    samples = measured.samples
+    if queries:
+        samples = tuple(replace(sample, windows=tuple(move(window) for window in sample.windows)) for sample in samples)
+    return Measured(samples, tuple(move(window) for window in measured.idles) if idles else measured.idles)
+
+
+def table(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the budget of the telling metrics side by side: a row a component, each cell its share of the value."""
+    metrics = {name: content["metrics"][name] for name in SHOWN if content["metrics"].get(name, {}).get("value")}
+    largest: dict[str, float] = {}
+    for metric in metrics.values():
+        for part in metric["budget"]:
+            size = part["standard_uncertainty"] / abs(metric["value"])
+            largest[part["component"]] = max(largest.get(part["component"], 0.0), size)
+    rows = [
+        (component, [_part(metric, component) for metric in metrics.values()])
+        for component in sorted(largest, key=lambda name: -largest[name])
+    ]
+    return {"metrics": metrics, "rows": rows}
+
+
+def _part(metric: dict[str, Any], component: str) -> dict[str, Any] | None:
+    for part in metric["budget"]:
+        if part["component"] == component:
+            return dict(part) | {"relative": part["standard_uncertainty"] / abs(metric["value"])}
+    return None

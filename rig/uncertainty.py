@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The uncertainty of every window, component by component, after the GUM: what instrument, edges and time base make uncertain.
+
+Three kinds of effect, by what they have in common. "common": the instrument's gains, offsets and clock err alike in all windows of
+all trials. "trial": the fit of the time base errs alike in all windows of one trial. "own": edges, noise and steps err anew in
+each window. An effect of the first two kinds has a sign: what one standard uncertainty more would add. So a difference of windows
+loses what both have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rig.accuracy import Accuracy, Range
+from rig.clock import Timebase
+from rig.trace import Integral
+
+COMMON, TRIAL, OWN = "common", "trial", "own"
+#: A uniform error of one whole step has this standard deviation.
+_UNIFORM = 1 / math.sqrt(12.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one component does to a window: seconds of latency and joules of energy for one standard uncertainty; the shape of its
+    distribution is one of rig/coverage.py."""
+
+    kind: str
+    latency_s: float = 0.0
+    energy_j: float = 0.0
+    shape: str = "normal"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """All effects on one window, by the component's name."""
+
+    of: Mapping[str, Effect] = field(default_factory=dict)
+
+    @property
+    def latency_u_s(self) -> float:
+        """Return the standard uncertainty of the window's latency, in seconds."""
+        return math.sqrt(math.fsum(effect.latency_s**2 for effect in self.of.values()))
+
+    @property
+    def energy_u_j(self) -> float:
+        """Return the standard uncertainty of the window's energy, in joules."""
+        return math.sqrt(math.fsum(effect.energy_j**2 for effect in self.of.values()))
+
+    def scaled(self, factor: float) -> Effects:
+        """Return the effects on a value that was multiplied by `factor`."""
+        return Effects({name: Effect(e.kind, e.latency_s * factor, e.energy_j * factor, e.shape) for name, e in self.of.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What one component does to one metric of one trial, in the metric's unit; `kind` and `shape` as of its effects."""
+
+    kind: str
+    shape: str
+    value: float
+
+
+def merged(parts: Iterable[Effects]) -> Effects:
+    """Return the effects on a sum of readings: of the same component they add up, as it is one and the same error."""
+    total: dict[str, Effect] = {}
+    for part in parts:
+        for name, effect in part.of.items():
+            have = total.get(name, Effect(effect.kind))
+            sums = (have.latency_s + effect.latency_s, have.energy_j + effect.energy_j)
+            total[name] = Effect(effect.kind, *sums, effect.shape)
+    return Effects(total)
+
+
+def of_latency(ticks: tuple[int, int], timebase: Timebase, tick_hz: float, accuracy: Accuracy | None) -> Effects:
+    """Return the effects on a latency that was counted in ticks and scaled by the fit."""
+    latency_s = (ticks[1] - ticks[0]) * timebase.s_per_tick
+    # Both marks were made somewhere within their ticks: the difference has a triangular error.
+    effects = {"ticks": Effect(OWN, latency_s=math.sqrt(2.0) * _UNIFORM / tick_hz)}
+    if accuracy is not None:
+        effects["time base"] = Effect(TRIAL, latency_s=timebase.interval_u_s(*ticks))
+        clock_s = latency_s * accuracy.clock_ppm * 1e-6 / accuracy.divisor
+        effects["clock"] = Effect(COMMON, latency_s=clock_s, shape=accuracy.distribution)
+    return Effects(effects)
+
+
+def of_energy(integral: Integral, accuracy: Accuracy, sample_hz: float, ends_u_s: tuple[float, float]) -> Effects:
+    """Return the effects on the energy of one window; `ends_u_s` are the standard uncertainties of its two ends, in seconds.
+
+    Gains of different ranges are taken to err together, which is the unfavourable case; so are offsets.
+    """
+    divisor, duration_s = accuracy.divisor, integral.duration_s
+    energy_j, volt_s, charge_c = abs(integral.energy_j), math.fsum(integral.range_volt_s), integral.charge_c
+    if duration_s <= 0:
+        return Effects({})
+    voltage = _range_of(accuracy.voltage, abs(volt_s) / duration_s)
+    gain_j = math.fsum(row.gain * e for row, e in zip(accuracy.current, integral.range_energy_j, strict=True))
+    offset_j = math.fsum(row.offset * v for row, v in zip(accuracy.current, integral.range_volt_s, strict=True))
+    noise_j, step_j, step_common_j = _per_sample(integral, accuracy, voltage, sample_hz)
+    edges_j = math.hypot(integral.ends_w[0] * ends_u_s[0], integral.ends_w[1] * ends_u_s[1])
+    delay_j = math.hypot(*integral.ends_w) * accuracy.edge_s / math.sqrt(3.0)
+    shape = accuracy.distribution
+    effects = {
+        "current gain": Effect(COMMON, energy_j=gain_j / divisor, shape=shape),
+        "current offset": Effect(COMMON, energy_j=offset_j / divisor, shape=shape),
+        "voltage gain": Effect(COMMON, energy_j=voltage.gain * energy_j / divisor, shape=shape),
+        "voltage offset": Effect(COMMON, energy_j=voltage.offset * charge_c / divisor, shape=shape),
+        "clock": Effect(COMMON, energy_j=energy_j * accuracy.clock_ppm * 1e-6 / divisor, shape=shape),
+        "edge delay": Effect(COMMON, energy_j=delay_j, shape="rectangular"),
+        "steps": Effect(COMMON, energy_j=step_common_j, shape="rectangular"),
+        "edges": Effect(OWN, energy_j=edges_j),
+        "noise": Effect(OWN, energy_j=noise_j),
+        "quantisation": Effect(OWN, energy_j=step_j),
+    }
+    return Effects({name: effect for name, effect in effects.items() if effect.energy_j})
+
+
+def energy_u_j(integral: Integral, accuracy: Accuracy, sample_hz: float, edge_hz: float) -> float:
+    """Return the standard uncertainty of the energy between two edges, or two times known as well as an edge, in joules."""
+    end_u_s = _UNIFORM / edge_hz
+    return of_energy(integral, accuracy, sample_hz, (end_u_s, end_u_s)).energy_u_j
+
+
+def ranges_a(accuracy: Accuracy) -> list[float]:
+    """Return the upper ends of the current's ranges, as `Trace.integrals` wants them."""
+    return [row.up_to for row in accuracy.current]
+
+
+def named(effects: Effects, prefix: str) -> Effects:
+    """Return the effects under names that tell whose they are: instruments that differ err apart."""
+    return Effects({f"{prefix}: {name}": effect for name, effect in effects.of.items()}) if prefix else effects
+
+
+def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_hz: float) -> tuple[float, float, float]:
+    """Return what noise and the converter's steps leave of a window's energy (J): noise, steps that average out, steps that do
+    not."""
+    duration_s = integral.duration_s
+    volt_s = math.fsum(integral.range_volt_s)
+    samples = max(duration_s * sample_hz, 1.0)
+    noise2 = step2 = 0.0
+    common_j = 0.0
+    for row, part_vs, part_c in zip(accuracy.current, integral.range_volt_s, integral.range_charge_c, strict=True):
+        share = abs(part_vs / volt_s) if volt_s else 0.0
+        if not share:
+            continue
+        mean_a = abs(part_c / (share * duration_s))
+        step_a = max(row.lsb, row.lsb_relative * mean_a)
+        one_sample_j = abs(part_vs) / math.sqrt(share * samples)
+        noise2 += (row.noise * one_sample_j) ** 2
+        if row.noise >= step_a / 2:
+            step2 += (step_a * _UNIFORM * one_sample_j) ** 2
+        else:
+            # Without noise to stir it, a constant current meets the same step in every sample.
+            common_j += step_a * _UNIFORM * abs(part_vs)
+    noise2 += (voltage.noise * abs(integral.charge_c)) ** 2 / samples
+    return math.sqrt(noise2), math.sqrt(step2), common_j
+
+
+def _range_of(ranges: Sequence[Range], reading: float) -> Range:
+    return next((row for row in ranges if reading <= row.up_to), ranges[-1])

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several monitors at once: rails are summed, each in its own time, and what is wrong with one is said of that one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rig import check, config
+from rig.errors import ConfigError
+from rig.report import write_report
+from rig.session import Result, open_bench
+
+BENCH = """
+[bench]
+name = "rails"
+[sut.virtual]
+[rail.core.virtual]
+share = 0.7
+clock_ppm = 30.0
+[rail.io.virtual]
+share = 0.3
+clock_ppm = -45.0
+sample_hz = 100_000
+[scenario.single_stream]
+idle_s = 0.1
+[task.null]
+samples = 6
+"""
+
+
+def run(tmp_path: Path, *overrides: str, trials: int = 1) -> Result:
+    path = tmp_path / "rails.toml"
+    path.write_text(BENCH)
+    with open_bench(path, overrides) as bench:
+        return bench.run(trials, tmp_path / "sessions")
+
+
+def test_the_energies_of_two_rails_add_up_to_the_devices(tmp_path: Path) -> None:
+    still = ("sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.0")
+    result = run(tmp_path, *still)
+    assert not result.content["problems"]
+    assert result.metrics["energy_infer"].value == pytest.approx(0.042 * 0.045, rel=2e-3)
+    assert result.metrics["power_idle"].value == pytest.approx(0.012, rel=2e-3)
+    for rail in ("core", "io"):
+        assert (result.folder / "trial-1" / rail / "trace.jls").exists()
+
+
+def test_the_skew_between_the_rails_clocks_is_found_and_shown(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    rails = result.content["trials"][0]["rails"]
+    assert rails["core"]["skew_ppm"] == 0.0
+    # A clock that runs 45 ppm slow counts less time for the same marks than one 30 ppm fast.
+    assert rails["io"]["skew_ppm"] == pytest.approx(-75.0, abs=4 * 1e6 * rails["io"]["timebase"]["slope_u"] + 1.0)
+    page = write_report(result.folder).read_text()
+    assert "rail core" in page and "-7" in page
+
+
+def test_instruments_that_differ_err_apart(tmp_path: Path) -> None:
+    budget = {part["component"]: part for part in run(tmp_path).content["metrics"]["energy_total"]["budget"]}
+    core, io = budget["core: current gain"], budget["io: current gain"]
+    assert core["standard_uncertainty"] / io["standard_uncertainty"] == pytest.approx(7 / 3, rel=0.01)
+
+
+def test_a_session_of_two_rails_is_recomputed_byte_for_byte_and_a_changed_rail_is_named(tmp_path: Path) -> None:
+    result = run(tmp_path, trials=2)
+    assert check.check(result.folder).ok
+    trace = result.folder / "trial-2" / "io" / "trace.jls"
+    content = bytearray(trace.read_bytes())
+    content[len(content) // 2] ^= 1
+    trace.write_bytes(content)
+    bad = [finding.name for finding in check.check(result.folder).findings if not finding.ok]
+    assert "trial-2/io/trace.jls" in bad
+
+
+def test_a_problem_names_its_rail(tmp_path: Path) -> None:
+    problems = run(tmp_path, "rail.io.virtual.clock_ppm=5000").content["problems"]
+    assert [problem["code"] for problem in problems] == ["clock"]
+    assert problems[0]["detail"].startswith("io: ")
+
+
+def test_a_bench_of_rails_is_stored_and_loads_to_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "rails.toml"
+    path.write_text(BENCH)
+    resolved = config.load(path)
+    (tmp_path / "again.toml").write_text(resolved.toml())
+    assert config.load(tmp_path / "again.toml").monitors == resolved.monitors
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BENCH + "[monitor.virtual]\n", "both are given"),
+        (BENCH.replace("rail.core", "rail.Core"), "names a folder"),
+        (BENCH.replace("[rail.core.virtual]", "[rail.core.nothing]"), "rail.core|no such kind"),
+        (BENCH.replace("share = 0.7", "shares = 0.7"), r"rail\.core\.virtual\.shares"),
+    ],
+)
+def test_what_is_wrong_with_a_rail_is_named(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        config.load(path)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The effects on one window against arithmetic by hand, and budgets of whole sessions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rig.accuracy import Accuracy, Range, load
+from rig.errors import ConfigError
+from rig.recorder import TraceWriter
+from rig.session import Result
+from rig.trace import Trace
+from rig.uncertainty import Effect, Effects, energy_u_j, merged, of_energy, ranges_a
+
+Run = Callable[..., Result]
+HZ = 10_000
+PLAIN = Accuracy((Range(10.0, 0.0, 0.0),), (Range(15.0, 0.0, 0.0),), 0.0, "test")
+ROOT3 = math.sqrt(3)
+
+
+def constant(folder: Path, current_a: float, volt: float = 2.0, seconds: float = 1.0) -> Trace:
+    count = round(seconds * HZ)
+    with TraceWriter(folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+        writer.analog(np.full(count, current_a, np.float32), np.full(count, volt, np.float32))
+        writer.sync(np.ones(count, np.uint8))
+    return Trace.open(folder / "trace.jls")
+
+
+def effects(trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0) -> dict[str, float]:
+    integral = trace.integrals([(0.25, 0.75)], ranges_a(accuracy))[0]
+    found = of_energy(integral, accuracy, trace.sample_hz, (ends_u_s, ends_u_s)).of
+    return {name: effect.energy_j for name, effect in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "expected"),
+    [
+        (replace(PLAIN, current=(Range(10.0, 0.01, 0.0),)), {"current gain": 0.01 / ROOT3 * 0.125 * 2.0 * 0.5}),
+        (replace(PLAIN, current=(Range(10.0, 0.0, 1e-3),)), {"current offset": 1e-3 / ROOT3 * 2.0 * 0.5}),
+        (replace(PLAIN, voltage=(Range(15.0, 0.01, 0.0),)), {"voltage gain": 0.01 / ROOT3 * 0.125 * 2.0 * 0.5}),
+        (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.02),)), {"voltage offset": 0.02 / ROOT3 * 0.125 * 0.5}),
+        (replace(PLAIN, clock_ppm=100.0), {"clock": 100e-6 / ROOT3 * 0.125}),
+        (replace(PLAIN, edge_s=1e-4), {"edge delay": math.sqrt(2) * 0.25 * 1e-4 / ROOT3}),
+        (replace(PLAIN, current=(Range(10.0, 0.0, 0.0, noise=1e-3),)), {"noise": 1e-3 * 2.0 * 0.5 / math.sqrt(5000)}),
+        # A step that no noise stirs is the same error in every sample; a stirred one averages out.
+        (replace(PLAIN, current=(Range(10.0, 0.0, 0.0, lsb=1e-3),)), {"steps": 1e-3 / math.sqrt(12) * 2.0 * 0.5}),
+        (
+            replace(PLAIN, current=(Range(10.0, 0.0, 0.0, noise=1e-3, lsb=1e-3),)),
+            {"noise": 1e-3 * 2.0 * 0.5 / math.sqrt(5000), "quantisation": 1e-3 / math.sqrt(12) * 2.0 * 0.5 / math.sqrt(5000)},
+        ),
+        (
+            replace(PLAIN, current=(Range(10.0, 0.0, 0.0, lsb_relative=0.004),)),
+            {"steps": 0.004 * 0.125 / math.sqrt(12) * 2.0 * 0.5},
+        ),
+        (replace(PLAIN, current=(Range(10.0, 0.02, 0.0),), distribution="normal"), {"current gain": 0.02 / 2 * 0.125}),
+    ],
+)
+def test_each_limit_gives_its_effect_and_nothing_else(tmp_path: Path, accuracy: Accuracy, expected: dict[str, float]) -> None:
+    assert effects(constant(tmp_path, 0.125), accuracy) == pytest.approx(expected, rel=1e-6)
+
+
+def test_uncertain_ends_cost_the_power_at_them(tmp_path: Path) -> None:
+    assert effects(constant(tmp_path, 0.125), PLAIN, 1e-5) == pytest.approx({"edges": math.sqrt(2) * 0.25 * 1e-5}, rel=1e-6)
+
+
+def test_each_sample_counts_with_the_limits_of_its_range(tmp_path: Path) -> None:
+    count = HZ
+    current = np.where(np.arange(count) % 2 == 0, 0.001, 0.1).astype(np.float32)
+    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+        writer.analog(current, np.full(count, 2.0, np.float32))
+        writer.sync(np.ones(count, np.uint8))
+    ranges = (Range(0.01, 0.05, 1e-6), Range(1.0, 0.01, 1e-3))
+    found = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, current=ranges))
+    small_j, large_j = 0.001 * 2 * 0.25, 0.1 * 2 * 0.25
+    assert found["current gain"] == pytest.approx((0.05 * small_j + 0.01 * large_j) / ROOT3, rel=1e-6)
+    assert found["current offset"] == pytest.approx((1e-6 + 1e-3) * 2 * 0.25 / ROOT3, rel=1e-6)
+
+
+def test_the_uncertainty_of_an_energy_between_two_edges_holds_their_sampling(tmp_path: Path) -> None:
+    integral = constant(tmp_path, 0.125).integrals([(0.25, 0.75)], [10.0])[0]
+    assert energy_u_j(integral, PLAIN, HZ, 1000.0) == pytest.approx(math.sqrt(2) * 0.25 * 1e-3 / math.sqrt(12), rel=1e-6)
+
+
+def test_the_same_error_in_two_readings_adds_up_and_different_ones_in_squares() -> None:
+    same = merged([Effects({"gain": Effect("common", energy_j=3.0)}), Effects({"gain": Effect("common", energy_j=4.0)})])
+    apart = merged([Effects({"a: gain": Effect("common", energy_j=3.0)}), Effects({"b: gain": Effect("common", energy_j=4.0)})])
+    assert (same.energy_u_j, apart.energy_u_j) == (7.0, 5.0)
+
+
+QUIET = ("monitor.virtual.noise_a=0", "monitor.virtual.lsb_a=0")
+
+
+def budget(result: Result, metric: str) -> dict[str, float]:
+    content = result.content["metrics"][metric]
+    return {part["component"]: part["standard_uncertainty"] for part in content["budget"] if part["counted"]}
+
+
+def test_an_offset_cancels_in_dynamic_power_and_a_clock_in_any_power(run_virtual: Run) -> None:
+    result = run_virtual("monitor.virtual.offset_limit_a=1e-4", "monitor.virtual.clock_limit_ppm=1000", trials=2)
+    supply_v = 3.3
+    assert budget(result, "power_idle")["current offset"] == pytest.approx(1e-4 * supply_v / ROOT3, rel=1e-6)
+    assert "current offset" not in budget(result, "power_dynamic")
+    assert "clock" not in budget(result, "power_active")
+    assert budget(result, "latency_total")["clock"] == pytest.approx(1e-3 / ROOT3 * 0.06, rel=0.02)
+
+
+def test_the_combined_uncertainty_is_the_root_of_the_squares_of_what_counts(run_virtual: Run) -> None:
+    for metric in run_virtual(trials=3).content["metrics"].values():
+        counted = [part["standard_uncertainty"] for part in metric["budget"] if part["counted"]]
+        assert metric["standard_uncertainty"] == pytest.approx(math.hypot(*counted), rel=1e-12)
+        assert metric["expanded_uncertainty"] == metric["coverage_factor"] * metric["standard_uncertainty"]
+
+
+def test_one_sample_alone_is_left_with_what_ticks_and_edges_must_give(run_virtual: Run) -> None:
+    result = run_virtual("task.null.samples=1", *QUIET, trials=1)
+    assert set(budget(result, "latency_infer")) == {"clock", "ticks", "time base"}
+    assert budget(result, "latency_infer")["ticks"] == pytest.approx(1e-6 / math.sqrt(6), rel=1e-6)
+    assert "edges" in budget(result, "energy_infer")
+
+
+def test_accuracy_is_uncertain_by_the_choice_of_samples(run_virtual: Run) -> None:
+    result = run_virtual("task.null.samples=50", "sut.virtual.error_rate=0.2", trials=2)
+    share = result.metrics["accuracy"].value
+    assert budget(result, "accuracy")["choice of samples"] == pytest.approx(math.sqrt(share * (1 - share) / 49), rel=0.1)
+
+
+def test_every_window_carries_its_uncertainty(run_virtual: Run) -> None:
+    for sample in run_virtual().trials[0].measured.samples:
+        for window in sample.windows:
+            assert 0 < window.latency_u_s < 1e-4 * window.latency_s
+            assert window.energy_u_j is not None and window.energy_j is not None
+            assert 0.001 < window.energy_u_j / window.energy_j < 0.003
+
+
+def test_a_calibration_file_replaces_the_data_sheet(run_virtual: Run, tmp_path: Path) -> None:
+    path = tmp_path / "calibration.toml"
+    path.write_text(
+        'source = "certificate 17"\nyear = 2026\nclock_ppm = 1.0\ndistribution = "normal"\nverified = true\n'
+        "[[current]]\nup_to = 10.0\ngain = 1e-4\noffset = 1e-7\n[[voltage]]\nup_to = 15.0\ngain = 1e-4\noffset = 0.0\n"
+    )
+    result = run_virtual(f"monitor.virtual.calibration={path}")
+    assert result.content["provenance"]["monitors"][""]["accuracy"]["source"] == "certificate 17"
+    energy = result.content["metrics"]["energy_total"]
+    assert budget(result, "energy_total")["current gain"] == pytest.approx(1e-4 / 2 * energy["value"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nonsense", "not TOML"),
+        ('source = "x"\nclock_ppm = 1.0\n', "no calibration file"),
+        ('source="x"\nclock_ppm=1.0\ncurrent=[]\nvoltage=[]\n', "ranges"),
+        (
+            'source="x"\nclock_ppm=1.0\nfoo=1\n[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n',
+            "foo",
+        ),
+        (
+            'source="x"\nclock_ppm=1.0\n[[current]]\nup_to=1.0\ngain=-0.1\noffset=0.0\n[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n',
+            "0 or more",
+        ),
+        (
+            'source="x"\nclock_ppm=1.0\ndistribution="flat"\n[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n'
+            "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n",
+            "rectangular, normal",
+        ),
+    ],
+)
+def test_a_bad_calibration_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        load(path)
+
+
+def test_a_missing_calibration_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path / "no.toml")
+
+
+def test_a_window_that_cannot_tell_five_percent_says_how_long_it_must_be(run_virtual: Run) -> None:
+    def preprocess(duration_s: float) -> dict[str, Any]:
+        rows = run_virtual(
+            "monitor.virtual.gain_limit=0.02",
+            "monitor.virtual.noise_a=0.01",
+            "monitor.virtual.sample_hz=5000",
+            "sut.virtual.sync_hold_us=400",
+            f"sut.virtual.preprocess.duration_s={duration_s}",
+            "task.null.samples=30",
+        ).content["resolution"]
+        return {row["phase"]: row for row in rows}["preprocess"]
+
+    short = preprocess(0.05)
+    # By hand: noise of 10 mA beside 10.6 mA over 250 samples, and a gain of 2 %, both with k = 2.
+    assert short["energy_u95"] == pytest.approx(
+        2 * math.hypot(0.01 / (0.035 / 3.3) / math.sqrt(250), 0.02 / ROOT3, 0.001 / ROOT3), rel=0.05
+    )
+    assert short["because"] == "noise"
+    assert preprocess(short["needed_s"] * 1.1)["needed_s"] == 0.0
+    assert preprocess(short["needed_s"] * 0.9)["needed_s"] == pytest.approx(short["needed_s"], rel=0.05)
+
+
+def test_a_gain_that_is_worse_than_five_percent_makes_every_window_too_short(run_virtual: Run) -> None:
+    rows = run_virtual("monitor.virtual.gain_limit=0.08").content["resolution"]
+    assert all(row["needed_s"] is None and row["because"] == "current gain" for row in rows)
