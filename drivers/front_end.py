@@ -119,7 +119,8 @@ class FrontEnd:
         self._levels = np.concatenate([self._levels, np.array([state.level for state in states], dtype=np.uint8)])
 
     def _forget(self, before_s: float) -> None:
-        """Drop states that no later sample needs; the last one before `before_s` stays, as does its edge."""
-        keep = max(int(np.searchsorted(np.maximum(self._times_s, self._edge_times_s), before_s, side="right")) - 1, 0)
+        """Drop states that no later sample needs; the last one before `before_s` stays, and one exactly there: its edge is to
+        come."""
+        keep = max(int(np.searchsorted(np.maximum(self._times_s, self._edge_times_s), before_s, side="left")) - 1, 0)
         self._times_s, self._edge_times_s = self._times_s[keep:], self._edge_times_s[keep:]
         self._power_w, self._levels = self._power_w[keep:], self._levels[keep:]

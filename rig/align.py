@@ -8,8 +8,9 @@ time, edge time and counts are compared in every trial: what disagrees is named,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,15 @@ RESIDUAL_LIMIT_PERIODS = 2.0
 #: A line bounces about its fall, and about its rise one hold later; the next mark is two holds away or further (docs/PROTOCOL.md
 #: section 5): a fall within so many holds of another is a bounce.
 DEBOUNCE_HOLDS = 1.25
-#: Where few edges lie within the limit, this many times the limit is tried: edges that scatter are a problem, and not missing.
-_SCALES = (1.0, 8.0, 64.0)
-#: A single edge so many limits away still belongs to its mark, where nothing else is near.
-_STRAY_LIMITS = 8.0
+#: Where fewer than three quarters lie within the limit, so many times the limit is tried: edges that scatter are not missing.
+_SCALES = (3.0, 8.0, 24.0, 64.0)
+_EXPLAINED = 0.75
+#: A single edge so many limits, or so many times the reach, away still belongs to its mark, where nothing else is near.
+_STRAY_LIMITS, _STRAY_REACHES = 8.0, 3.0
 #: How often the fit foretells edges and is made again.
 _ROUNDS = 4
+#: However the errors of the edges, half a resolution each, conspire: the rate is off by less than so many resolutions in the span.
+_ERROR_SPANS = 1.5
 #: What makes a monitor's time run at these rates.
 _STRETCHES = ((4 / 3, "4/3"), (2.0, "2"))
 
@@ -66,6 +70,19 @@ class _Seen:
     limit_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the data may mean: a time base (None when they may mean anything: `why`), its pairs, how many lie within reach of it."""
+
+    timebase: Timebase | None
+    found: Pairing
+    fitting: int
+    why: str
+
+
+_NONE = Pairing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
 def align(
     ticks: Sequence[int],
     tick_hz: float,
@@ -89,16 +106,17 @@ def align(
     limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s
     marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz
     seen = _Seen(ticks, marks_s, falls_s, _leads(falls_s, debounce_s), period_s, tick_s, limit_s)
-    timebase, found, why = _tied(seen)
+    reading = _tied(seen)
+    timebase, found = reading.timebase, reading.found
     if timebase is None:
-        return Alignment(None, (_unaligned(marks, edges, why),), marks, edges, 0)
+        return Alignment(None, (_unaligned(marks, edges, reading.why),), marks, edges, 0)
     missing = np.setdiff1d(np.arange(marks), found.marks)
     dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), dark_s, limit_s)
     extra = np.setdiff1d(np.arange(edges), found.edges)
     bounced = ~np.isin(extra, seen.leads)
     problems = [
         *_edges_problem(marks, edges, len(found), missing[~dark].tolist(), extra[~bounced].tolist(), extra[bounced].tolist()),
-        *_judge(timebase, tick_hz, limit_s),
+        *_judge(timebase, tick_hz, limit_s, _ERROR_SPANS * math.hypot(period_s, tick_s) / float(np.ptp(falls_s[found.edges]))),
     ]
     links = tuple(zip(found.marks.tolist(), found.edges.tolist(), strict=True))
     return Alignment(timebase, tuple(problems), marks, edges, len(links), links, int(dark.sum()), int(bounced.sum()))
@@ -115,65 +133,58 @@ def _leads(falls_s: Floats, debounce_s: float) -> Indices:
     return np.array(leads, dtype=np.int64)
 
 
-def _tied(seen: _Seen) -> tuple[Timebase | None, Pairing, str]:
-    """Return the time base and its pairs at the narrowest reach that explains the edges; None and the reason where nothing does."""
-    best: tuple[Timebase | None, Pairing, str] = (None, _NONE, "")
+def _tied(seen: _Seen) -> _Reading:
+    """Return the reading at the narrowest reach that explains the edges."""
     most = min(len(seen.marks_s), len(seen.leads))
-    shortest_s = float(np.min(np.diff(seen.marks_s), initial=np.inf, where=np.diff(seen.marks_s) > 0))
+    intervals_s = np.diff(seen.marks_s)
+    shortest_s = float(np.min(intervals_s, initial=np.inf, where=intervals_s > 0))
+    best = _tied_within(seen, seen.limit_s)
     for scale in _SCALES:
-        reach_s = scale * seen.limit_s
-        if scale > 1 and 4 * reach_s > shortest_s:
+        if best.fitting > _EXPLAINED * most or 2 * scale * seen.limit_s > shortest_s:
             break
-        tied = _tied_within(seen, reach_s)
+        wider = _tied_within(seen, scale * seen.limit_s)
         # Scatter is believed where it explains many more edges than the limit does.
-        if best[0] is None or (tied[0] is not None and len(tied[1]) > len(best[1]) + most / 4):
-            best = tied if tied[0] is not None or not best[2] else best
-        if len(best[1]) > 0.9 * most or best[1].rival:
-            break
+        if wider.timebase is not None and wider.fitting > best.fitting + most / 8:
+            best = wider
     return best
 
 
-_NONE = Pairing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-
-
-def _tied_within(seen: _Seen, reach_s: float) -> tuple[Timebase | None, Pairing, str]:
+def _tied_within(seen: _Seen, reach_s: float) -> _Reading:
     edges_s = seen.falls_s[seen.leads]
     ordered = pairing.in_order(seen.marks_s, edges_s, reach_s)
     if ordered is not None:
-        timebase, found = _settled(seen, ordered, reach_s)
-        if timebase is not None and len(found) == len(ordered) and timebase.residual_max_s <= seen.limit_s:
-            return _believed(seen, timebase, found, reach_s)
-    searched = pairing.search(seen.marks_s, edges_s, reach_s, reach_s / 4)
-    start = ordered if ordered is not None and len(ordered) >= len(searched) else searched
-    timebase, found = _settled(seen, start, reach_s)
-    timebase, found, why = _believed(seen, timebase, found, reach_s)
-    if timebase is not None and start.rival:
+        reading = _settled(seen, ordered, reach_s)
+        if reading.fitting == len(ordered):
+            return reading
+    start = pairing.search(seen.marks_s, edges_s, reach_s, reach_s / 4)
+    reading = _settled(seen, ordered if ordered is not None and len(ordered) >= len(start) else start, reach_s)
+    if reading.timebase is not None and start.rival:
         why = f"the edges fit the marks in more than one way, with {len(start)} pairs and with {start.rival}"
-        return None, start, why
-    return timebase, found, why
+        return replace(reading, timebase=None, why=why)
+    return reading
 
 
-def _believed(seen: _Seen, timebase: Timebase | None, found: Pairing, reach_s: float) -> tuple[Timebase | None, Pairing, str]:
-    if timebase is None:
-        return None, _NONE, ""
-    rate = timebase.s_per_tick / seen.tick_s
-    if not pairing.convincing(len(found), seen.marks_s, seen.falls_s[seen.leads], rate, reach_s):
-        return None, _NONE, f"no more than {len(found)} of them fit together, as many as unrelated edges may"
-    return timebase, found, ""
-
-
-def _settled(seen: _Seen, found: Pairing, reach_s: float) -> tuple[Timebase | None, Pairing]:
-    """Fit the pairs, foretell the edge of every mark, pair anew, until nothing changes; `found` counts leading edges only."""
-    found = Pairing(found.marks, seen.leads[found.edges])
+def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
+    """Fit the pairs, foretell the edge of every mark, pair anew, until nothing changes; `start` counts leading edges only."""
+    found = Pairing(start.marks, seen.leads[start.edges])
     for _ in range(_ROUNDS):
         timebase = _fit(seen, found, reach_s)
         if timebase is None:
-            return None, _NONE
+            return _Reading(None, _NONE, 0, "")
         again = _matched(seen, timebase, reach_s)
         if np.array_equal(again.marks, found.marks) and np.array_equal(again.edges, found.edges):
-            return timebase, found
+            break
         found = again
-    return _fit(seen, found, reach_s), found
+    else:
+        timebase = _fit(seen, found, reach_s)
+    if timebase is None:
+        return _Reading(None, _NONE, 0, "")
+    off_s = timebase.residuals_s([seen.ticks[i] for i in found.marks.tolist()], seen.falls_s[found.edges].tolist())
+    # Strays are no evidence: they were sought in a wider reach.
+    fitting, rate = int(np.count_nonzero(np.abs(off_s) <= reach_s)), timebase.s_per_tick / seen.tick_s
+    if not pairing.convincing(fitting, timebase.all_seconds(seen.ticks), seen.falls_s[seen.leads], rate, reach_s):
+        return _Reading(None, _NONE, fitting, f"no more than {fitting} fit together, as many as unrelated edges may")
+    return _Reading(timebase, found, fitting, "")
 
 
 def _fit(seen: _Seen, found: Pairing, reach_s: float) -> Timebase | None:
@@ -196,7 +207,7 @@ def _matched(seen: _Seen, timebase: Timebase, reach_s: float) -> Pairing:
         marks, edges = _joined(marks, edges, free[more[0]], bounces[more[1]])
     lit = np.union1d(edges, seen.leads)
     stray_marks, stray_edges = pairing.strays(
-        due_s, seen.falls_s[lit], marks, np.searchsorted(lit, edges), _STRAY_LIMITS * seen.limit_s
+        due_s, seen.falls_s[lit], marks, np.searchsorted(lit, edges), max(_STRAY_LIMITS * seen.limit_s, _STRAY_REACHES * reach_s)
     )
     return Pairing(*_joined(marks, edges, stray_marks, lit[stray_edges]))
 
@@ -213,11 +224,11 @@ def _inside(times_s: Floats, spans_s: Sequence[tuple[float, float]], margin_s: f
     return inside
 
 
-def _judge(timebase: Timebase, tick_hz: float, limit_s: float) -> list[Problem]:
+def _judge(timebase: Timebase, tick_hz: float, limit_s: float, rate_error: float) -> list[Problem]:
     problems = []
     ratio = timebase.s_per_tick * tick_hz
     # 500 ppm are seen as 500.25 from the other clock's side, and no rate is known better than its uncertainty.
-    if min(abs(ratio - 1), abs(1 / ratio - 1)) > CLOCK_LIMIT + 3 * timebase.slope_u:
+    if min(abs(ratio - 1), abs(1 / ratio - 1)) > CLOCK_LIMIT + rate_error + 3 * timebase.slope_u:
         known = next((f", close to {name}" for stretch, name in _STRETCHES if abs(ratio / stretch - 1) < 0.01), "")
         limit = f"limit {CLOCK_LIMIT * 1e6:.0f} ppm"
         detail = f"the monitor sees device time stretched {ratio:.4f} times{known} ({limit}): one clock is wrong by that much"

@@ -8,6 +8,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypedDict
 
 import numpy as np
@@ -20,6 +21,11 @@ from rig.errors import LocalProtocolError
 #: More points than this share beyond the limit are no outliers but the scatter of the edges: none is left out.
 _OUTLIER_SHARE = 0.2
 _ROUNDS = 30
+#: No crystal drifts so far: edges that would need it are of other marks, and the line stays straight.
+_DRIFT_LIMIT = 200e-6
+#: A parabola through a straight piece of length h, at whose knots the rate changes by r, is off by r * h over this (root mean
+#: square), and its rate by r over the other.
+_HIDDEN_OFFSET, _HIDDEN_RATE = 12 * math.sqrt(5.0), math.sqrt(12.0)
 
 
 class _Knots(TypedDict):
@@ -120,11 +126,15 @@ class Timebase:
         return (stop_tick - start_tick) * self.s_per_tick + (self._added_s(stop_tick) - self._added_s(start_tick))
 
     def seconds_u_s(self, tick: int) -> float:
-        """Return the standard uncertainty of `seconds(tick)`; that the mark lies anywhere within its tick is not in it."""
+        """Return the standard uncertainty of `seconds(tick)`; that the mark lies anywhere within its tick is not in it.
+
+        It is that of the least-squares fit, for edges whose errors are independent, and between knots what a straight piece hides.
+        """
         if not self.points:
             return math.inf
         if self.knot_ticks:
-            return math.sqrt(max(self._covariance(self._weights(tick), self._weights(tick)), 0.0))
+            at = self._weights(tick)
+            return math.hypot(math.sqrt(max(self._covariance(at, at), 0.0)), self._hidden_s(at[0][0]))
         away = (tick - self.origin_tick - self.centre_ticks) * self.s_per_tick * self.slope_u
         return math.hypot(self.scatter_s / math.sqrt(self.points), away)
 
@@ -133,8 +143,12 @@ class Timebase:
         if not self.points:
             return math.inf
         if self.knot_ticks:
-            ends = [(at, -share) for at, share in self._weights(start_tick)] + self._weights(stop_tick)
-            return math.sqrt(max(self._covariance(ends, ends), 0.0))
+            start, stop = self._weights(start_tick), self._weights(stop_tick)
+            ends = [(at, -share) for at, share in start] + stop
+            pieces = (start[0][0], stop[0][0])
+            of_rates_s = max(self._rate_change(at) for at in pieces) * abs(stop_tick - start_tick) / _HIDDEN_RATE
+            hidden_s = min(of_rates_s, math.hypot(*(self._hidden_s(at) for at in pieces)))
+            return math.hypot(math.sqrt(max(self._covariance(ends, ends), 0.0)), hidden_s)
         return abs((stop_tick - start_tick) * self.s_per_tick) * self.slope_u
 
     def residuals_s(self, ticks: Sequence[int], seconds: Sequence[float]) -> NDArray[np.float64]:
@@ -164,6 +178,16 @@ class Timebase:
             for other_at, other_share in other
         )
 
+    def _rate_change(self, piece: int) -> float:
+        """Return by how much the rate changes at the knots of a piece, in seconds per tick: its neighbours tell of its bend."""
+        ticks, added_s = self.knot_ticks, self.knot_s
+        near = range(max(piece - 1, 0), min(piece + 2, len(ticks) - 1))
+        rates = [(added_s[at + 1] - added_s[at]) / (ticks[at + 1] - ticks[at]) for at in near]
+        return max(abs(later - earlier) for earlier, later in pairwise(rates))
+
+    def _hidden_s(self, piece: int) -> float:
+        return self._rate_change(piece) * (self.knot_ticks[piece + 1] - self.knot_ticks[piece]) / _HIDDEN_OFFSET
+
     def _correlation(self, at: int, other: int) -> float:
         # A hat reaches to its neighbours only, so the normal matrix is tridiagonal and the knots are a Markov chain.
         return math.prod(self.knot_correlation[min(at, other) : max(at, other)])
@@ -186,9 +210,11 @@ def _robust(
         bend, off = _fitted(x, y, kept, resolution_s)
         inside = _inside(np.abs(off), outlier_s)
         if np.array_equal(inside, kept) or len(np.unique(x[inside])) < 2:
-            return kept, bend, off
+            break
         kept = inside
-    return everything, *_fitted(x, y, everything, resolution_s)
+    if np.count_nonzero(np.abs(off) > outlier_s) > _OUTLIER_SHARE * len(x) or not np.array_equal(inside, kept):
+        return everything, *_fitted(x, y, everything, resolution_s)
+    return kept, bend, off
 
 
 def _fitted(
@@ -197,7 +223,9 @@ def _fitted(
     slope, x_mean, y_mean, _ = _line(x[kept], y[kept])
     off: NDArray[np.float64] = (y - y_mean) - slope * (x - x_mean)
     bend = drift.bend(x[kept], off[kept], resolution_s)
-    return bend, off - bend.at(x) if bend else off
+    if bend is None or bend.range() > _DRIFT_LIMIT * abs(slope):
+        return None, off
+    return bend, off - bend.at(x)
 
 
 def _inside(away: NDArray[np.float64], outlier_s: float) -> NDArray[np.bool_]:
@@ -213,7 +241,7 @@ def _bent(bend: Bend | None, scatter_s: float, slope: float) -> _Knots:
     if bend is None:
         return _Knots(drift_ppm=0.0, knot_ticks=(), knot_s=(), knot_u_s=(), knot_correlation=())
     return _Knots(
-        drift_ppm=float(np.ptp(np.diff(bend.added_s) / np.diff(bend.knots)) / slope * 1e6),
+        drift_ppm=bend.range() / slope * 1e6,
         knot_ticks=tuple(int(knot) for knot in bend.knots),
         knot_s=tuple(float(added) for added in bend.added_s),
         knot_u_s=tuple(scatter_s * math.sqrt(variance) for variance in bend.variance),

@@ -19,7 +19,7 @@ _GROUPS, _GROUP_POINTS = (4, 16, 64), 4
 #: A piece of fewer points is not halved.
 _PIECE_POINTS = 16
 #: How far a group must lie to one side: in resolutions to begin with and once the line is bent, and in standard errors on top.
-_BEGIN, _GO_ON, _SIGNIFICANT = 1.0, 0.25, 5.0
+_BEGIN, _GO_ON, _SIGNIFICANT = 1.0, 0.2, 4.0
 #: The standard error of a median of n is this over sqrt(n) standard deviations.
 _MEDIAN_U = 1.2533
 #: Half of all normal values lie within this many standard deviations.
@@ -40,6 +40,10 @@ class Bend:
         piece, share = _place(self.knots, x)
         added_s: NDArray[np.float64] = self.added_s[piece] * (1 - share) + self.added_s[piece + 1] * share
         return added_s
+
+    def range(self) -> float:
+        """Return the range of the slopes between knots."""
+        return float(np.ptp(np.diff(self.added_s) / np.diff(self.knots)))
 
 
 def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float) -> Bend | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rig.accuracy import Accuracy
-from rig.align import Alignment, align
+from rig.align import DEBOUNCE_HOLDS, Alignment, align
 from rig.clock import Timebase
 from rig.plan import Idle, Query, Score, Step
 from rig.sut import END, IDLE, Completion
@@ -99,7 +99,11 @@ def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: f
 
 
 def _align(rail: Rail, ticks: Sequence[int], tick_hz: int, hold_s: float) -> Alignment:
-    return align(ticks, tick_hz, rail.trace.falls_s, rail.trace.edge_hz)
+    trace = rail.trace
+    # Marks are two holds apart or more; what an instrument times more coarsely than that cannot be told from a bounce.
+    debounce_s = max(min(DEBOUNCE_HOLDS * hold_s, 2 * hold_s - 2 / trace.edge_hz), 0.0)
+    dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
+    return align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=debounce_s, dark_s=dark_s)
 
 
 def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Problem]:
@@ -132,7 +136,8 @@ def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
 
 def _spans(item: Done, phases: Sequence[str]) -> Iterator[_Span]:
     marks = item.completion.marks
-    if _mark_fault(item, phases):
+    # A SYNC burst has no window: its pulses are for the time base alone.
+    if item.step is None or _mark_fault(item, phases):
         return
     names = list(phases) if isinstance(item.step, Query) else ["idle"]
     repeat = item.step.repeat if isinstance(item.step, Query) else 1
@@ -142,7 +147,7 @@ def _spans(item: Done, phases: Sequence[str]) -> Iterator[_Span]:
 
 def _window(span: _Span, timebase: Timebase, latency: Effects, energy: tuple[float, Effects] | None) -> Window:
     start_s, stop_s = span.seconds(timebase)
-    latency_s = (span.ticks[1] - span.ticks[0]) * timebase.s_per_tick / span.repeat
+    latency_s = timebase.interval_s(*span.ticks) / span.repeat
     effects = (latency if energy is None else merged([latency, energy[1]])).scaled(1 / span.repeat)
     return Window(span.phase, start_s, stop_s, latency_s, None if energy is None else energy[0] / span.repeat, effects)
 
@@ -152,7 +157,8 @@ def _integrate(spans: list[_Span], rail: Rail, timebase: Timebase, tick_hz: int)
     trace = rail.trace
     times_s = [span.seconds(timebase) for span in spans]
     whole = [trace.gap_between(*pair) is None for pair in times_s]
-    found = iter(trace.integrals([pair for pair, ok in zip(times_s, whole, strict=True) if ok], ranges_a(rail.accuracy)))
+    inside = [pair for pair, ok in zip(times_s, whole, strict=True) if ok]
+    found = iter(trace.integrals(inside, ranges_a(rail.accuracy), steps_at_ends=True))
     energies: list[tuple[float, Effects] | None] = []
     for span, ok in zip(spans, whole, strict=True):
         if not ok:

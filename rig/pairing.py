@@ -3,8 +3,8 @@
 
 A seed is three marks and three edges with the same two intervals, at about the same rate or, failing that, at any. From a seed a
 tracker walks to both ends: it keeps offset and rate of the edges with their uncertainties (a Kalman filter), foretells each edge
-and takes one within reach. The seed from which most marks find edges wins, unless another reading of the data does nearly as well, or
-unrelated edges could.
+and takes one within reach. The seed from which most marks find edges wins, unless another reading of the data does nearly as well
+or unrelated edges could.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _END_SEEDS, _SPREAD_SEEDS = 8, 16
 #: Edges that are tried for each of them, and how many marks to either side say how good a seed is.
 _SEED_EDGES, _CHUNK = 64, 12
 #: How many steps of the tracker all seeds together may cost, and how many seeds must lose against the best before it has won.
-_STEPS, _CHALLENGERS = 600_000, 4
+_STEPS, _CHALLENGERS = 600_000, 3
 #: A walk that finds fewer than a quarter of so many edges is given up.
 _PATIENCE = 40
 #: With this share of all that could be paired, the nominal rate is not doubted.
@@ -96,32 +96,37 @@ def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> 
     """Return the pairs of the best walk, none where there is no seed; `reach_s` is how far an edge may lie from where it should,
     `noise_s` the standard deviation of that."""
     near = _best(marks_s, edges_s, reach_s, noise_s, False)
-    if len(near) > _SURE * min(len(marks_s), len(edges_s)) and convincing(len(near), marks_s, edges_s, 1.0, reach_s):
+    if not len(near):
+        return _best(marks_s, edges_s, reach_s, noise_s, True)
+    marks_span_s = float(np.ptp(marks_s[near.marks]))
+    off = abs(float(np.ptp(edges_s[near.edges])) - marks_span_s)
+    nominal = off <= CLOCK_LIMIT * marks_span_s + 2 * reach_s
+    if nominal and len(near) > _SURE * min(len(marks_s), len(edges_s)):
         return near
-    # Every second mark of a steady rhythm fits a clock of twice the rate: it takes many more pairs to say so.
     other = _best(marks_s, edges_s, reach_s, noise_s, True)
-    return other if len(other) * _SURE > len(near) else near
+    # Every second mark of a steady rhythm fits a clock of twice the rate: it takes many more pairs to say so.
+    return other if len(other) * (_SURE if nominal else 1.0) > len(near) else near
 
 
-def convincing(pairs: int, marks_s: Floats, edges_s: Floats, rate: float, reach_s: float) -> bool:
+def convincing(pairs: int, due_s: Floats, edges_s: Floats, rate: float, reach_s: float) -> bool:
     """Say whether unrelated edges would pair so often less than once in a million: a bound (Chernoff) times all readings there are.
 
-    Where the counts agree and the rates do, order alone is enough.
+    `due_s` is when each mark's edge is foretold. Where the counts agree and the rates do, order alone is enough.
     """
     near = abs(rate - 1) <= 2 * CLOCK_LIMIT
-    if near and pairs == len(marks_s) == len(edges_s):
+    if near and pairs == len(due_s) == len(edges_s):
         return True
-    span_s = float(marks_s[-1] - marks_s[0]) * rate
-    if pairs < 3 or span_s <= 0:
+    if pairs < 3:
         return False
-    chance = min(2 * reach_s * len(marks_s) / span_s, 0.999)
-    tries = min(len(marks_s), len(edges_s))
-    share = min(pairs / tries, 1.0)
+    first_s, last_s = max(due_s[0], edges_s[0]) - reach_s, min(due_s[-1], edges_s[-1]) + reach_s
+    marks, edges = (int(np.count_nonzero((at_s >= first_s) & (at_s <= last_s))) for at_s in (due_s, edges_s))
+    span_s, tries = float(last_s - first_s), min(marks, edges)
+    chance, share = min(2 * reach_s * max(marks, edges) / span_s, 0.999), min(pairs / tries, 1.0)
     if share <= chance:
         return False
     rest = (1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0
     evidence = tries * (share * math.log(share / chance) + rest)
-    readings = math.log(len(marks_s) * len(edges_s))
+    readings = math.log(len(due_s) * len(edges_s))
     readings += math.log1p(CLOCK_LIMIT * span_s / reach_s) if near else readings
     return evidence > readings - math.log(_CHANCE)
 

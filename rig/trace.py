@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,8 @@ from rig.errors import BenchError, DataError, StorageFull
 CURRENT, VOLTAGE, SYNC_VOLTAGE, SYNC = 1, 2, 3, 10
 TRACE, PARTIAL, GAPS, EDGES = "trace.jls", "trace.jls.partial", "gaps.jsonl", "edges.jsonl"
 _BLOCK = 1 << 20
+#: A window of fewer samples has no whole one beside each end.
+_STEPPED = 4
 _RECOVERY_LIMIT_S = 600
 
 
@@ -112,19 +115,26 @@ class Trace:
 
     def gap_between(self, start_s: float, stop_s: float) -> Gap | None:
         """Return the first gap that touches a window; samples outside the trace count as one."""
-        start, stop = start_s * self.sample_hz, stop_s * self.sample_hz
+        start, stop = self._place(start_s), self._place(stop_s)
         if start < 0 or stop > self.length:
             return Gap(int(start), int(stop), f"the window lies outside the trace of {self.length} samples")
         return next((gap for gap in self.gaps if gap.start < stop and gap.stop > start), None)
 
-    def integrals(self, windows: Sequence[tuple[float, float]], ranges_a: Sequence[float] = ()) -> list[Integral]:
-        """Integrate over each window: current times voltage, the end samples by their fraction; `ranges_a` are the upper ends of
-        the current's ranges, of which the last takes what lies beyond. Raises DataError for a window outside the trace."""
+    def integrals(
+        self, windows: Sequence[tuple[float, float]], ranges_a: Sequence[float] = (), steps_at_ends: bool = False
+    ) -> list[Integral]:
+        """Integrate over each window: current times voltage, the end samples by their fraction.
+
+        `ranges_a` are the upper ends of the current's ranges, of which the last takes what lies beyond. With `steps_at_ends` the
+        part of an end sample counts with the reading of its neighbour inside: where the power changes just at the end of a
+        window, as at a mark, the end sample is a mixture of what came before and after. Raises DataError for a window outside the
+        trace.
+        """
         if not windows:
             return []
         inner = np.array(ranges_a[:-1], dtype=np.float64)
         with reading(self.path) as reader:
-            return [self._integral(reader, start_s, stop_s, inner) for start_s, stop_s in windows]
+            return [self._integral(reader, start_s, stop_s, inner, steps_at_ends) for start_s, stop_s in windows]
 
     def energies_j(self, windows: Sequence[tuple[float, float]]) -> list[float]:
         """Return the energy between each pair of instants, in joules."""
@@ -149,8 +159,13 @@ class Trace:
         times_s: NDArray[np.float64] = (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
         return times_s, power
 
-    def _integral(self, reader: Any, start_s: float, stop_s: float, inner_a: NDArray[np.float64]) -> Integral:
-        start, stop = start_s * self.sample_hz, stop_s * self.sample_hz
+    def _place(self, at_s: float) -> float:
+        """Return an instant in samples; the end of the trace is its last one's end, whatever the division was rounded to."""
+        at = at_s * self.sample_hz
+        return float(self.length) if abs(at - self.length) <= 2 * math.ulp(self.length) else at
+
+    def _integral(self, reader: Any, start_s: float, stop_s: float, inner_a: NDArray[np.float64], steps_at_ends: bool) -> Integral:
+        start, stop = self._place(start_s), self._place(stop_s)
         if not 0 <= start <= stop <= self.length:
             raise DataError(
                 f"the window {start_s:.6f} s to {stop_s:.6f} s lies outside the trace", evidence=f"{self.duration_s:.6f} s long"
@@ -178,6 +193,13 @@ class Trace:
                     weight[-1] -= tail
                     place = np.searchsorted(inner_a, np.abs(current))
                 sums[row] += np.bincount(place, weights=values * weight, minlength=ranges)
+        if steps_at_ends and last - first >= _STEPPED:
+            for own, neighbour, share in ((first, first + 1, 1 - (start - first)), (last - 1, last - 2, 1 - (last - stop))):
+                for at, weight_of in ((own, -share), (neighbour, share)):
+                    current, voltage = next(_samples(reader, at, at + 1))
+                    sums[:, np.searchsorted(inner_a, abs(current[0]))] += (
+                        weight_of * np.array([current * voltage, current, voltage])[:, 0]
+                    )
         sums /= self.sample_hz
         ends = tuple(self._end_w(reader, at) for at in (start, stop))
         return Integral(
@@ -223,7 +245,7 @@ def storage_error(error: OSError, path: Path) -> BenchError:
 
 @contextmanager
 def reading(path: Path) -> Iterator[Any]:
-    """Open a closed JLS file for reading; its reader's errors become DataErrors. Never for an unclosed file: `recover` that first."""
+    """Open a closed JLS file; its reader's errors become DataErrors. Never for an unclosed one: `recover` that first."""
     try:
         reader = pyjls.Reader(str(path))
     except (RuntimeError, OSError) as error:

@@ -76,7 +76,7 @@ def merged(parts: Iterable[Effects]) -> Effects:
 
 def of_latency(ticks: tuple[int, int], timebase: Timebase, tick_hz: float, accuracy: Accuracy | None) -> Effects:
     """Return the effects on a latency that was counted in ticks and scaled by the fit."""
-    latency_s = (ticks[1] - ticks[0]) * timebase.s_per_tick
+    latency_s = timebase.interval_s(*ticks)
     # Both marks were made somewhere within their ticks: the difference has a triangular error.
     effects = {"ticks": Effect(OWN, latency_s=math.sqrt(2.0) * _UNIFORM / tick_hz)}
     if accuracy is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: rig demo, run, plan, probe, list, check, report."""
+"""The command line: rig demo, run, plan, probe, list, check, report, and, in files of their own, scan and measure."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from rich.markup import escape
 
 from rig import console, plugins, session, store
 from rig.check import check
+from rig.cli.measure import measure
+from rig.cli.scan import scan
 from rig.errors import BenchError, DataError, RigError
 from rig.plan import Idle, Load, Query, Step
 from rig.probe import probe as probe_bench
@@ -201,3 +203,7 @@ def _write_report(folder: Path) -> Path:
         return write_report(folder)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}") from error
+
+
+rig.add_command(measure)
+rig.add_command(scan)

@@ -148,3 +148,19 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path: Pat
     monkeypatch.setattr("rig.recorder.RESERVE_B", 1 << 62)
     with pytest.raises(StorageFull, match="full"):
         TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={})
+
+
+@given(start=st.floats(5, 6), stop=st.floats(25, 26), before=st.floats(0, 1), inside=st.floats(0, 1), after=st.floats(0, 1))
+@settings(max_examples=60, deadline=None)
+def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
+    tmp_path_factory: pytest.TempPathFactory, start: float, stop: float, before: float, inside: float, after: float
+) -> None:
+    edges = np.array([0.0, start, stop, 40.0])
+    energy = np.concatenate([[0.0], np.cumsum(np.diff(edges) * [before, inside, after])])
+    means = np.diff(np.interp(np.arange(41), edges, energy))
+    trace = written(tmp_path_factory.mktemp("t"), means.astype(np.float32), np.ones(40, np.float32), np.ones(40, np.uint8))
+    for ranges in ([], [0.3, 10.0]):
+        found = trace.integrals([(start / HZ, stop / HZ)], ranges, steps_at_ends=True)[0]
+        assert found.energy_j == pytest.approx(inside * (stop - start) / HZ, rel=1e-5, abs=1e-9)
+        assert sum(found.range_energy_j) == pytest.approx(found.energy_j, rel=1e-12, abs=1e-15)
+        assert sum(found.range_volt_s) == pytest.approx((stop - start) / HZ, rel=1e-6)

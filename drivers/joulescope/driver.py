@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joulescope JS220 and JS110: current and voltage at full rate, SYNC on a GPI of the same instrument.
+
+Through pyjoulescope_driver, or its simulator. Only the full rate: lower ones delay current and voltage against the GPI by up to
+11 ms (host FIR of jetperch/joulescope_driver).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from drivers.joulescope import models
+from drivers.joulescope.lanes import TICK_HZ
+from drivers.joulescope.link import Link
+from drivers.joulescope.models import Model, Wanted
+from drivers.joulescope.recording import JoulescopeRecording, Pace, streams
+from drivers.joulescope.simulator import SimulatedDriver, SimulatorSettings
+from rig import accuracy
+from rig.config import PathText
+from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
+from rig.monitor import Found, MonitorInfo
+from rig.recorder import TraceWriter
+from rig.table import Table
+from rig.virtual import NS_PER_S
+
+_SIMULATOR = "simulator"
+#: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver, 1.7.1 to 1.9.1); edges do not depend on it.
+_TIME_SYNC_FIXED = (1, 3, 3)
+
+
+class Joulescope:
+    """A Joulescope between the DUT's supply and the DUT, SYNC on one of its general purpose inputs."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """Which instrument, how it is wired, and its ranges.
+
+        `device`: empty for the only one attached, "JS220-000415", "u/js220/000415" or "000415"; "simulator" for the simulated one,
+        "simulator/000415" where it has several. `gpi`: the input that carries SYNC (JS220 0 to 3, 7 is the trigger; JS110 0 or 1).
+        `reference`: what its logic levels are measured against: JS220 "3.3 V", or "external" where the Vref pin is wired; JS110
+        "1.8 V" to "5.0 V". `current_range`: "auto" or "10 A", "180 mA", "18 mA", "1.8 mA", "180 uA", "18 uA", JS110 also "2 A".
+        `voltage_range`: JS220 "15 V", "2 V" or "auto"; JS110 "15 V" or "5 V". `start_s`: how long it records before anything else
+        happens.
+        """
+
+        device: str = ""
+        gpi: int = 0
+        reference: str = "3.3 V"
+        current_range: str = "auto"
+        voltage_range: str = "15 V"
+        start_s: float = 0.01
+        calibration: PathText = ""
+        simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
+
+    def __init__(self, settings: Settings, table: Table, link: Link, model: Model, stack: ExitStack, found_on: bool) -> None:
+        self._settings, self._table, self._link, self._model, self._stack = settings, table, link, model, stack
+        self._simulated = _simulated(settings.device)
+        self._wanted = _wanted(settings)
+        self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else models.promised(model, self._wanted)
+        self._details = self._described(found_on)
+        self._closed = False
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Find the instrument, switch the DUT's supply off and make every setting; raises ConfigError, DeviceNotFound, DeviceBusy
+        and BenchError."""
+        if not 0 < settings.start_s <= 60:
+            raise ConfigError(f"{settings.start_s}", path="monitor.joulescope.start_s", try_next="above 0, to 60 s")
+        with ExitStack() as stack:
+            simulated = _simulated(settings.device)
+            driver = SimulatedDriver(settings.simulator, table.world, table.seed) if simulated else _vendor_driver()
+            stack.callback(driver.finalize)
+            wanted_device = settings.device.removeprefix(_SIMULATOR).removeprefix("/") if simulated else settings.device
+            path = _choose(driver.device_paths(), wanted_device)
+            model, wanted = models.of_path(path), _wanted(settings)
+            models.require(model, wanted)
+            # Warnings are how a loss on a JS110 becomes known.
+            driver.log_level = "warning"
+            link = Link.open(driver, path)
+            stack.callback(link.close)
+            state = link.get(model.supply_topic)
+            found_on = state is not None and not link.same(model.supply_topic, "off", state)
+            link.set_all(model.supply(False, wanted))
+            link.set_all(model.settings(wanted))
+            link.set_all([(topic, value) for topic, value in model.optional(wanted) if link.knows(topic)])
+            return cls(settings, table, link, model, stack.pop_all(), found_on)
+
+    @classmethod
+    def scan(cls) -> list[Found]:
+        """Return the instruments that are attached, with what keeps one from being opened; none without the maker's driver."""
+        try:
+            driver = _vendor_driver()
+        except ConfigError:
+            return []
+        try:
+            return found(driver)
+        finally:
+            driver.finalize()
+
+    @property
+    def info(self) -> MonitorInfo:
+        """Return what the instrument is."""
+        return MonitorInfo(
+            name=f"Joulescope {self._model.name}",
+            kind="joulescope",
+            simulated=self._simulated,
+            sample_hz=TICK_HZ / self._model.sample_ticks,
+            edge_hz=TICK_HZ,
+            accuracy=self._accuracy,
+            serial=_serial(self._link.path),
+            details=dict(self._details),
+        )
+
+    def power(self, on: bool) -> None:
+        """Switch the DUT's supply; raises DeviceLost and BenchError."""
+        if self._link.gone:
+            raise self._link.lost()
+        self._link.set_all(self._model.supply(on, self._wanted))
+
+    def record(self, folder: Path) -> JoulescopeRecording:
+        """Record into `folder`."""
+        about = {
+            "monitor": "joulescope",
+            "simulated": self._simulated,
+            "settings": dataclasses.asdict(self._settings),
+            "instrument": self._details,
+            "time": f"sample_id / {TICK_HZ} of the instrument's own counter",
+        }
+
+        def writer() -> TraceWriter:
+            info = self.info
+            return TraceWriter(
+                folder, sample_hz=info.sample_hz, edge_hz=info.edge_hz, source=info.name, serial=info.serial, about=about
+            )
+
+        return JoulescopeRecording(
+            self._link,
+            streams(self._settings.gpi),
+            writer,
+            self._model.sample_ticks,
+            self._pace(),
+            round(self._settings.start_s * NS_PER_S),
+            watch_loss=self._model.name == "JS110",
+            folder=folder,
+        )
+
+    def close(self) -> None:
+        """Switch the supply off and let go of the instrument; one that is gone has neither."""
+        if self._closed:
+            return
+        self._closed = True
+        with self._stack:
+            if not self._link.gone:
+                try:
+                    self.power(False)
+                except BenchError:
+                    if not self._link.gone:
+                        raise
+
+    def _pace(self) -> Pace:
+        world = self._table.world
+        if not self._simulated:
+            return Pace(lambda duration_ns: time.sleep(duration_ns / NS_PER_S), time.monotonic_ns, drains=False)
+        # A simulated instrument knows nothing beyond the horizon: against that, not the present, its blocks are prompt or late.
+        return Pace(world.wait, world.horizon_ns if world.live else None, drains=not self._settings.simulator.discards)
+
+    def _described(self, found_on: bool) -> dict[str, Any]:
+        details: dict[str, Any] = {
+            "path": self._link.path,
+            "supply_found_on": found_on,
+            "gpi": self._wanted.gpi,
+            "reference": self._wanted.reference,
+            "current_range": self._wanted.current_range,
+            "voltage_range": self._wanted.voltage_range,
+        }
+        if found_on:
+            details["note"] = "the DUT's supply was found on, and was switched off"
+        for topic in self._model.versions:
+            version = self._link.get(topic)
+            details[topic] = "unknown" if version is None else _version_text(int(version))
+            if topic == "s/fpga/version" and version is not None and _version(int(version)) < _TIME_SYNC_FIXED:
+                details["fpga_note"] = "before 1.3.3 the instrument's UTC can be wrong; the trace runs on its counter and is not"
+        if self._model.name == "JS110":
+            details["range_switch"] = (
+                "up to 4.5 us at each switch of the range are a line between its neighbours"
+                if self._wanted.current_range == "auto"
+                else "fixed range: a switch would be a gap"
+            )
+        return details
+
+
+def found(driver: Any) -> list[Found]:
+    """Return what a driver object sees; each is opened as it stands and closed again."""
+    rows = []
+    for path in driver.device_paths():
+        problem = try_next = ""
+        try:
+            models.of_path(path)
+        except ConfigError as error:
+            problem, try_next = error.evidence, error.try_next
+        else:
+            try:
+                Link.open(driver, path).close()
+            except DeviceBusy as error:
+                problem, try_next = f"{error.cause}: {error.evidence}", error.try_next
+        name = f"Joulescope {path.split('/')[1].upper()}"
+        rows.append(Found(name, _serial(path), f'device = "{path}"', problem, try_next))
+    return rows
+
+
+def _vendor_driver() -> Any:
+    try:
+        from pyjoulescope_driver import Driver
+    except ImportError as error:
+        raise ConfigError(
+            "the driver of the Joulescope is not installed",
+            path="monitor.joulescope",
+            evidence=str(error),
+            try_next="pip install 'neurorig[joulescope]'",
+        ) from error
+    try:
+        return Driver()
+    except (TimeoutError, RuntimeError) as error:
+        raise BenchError(
+            "the Joulescope driver does not start", evidence=str(error), try_next="look at the USB permissions"
+        ) from error
+
+
+def _choose(paths: list[str], device: str) -> str:
+    attached = ", ".join(paths) or "none"
+    names = {name: path for path in paths for name in (path, path.split("/")[1].upper() + "-" + _serial(path), _serial(path))}
+    if device:
+        if device not in names:
+            raise DeviceNotFound(
+                f"there is no Joulescope {device}", evidence=f"attached: {attached}", try_next="rig scan lists them"
+            )
+        return names[device]
+    if not paths:
+        raise DeviceNotFound(
+            "no Joulescope is attached",
+            evidence="the driver lists none",
+            try_next='its USB cable; on Linux the maker\'s udev rules; device = "simulator" needs none',
+        )
+    if len(paths) > 1:
+        raise ConfigError(
+            "several Joulescopes are attached",
+            path="monitor.joulescope.device",
+            evidence=attached,
+            try_next=f'name one, as device = "{paths[0]}"',
+        )
+    return paths[0]
+
+
+def _simulated(device: str) -> bool:
+    return device == _SIMULATOR or device.startswith(f"{_SIMULATOR}/")
+
+
+def _wanted(settings: Joulescope.Settings) -> Wanted:
+    return Wanted(settings.gpi, settings.reference, settings.current_range.replace("uA", "µA"), settings.voltage_range)
+
+
+def _serial(path: str) -> str:
+    return path.split("/")[-1]
+
+
+def _version(number: int) -> tuple[int, int, int]:
+    return number >> 24, number >> 16 & 0xFF, number & 0xFFFF
+
+
+def _version_text(number: int) -> str:
+    return ".".join(str(part) for part in _version(number))

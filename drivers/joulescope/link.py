@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The connection to one Joulescope through pyjoulescope_driver: settings are written and read back, and its exceptions are
+translated here and nowhere else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from rig.errors import BenchError, DeviceBusy, DeviceLost
+
+#: The JS110 may take 3 s for a command (SENSOR_COMMAND_TIMEOUT_MS of the host driver); opening one takes several.
+_TIMEOUT_S, _OPEN_TIMEOUT_S = 4.0, 10.0
+_ABSENT = 0
+
+Setting = tuple[str, int | str]
+
+
+class Link:
+    """One opened instrument of a driver object with the interface of pyjoulescope_driver.Driver."""
+
+    def __init__(self, driver: Any, path: str) -> None:
+        self._driver, self.path = driver, path
+        self._options: dict[str, list[list[Any]]] = {}
+        self._topics: set[str] = set()
+        self._gone = threading.Event()
+        # The same bound method must be given to end a subscription.
+        self._watchers: list[tuple[str, Callable[[str, Any], None]]] = [
+            (f"{path}/h/state", self._on_state),
+            ("@/!remove", self._on_remove),
+        ]
+
+    @classmethod
+    def open(cls, driver: Any, path: str) -> Link:
+        """Open the instrument as it stands; raises DeviceBusy."""
+        link = cls(driver, path)
+        try:
+            # "defaults" would connect the DUT's supply of a JS110 for a moment, and leaves a JS220 as it is without saying how.
+            driver.open(path, "restore", timeout=_OPEN_TIMEOUT_S)
+        except (TimeoutError, RuntimeError) as error:
+            raise DeviceBusy(
+                f"the Joulescope {path} is attached but does not open",
+                evidence=str(error),
+                try_next="close the Joulescope UI and other programs that use it; on Linux, install the maker's udev rules",
+            ) from error
+        try:
+            on_metadata = link._on_metadata
+            with _translated(path):
+                driver.subscribe(path, "metadata_rsp_retain", on_metadata, timeout=_TIMEOUT_S)
+                driver.unsubscribe(path, on_metadata, timeout=_TIMEOUT_S)
+                for topic, watcher in link._watchers:
+                    driver.subscribe(topic, "pub", watcher, timeout=_TIMEOUT_S)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    @property
+    def gone(self) -> bool:
+        """Say whether the instrument has been unplugged or lost its connection."""
+        return self._gone.is_set()
+
+    def lost(self) -> DeviceLost:
+        """Return the error that says so."""
+        return DeviceLost(
+            f"the Joulescope {self.path} is gone",
+            evidence="the driver reports its removal",
+            try_next="look at its USB cable and power; what was recorded until then is kept",
+        )
+
+    def knows(self, topic: str) -> bool:
+        """Say whether the instrument has a setting: older firmware lacks some."""
+        return topic in self._topics
+
+    def get(self, topic: str) -> Any:
+        """Return what the driver holds of a setting; None where it holds nothing."""
+        try:
+            return self._driver.query(f"{self.path}/{topic}", timeout=_TIMEOUT_S)
+        except RuntimeError as error:
+            if "NOT_FOUND" in str(error):
+                return None
+            raise self._failed(topic, error) from error
+        except TimeoutError as error:
+            raise self._failed(topic, error) from error
+
+    def set(self, topic: str, value: int | str) -> None:
+        """Write a setting and read it back; raises BenchError where it does not stick, DeviceLost where the instrument is gone."""
+        try:
+            self._driver.publish(f"{self.path}/{topic}", value, timeout=_TIMEOUT_S)
+        except (TimeoutError, RuntimeError) as error:
+            raise self._failed(topic, error, wanted=value) from error
+        got = self.get(topic)
+        if not self.same(topic, value, got):
+            raise BenchError(
+                f"the Joulescope {self.path} does not keep a setting",
+                evidence=f"{topic}: wanted {value!r}, reads back {got!r}",
+                try_next="another program may use it: close it; then unplug the instrument and plug it in again",
+            )
+
+    def set_all(self, settings: Iterable[Setting]) -> None:
+        """Write settings in order, each read back."""
+        for topic, value in settings:
+            self.set(topic, value)
+
+    def same(self, topic: str, value: Any, other: Any) -> bool:
+        """Say whether two values mean the same: an option has a number and names."""
+        return bool(self._option(topic, value) == self._option(topic, other))
+
+    def subscribe(self, topic: str, receiver: Callable[[str, Any], None]) -> None:
+        """Have `receiver` called with every value of a topic, on the driver's thread."""
+        with _translated(topic):
+            self._driver.subscribe(f"{self.path}/{topic}", "pub", receiver, timeout=_TIMEOUT_S)
+
+    def unsubscribe(self, topic: str, receiver: Callable[[str, Any], None]) -> None:
+        """End a subscription; `receiver` is the same object."""
+        with _translated(topic):
+            self._driver.unsubscribe(f"{self.path}/{topic}", receiver, timeout=_TIMEOUT_S)
+
+    def close(self) -> None:
+        """Let go of the instrument; one that is gone or does not answer is none to let go of."""
+        for topic, watcher in self._watchers:
+            with suppress(TimeoutError, RuntimeError):
+                self._driver.unsubscribe(topic, watcher, timeout=_TIMEOUT_S)
+        if not self.gone:
+            with suppress(TimeoutError, RuntimeError):
+                self._driver.close(self.path, timeout=_TIMEOUT_S)
+
+    def _option(self, topic: str, value: Any) -> Any:
+        for number, row in enumerate(self._options.get(topic, ())):
+            if value in row:
+                return ("option", number)
+        return value
+
+    def _failed(self, topic: str, error: Exception, wanted: int | str | None = None) -> BenchError:
+        if self.gone:
+            return self.lost()
+        what = f"does not answer to {topic}" if isinstance(error, TimeoutError) else f"refuses {topic}"
+        value = "" if wanted is None else f"wanted {wanted!r}; "
+        return BenchError(
+            f"the Joulescope {self.path} {what}",
+            evidence=f"{value}{error}",
+            try_next="unplug the instrument and plug it in again; update its firmware with the Joulescope UI",
+        )
+
+    def _on_metadata(self, topic: str, value: Any) -> None:
+        name = topic.removeprefix(f"{self.path}/").removesuffix("$")
+        self._topics.add(name)
+        if isinstance(value, dict):
+            self._options[name] = value.get("options", [])
+
+    def _on_state(self, topic: str, value: Any) -> None:
+        if value == _ABSENT:
+            self._gone.set()
+
+    def _on_remove(self, topic: str, value: Any) -> None:
+        if value == self.path:
+            self._gone.set()
+
+
+@contextmanager
+def _translated(topic: str) -> Iterator[None]:
+    """Turn what the driver raises for a topic into BenchError."""
+    try:
+        yield
+    except (TimeoutError, RuntimeError) as error:
+        raise BenchError(f"the Joulescope driver fails at {topic}", evidence=str(error)) from error

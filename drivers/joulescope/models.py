@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between the Joulescope models: ranges, topics of their settings, and limits of error.
+
+Topics: jetperch/joulescope_driver, src/devices/js110 and js220; what the maker's UI publishes (joulescope_ui/devices/jsdrv).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from drivers.joulescope.lanes import TICK_HZ
+from drivers.joulescope.link import Setting
+from rig.accuracy import Accuracy, Range
+from rig.errors import ConfigError
+
+_FULL_SCALE_A = {"18 µA": 18e-6, "180 µA": 180e-6, "1.8 mA": 1.8e-3, "18 mA": 18e-3, "180 mA": 0.18, "2 A": 2.0, "10 A": 10.0}
+_FULL_SCALE_V = {"2 V": 2.0, "5 V": 5.0, "15 V": 15.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a bench file asks of the instrument: the GPI that carries SYNC, its logic reference, and the ranges."""
+
+    gpi: int
+    reference: str
+    current_range: str
+    voltage_range: str
+
+
+class Model(Protocol):
+    """The settings of one model, in the order in which they are written."""
+
+    name: str
+    sample_ticks: int
+    gpis: tuple[int, ...]
+    references: tuple[str, ...]
+    current_ranges: dict[str, int]
+    voltage_ranges: tuple[str, ...]
+    edge_s: float
+    accuracy_source: str
+    versions: tuple[str, ...]
+
+    def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
+        """Return what connects or disconnects the DUT's supply; connected, it also selects the range."""
+
+    @property
+    def supply_topic(self) -> str:
+        """Return the topic whose value "off" disconnects the supply."""
+
+    def settings(self, wanted: Wanted) -> list[Setting]:
+        """Return everything else that the measurement depends on; all streams are off."""
+
+    def optional(self, wanted: Wanted) -> list[Setting]:
+        """Return settings that only newer firmware has."""
+
+    def offset_a(self, current_range: str) -> float:
+        """Return the limit of the offset in a range."""
+
+    def gain(self, current_range: str) -> float:
+        """Return the limit of the gain error in a range."""
+
+
+def streams_off(*more: str) -> list[Setting]:
+    """Return what ends every stream, also those another program has left on: too many of them stop all data."""
+    return [(f"s/{name}/ctrl", 0) for name in ("i", "v", "p", "i/range", "stats", *more)]
+
+
+class Js220:
+    """JS220: current and voltage at 1 MHz, SYNC at 2 MHz; the hardware measures through its range switches."""
+
+    name = "JS220"
+    sample_ticks = 2
+    gpis: tuple[int, ...] = (0, 1, 2, 3, 7)
+    references: tuple[str, ...] = ("external", "3.3 V")
+    current_ranges = {"10 A": 129, "180 mA": 130, "18 mA": 132, "1.8 mA": 136, "180 µA": 144, "18 µA": 160}  # noqa: RUF012
+    voltage_ranges: tuple[str, ...] = ("auto", "15 V", "2 V")
+    #: Delay between GPI and analog path, not documented by the maker: an allowance, to be measured by a loopback.
+    edge_s = 2e-6
+    accuracy_source = (
+        "10 A range: 0.25 % and 1.5 mA, said by the maker in github.com/jetperch/pyjoulescope_ui/issues/182 (2023-04-24), read; "
+        "NOT from the data sheet: all other ranges are assumed at 0.3 %, with a tenth of the offset for each range down; "
+        "voltage 0.3 % and clock 50 ppm are assumed; noise and steps are not stated. Give a calibration file for real work"
+    )
+    versions: tuple[str, ...] = ("c/fw/version", "c/hw/version", "s/fpga/version")
+    supply_topic = "s/i/range/mode"
+
+    def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
+        """Return the mode of the current range: off is open."""
+        if not on:
+            return [("s/i/range/mode", "off")]
+        if wanted.current_range == "auto":
+            return [("s/i/range/mode", "auto")]
+        return [("s/i/range/select", self.current_ranges[wanted.current_range]), ("s/i/range/mode", "manual")]
+
+    def settings(self, wanted: Wanted) -> list[Setting]:
+        """Return rates, limits of the ranging, reference and voltage range.
+
+        `h/i_scale` and `h/v_scale` are left alone: they start at 1 with every driver object, and writing them spoils the
+        statistics (the host driver reads the f32 it has made of the value as f64).
+        """
+        others = [f"gpi/{number}" for number in self.gpis]
+        voltage: list[Setting] = [("s/v/range/mode", "auto")]
+        if wanted.voltage_range != "auto":
+            voltage = [("s/v/range/select", {"15 V": 0, "2 V": 1}[wanted.voltage_range]), ("s/v/range/mode", "manual")]
+        return [
+            *streams_off(*others),
+            ("h/fs", TICK_HZ),
+            ("h/fp", 20),
+            ("h/filter", 0),
+            ("s/i/range/min", 0),
+            ("s/i/range/max", 5),
+            *voltage,
+            ("c/gpio/vref", {"external": 0, "3.3 V": 1}[wanted.reference]),
+        ]
+
+    def optional(self, wanted: Wanted) -> list[Setting]:
+        """Return the filters of firmware 1.3.0 and later, and the trigger as an input where it carries SYNC."""
+        trigger: list[Setting] = [("c/trigger/dir", 0)] if wanted.gpi == 7 else []
+        return [("s/dwn2/mode", 0), ("s/gpi/+/dwnN/mode", 0), *trigger]
+
+    def offset_a(self, current_range: str) -> float:
+        """Return the offset of the 10 A range, and a tenth of it for each range down (assumed: the shunts grow tenfold)."""
+        decades = {"10 A": 0, "180 mA": 1, "18 mA": 2, "1.8 mA": 3, "180 µA": 4, "18 µA": 5}[current_range]
+        return float(1.5e-3 / 10**decades)
+
+    def gain(self, current_range: str) -> float:
+        """Return 0.25 % for 10 A, 0.3 % assumed for the others."""
+        return 0.0025 if current_range == "10 A" else 0.003
+
+
+class Js110:
+    """JS110: current, voltage and SYNC at 2 MHz; SYNC travels in the lowest bit of the converter's words."""
+
+    name = "JS110"
+    sample_ticks = 1
+    gpis: tuple[int, ...] = (0, 1)
+    references: tuple[str, ...] = ("1.8 V", "2.1 V", "2.5 V", "2.7 V", "3.0 V", "3.3 V", "3.6 V", "5.0 V")
+    current_ranges = {"10 A": 1, "2 A": 2, "180 mA": 4, "18 mA": 8, "1.8 mA": 16, "180 µA": 32, "18 µA": 64}  # noqa: RUF012
+    voltage_ranges: tuple[str, ...] = ("15 V", "5 V")
+    edge_s = 0.5e-6
+    accuracy_source = (
+        "2 A range: 0.3 % and 1.5 mA, said by the maker in forum.joulescope.com/t/current-value-changes-with-current-range/388 "
+        "after page 12 of the JS110 User's Guide, read second-hand; NOT from the data sheet: 10 A is assumed at 1 % and 7.5 mA, "
+        "lower ranges at 0.3 % with a tenth of the offset for each; voltage 0.3 % and clock 50 ppm are assumed; noise and "
+        "steps are not stated. Give a calibration file for real work"
+    )
+    versions: tuple[str, ...] = ()  # the host driver does not ask a JS110 for them
+    supply_topic = "s/i/range/select"
+
+    def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
+        """Return the range of the current: off is open."""
+        auto = 128 if wanted.current_range == "auto" else self.current_ranges[wanted.current_range]
+        return [("s/i/range/select", auto if on else 0)]
+
+    def settings(self, wanted: Wanted) -> list[Setting]:
+        """Return rate, suppression, reference, voltage range, and where the lowest bits come from.
+
+        `s/i/range/mode` is what the host driver puts in place of the up to 9 samples (4.5 us) in which a JS110 switches its range:
+        2, a line between the samples about them, where it may switch, as "nan" would make every window with a switch a gap; 3,
+        no number, in a fixed range, where a switch is a fault that must be seen.
+        """
+        millivolt = round(float(wanted.reference.removesuffix(" V")) * 1000)
+        return [
+            *streams_off("gpi/0", "gpi/1", "sstats"),
+            ("h/fs", TICK_HZ),
+            ("s/i/range/mode", 2 if wanted.current_range == "auto" else 3),
+            ("s/i/range/pre", 1),
+            ("s/i/range/win", 2),
+            ("s/i/range/post", 1),
+            ("s/v/range/select", {"15 V": 0, "5 V": 1}[wanted.voltage_range]),
+            ("s/extio/voltage", millivolt),
+            # The GPI streams decode these bits: left "normal", they would show the converter's noise as edges.
+            ("s/i/lsb_src", 2 if wanted.gpi == 0 else 0),
+            ("s/v/lsb_src", 3 if wanted.gpi == 1 else 0),
+        ]
+
+    def optional(self, wanted: Wanted) -> list[Setting]:
+        """Return none."""
+        return []
+
+    def offset_a(self, current_range: str) -> float:
+        """Return the offset of the 2 A range, a tenth of it for each range down, and five times it for 10 A (both assumed)."""
+        return {"10 A": 7.5e-3, "2 A": 1.5e-3, "180 mA": 1.5e-4, "18 mA": 1.5e-5, "1.8 mA": 1.5e-6, "180 µA": 1.5e-7}.get(
+            current_range, 1.5e-8
+        )
+
+    def gain(self, current_range: str) -> float:
+        """Return 0.3 %, and 1 % assumed for 10 A."""
+        return 0.01 if current_range == "10 A" else 0.003
+
+
+def of_path(path: str) -> Model:
+    """Return the model of a device path, as u/js220/000415; raises ConfigError for one this driver does not know."""
+    name = path.split("/")[1].lower()
+    models: dict[str, Model] = {"js110": Js110(), "js220": Js220()}
+    if name in models:
+        return models[name]
+    reason = "its counter runs at 16 MHz and its inputs are decimated to 1 MHz" if name == "js320" else "it is unknown"
+    raise ConfigError(
+        f"{path} is no JS110 or JS220",
+        path="monitor.joulescope.device",
+        evidence=f"{name.upper()}: {reason}",
+        try_next="name a JS110 or JS220; rig scan lists what is attached",
+    )
+
+
+def require(model: Model, wanted: Wanted) -> None:
+    """Raise ConfigError for what the model cannot do."""
+    for key, value, allowed in (
+        ("gpi", wanted.gpi, model.gpis),
+        ("reference", wanted.reference, model.references),
+        ("current_range", wanted.current_range, ("auto", *model.current_ranges)),
+        ("voltage_range", wanted.voltage_range, model.voltage_ranges),
+    ):
+        if value not in allowed:
+            raise ConfigError(
+                f"a {model.name} has no {value!r}",
+                path=f"monitor.joulescope.{key}",
+                try_next=f"one of {', '.join(str(each) for each in allowed)}",
+            )
+
+
+def promised(model: Model, wanted: Wanted) -> Accuracy:
+    """Return the limits of error in the ranges that may be in use, ascending."""
+    currents = model.current_ranges if wanted.current_range == "auto" else [wanted.current_range]
+    voltages = (
+        [each for each in model.voltage_ranges if each != "auto"] if wanted.voltage_range == "auto" else [wanted.voltage_range]
+    )
+    return Accuracy(
+        current=tuple(
+            Range(_FULL_SCALE_A[each], model.gain(each), model.offset_a(each))
+            for each in sorted(currents, key=_FULL_SCALE_A.__getitem__)
+        ),
+        voltage=tuple(
+            Range(_FULL_SCALE_V[each], 0.003, 0.001 * _FULL_SCALE_V[each])
+            for each in sorted(voltages, key=_FULL_SCALE_V.__getitem__)
+        ),
+        clock_ppm=50.0,
+        source=model.accuracy_source,
+        year=2023 if model.name == "JS220" else 0,
+        verified=False,
+        edge_s=model.edge_s,
+    )

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One recording of a Joulescope: its streams are taken from the driver's thread, merged and written by an own one."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from drivers.joulescope.lag import Lag
+from drivers.joulescope.lanes import CURRENT, SIGNALS, SYNC, TICK_HZ, VOLTAGE, Lanes
+from drivers.joulescope.link import Link
+from rig.errors import BenchError, RigError
+from rig.recorder import TraceWriter
+from rig.trace import storage_error
+from rig.virtual import NS_PER_S
+
+_POLL_S = 0.1
+_FIRST_DATA_NS = 3 * NS_PER_S
+_SILENCE_NS = 2 * NS_PER_S
+#: A block may be under way for 50 ms, and what is known of the host's lag is its least: the end is waited for a little longer.
+_DRAIN_TICKS = TICK_HZ // 50
+_DRAIN_LIMIT_NS = NS_PER_S
+#: A block of a JS110 is 65 394 samples of current or voltage, or 100 000 of a GPI; its log may come a block late.
+_BLOCK_TICKS, _LONGEST_BLOCK_TICKS = 65_536, 100_000
+_SKIP = "pkt_index skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How time passes for this instrument: `sleep` (ns); `clock_ns`, host time to compare with the ids, none in a virtual world.
+
+    `drains`: what was sampled before a stream is switched off still comes (simulated); a real one drops its unfinished blocks.
+    """
+
+    sleep: Callable[[int], None]
+    clock_ns: Callable[[], int] | None
+    drains: bool
+
+
+class JoulescopeRecording:
+    """A thread that merges what the instrument's three streams bring and appends it to the trace.
+
+    `counter_rates_hz` and `time_maps`: least and greatest rate of the instrument's counter against UTC, as its time maps said, and
+    how many there were. `repeated`: blocks with data that had come before.
+    """
+
+    def __init__(
+        self, link: Link, streams: dict[str, str], writer: Callable[[], TraceWriter], sample_ticks: int, pace: Pace, start_ns: int,
+        watch_loss: bool, folder: Path,
+    ) -> None:  # fmt: skip
+        self._link, self._streams, self._new_writer, self._pace, self._start_ns = link, streams, writer, pace, start_ns
+        self._sample_ticks, self._watch_loss, self._folder = sample_ticks, watch_loss, folder
+        self._names = {f"{link.path}/{topic}/!data": signal for signal, topic in streams.items()}
+        self._arrived: queue.SimpleQueue[tuple[str, Any, int] | None] = queue.SimpleQueue()
+        self._receive = self._on_block
+        self._log = _SkipLog(self._on_skip)
+        self._lag = Lag()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="joulescope")
+        self._last_ns = 0
+
+    def __enter__(self) -> JoulescopeRecording:
+        self._writer = self._new_writer()
+        self._lanes = Lanes(self._writer, self._sample_ticks)
+        self._last_ns = self._now_ns()
+        self._thread.start()
+        if self._watch_loss:
+            logging.getLogger("jsdrv").addHandler(self._log)
+        try:
+            for topic in self._streams.values():
+                self._link.subscribe(f"{topic}/!data", self._receive)
+            for topic in self._streams.values():
+                self._link.set(f"{topic}/ctrl", 1)
+            # An edge is found between two samples: there must be one before the first edge.
+            self._pace.sleep(self._start_ns)
+            self._await_data()
+        except BaseException:
+            self._end(drain=False)
+            raise
+        return self
+
+    @property
+    def counter_rates_hz(self) -> tuple[float, float] | None:
+        """Return least and greatest rate of the instrument's counter, none before data."""
+        return self._lanes.counter_rates_hz
+
+    @property
+    def time_maps(self) -> int:
+        """Return how many different time maps came."""
+        return self._lanes.time_maps
+
+    @property
+    def repeated(self) -> int:
+        """Return how many blocks held something that had come before."""
+        return self._lanes.repeated
+
+    def check(self) -> None:
+        """Raise what went wrong in the recording so far."""
+        if self._failure is not None:
+            raise self._failure
+        if self._link.gone:
+            raise self._link.lost()
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        stopping = self._end(drain=True)
+        if kind is None:
+            self.check()
+            if stopping is not None:
+                raise stopping
+
+    def _now_ns(self) -> int:
+        return self._pace.clock_ns() if self._pace.clock_ns else 0
+
+    def _await_data(self) -> None:
+        """Wait until all streams have begun; in a virtual world time passes only where the bench lets it, so not there."""
+        if self._pace.clock_ns is None:
+            return
+        began_ns = time.monotonic_ns()
+        while self._lanes.missing:
+            self.check()
+            if time.monotonic_ns() - began_ns > _FIRST_DATA_NS:
+                raise self._silent(self._lanes.missing)
+            self._pace.sleep(NS_PER_S // 100)
+
+    def _end(self, drain: bool) -> BenchError | None:
+        """Stop the streams, end the thread and close the trace; return what went wrong in stopping."""
+        stopping: BenchError | None = None
+        try:
+            if drain and not self._pace.drains:
+                self._drain()
+            for topic in self._streams.values():
+                try:
+                    if not self._link.gone:
+                        self._link.set(f"{topic}/ctrl", 0)
+                except BenchError as error:
+                    stopping = stopping or error
+            for topic in self._streams.values():
+                with suppress(BenchError):
+                    self._link.unsubscribe(f"{topic}/!data", self._receive)
+        finally:
+            logging.getLogger("jsdrv").removeHandler(self._log)
+            self._arrived.put(None)
+            try:
+                self._thread.join()
+            finally:
+                self._writer.close()
+        return stopping
+
+    def _drain(self) -> None:
+        """Wait until all that was sampled before this call has come."""
+        began_ns = time.monotonic_ns()
+        target = self._lag.tick_at(self._now_ns())
+        while (
+            target is not None
+            and self._failure is None
+            and not self._link.gone
+            and min(self._lanes.stop_ticks.values()) < target + _DRAIN_TICKS
+            and time.monotonic_ns() - began_ns < _DRAIN_LIMIT_NS
+        ):
+            self._pace.sleep(NS_PER_S // 100)
+
+    def _on_block(self, topic: str, value: Any) -> None:
+        # On the driver's only thread: whatever takes longer would hold up every other topic.
+        if self._failure is None:
+            self._arrived.put((topic, value, self._now_ns()))
+
+    def _on_skip(self, message: str) -> None:
+        self._arrived.put((_SKIP, message, 0))
+
+    def _work(self) -> None:
+        try:
+            while True:
+                try:
+                    item = self._arrived.get(timeout=_POLL_S)
+                except queue.Empty:
+                    self._require_data()
+                    continue
+                if item is None:
+                    break
+                self._take(*item)
+            self._finish()
+        except OSError as error:
+            self._fail(storage_error(error, self._folder))
+        except BaseException as error:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Keep the error, and what has been merged until then; what still comes is let go."""
+        self._failure = error
+        with suppress(RigError):
+            self._lanes.finish()
+
+    def _take(self, topic: str, value: Any, at_ns: int) -> None:
+        if topic == _SKIP:
+            stops = self._lanes.stop_ticks.values()
+            self._lanes.distrust(min(stops) - _BLOCK_TICKS, max(stops) + _LONGEST_BLOCK_TICKS, f"the JS110 lost samples: {value}")
+            return
+        signal = self._names[topic]
+        self._lanes.feed(signal, value)
+        self._last_ns = at_ns
+        if signal == CURRENT and self._pace.clock_ns is not None:
+            loss = self._lag.arrived(self._lanes.stop_ticks[CURRENT], at_ns)
+            self._note(loss)
+
+    def _note(self, loss: Any) -> None:
+        if loss is not None and self._watch_loss:
+            cause = (
+                f"about {loss.lost_ns / 1e6:.0f} ms of samples are missing somewhere in here: the ids fell behind the host's clock"
+            )
+            self._lanes.distrust(loss.first_tick, loss.stop_tick, cause)
+
+    def _finish(self) -> None:
+        self._note(self._lag.last())
+        self._lanes.finish()
+        if self._lanes.missing and not self._link.gone:
+            raise self._silent(self._lanes.missing)
+
+    def _require_data(self) -> None:
+        if self._pace.clock_ns is None or self._link.gone:
+            return
+        if self._now_ns() - self._last_ns > _SILENCE_NS + self._start_ns:
+            raise self._silent(list(SIGNALS))
+
+    def _silent(self, signals: list[str]) -> BenchError:
+        return BenchError(
+            f"the Joulescope {self._link.path} sends no {' and no '.join(signals)}",
+            evidence="; ".join(
+                f"{self._streams[signal]}/ctrl is on, {self._streams[signal]}/!data is silent" for signal in signals
+            ),
+            try_next="close other programs that use it; another USB port or cable; unplug it and plug it in again",
+        )
+
+
+class _SkipLog(logging.Handler):
+    """Hears the host driver's warning of packets that a JS110 lost: nothing in the data tells of them."""
+
+    def __init__(self, heard: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._heard = heard
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one line of the log."""
+        message = record.getMessage()
+        if _SKIP in message:
+            self._heard(message)
+
+
+def streams(gpi: int) -> dict[str, str]:
+    """Return the topic of each signal."""
+    return {CURRENT: "s/i", VOLTAGE: "s/v", SYNC: f"s/gpi/{gpi}"}

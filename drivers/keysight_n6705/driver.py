@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keysight N6705 DC power analyzer with source/measure modules: supplies the DUT, logs its current and voltage, sees SYNC.
+
+Three ways to see SYNC. "voltage": the line is logged as a voltage by a second module, and an edge is found within its sample.
+"trigger": the first edge starts the log, and is the only one: enough for one window that ends with the recording, not for a trial.
+"io_manager": an EEMBC IO Manager stamps all edges in its own clock, and starts the log with the first.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from drivers.keysight_n6705 import setup
+from drivers.keysight_n6705.accuracy import RANGES_A, promised
+from drivers.keysight_n6705.io_manager import STEP_S, IoManager, IoManagerSettings
+from drivers.keysight_n6705.link import Link, open_library
+from drivers.keysight_n6705.log import REAL, Clock, LogPlan, LogRecording
+from drivers.keysight_n6705.simulated_log import SimulatorSettings
+from drivers.keysight_n6705.simulator import Simulator
+from rig import accuracy
+from rig.accuracy import Accuracy
+from rig.config import PathText
+from rig.errors import ConfigError, DeviceLost, RigError
+from rig.monitor import Found, MonitorInfo
+from rig.table import Table
+from rig.virtual import NS_PER_S, World
+
+#: From the edge to the log: 5 us of latency (N6900 guide; the N6705's is not published), then the next point of the converter.
+TRIGGER_S = 5e-6 + setup.POINT_S
+#: USB identities: N6705A and B, and N6705C, as public programs name them.
+_USB = ("0X0957::0X0F07", "0X2A8D::0X0F02")
+#: How many periods a pulse must last: two (rig/edges.py), and room for the slopes of the line.
+_PULSE_PERIODS = 2.5
+#: The shortest pulse for the trigger input: 10 us, falling (N6900 guide; the N6705's is not published).
+_TRIGGER_PULSE_S = 10e-6
+_SIMULATOR = "simulator"
+
+
+class KeysightN6705:
+    """A mainframe with one module for the DUT and, for SYNC as a voltage, a second one."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """Where it is, what it supplies, how it sees SYNC.
+
+        `resource`: a VISA name, as "TCPIP::192.168.1.5::5025::SOCKET", or "simulator". `visa_library`: "@py" is pyvisa-py, "" the
+        vendor's. `channel` supplies and measures the DUT. `sync_channel` logs the SYNC line: its auxiliary input, or ("main") its
+        own terminals as a voltmeter. `trigger`: where the starting edge comes in, "EXT" (rear BNC) or "PIN1" to "PIN7".
+        `period_s`: of one record, 0 for the shortest. `current_range`: "auto" (seamless) or an upper end in amperes. `start_s`: how
+        long it logs before anything else happens. `fetch_s` between two fetches.
+        """
+
+        resource: str
+        visa_library: str = "@py"
+        channel: int = 1
+        supply_v: float = 3.3
+        current_limit_a: float = 0.2
+        sync: Literal["voltage", "trigger", "io_manager"] = "voltage"
+        sync_channel: int = 2
+        sync_input: Literal["aux", "main"] = "aux"
+        trigger: str = "EXT"
+        period_s: float = 0.0
+        current_range: str = "auto"
+        start_s: float = 0.01
+        fetch_s: float = 0.25
+        timeout_s: float = 3.0
+        calibration: PathText = ""
+        io_manager: IoManagerSettings = field(default_factory=IoManagerSettings)
+        simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
+
+        @property
+        def logged_sync_channel(self) -> int | None:
+            """Return the channel that logs SYNC, where one does."""
+            return self.sync_channel if self.sync == "voltage" else None
+
+        @property
+        def current_range_a(self) -> float | None:
+            """Return the fixed measuring range of current, or None for all in turn; raises ConfigError."""
+            if self.current_range == "auto":
+                return None
+            with suppress(ValueError):
+                if 0 < float(self.current_range) <= RANGES_A[-1]:
+                    return float(self.current_range)
+            raise ConfigError(
+                f"{self.current_range!r}",
+                path=f"{setup.PATH}.current_range",
+                try_next=f'"auto", or an upper end in amperes up to {RANGES_A[-1]}',
+            )
+
+    def __init__(self, settings: Settings, link: Link, world: World | None, io_manager: IoManager | None) -> None:
+        self._settings, self._link, self._world, self._io_manager = settings, link, world, io_manager
+        self._stack = ExitStack()
+        self._closed = False
+        self._findings = setup.Findings()
+        self._model, self._serial, self._firmware = link.identity()
+        self._period_s = self._prepare()
+        self._accuracy = self._promise()
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Find the instrument and set it up, its output off.
+
+        Raises ConfigError, DeviceNotFound, DeviceBusy, DeviceLost, BenchError (a step that it refused), RemoteProtocolError.
+        """
+        _require(settings)
+        with ExitStack() as stack:
+            world, resource, manager = None, settings.resource, settings.io_manager
+            if settings.resource == _SIMULATOR:
+                simulator = Simulator(settings.simulator, table.world, settings.channel, settings.sync_channel, table.seed)
+                stack.callback(simulator.close)
+                world, resource = table.world, simulator.resource
+                if settings.sync == "io_manager":
+                    manager = IoManagerSettings(
+                        simulator.open_io_manager(), manager.baud, manager.ppm, manager.longest_s, manager.quiet_s
+                    )
+            link = Link(resource, settings.visa_library, settings.timeout_s)
+            stack.callback(link.close)
+            io_manager = None
+            if settings.sync == "io_manager":
+                io_manager = IoManager(manager)
+                stack.callback(io_manager.close)
+            monitor = cls(settings, link, world, io_manager)
+            monitor._stack = stack.pop_all()
+            return monitor
+
+    @classmethod
+    def scan(cls) -> list[Found]:
+        """List the instruments at USB ports: with the vendor's VISA library, or with pyvisa-py where PyUSB is there.
+
+        One in the network is not looked for: pyvisa-py would call on every machine in it. Nothing is changed; only what has the USB
+        identity of an N6705 is asked for its name.
+        """
+        return [_found(library, resource) for library, resource in _usb_resources() if any(one in resource.upper() for one in _USB)]
+
+    @property
+    def info(self) -> MonitorInfo:
+        """Return what the instrument said of itself, and what was found and done on opening it."""
+        settings, found = self._settings, self._findings
+        simulated = settings.resource == _SIMULATOR
+        edge_s = STEP_S if settings.sync == "io_manager" else setup.POINT_S
+        pulse_s = {"voltage": _PULSE_PERIODS * self._period_s, "trigger": _TRIGGER_PULSE_S, "io_manager": 50e-6}[settings.sync]
+        return MonitorInfo(
+            name=f"Keysight {self._model}" + (" (simulated)" if simulated else ""),
+            kind="keysight_n6705",
+            simulated=simulated,
+            sample_hz=1 / self._period_s,
+            # A mean over whole points of the converter cannot place an edge closer than one of them; its noise is far below that:
+            # 0.9 mV of 3.3 V is 0.1 us of a period of 0.3 ms.
+            edge_hz=1 / edge_s,
+            accuracy=self._accuracy,
+            serial=self._serial,
+            sync="voltage" if settings.sync == "voltage" else "stamps",
+            min_pulse_s=pulse_s,
+            details={
+                "firmware": self._firmware,
+                "modules": {str(channel): model for channel, model in found.modules.items()},
+                "period_s": self._period_s,
+                "sync": self._sync_text(),
+                "outputs_found_on_and_switched_off": found.switched_off,
+                "outputs_left_on": found.left_on,
+                "refused": found.refused,
+            },
+        )
+
+    def power(self, on: bool) -> None:
+        """Switch the DUT's supply, and read back that it has followed."""
+        setup.switch(self._link, self._settings.channel, on)
+
+    def record(self, folder: Path) -> LogRecording:
+        """Record into `folder`."""
+        settings, info = self._settings, self.info
+        plan = LogPlan(
+            channel=settings.channel,
+            sync_channel=settings.logged_sync_channel,
+            sync=settings.sync,
+            period_s=self._period_s,
+            edge_hz=info.edge_hz,
+            start_s=settings.start_s,
+            fetch_s=settings.fetch_s,
+            name=info.name,
+            serial=info.serial,
+            about={"monitor": info.kind, "simulated": info.simulated, "details": info.details},
+        )
+        # A simulated world becomes live when its device is opened: after this instrument.
+        clock = REAL if self._world is None else _clock_of(self._world)
+        return LogRecording(plan, self._link, clock, folder, self._io_manager)
+
+    def close(self) -> None:
+        """Switch the supply off and let go of the instrument, also where it is gone; closing twice is allowed."""
+        if self._closed:
+            return
+        self._closed = True
+        with self._stack:
+            for message in (f"OUTP OFF,(@{self._settings.channel})", f"ABOR:ELOG (@{self._settings.channel})"):
+                try:
+                    self._link.do(message, "leaving the instrument")
+                except DeviceLost:
+                    return  # what is gone cannot be switched off from here; whoever noticed has said so
+                except RigError:
+                    continue
+
+    def _prepare(self) -> float:
+        settings, link, findings = self._settings, self._link, self._findings
+        sync_channel, aux = settings.logged_sync_channel, settings.sync_input == "aux"
+        # Errors of whoever was here before are not ours.
+        link.errors()
+        setup.find_modules(link, findings)
+        setup.require_modules(findings, settings.channel, sync_channel, aux)
+        ours = (settings.channel,) if sync_channel is None else (settings.channel, sync_channel)
+        setup.outputs_off(link, findings, ours)
+        setup.silence(link, findings)
+        setup.set_supply(link, settings.channel, settings.supply_v, settings.current_limit_a)
+        source = "BUS" if settings.sync == "voltage" else settings.trigger
+        setup.set_trigger_pin(link, source)
+        return setup.set_log(
+            link,
+            settings.channel,
+            sync_channel,
+            aux=aux,
+            source=source,
+            current_range_a=settings.current_range_a,
+            period_s=settings.period_s,
+        )
+
+    def _promise(self) -> Accuracy:
+        settings, drift_s = self._settings, self._settings.io_manager.drift_s
+        if settings.calibration:
+            return accuracy.load(Path(settings.calibration))
+        ppm = settings.io_manager.ppm if settings.sync == "io_manager" else 0.0
+        edge_s = {"voltage": setup.POINT_S, "trigger": TRIGGER_S, "io_manager": TRIGGER_S + drift_s}[settings.sync]
+        return promised(self._period_s, settings.current_range_a, edge_s, ppm)
+
+    def _sync_text(self) -> str:
+        settings = self._settings
+        if settings.sync == "voltage":
+            return f"voltage at channel {settings.sync_channel}, {settings.sync_input} input, known to {setup.POINT_S} s"
+        if settings.sync == "trigger":
+            return f"one edge, which starts the log at {settings.trigger}: no second one, so no trial of several windows"
+        manager = settings.io_manager
+        return (
+            f"stamps of an IO manager whose clock is within {manager.ppm:g} ppm: up to {manager.drift_s:.3g} s off the samples "
+            f"after {manager.longest_s:g} s; the rig refuses edges that differ from the device's clock by more than 500 ppm"
+        )
+
+
+def _require(settings: KeysightN6705.Settings) -> None:
+    setup.require_limits(settings.supply_v, settings.current_limit_a)
+    _ = settings.current_range_a
+    pins = [f"PIN{number}" for number in range(1, 8)]
+    for name, ok, rule in (
+        ("channel", 1 <= settings.channel <= 4, "1 to 4"),
+        ("sync_channel", 1 <= settings.sync_channel <= 4 and settings.sync_channel != settings.channel, "1 to 4, not the DUT's"),
+        ("trigger", settings.trigger in ("EXT", *pins), "EXT, or PIN1 to PIN7"),
+        ("period_s", settings.period_s == 0 or setup.PARAMETER_S <= settings.period_s <= 60, "0, or 102.4e-6 to 60 s"),
+        ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
+        ("fetch_s", 0 < settings.fetch_s <= 0.5, "above 0, to 0.5 s: at least two fetches a second"),
+        ("timeout_s", settings.timeout_s > 0, "above 0"),
+    ):
+        if not ok:
+            raise ConfigError(f"{getattr(settings, name)}", path=f"{setup.PATH}.{name}", try_next=rule)
+
+
+def _clock_of(world: World) -> Clock:
+    return Clock(
+        lambda: world.now_ns() / NS_PER_S, lambda duration_s: world.wait(round(duration_s * NS_PER_S)), jumps=not world.live
+    )
+
+
+def _usb_resources() -> list[tuple[str, str]]:
+    with suppress(ConfigError):
+        # Not "": pyvisa takes pyvisa-py for that where no vendor's library is, which then calls on the network.
+        return [("", resource) for resource in open_library("@ivi").list_resources("USB?*::INSTR")]
+    try:
+        from pyvisa_py.usb import USBSession
+    except ImportError:  # without PyUSB there is nothing to look with
+        return []
+    found: list[Any] = USBSession.list_resources()
+    return [("@py", str(resource)) for resource in found]
+
+
+def _found(library: str, resource: str) -> Found:
+    setting = f'resource = "{resource}"' + (f'\nvisa_library = "{library}"' if library != "@py" else "")
+    try:
+        link = Link(resource, library, 2.0)
+        try:
+            model, serial, _ = link.identity()
+        finally:
+            link.close()
+    except RigError as error:
+        return Found("Keysight N6705", "", setting, problem=error.cause, try_next=error.try_next)
+    return Found(f"Keysight {model}", serial, setting)

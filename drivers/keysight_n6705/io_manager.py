@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Edges as an EEMBC IO Manager stamps them: a microcontroller between DUT and N6705, with a clock of its own and a serial port.
+
+Its first edge also starts the log of the N6705 (its trigger output on the rear BNC): that stamp is time 0 of the trace.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+import serial
+
+from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound, RemoteProtocolError
+
+#: What an IO Manager says of a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner. Whatever else it says is none of our business.
+_LAP = re.compile(rb"m-lap-us-([0-9]+)")
+_WRAP_US = 1 << 32
+#: micros() of the microcontroller counts in steps of this.
+STEP_S = 4e-6
+
+
+@dataclass(frozen=True, slots=True)
+class IoManagerSettings:
+    """Where it is, and how good its clock is.
+
+    `port`: as pyserial takes it. `ppm`: limit of its clock against the N6705's; 5000 is what makers of ceramic resonators state, as
+    on an Arduino Uno; a crystal has 100. Stamps drift against the samples by that much: none is taken later than `longest_s` after
+    the first. `quiet_s`: no line comes later than this after its edge.
+    """
+
+    port: str = ""
+    baud: int = 9600
+    ppm: float = 5000.0
+    longest_s: float = 10.0
+    quiet_s: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name in ("ppm", "longest_s", "quiet_s", "baud"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(
+                    f"{getattr(self, name)}", path=f"monitor.keysight_n6705.io_manager.{name}", try_next="a number above 0"
+                )
+
+    @property
+    def drift_s(self) -> float:
+        """Return the limit of how far a stamp lies off the samples."""
+        return self.ppm * 1e-6 * self.longest_s + 2 * STEP_S
+
+
+class IoManager:
+    """Reads stamps in an own thread; raises DeviceNotFound when opened, and from `take` what went wrong."""
+
+    def __init__(self, settings: IoManagerSettings) -> None:
+        self._settings = settings
+        try:
+            self._port = serial.serial_for_url(settings.port, baudrate=settings.baud, timeout=0.02)
+        except (OSError, ValueError) as error:
+            raise DeviceNotFound(
+                f"no IO manager at {settings.port!r}",
+                evidence=str(error),
+                try_next="monitor.keysight_n6705.io_manager.port: rig ports lists the ones there are",
+            ) from error
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._stamps_s: list[float] = []
+        self._origin_us: int | None = None
+        self._last_us = 0
+        self._partial = b""
+        self._heard = time.monotonic()
+        self._failure: Exception | None = None
+        # A daemon only so that an owner who forgets close() does not hang at the end of the program.
+        self._thread = threading.Thread(target=self._read, name="keysight n6705 io manager", daemon=True)
+        self._thread.start()
+
+    def begin(self) -> None:
+        """Forget all edges so far: the next one is the first."""
+        with self._lock:
+            self._stamps_s, self._origin_us, self._last_us = [], None, 0
+
+    def take(self) -> list[float]:
+        """Return and forget the stamps that have come, in seconds of the IO manager after its first one."""
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            stamps_s, self._stamps_s = self._stamps_s, []
+        return stamps_s
+
+    def settle(self) -> None:
+        """Wait until nothing more can come of edges that have been."""
+        begin = time.monotonic()
+        while time.monotonic() - max(self._heard, begin) < self._settings.quiet_s and self._failure is None:
+            self._stop.wait(0.01)
+
+    def close(self) -> None:
+        """End the thread and let go of the port; closing twice is allowed."""
+        self._stop.set()
+        self._thread.join()
+        with suppress(OSError):
+            self._port.close()
+
+    def _read(self) -> None:
+        try:
+            while not self._stop.is_set():
+                block = self._port.read(256)
+                if block:
+                    self._heard = time.monotonic()
+                    *lines, self._partial = (self._partial + block).split(b"\n")
+                    with self._lock:
+                        for line in lines:
+                            self._line(line.strip())
+        except (OSError, serial.SerialException) as error:
+            self._failure = DeviceLost(
+                "the IO manager is gone", evidence=str(error), try_next="its cable; edges since then have no time"
+            )
+        except (BenchError, RemoteProtocolError) as error:
+            self._failure = error
+
+    def _line(self, line: bytes) -> None:
+        found = _LAP.fullmatch(line)
+        if found is None:
+            if b"lap" in line:
+                raise RemoteProtocolError("an edge of the IO manager has no time", evidence=repr(line[:80]))
+            return
+        stamp_us = int(found[1])
+        if self._origin_us is None:
+            self._origin_us = self._last_us = stamp_us
+        # It counts in 32 bits: the difference to the one before is right for 71 minutes.
+        self._last_us += (stamp_us - self._last_us) % _WRAP_US
+        at_s = (self._last_us - self._origin_us) * 1e-6
+        if at_s > self._settings.longest_s:
+            raise BenchError(
+                f"an edge {at_s:.1f} s after the first: its place among the samples is not known well enough",
+                evidence=f"io_manager.longest_s is {self._settings.longest_s:g}, ppm {self._settings.ppm:g}",
+                try_next='shorter trials, or sync = "voltage"; a larger longest_s makes edges and results less certain',
+            )
+        self._stamps_s.append(at_s)

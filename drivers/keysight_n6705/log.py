@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One recording of a Keysight N6705: its external data log (ELOG), drained by an own thread, its records counted against time."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.keysight_n6705.io_manager import IoManager
+from drivers.keysight_n6705.link import Link, Refused
+from rig.errors import BenchError, DeadlineError, RigError
+from rig.recorder import TraceWriter
+from rig.trace import Gap, storage_error
+
+#: The instrument holds about this much; what is not fetched by then is overwritten (N6700C and N6705 user's guides, External Data
+#: Logging). No error of its queue is documented for that.
+FIFO_S = 20.0
+#: SCPI writes 9.9E37 for infinity (here: beyond the measuring range) and 9.91E37 for no number.
+_OVERLOAD = 9.0e37
+#: Records may be behind the clock by this much: what is under way, and what a busy machine delays.
+_LAG_S = 2.0
+_LAG_SHARE = 0.02
+#: Channels that end together may differ by what the instrument does in between.
+_SKEW_S = 0.05
+_FIRST_RECORD_S = 2.0
+_PAUSE_S = 0.005
+_STALE = -230
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlan:
+    """What is logged and how: the DUT's channel gives current and voltage, `sync_channel` (None: none) a voltage.
+
+    `period_s` is what the instrument says its period is. `start_s`: how long it logs before anything else may happen.
+    """
+
+    channel: int
+    sync_channel: int | None
+    sync: Literal["voltage", "trigger", "io_manager"]
+    period_s: float
+    edge_hz: float
+    start_s: float
+    fetch_s: float
+    name: str
+    serial: str
+    about: dict[str, Any]
+
+    @property
+    def channels(self) -> str:
+        """Return all logged channels as SCPI lists them."""
+        return f"(@{self.channel})" if self.sync_channel is None else f"(@{self.channel},{self.sync_channel})"
+
+    @property
+    def stamped(self) -> bool:
+        """Say whether the log waits for the first edge."""
+        return self.sync != "voltage"
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The host's clock, or that of a simulated world; `wait` lets it pass. Virtual time `jumps`: a pause is none of the host's."""
+
+    now_s: Callable[[], float]
+    wait: Callable[[float], None]
+    jumps: bool = False
+
+
+REAL = Clock(time.monotonic, time.sleep)
+
+
+class LogRecording:
+    """Starts the log, drains it, ends it; the trace is closed under its name whatever happens."""
+
+    def __init__(self, plan: LogPlan, link: Link, clock: Clock, folder: Path, io_manager: IoManager | None) -> None:
+        self._plan, self._link, self._clock, self._folder, self._io_manager = plan, link, clock, folder, io_manager
+        self._most = max(math.ceil(2 * plan.fetch_s / plan.period_s), 16)
+        self._armed_s = 0.0
+        self._begun_s: float | None = None
+        self._fetched_s = 0.0
+        self._received = {plan.channel: 0} | ({} if plan.sync_channel is None else {plan.sync_channel: 0})
+        self._waiting: dict[int, NDArray[np.float64]] = {}
+        self._stop = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="keysight n6705 log")
+
+    def __enter__(self) -> LogRecording:
+        plan = self._plan
+        self._writer = TraceWriter(
+            self._folder,
+            sample_hz=1 / plan.period_s,
+            edge_hz=plan.edge_hz,
+            source=plan.name,
+            serial=plan.serial,
+            about=plan.about,
+            sync_kind="stamps" if plan.stamped else "voltage",
+        )
+        try:
+            self._start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def check(self) -> None:
+        """Raise what went wrong in the recording so far."""
+        if self._failure is not None:
+            raise self._failure
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._end()
+        if kind is None:
+            self.check()
+
+    def _start(self) -> None:
+        plan = self._plan
+        if self._io_manager is not None:
+            self._io_manager.begin()
+        self._link.do(f"INIT:ELOG {plan.channels}", "start of the log")
+        self._armed_s = self._clock.now_s()
+        if not plan.stamped:
+            self._begin(self._clock.now_s())
+            self._link.do(f"TRIG:ELOG {plan.channels}", "trigger of the log")
+            # An edge is found between two samples: there must be some before the first edge.
+            self._clock.wait(plan.start_s)
+            deadline_s = time.monotonic() + _FIRST_RECORD_S
+            while not all(self._received.values()):
+                if time.monotonic() > deadline_s:
+                    raise DeadlineError(
+                        "first record of the data log",
+                        _FIRST_RECORD_S,
+                        evidence=f"records by channel: {self._received}",
+                        try_next="the instrument's front panel: is another data log or a measurement of its own running?",
+                    )
+                self._fetch()
+                self._stop.wait(_PAUSE_S)
+        self._thread.start()
+
+    def _end(self) -> None:
+        self._stop.set()
+        try:
+            if self._thread.ident is not None:
+                self._thread.join()
+            else:
+                self._abort()
+        finally:
+            self._writer.close()
+
+    def _work(self) -> None:
+        try:
+            try:
+                while not self._stop.is_set():
+                    if not self._drain():
+                        self._stop.wait(self._plan.fetch_s)
+                self._finish()
+            except BaseException:
+                self._abort()
+                raise
+        except OSError as error:
+            self._failure = storage_error(error, self._folder)
+        except BaseException as error:
+            self._failure = error
+
+    def _finish(self) -> None:
+        """Take what was logged before this call, and end the log."""
+        while self._drain():
+            pass
+        self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
+        # Whether a log that has ended can still be read is not documented: what matters has been taken.
+        while self._fetch():
+            pass
+        if self._io_manager is not None:
+            self._io_manager.settle()
+            self._stamp()
+        counts = list(self._received.values())
+        if (max(counts) - min(counts)) * self._plan.period_s > _SKEW_S:
+            raise self._lost(f"records by channel at the end: {self._received}")
+        if self._plan.stamped and not counts[0]:
+            raise DeadlineError(
+                "trigger of the data log",
+                self._clock.now_s() - self._armed_s,
+                evidence="not one record",
+                try_next="is SYNC wired to the trigger input?",
+            )
+
+    def _abort(self) -> None:
+        # The first error is the one to tell.
+        with suppress(RigError):
+            self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
+
+    def _drain(self) -> bool:
+        """Fetch once and judge; return whether there was as much as was asked for: then there is more."""
+        before_s = self._clock.now_s()
+        if self._begun_s is not None and not self._clock.jumps and before_s - self._fetched_s > FIFO_S:
+            raise self._lost(f"{before_s - self._fetched_s:.1f} s between two fetches, the buffer holds {FIFO_S:g} s")
+        full = self._fetch()
+        # Not the time after it: what a fetch finds may have been overwritten while it was under way.
+        self._fetched_s = before_s
+        self._link.require_no_errors("the data log under way", "FETC:ELOG?")
+        self._stamp()
+        if not full:
+            self._judge(before_s)
+        return full
+
+    def _fetch(self) -> bool:
+        plan, full = self._plan, False
+        for channel in self._received:
+            try:
+                values = self._link.block(f"FETC:ELOG? {self._most},(@{channel})", "fetching records")
+            except Refused as refused:
+                if refused.code != _STALE or (self._begun_s is not None and not self._stop.is_set()):
+                    raise
+                values = np.zeros(0)
+            # Current comes first in a record: N6705C operating guide, Retrieve the Data.
+            width = 2 if channel == plan.channel else 1
+            if len(values) % width:
+                raise self._lost(f"{len(values)} numbers where records have {width}")
+            records = values.reshape(-1, width)
+            self._received[channel] += len(records)
+            self._waiting[channel] = np.concatenate([self._waiting.get(channel, np.zeros((0, width))), records])
+            full = full or len(records) >= self._most
+        if self._begun_s is None and self._received[plan.channel]:
+            self._begin(self._clock.now_s() - self._received[plan.channel] * plan.period_s)
+            if plan.sync == "trigger":
+                self._writer.stamp(0.0)
+        self._write()
+        return full
+
+    def _begin(self, at_s: float) -> None:
+        self._begun_s = self._fetched_s = at_s
+
+    def _write(self) -> None:
+        """Write what has come from all channels."""
+        plan = self._plan
+        count = min(len(rows) for rows in self._waiting.values())
+        if not count:
+            return
+        taken = {channel: rows[:count] for channel, rows in self._waiting.items()}
+        self._waiting = {channel: rows[count:] for channel, rows in self._waiting.items()}
+        first = self._writer.samples
+        beyond = np.zeros(count, dtype=bool)
+        for rows in taken.values():
+            bad = ~np.isfinite(rows) | (np.abs(rows) > _OVERLOAD)
+            beyond |= bad.any(axis=1)
+            rows[bad] = np.nan
+        for run in _runs(beyond):
+            self._writer.gap(Gap(first + run[0], first + run[1], "beyond the measuring range"))
+        rows = taken[plan.channel]
+        if plan.sync_channel is not None:
+            self._writer.sync_voltage(taken[plan.sync_channel][:, 0])
+        self._writer.analog(rows[:, 0], rows[:, 1])
+
+    def _stamp(self) -> None:
+        if self._io_manager is not None:
+            for at_s in self._io_manager.take():
+                self._writer.stamp(at_s)
+
+    def _judge(self, before_s: float) -> None:
+        """Compare the records with the time in which they were made; the buffer was empty after `before_s`."""
+        counts = list(self._received.values())
+        period_s = self._plan.period_s
+        if self._begun_s is None:
+            return
+        if (max(counts) - min(counts)) * period_s > _LAG_S:
+            raise self._lost(f"records by channel: {self._received}")
+        elapsed_s, logged_s = before_s - self._begun_s, min(counts) * period_s
+        if abs(elapsed_s - logged_s) <= _LAG_S + _LAG_SHARE * elapsed_s:
+            return
+        raise BenchError(
+            f"the N6705 logs {elapsed_s / logged_s if logged_s else math.inf:.2f} s for each second its period says",
+            evidence=f"{min(counts)} records of {period_s * 1e6:.2f} us in {elapsed_s:.1f} s",
+            try_next="1.33 or 2 times: another channel or function is being logged too, and its time is taken from these; "
+            "else records were lost: nothing after this point is where it seems",
+        )
+
+    def _lost(self, evidence: str) -> BenchError:
+        # How many were lost is known no better than the host's clock is: a gap of a guessed length would shift all that follows.
+        return BenchError(
+            "the N6705 has overwritten records before they were fetched",
+            evidence=evidence,
+            try_next="a faster connection or a machine less loaded; period_s larger makes fewer records",
+        )
+
+
+def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and last + 1 of each run of true values."""
+    steps = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    return [(int(begin), int(end)) for begin, end in zip(steps[::2], steps[1::2], strict=True)]

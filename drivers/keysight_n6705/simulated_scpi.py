@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the simulated N6705 reads SCPI: keywords in short or long form, channel lists, numbers; errors with the codes of SCPI-99."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_KEYWORDS = [
+    "ABORt", "AMPLitude", "AUTO", "BORDer", "CHANnel", "CLEar", "COUNt", "CURRent", "DATA", "DC", "DIGital", "ELOG",
+    "EMULation", "ERRor", "FETCh", "FORMat", "FUNCtion", "IMMediate", "INITiate", "INPut", "LEVel", "LIMit", "MINMax", "MODel",
+    "OPTion", "OUTPut", "PERiod", "PIN", "POLarity", "POSitive", "PROTection", "RANGe", "RESolution", "SENSe", "SOURce",
+    "STATe", "SWEep", "SYSTem", "TINTerval", "TRIGger", "UPPer", "VOLTage",
+]  # fmt: skip
+_SHORT = {form: re.sub("[a-z]", "", word) for word in _KEYWORDS for form in (word.upper(), re.sub("[a-z]", "", word))}
+#: Nodes that a header may leave out.
+_DEFAULT = {"AMPL", "COUN", "DATA", "DC", "IMM", "LEV", "POS", "STAT", "UPP"}
+
+
+class Refusal(Exception):
+    """An entry for the error queue: code and text as the instrument writes them."""
+
+
+UNDEFINED = '-113,"Undefined header"'
+MISSING = '-109,"Missing parameter"'
+OUT_OF_RANGE = '-222,"Data out of range"'
+ILLEGAL = '-224,"Illegal parameter value"'
+CONFLICT = '-221,"Settings conflict"'
+STALE = '-230,"Data corrupt or stale"'
+UNSUPPORTED = '+310,"The command is not supported by this model"'
+
+
+def units(message: str) -> list[tuple[str, str]]:
+    """Split a program message into headers and their data; a header goes on where the one before it stands (IEEE 488.2)."""
+    found, path = [], ""
+    for unit in message.split(";"):
+        header, _, rest = unit.strip().partition(" ")
+        if not header:
+            continue
+        if not header.startswith("*"):
+            header = header[1:] if header.startswith(":") else f"{path}{header}"
+            path = header[: header.rfind(":") + 1]
+        found.append((header.upper(), rest.strip()))
+    return found
+
+
+def canonical(header: str) -> str:
+    """Return a header in short form, without the nodes that may be left out; raises Refusal for a keyword that does not exist."""
+    if header.startswith("*"):
+        return header
+    query = "?" if header.endswith("?") else ""
+    nodes = []
+    for node in header.removesuffix("?").split(":"):
+        word, number = re.fullmatch(r"([A-Z]*)(\d*)", node).groups() if re.fullmatch(r"[A-Z]*\d*", node) else ("", "")  # type: ignore[union-attr]
+        if word not in _SHORT:
+            raise Refusal(UNDEFINED)
+        if _SHORT[word] not in _DEFAULT:
+            nodes.append(_SHORT[word] + number)
+    if nodes and nodes[0] in ("ELOG", "SWE"):
+        nodes.insert(0, "SENS")
+    if len(nodes) > 1 and nodes[0] == "SOUR":
+        nodes.pop(0)
+    return ":".join(nodes) + query
+
+
+def arguments(rest: str) -> tuple[list[str], list[int]]:
+    """Return the parameters of a command and its channel list: "0.1,(@1,3:4)"."""
+    listed = re.search(r"\(@([^)]*)\)\s*$", rest)
+    words = [word.strip() for word in (rest[: listed.start()] if listed else rest).split(",") if word.strip()]
+    channels: list[int] = []
+    try:
+        for part in listed[1].split(",") if listed else []:
+            first, _, last = part.partition(":")
+            channels += range(int(first), int(last or first) + 1)
+    except ValueError:
+        raise Refusal(OUT_OF_RANGE) from None
+    return words, channels
+
+
+def number(words: Sequence[str], low: float, high: float) -> float:
+    """Return the first parameter; raises Refusal for anything but a number from `low` to `high`."""
+    if not words:
+        raise Refusal(MISSING)
+    try:
+        value = float(words[0])
+    except ValueError:
+        raise Refusal('-104,"Data type error"') from None
+    if not low <= value <= high:
+        raise Refusal(OUT_OF_RANGE)
+    return value
+
+
+def boolean(words: Sequence[str]) -> bool:
+    """Return the first parameter: ON, OFF, 1 or 0."""
+    if not words:
+        raise Refusal(MISSING)
+    if words[0].upper() not in ("ON", "OFF", "1", "0"):
+        raise Refusal(ILLEGAL)
+    return words[0].upper() in ("ON", "1")
+
+
+def choice(words: Sequence[str], *allowed: str) -> str:
+    """Return the first parameter in its short form: one of `allowed`, written as keywords are."""
+    if not words:
+        raise Refusal(MISSING)
+    for word in allowed:
+        short = re.sub("[a-z]", "", word)
+        if words[0].upper() in (short, word.upper()):
+            return short
+    raise Refusal(ILLEGAL)
+
+
+def numbers(values: Sequence[float]) -> bytes:
+    """Return numbers as the instrument writes them, one for each channel."""
+    return ",".join(f"{value:.6E}" for value in values).encode()
+
+
+def flags(values: Sequence[bool]) -> bytes:
+    """Return 0 or 1 for each channel."""
+    return ",".join(str(int(value)) for value in values).encode()

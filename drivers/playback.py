@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A monitor that plays recordings back: each of its recordings is a copy of a file, of any format that `rig measure` reads."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rig import accuracy
+from rig.accuracy import Accuracy
+from rig.config import PathText
+from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound
+from rig.foreign import accuracy_beside, open_any
+from rig.foreign.origin import Opened, Options
+from rig.monitor import MonitorInfo
+from rig.table import Table
+from rig.trace import EDGES, GAPS, PARTIAL, TRACE, storage_error
+from rig.virtual import NS_PER_S
+
+_NUMBER = "{n}"
+
+
+class Playback:
+    """Plays recorded traces back: the rig's own, JLS files, CSV tables; nothing is measured."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """The recording, and what its instrument promises.
+
+        `path`: a file, or the folder of a trial; {n} in it is the number of the recording, from 1: "trial-{n}/trace.jls". Without
+        {n}, all recordings are copies of one. `signals`: what the file does not say of itself (rig/foreign/origin.py).
+        `calibration`: the instrument's limits of error; not needed for a trace inside a session folder, where they are stored.
+        `start_s`: how long the original recording ran before anything else happened; a simulated device, whose clock goes on
+        meanwhile, then meets the same times again.
+        """
+
+        path: PathText = ""
+        calibration: PathText = ""
+        signals: Options = field(default_factory=Options)
+        start_s: float = 0.0
+
+    def __init__(
+        self, settings: Settings, table: Table, scratch: tempfile.TemporaryDirectory[str], first: Opened, promised: Accuracy
+    ) -> None:
+        self._settings, self._table, self._scratch, self._first, self._accuracy = settings, table, scratch, first, promised
+        self._recordings = 0
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Open the first recording; raises ConfigError and DataError."""
+        if not settings.path:
+            raise ConfigError("no file is named", path="monitor.playback.path", try_next='path = "trial-{n}/trace.jls"')
+        if not 0 <= settings.start_s <= 60:
+            raise ConfigError(f"{settings.start_s}", path="monitor.playback.start_s", try_next="0 to 60 s")
+        path = _numbered(settings, 1)
+        promised = accuracy.load(Path(settings.calibration)) if settings.calibration else accuracy_beside(path)
+        if promised is None:
+            raise ConfigError(
+                "what recorded this is not known, so its energies would have no uncertainty",
+                path="monitor.playback.calibration",
+                evidence=f"{path} lies in no session folder",
+                try_next='calibration = "FILE.toml" with the limits from its data sheet: docs/UNCERTAINTY.md shows one',
+            )
+        scratch = tempfile.TemporaryDirectory(prefix="rig-playback-")
+        try:
+            first = open_any(path, Path(scratch.name) / "1", settings.signals)
+            if not first.has_current:
+                raise ConfigError(
+                    "the recording tells power alone, and limits of current and voltage say nothing of it",
+                    path="monitor.playback.signals.power",
+                    try_next="rig measure takes it; a session needs current and voltage",
+                )
+            return cls(settings, table, scratch, first, promised)
+        except BaseException:
+            scratch.cleanup()
+            raise
+
+    @property
+    def info(self) -> MonitorInfo:
+        """Return what is known of the recording."""
+        trace = self._first.trace
+        return MonitorInfo(
+            name="playback",
+            kind="playback",
+            simulated=bool(self._first.about.get("simulated", False)),
+            sample_hz=trace.sample_hz,
+            edge_hz=trace.edge_hz,
+            accuracy=self._accuracy,
+            sync=self._first.sync,
+            details={
+                "path": self._settings.path,
+                "recordings": "one each" if _NUMBER in self._settings.path else "all are copies of one file",
+                "power": "not switched: nothing is measured",
+                "notes": list(self._first.notes),
+            },
+        )
+
+    def power(self, on: bool) -> None:
+        """Do nothing: a recording has its supply behind it."""
+
+    def record(self, folder: Path) -> PlaybackRecording:
+        """Copy the next recording into `folder`."""
+        self._recordings += 1
+        return PlaybackRecording(self, folder, self._recordings)
+
+    def opened(self, number: int) -> Opened:
+        """Return recording `number`, from 1; raises DeviceNotFound when there is none, BenchError when it is of another kind."""
+        if number == 1 or _NUMBER not in self._settings.path:
+            return self._first
+        path = _numbered(self._settings, number)
+        try:
+            opened = open_any(path, Path(self._scratch.name) / str(number), self._settings.signals)
+        except DataError as error:
+            raise DeviceNotFound(f"recording {number}: {error.cause}", evidence=error.evidence, try_next="fewer trials") from error
+        have, first = opened.trace, self._first.trace
+        if (have.sample_hz, have.edge_hz, opened.sync) != (first.sample_hz, first.edge_hz, self._first.sync):
+            rates = f"{have.sample_hz:.10g} Hz with SYNC {opened.sync}, not {first.sample_hz:.10g} Hz with {self._first.sync}"
+            raise BenchError(
+                f"recording {number} is not of the kind of the first",
+                evidence=rates,
+                try_next="recordings of one instrument with one setting",
+            )
+        return opened
+
+    def start(self) -> None:
+        """Let the time pass that the original recording took to begin."""
+        self._table.world.wait(round(self._settings.start_s * NS_PER_S))
+
+    def close(self) -> None:
+        """Delete what was converted; closing twice is allowed."""
+        self._scratch.cleanup()
+
+
+class PlaybackRecording:
+    """One recording: its file is there from the beginning, and the same as its original."""
+
+    def __init__(self, monitor: Playback, folder: Path, number: int) -> None:
+        self._monitor, self._folder, self._number = monitor, folder, number
+
+    def __enter__(self) -> PlaybackRecording:
+        original = self._monitor.opened(self._number).trace.path
+        try:
+            for name in (GAPS, EDGES):
+                if original.with_name(name).exists():
+                    _copy(original.with_name(name), self._folder / name)
+            partial = self._folder / PARTIAL
+            _copy(original, partial)
+            partial.rename(self._folder / TRACE)
+        except OSError as error:
+            raise storage_error(error, self._folder) from error
+        self._monitor.start()
+        return self
+
+    def check(self) -> None:
+        """Return: nothing can go wrong with what is recorded."""
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        """Return: the file is complete."""
+
+
+def _numbered(settings: Playback.Settings, number: int) -> Path:
+    return Path(settings.path.replace(_NUMBER, str(number)))
+
+
+def _copy(original: Path, copy: Path) -> None:
+    shutil.copyfile(original, copy)
+    if _sha256(original) != _sha256(copy):
+        raise BenchError(f"the copy of {original} differs from it", try_next="is the disk sound, and nobody writing the original?")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

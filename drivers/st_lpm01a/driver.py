@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ST X-NUCLEO-LPM01A (PowerShield, also on the STM32L562E-DK): supply, current and SYNC events over its serial shell.
+
+Commands and streams: ST UM2269 Rev 6 chapter 4. `eventsrc` is not in it: mlcommons/tiny and EEMBC use it, from firmware 1.0.6 on.
+The board never sends its voltage: the trace holds the voltage that was set, 0 while the supply is off.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from serial.tools import list_ports
+
+from drivers.st_lpm01a.binary import BinaryParser
+from drivers.st_lpm01a.recording import How, LpmRecording
+from drivers.st_lpm01a.shell import DENIED_TRY, TRY, Shell
+from drivers.st_lpm01a.simulator import Lpm01aSimulator, SimulatorSettings
+from drivers.st_lpm01a.stream import AsciiParser
+from rig import accuracy
+from rig.accuracy import Accuracy, Range
+from rig.config import PathText
+from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
+from rig.monitor import Found, MonitorInfo
+from rig.table import Table
+from rig.virtual import NS_PER_S
+
+SIMULATOR = "simulator"
+VENDOR, PRODUCT = 0x0483, 0x5740
+#: UM2269 table 13.
+RATES_HZ = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+#: UM2269 table 2, at 3 686 400 baud: faster ones end after 1 s or less.
+_FASTEST_HZ = {"ascii_dec": 5_000, "bin_hexa": 100_000}
+#: UM2269 Rev 6 table 17 says 100 Hz, the firmware's help 10 kHz; the runner of MLPerf Tiny uses 1 kHz.
+_FASTEST_ENERGY_HZ = 1_000
+_PWR_SINCE, _EVENTS_SINCE = (1, 0, 2), (1, 0, 6)
+#: The board protects itself from 59 mA on and lets 75 mA pass for a moment (UM2243): a sample of more than this is a damaged one.
+_MOST_A = 1.0
+_CALIBRATION_S = 15.0  # a new voltage makes the board calibrate itself
+_SUPPLY_SHARE = 0.02
+
+
+class StLpm01a:
+    """One board under host control; it supplies the DUT, measures its current and tells of edges at its input D7."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """`port`: a device, a pyserial URL, or "simulator". `output` "energy" needs ascii_dec and up to 1000 samples a second;
+        ascii_dec goes up to 5000. `events`: tell of edges at D7 (ascii_dec, firmware 1.0.6). `start_s`: how long it records before
+        anything else happens."""
+
+        port: str
+        baud: int = 3_686_400
+        format: Literal["ascii_dec", "bin_hexa"] = "ascii_dec"
+        output: Literal["current", "energy"] = "current"
+        sample_hz: int = 5_000
+        supply_v: float = 3.3
+        events: bool = True
+        start_s: float = 0.01
+        calibration: PathText = ""
+        simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
+
+    def __init__(self, settings: Settings, table: Table, shell: Shell, simulator: Lpm01aSimulator | None) -> None:
+        self._settings, self._table, self._shell, self._simulator = settings, table, shell, simulator
+        self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else _promised(settings)
+        self._details: dict[str, Any] = {"format": settings.format, "output": settings.output, "supply_v": settings.supply_v}
+        self._serial = ""
+        self._controlled = self._supply_on = False
+        self._recording: LpmRecording | None = None
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Take control of the board, set it up and switch the supply off; raise RigError."""
+        _require(settings)
+        simulator = Lpm01aSimulator(settings.simulator, table) if settings.port == SIMULATOR else None
+        try:
+            monitor = cls(settings, table, Shell.open(simulator.port if simulator else settings.port, settings.baud), simulator)
+        except BaseException:
+            if simulator is not None:
+                simulator.close()
+            raise
+        try:
+            monitor._set_up()
+        except BaseException:
+            monitor.close()
+            raise
+        return monitor
+
+    @classmethod
+    def scan(cls) -> list[Found]:
+        """List serial ports that may be a board; none is opened, since other STM32 devices have the same numbers."""
+        ports = [port for port in list_ports.comports() if (port.vid, port.pid) == (VENDOR, PRODUCT)]
+        return [_found(port.device, port.serial_number or "") for port in ports]
+
+    @property
+    def info(self) -> MonitorInfo:
+        """Return what the board said of itself."""
+        s = self._settings
+        return MonitorInfo(
+            name="X-NUCLEO-LPM01A",
+            kind="st_lpm01a",
+            simulated=self._simulator is not None,
+            sample_hz=s.sample_hz,
+            # An event is told between two samples: one period either way.
+            edge_hz=s.sample_hz / 2,
+            accuracy=self._accuracy,
+            serial=self._serial,
+            sync="stamps" if _sees_events(s) else "none",
+            min_pulse_s=1e-6 if _sees_events(s) else 0.0,
+            details=dict(self._details),
+        )
+
+    def power(self, on: bool) -> None:
+        """Switch the DUT's supply; raise BenchError during a recording, whose voltage would no longer be known."""
+        if self._recording is not None and self._recording.running:
+            raise BenchError("the supply is switched between recordings only", try_next="leave the recording first")
+        self._shell.command("pwr on nostatus" if on else "pwr off")
+        self._supply_on = on
+
+    def record(self, folder: Path) -> LpmRecording:
+        """Record into `folder`."""
+        s, energy = self._settings, self._settings.output == "energy"
+        to_a = s.sample_hz / s.supply_v if energy else 1.0
+        how = How(to_a, self.voltage_v, self._table.world.wait if self._simulator else _sleep, s.start_s, dataclasses.asdict(s))
+        parser = (AsciiParser if s.format == "ascii_dec" else BinaryParser)(s.sample_hz, _MOST_A / to_a)
+        self._recording = LpmRecording(self._shell, self.info, parser, folder, how)
+        return self._recording
+
+    @property
+    def voltage_v(self) -> float:
+        """Return what the DUT is supplied with, as far as it was set."""
+        return self._settings.supply_v if self._supply_on else 0.0
+
+    def close(self) -> None:
+        """End a recording, switch the supply off, give the board back and close its port; closing twice is allowed."""
+        if self._recording is not None:
+            self._recording.end()
+        if self._controlled:
+            # Where one is refused the other still counts; a board that does not answer needs no more words.
+            with suppress(RigError):
+                for command in ("pwr off", "hrc"):
+                    with suppress(BenchError, RemoteProtocolError):
+                        self._shell.command(command)
+        self._controlled = self._supply_on = False
+        self._shell.close()
+        if self._simulator is not None:
+            self._simulator.close()
+
+    def _set_up(self) -> None:
+        shell, settings = self._shell, self._settings
+        shell.drain()
+        shell.command("htc")
+        self._controlled = True
+        self._serial = shell.command("powershield")
+        self._identify(shell.command("version"))
+        self._details["status_at_open"] = shell.command("status")
+        self._details["supply_on_at_open"] = shell.supply_on()
+        shell.command("pwr off")
+        for command in _configuration(settings):
+            shell.command(command)
+        shell.command(f"volt {round(settings.supply_v * 1000)}m", _CALIBRATION_S)
+        self._details["volt_get_v"] = round(self._read_back(), 4)
+        self._require_dynamic()
+
+    def _identify(self, said: str) -> None:
+        version = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
+        if version is None:
+            raise RemoteProtocolError("the PowerShield tells no firmware version", evidence=repr(said), try_next=TRY)
+        self._details["firmware"] = version[0]
+        needed = _EVENTS_SINCE if _sees_events(self._settings) else _PWR_SINCE
+        if tuple(int(part) for part in version.groups()) < needed:
+            what = "events at D7 (eventsrc)" if needed == _EVENTS_SINCE else "the command pwr"
+            raise BenchError(
+                f"firmware {version[0]} of the PowerShield is too old for {what}",
+                evidence=f"it says version {said}; {'.'.join(map(str, needed))} is needed",
+                try_next="bring the board up to date with ST's STSW-PWRSHLD or STM32CubeMonitor-Power",
+            )
+
+    def _read_back(self) -> float:
+        said = self._shell.command("volt get")
+        number = re.fullmatch(r"(\d{4})([+-]\d\d)", said)
+        if number is None:
+            raise RemoteProtocolError("the PowerShield tells no voltage", evidence=repr(said), try_next=TRY)
+        is_v, set_v = int(number[1]) * 10.0 ** int(number[2]), self._settings.supply_v
+        if abs(is_v - set_v) > _SUPPLY_SHARE * set_v:
+            raise BenchError(
+                f"the supply is not the {set_v} V that were set",
+                evidence=f"volt get says {is_v:.3f} V",
+                try_next="nothing else on the output; the command calib",
+            )
+        return is_v
+
+    def _require_dynamic(self) -> None:
+        # The PowerShield of a discovery kit has no other mode, and no command to choose it.
+        try:
+            self._shell.command("acqmode dyn")
+        except DeviceLost:
+            raise
+        except BenchError as refusal:
+            self._details["acqmode"] = refusal.evidence
+
+
+def _require(settings: StLpm01a.Settings) -> None:
+    fastest_hz = _FASTEST_HZ[settings.format]
+    energy_ok = settings.output == "current" or (settings.format == "ascii_dec" and settings.sample_hz <= _FASTEST_ENERGY_HZ)
+    for name, ok, rule in (
+        ("sample_hz", settings.sample_hz in RATES_HZ, f"one of {', '.join(map(str, RATES_HZ))}"),
+        ("sample_hz", settings.sample_hz <= fastest_hz, f"{fastest_hz} or less in format {settings.format}: faster ends after 1 s"),
+        ("output", energy_ok, f"current; energy needs format ascii_dec and sample_hz {_FASTEST_ENERGY_HZ} or less"),
+        ("supply_v", 1.8 <= settings.supply_v <= 3.3, "1.8 to 3.3 V"),
+        ("baud", settings.baud > 0, "above 0"),
+        ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
+        ("port", bool(settings.port), 'a device as "/dev/ttyACM0", a pyserial URL, or "simulator": `rig scan` lists them'),
+    ):
+        if not ok:
+            raise ConfigError(f"{getattr(settings, name)!r}", path=f"monitor.st_lpm01a.{name}", try_next=rule)
+
+
+def _sees_events(settings: StLpm01a.Settings) -> bool:
+    # How an event looks in bin_hexa is not documented.
+    return settings.events and settings.format == "ascii_dec"
+
+
+def _configuration(settings: StLpm01a.Settings) -> Iterator[str]:
+    """Yield the commands that set up an acquisition without end, started by software."""
+    hz = settings.sample_hz
+    yield "acqtime inf"
+    yield "trigsrc sw"
+    yield "trigdelay 0"
+    # The supply is ours alone: else the end of an acquisition would switch it.
+    yield "pwrend on"
+    if _sees_events(settings):
+        yield "eventsrc d7 fal"
+    yield f"output {settings.output}"
+    if settings.output == "current":
+        yield "funcmode optim"
+    yield f"format {settings.format}"
+    yield f"freq {hz // 1000}k" if hz >= 1000 else f"freq {hz}"
+
+
+def _promised(settings: StLpm01a.Settings) -> Accuracy:
+    # One step of a mantissa of 1000 to 9999, or of 256 to 4095.
+    step = 1e-3 if settings.format == "ascii_dec" else 1 / 256
+    return Accuracy(
+        current=(Range(0.05, 0.02, 100e-9, lsb_relative=step),),
+        voltage=(Range(3.6, 0.01, 0.0),),
+        clock_ppm=100.0,
+        source=(
+            "ST UM2243 Rev 2 p. 24: 100 nA to 50 mA 'with an accuracy in the range of 2%'; ST UM2269 Rev 6 sect. 4.4: voltage "
+            "'approximatively ±1%'; offset: the low end of that range; none is stated for noise (0) and clock (100 ppm assumed)"
+        ),
+        verified=False,
+        # Between the analog path and the event input no delay is stated: one sample.
+        edge_s=1 / settings.sample_hz,
+    )
+
+
+def _found(device: str, number: str) -> Found:
+    name, setting = "STM32 virtual COM port, perhaps an X-NUCLEO-LPM01A: its answers were not checked", f'port = "{device}"'
+    if os.access(device, os.R_OK | os.W_OK):
+        return Found(name, number, setting)
+    return Found(name, number, setting, problem=f"the port {device} may not be opened", try_next=DENIED_TRY)
+
+
+def _sleep(duration_ns: int) -> None:
+    time.sleep(duration_ns / NS_PER_S)

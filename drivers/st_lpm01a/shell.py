@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shell of the X-NUCLEO-LPM01A over a serial port: commands and their answers (ST UM2269 Rev 6 section 4.2.3). Foreign
+exceptions end here."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import serial
+from serial.tools import list_ports
+
+from rig.errors import BenchError, ConfigError, DeadlineError, DeviceBusy, DeviceLost, DeviceNotFound, RemoteProtocolError, RigError
+
+try:
+    import termios
+except ImportError:  # a system without termios has nothing to translate
+    _FOREIGN: tuple[type[Exception], ...] = (OSError,)
+else:
+    _FOREIGN = (OSError, termios.error)
+
+_AT_OPEN: tuple[type[Exception], ...] = (*_FOREIGN, ValueError)
+_IN_USE: tuple[type[Exception], ...] = (*_AT_OPEN, TypeError)  # pyserial lets TypeError out once a port is closed
+PROMPT = "PowerShield > "
+ANSWER_S = 2.0
+TRY = "look at the USB cable and at the port's name; unplug the board and plug it in again"
+_DETAIL_S = 0.5
+_QUIET_S, _DRAIN_S = 0.2, 15.0
+_READ_S = 0.05
+_WRITE_TIMEOUT_S = 5.0
+_BLOCK_B = 65_536
+_SHOWN_B = 80
+_BUSY = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EBUSY}
+_DENIED = {errno.EACCES, errno.EPERM}
+DENIED_TRY = "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
+
+
+class Shell:
+    """One open port with a board behind it. Every command is acknowledged by its own text."""
+
+    def __init__(self, port: serial.Serial, name: str) -> None:
+        self._port, self._name = port, name
+        self._pending = bytearray()
+
+    @classmethod
+    def open(cls, url: str, baud: int) -> Shell:
+        """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
+        try:
+            port = serial.serial_for_url(url, baudrate=baud, timeout=_READ_S, write_timeout=_WRITE_TIMEOUT_S, exclusive=True)
+        except _AT_OPEN as error:
+            raise _refusal(error, url) from error
+        return cls(port, url)
+
+    def read(self) -> bytes:
+        """Return what has come, waiting a little for the first byte; raise DeviceLost."""
+        with self._guarded("read"):
+            return bytes(self._port.read(max(self._port.in_waiting, 1)))
+
+    def stream(self) -> bytes:
+        """Return what comes within some 50 ms: bytes of an acquisition are too many to be fetched one packet at a time."""
+        with self._guarded("read"):
+            return bytes(self._port.read(_BLOCK_B))
+
+    def write(self, text: str) -> None:
+        """Send lines; raise DeviceLost, or DeadlineError when the board takes nothing."""
+        with self._guarded("write"):
+            self._port.write(text.encode("ascii") + b"\r\n")
+
+    def take(self) -> bytes:
+        """Return and forget what came after the last answer."""
+        left, self._pending = bytes(self._pending), bytearray()
+        return left
+
+    def command(self, text: str, limit_s: float = ANSWER_S) -> str:
+        """Send a command and return what its acknowledgement tells.
+
+        Raises BenchError with the board's own words where it refuses, DeadlineError where it says nothing, RemoteProtocolError
+        for the answer to another command.
+        """
+        self.write(text)
+        for line in self._lines(limit_s):
+            # Ends of lines of an earlier acquisition may still come: they are answers to nothing.
+            if not line.startswith(PROMPT) or "Acquisition completed" in line:
+                continue
+            said = line[len(PROMPT) :].strip()
+            for expected in (f"ack {text}", "PowerShield present" if text == "powershield" else f"ack {text}"):
+                if said == expected or said.startswith((f"{expected} ", f"{expected}:")):
+                    return said[len(expected) :].strip(" :")
+            if said.startswith("err"):
+                detail = next((more for more in self._lines(_DETAIL_S) if more.startswith("Error detail")), "no detail came")
+                raise BenchError(
+                    f"the PowerShield refuses {text!r}", evidence=f"{said}; {detail}", try_next="its manual, UM2269, chapter 4"
+                )
+            raise RemoteProtocolError(f"the PowerShield answers something else to {text!r}", evidence=repr(line), try_next=TRY)
+        raise DeadlineError(f"answer of the PowerShield to {text!r}", limit_s, evidence=self._shown(b""), try_next=TRY)
+
+    def supply_on(self) -> bool:
+        """Say whether the board supplies the target now."""
+        # The manual can be read as an answer behind the acknowledgement or as a line of its own.
+        said = self.command("pwr get") or next((line for line in self._lines(ANSWER_S) if line.startswith("pwr ")), "")
+        word = said.removeprefix("pwr ").strip()
+        if word not in ("on", "off"):
+            raise RemoteProtocolError("the PowerShield does not tell whether its supply is on", evidence=repr(said), try_next=TRY)
+        return word == "on"
+
+    def drain(self) -> None:
+        """End whatever goes on and pass over what an earlier run has left; raise RemoteProtocolError where no board answers."""
+        # The empty line ends a command that was cut off.
+        self.write("\r\nstop")
+        heard = bytearray(self.take())
+        end_s = time.monotonic() + _DRAIN_S
+        quiet_s = time.monotonic()
+        while time.monotonic() < min(quiet_s + _QUIET_S, end_s):
+            if block := self.read():
+                heard += block
+                quiet_s = time.monotonic()
+        token = f"{os.getpid():x}-{time.monotonic_ns():x}"
+        self.write(f"echo {token}")
+        answer, heard_at = f"{PROMPT}echo {token}".encode(), len(heard)
+        end_s = time.monotonic() + ANSWER_S
+        while (found := heard.find(answer, max(heard_at - len(answer), 0))) < 0:
+            if time.monotonic() > end_s:
+                raise RemoteProtocolError(
+                    f"no PowerShield answers at {self._name}", evidence=self._shown(bytes(heard)), try_next=f"another port; {TRY}"
+                )
+            heard += self.read()
+        self._pending = heard[found + len(answer) :]
+
+    def close(self) -> None:
+        """Let go of the port; closing twice is allowed."""
+        left_open = getattr(self._port, "_socket", None)  # pyserial forgets to close a socket whose peer is gone
+        with suppress(*_IN_USE):
+            self._port.close()
+        if left_open is not None:
+            left_open.close()
+
+    def _lines(self, limit_s: float) -> Iterator[str]:
+        """Yield lines with something in them until time is up."""
+        end_s = time.monotonic() + limit_s
+        while True:
+            end = self._pending.find(b"\n")
+            if end >= 0:
+                line = bytes(self._pending[:end])
+                del self._pending[: end + 1]
+                if text := line.strip(b"\0\r ").decode("ascii", "backslashreplace"):
+                    yield text
+            elif time.monotonic() > end_s:
+                return
+            else:
+                self._pending += self.read()
+
+    def _shown(self, heard: bytes) -> str:
+        last = (heard + bytes(self._pending))[-_SHOWN_B:]
+        return f"it said {last!r}" if last else "it said nothing"
+
+    @contextmanager
+    def _guarded(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except serial.SerialTimeoutException as error:
+            raise DeadlineError(f"room to write on {self._name}", _WRITE_TIMEOUT_S, try_next=TRY) from error
+        except _IN_USE as error:
+            raise DeviceLost(
+                f"the port {self._name} of the PowerShield is gone", evidence=f"{what}: {error}", try_next=TRY
+            ) from error
+
+
+def _number(error: BaseException | None) -> int | None:
+    while error is not None:
+        if isinstance(error, _FOREIGN) and error.args and isinstance(error.args[0], int):
+            return error.args[0]
+        error = error.__context__
+    return None
+
+
+def _refusal(error: Exception, url: str) -> RigError:
+    number, said = _number(error), str(error)
+    if number in _BUSY:
+        return DeviceBusy(f"the port {url} is in use", evidence=said, try_next="end the terminal or other rig that holds it")
+    if number in _DENIED:
+        return DeviceNotFound(f"the port {url} may not be opened", evidence=said, try_next=DENIED_TRY)
+    if isinstance(error, ValueError):
+        return ConfigError(
+            f"{url!r} cannot be opened: {error}", path="monitor.st_lpm01a.port", try_next="/dev/ttyACM0, or a pyserial URL"
+        )
+    found = ", ".join(f"{port.device} ({port.description})" for port in list_ports.comports()) or "none"
+    return DeviceNotFound(
+        f"there is no port {url}", evidence=f"{said}; ports here: {found}", try_next="plug it in, or name one of these"
+    )

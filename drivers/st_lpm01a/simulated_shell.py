@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shell of a simulated X-NUCLEO-LPM01A: its commands, what they set, and what is wrong with the board on purpose.
+
+Commands: ST UM2269 Rev 6 section 4.3.2; error details, and events: what public clients know of real boards. What neither tells is
+marked as a choice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+_RATES = {"1": 1, "2": 2, "5": 5, "10": 10, "20": 20, "50": 50, "100": 100, "200": 200, "500": 500}
+_RATES |= {"1k": 1000, "2k": 2000, "5k": 5000, "10k": 10_000, "20k": 20_000, "50k": 50_000, "100k": 100_000}
+_STANDALONE = ("help", "echo", "powershield", "version", "range", "status", "htc", "hrc", "psrst")
+_CHOICES = {
+    "acqmode": ("dyn", "stat"),
+    "funcmode": ("optim", "high"),
+    "output": ("current", "energy"),
+    "format": ("ascii_dec", "bin_hexa"),
+    "trigsrc": ("sw", "d7"),
+    "pwrend": ("on", "off"),
+}
+_NUMBERS = {"trigdelay": (0.0, 600.0), "currthre": (0.0, 10e-3), "currthres": (0.0, 50e-3)}
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of each one, and below 0 is never.
+
+    `error_to` and `no_answer_to` name the beginning of a command. `stale` is what goes on at the start: "streaming", "half line" or
+    "summary".
+    """
+
+    lose_byte_at: int = -1
+    lose_bytes: int = 1
+    flip_byte_at: int = -1
+    flip_mask: int = 0x10
+    insert_byte_at: int = -1
+    inserted: int = 0x41
+    stale: str = ""
+    error_to: str = ""
+    error_detail: str = "simulated refusal"
+    no_answer_to: str = ""
+    load_rises_at_s: float = -1.0
+    overcurrent_at_s: float = -1.0
+    voltage_drop_at_s: float = -1.0
+    power_down_at_s: float = -1.0
+    ends_at_s: float = -1.0
+    mute_at_s: float = -1.0
+    unplugged_at_s: float = -1.0
+    event_skipped: int = -1
+    no_completion: bool = False
+    prompt: str = "PowerShield > "
+    supply_found_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatorSettings:
+    """The board's true errors and habits.
+
+    `clock_ppm`: how fast its clock is; `gain`, `offset_a`, `noise_a` (of one sample): of the current; `supply_v_error`: relative,
+    of the supply; `share`: part of the DUT's power through it; `stamp`: how a time stamp line begins; `pwr_get_apart`: the answer
+    to `pwr get` comes as a line of its own after the acknowledgement (the manual can be read either way).
+    """
+
+    firmware: str = "1.0.6"
+    serial: str = "540619864-1110659081-4784204"
+    clock_ppm: float = 20.0
+    gain: float = 0.0
+    offset_a: float = 0.0
+    noise_a: float = 1e-6
+    supply_v_error: float = 0.0
+    share: float = 1.0
+    seed: int = 0
+    stamp: str = "TimeStamp: "
+    pwr_get_apart: bool = False
+    faults: Faults = field(default_factory=Faults)
+
+
+class Refused(Exception):
+    """A command that the board answers with an error; the text is its detail."""
+
+
+def number(text: str) -> float:
+    """Read a number as the shell takes it: digits, then u, m or k, or a signed power of ten; raises Refused."""
+    match = re.fullmatch(r"(\d+)(?:([umk])|([+-]\d+))?", text)
+    if match is None:
+        raise Refused(f"wrong numerical value '{text}'")
+    power = {"u": -6, "m": -3, "k": 3, None: 0}[match[2]] if match[3] is None else int(match[3])
+    return float(f"{match[1]}e{power}")
+
+
+def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Write values as rows of `DDDDsEE\\r\\n`; there is no sign, so what is below 0 is 0."""
+    positive = np.maximum(values, 1e-30)
+    exponents = np.floor(np.log10(positive)).astype(np.int64) - 3
+    mantissas = np.rint(positive / 10.0**exponents).astype(np.int64)
+    over = mantissas >= 10_000
+    mantissas[over], exponents[over] = 1000, exponents[over] + 1
+    nothing = values < 1e-13
+    mantissas[nothing], exponents[nothing] = 0, 0
+    rows = np.empty((len(values), 9), dtype=np.uint8)
+    for column, divisor in enumerate((1000, 100, 10, 1)):
+        rows[:, column] = 48 + mantissas // divisor % 10
+    rows[:, 4] = np.where(exponents > 0, ord("+"), ord("-"))
+    rows[:, 5], rows[:, 6] = 48 + np.abs(exponents) // 10, 48 + np.abs(exponents) % 10
+    rows[:, 7], rows[:, 8] = 13, 10
+    return rows
+
+
+class Shell:
+    """The board's commands and what they have set."""
+
+    def __init__(self, settings: SimulatorSettings) -> None:
+        self._settings = settings
+        self.host = False
+        self.sample_hz, self.supply_v, self.acquisition_s = 100, 3.3, 10.0
+        self.set = {
+            "acqmode": "dyn",
+            "funcmode": "optim",
+            "output": "current",
+            "format": "ascii_dec",
+            "trigsrc": "sw",
+            "pwrend": "on",
+        }
+        self.events = False
+        self.error = ""
+
+    def supply(self, command: str, on: bool) -> bool:
+        """Return whether the supply is on after a command that was not refused."""
+        words = command.split()
+        return words[1] == "on" if words[0] == "pwr" and words[1] in ("on", "off") else on
+
+    def answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
+        """Return the lines of the answer; raises Refused."""
+        name, _, rest = command.partition(" ")
+        words = rest.split()
+        if name == "echo":
+            return (command,)
+        if name == "status":
+            said, self.error = f"error: {self.error}" if self.error else "ok", ""
+            return (f"ack status {said}",)
+        if not self.host and name not in _STANDALONE:
+            raise Refused("command available only when PowerShield is controlled by host")
+        if name in ("htc", "hrc"):
+            self.host = name == "htc"
+        elif name == "powershield":
+            return (f"ack {command} {self._settings.serial}",)
+        elif name == "version":
+            return (f"ack version: {self._settings.firmware}",)
+        elif name == "temp":
+            return (f"ack {command} 28.0",)
+        elif name == "pwr":
+            return self._power(command, words, supply_on)
+        elif name == "volt":
+            return self._volt(command, words)
+        else:
+            self._configure(name, words)
+        return (f"ack {command}",)
+
+    def _power(self, command: str, words: list[str], supply_on: bool) -> tuple[str, ...]:
+        if self._version() < (1, 0, 2):
+            raise Refused("unknown command")
+        if not words or words[0] not in ("auto", "on", "off", "get") or words[1:] not in ([], ["nostatus"], ["status"]):
+            raise Refused("wrong argument")
+        if words[0] != "get":
+            return (f"ack {command}",)
+        state = "on" if supply_on else "off"
+        return (f"ack {command}", "", f"pwr {state}") if self._settings.pwr_get_apart else (f"ack {command} {state}",)
+
+    def _volt(self, command: str, words: list[str]) -> tuple[str, ...]:
+        if len(words) != 1:
+            raise Refused("one argument is needed")
+        if words[0] == "get":
+            true_v = self.supply_v * (1 + self._settings.supply_v_error)
+            return (f"ack {command} {decimal(np.array([true_v]))[0, :7].tobytes().decode()}",)
+        volts = number(words[0])
+        if not 1.8 <= volts <= 3.3:
+            raise Refused("value out of range [1800m; 3300m]")
+        self.supply_v = volts
+        return (f"ack {command}",)
+
+    def _configure(self, name: str, words: list[str]) -> None:
+        if name in ("help", "range", "lcd", "psrst", "autotest", "calib", "stop", "targrst"):
+            return
+        if name == "start":
+            self._start()
+        elif name == "eventsrc":
+            if self._version() < (1, 0, 6):
+                raise Refused("unknown command")
+            if words != ["d7", "fal"]:  # a choice: the truth behind the simulator tells falling edges only
+                raise Refused("simulated: d7 fal only")
+            self.events = True
+        elif len(words) != 1:
+            raise Refused("unknown command" if name not in (*_CHOICES, *_NUMBERS, "freq", "acqtime") else "one argument is needed")
+        elif name in _CHOICES:
+            if words[0] not in _CHOICES[name]:
+                raise Refused(f"argument not among {', '.join(_CHOICES[name])}")
+            self.set[name] = words[0]
+        elif name in _NUMBERS:
+            if not _NUMBERS[name][0] <= number(words[0]) <= _NUMBERS[name][1]:
+                raise Refused("value out of range")
+        else:
+            self._rate_or_time(name, words[0])
+
+    def _rate_or_time(self, name: str, word: str) -> None:
+        if name == "freq":
+            if number(word) not in _RATES.values():
+                raise Refused(f"value not among {', '.join(_RATES)}")
+            self.sample_hz = round(number(word))
+        elif name == "acqtime":
+            seconds = 0.0 if word == "inf" else number(word)
+            if seconds and not 100e-6 <= seconds <= 10:
+                raise Refused("value out of range [100u; 10]")
+            self.acquisition_s = seconds
+        else:
+            raise Refused("unknown command")
+
+    def _start(self) -> None:
+        if self.set["trigsrc"] != "sw" or self.set["acqmode"] != "dyn":
+            raise Refused("simulated: trigger sw and mode dyn only")
+        ascii_limit_s = {10_000: 1.0, 20_000: 0.5, 50_000: 0.0, 100_000: 0.0}.get(self.sample_hz)
+        if self.set["format"] == "ascii_dec" and ascii_limit_s is not None and not 0 < self.acquisition_s <= ascii_limit_s:
+            raise Refused("acquisition time too long for this frequency and format")
+
+    def _version(self) -> tuple[int, ...]:
+        return tuple(int(part) for part in self._settings.firmware.split("."))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open a trace of any origin: the rig's own, a JLS file that another program wrote, or a text table. How: docs/MEASURE.md."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import cattrs
+
+from rig import accuracy
+from rig.accuracy import Accuracy
+from rig.errors import ConfigError, DataError
+from rig.foreign import jls, table
+from rig.foreign.markers import Marked, jls_state
+from rig.foreign.origin import Opened, Options
+from rig.store import PROVENANCE, read_json
+from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, TRACE, VOLTAGE, Trace, about_of, reading, recover
+
+
+def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opened:
+    """Open `path`; what is not the rig's own is converted into `scratch`, a folder of this trace alone. Never writes to `path`.
+
+    Raises DataError for what cannot be read, ConfigError where the options do not fit.
+    """
+    options = options or Options()
+    path = _file(path)
+    is_jls, is_closed = jls_state(path)
+    if not is_jls and path.name.endswith((".jls", PARTIAL)):
+        raise DataError(f"{path} is not a JLS file", evidence="it does not begin as JLS version 2 does")
+    if not is_jls:
+        return table.convert(path, scratch, options)
+    readable, notes = path, []
+    if not is_closed:
+        readable = _recovered(path, scratch)
+        notes.append(f"{path.name} was not closed properly: what could be recovered was read, and its end may be missing")
+    with reading(readable) as reader:
+        about, own = about_of(reader), {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
+    if not (own and about.get("sample_hz")):
+        converted = jls.convert(readable, scratch, options, original=path)
+        return replace(converted, notes=(*notes, *converted.notes))
+    if options != Options():
+        raise ConfigError(
+            f"{path} is a trace of the rig's own", try_next="it has one signal of each kind: leave out what names them"
+        )
+    trace = Trace.open(readable)
+    return Opened(trace, "rig", tuple(notes), marked=Marked(readable, path, CURRENT, 0), about=about)
+
+
+def accuracy_beside(path: Path) -> Accuracy | None:
+    """Return what the session around a trace says of its monitor's accuracy; None outside a session. Raises DataError."""
+    trial = path.resolve() if path.is_dir() else path.resolve().parent
+    for session, rail in ((trial.parent, ""), (trial.parent.parent, trial.name)):
+        if not (session / PROVENANCE).exists():
+            continue
+        content = read_json(session / PROVENANCE)
+        try:
+            monitors = content["monitors"] if "monitors" in content else {"": content["monitor"]}
+            return accuracy.from_json(monitors[rail]["accuracy"]) if rail in monitors else None
+        except (KeyError, TypeError, cattrs.BaseValidationError) as error:
+            raise DataError(f"{session / PROVENANCE} says nothing of the accuracy of this trace", evidence=repr(error)) from error
+    return None
+
+
+def _file(path: Path) -> Path:
+    """Return the file that a path means: of a trial's folder, its trace."""
+    if not path.is_dir():
+        return path
+    for name in (TRACE, PARTIAL):
+        if (path / name).exists():
+            return path / name
+    inside = sorted(str(found.relative_to(path).parent) for found in path.glob("*/**/trace.jls*"))
+    raise DataError(
+        f"{path} is a folder without a {TRACE}",
+        evidence=f"there is one in {', '.join(inside[:5])}" if inside else "",
+        try_next="the path of a trace, or of a trial's folder",
+    )
+
+
+def _recovered(path: Path, scratch: Path) -> Path:
+    folder = scratch / "recovered"
+    folder.mkdir(parents=True, exist_ok=True)
+    recover(path, folder / TRACE)
+    for name in (GAPS, EDGES):
+        if path.with_name(name).exists():
+            shutil.copyfile(path.with_name(name), folder / name)
+    return folder / TRACE

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convert a text table (CSV) of evenly sampled current and voltage into a trace of the rig's own.
+
+The text is read once, in pieces, into a file of numbers beside the trace; times tell the rate and which samples are missing.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import ConfigError, DataError
+from rig.foreign.grid import Grid, Run
+from rig.foreign.heading import Column, Heading, Line, choose
+from rig.foreign.origin import Opened, Options
+from rig.recorder import TraceWriter
+from rig.trace import TRACE, Trace
+
+_PIECE = 1 << 16
+_HEAD_B = 1 << 16
+_DELIMITERS = (";", "\t", ",")
+#: Levels of a digital line, as programs write them. X: it was both within one sample; -: not known (Power Profiler).
+_HIGH, _LOW, _BOTH, _UNKNOWN = 1, 0, 2, -1
+_LEVELS = {
+    **dict.fromkeys(("1", "1.0", "true", "h", "high"), _HIGH),
+    **dict.fromkeys(("0", "0.0", "false", "l", "low"), _LOW),
+    "x": _BOTH, "-": _UNKNOWN, "": _UNKNOWN,
+}  # fmt: skip
+_LEVEL_CHARACTERS = 16
+_ROW = np.dtype([("time", "f8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4")])
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a table is written: its heading, and where its rows begin (the number of lines before them)."""
+
+    encoding: str
+    delimiter: str
+    decimal_comma: bool
+    names: tuple[str, ...]
+    skipped: int
+
+
+@dataclass(slots=True)
+class _Levels:
+    """The SYNC line as stretches of equal level; levels that nobody knows end one."""
+
+    stretches: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, first: int, levels: NDArray[np.int8]) -> None:
+        """Append levels of samples from `first` on."""
+        last = self.stretches[-1][1] if self.stretches else _UNKNOWN
+        changes = np.flatnonzero(np.diff(levels, prepend=np.int8(last)))
+        self.stretches += [(first + int(at), int(levels[at])) for at in changes]
+
+    def lose(self, first: int) -> None:
+        """Note that the level is not known from `first` on."""
+        self.stretches.append((first, _UNKNOWN))
+
+
+def convert(path: Path, scratch: Path, options: Options) -> Opened:
+    """Convert a table; raises DataError that names the line, and ConfigError."""
+    if options.source:
+        raise ConfigError("a table has no sources", path="source")
+    form = _form(path)
+    heading = choose(form.names, options)
+    folder = scratch / "converted"
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = folder / "rows.bin"
+    notes = list(heading.notes)
+    try:
+        grid = _read(path, form, heading, numbers, options, notes)
+        rate_hz = options.rate_hz or grid.rate_hz()
+        runs = grid.runs(rate_hz)
+        kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
+        about = {"converted_from": path.name, "simulated": False}
+        with TraceWriter(
+            folder, sample_hz=rate_hz, edge_hz=rate_hz, source=path.name, serial="", about=about, sync_kind=kind
+        ) as writer:
+            levels = _write(numbers, runs, heading, options, writer)
+            _stamp(levels, rate_hz, writer, notes)
+    finally:
+        numbers.unlink(missing_ok=True)
+    if not options.rate_hz:
+        notes.append(f"{rate_hz:.10g} samples a second, from the column {heading.time.name if heading.time else ''}")
+    if grid.first_s:
+        notes.append(f"time 0 is the file's {grid.first_s:.10g} s")
+    return Opened(Trace.open(folder / TRACE), "table", tuple(notes), not heading.is_power, None, about | {"sync": kind})
+
+
+def _form(path: Path) -> _Form:
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD_B)
+    if not head.strip():
+        raise DataError(f"{path} is empty")
+    encoding = _encoding(head)
+    if encoding != "utf-16" and b"\0" in head:
+        raise DataError(f"{path} is neither a JLS file nor a text table", evidence=f"it begins with {head[:16]!r}")
+    lines = StringIO(head.decode(encoding, errors="ignore"), newline=None).read().split("\n")
+    comments = [at for at, line in enumerate(lines) if line.startswith("#")]
+    rows = [at for at, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))]
+    if not rows:
+        raise DataError(f"{path} has no rows")
+    first = rows[0]
+    delimiter = max(_DELIMITERS, key=lines[first].count)
+    cells = _split(lines[first], delimiter)
+    names = cells
+    if all(_is_number(cell) for cell in cells):
+        # NumPy puts its heading behind a #; without any, the columns are called by their numbers.
+        said = _split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
+        names = said if len(said) == len(cells) else [str(number) for number in range(1, len(cells) + 1)]
+        first -= 1
+    sample = lines[first + 1] if first + 1 < len(lines) else ""
+    return _Form(encoding, delimiter, delimiter != "," and "," in sample and "." not in sample, tuple(names), first + 1)
+
+
+def _encoding(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    try:
+        # A character that the end of the piece cuts in two is none that this decoder minds.
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _read(path: Path, form: _Form, heading: Heading, numbers: Path, options: Options, notes: list[str]) -> Grid:
+    """Turn text into rows of numbers in SI units; return the grid of their times."""
+    grid = Grid(path, options.rate_hz)
+    with path.open(encoding=form.encoding, errors="replace") as stream, numbers.open("wb") as out:
+        for _ in range(form.skipped):
+            stream.readline()
+        at = form.skipped
+        for lines in _pieces(stream):
+            rows, places = _Piece(path, form, heading, at, lines).rows(notes)
+            at += len(lines)
+            grid.add(rows["time"], places)
+            out.write(rows.tobytes())
+    if not grid.rows:
+        raise DataError(f"{path} has a heading and no rows")
+    return grid
+
+
+def _pieces(stream: IO[str]) -> Iterator[list[str]]:
+    while lines := list(islice(stream, _PIECE)):
+        yield lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Some lines of a table; `before` is how many come before the first."""
+
+    path: Path
+    form: _Form
+    heading: Heading
+    before: int
+    lines: list[str]
+
+    def rows(self, notes: list[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return the rows, and the number of the line of each."""
+        heading, line = self.heading, self.heading.sync
+        numeric = [("time", heading.time), ("current", heading.current), ("voltage", heading.voltage)]
+        if line is not None and line.is_voltage:
+            numeric.append(("sync_v", line.column))
+        columns = [(name, column) for name, column in numeric if column is not None]
+        texts = [line.column] if line is not None and not line.is_voltage else []
+        try:
+            found = self._fast([column for _, column in columns], texts)
+            places = np.arange(len(found), dtype=np.int64) + self.before + 1
+        except ValueError:
+            found, places = self._slow([column for _, column in columns], texts, notes)
+        rows = np.zeros(len(found), dtype=_ROW)
+        for number, (name, column) in enumerate(columns):
+            # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A exactly as written.
+            rows[name] = found[f"c{number}"] / round(1 / column.factor)
+        if line is not None and texts:
+            rows["level"] = self._levels(found[f"c{len(columns)}"], line, places)
+        return rows, places
+
+    def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
+        """Let NumPy read the piece; raises ValueError for whatever is not plain."""
+        delimiter = self.form.delimiter
+        if any(line.count(delimiter) != len(self.form.names) - 1 or line.isspace() for line in self.lines):
+            raise ValueError
+        lines = [line.replace(",", ".") for line in self.lines] if self.form.decimal_comma else self.lines
+        columns, dtype = [column.at for column in [*numeric, *texts]], _dtype(len(numeric), len(texts))
+        return np.atleast_1d(np.loadtxt(lines, delimiter=delimiter, usecols=columns, dtype=dtype, comments=None, quotechar='"'))
+
+    def _slow(self, numeric: Sequence[Column], texts: Sequence[Column], notes: list[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Read line by line; an empty cell is a lost sample."""
+        found, places = [], []
+        for number, line in enumerate(self.lines, start=self.before + 1):
+            if not line.strip():
+                continue
+            try:
+                cells = self._cells(line, number)
+                row = [self._number(cells[column.at], column.name, number) for column in numeric]
+            except DataError:
+                # Whoever wrote it was stopped in the middle of the last line.
+                if number == self.before + len(self.lines) and not line.endswith("\n"):
+                    notes.append(f"the last line, {number}, is cut off and left out")
+                    continue
+                raise
+            found.append((*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts)))
+            places.append(number)
+        return np.array(found, dtype=_dtype(len(numeric), len(texts))), np.array(places, dtype=np.int64)
+
+    def _cells(self, line: str, number: int) -> list[str]:
+        cells, due = _split(line, self.form.delimiter), len(self.form.names)
+        if len(cells) >= due and not any(cells[due:]):
+            return cells
+        commas = "are these decimal commas? export with points, or with ; between the cells"
+        raise DataError(
+            f"{self.path}, line {number} has {len(cells)} cells where the heading has {due}",
+            evidence=line.rstrip("\n")[:80],
+            try_next=commas if len(cells) > due and self.form.delimiter == "," else "",
+        )
+
+    def _number(self, cell: str, name: str, number: int) -> float:
+        text = cell.replace(",", ".") if self.form.delimiter != "," and "." not in cell else cell
+        try:
+            return float(text) if text else float("nan")
+        except ValueError as error:
+            raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell)) from error
+
+    def _levels(self, texts: NDArray[np.str_], line: Line, places: NDArray[np.int64]) -> NDArray[np.int8]:
+        if line.bit is not None:
+            texts = np.array([text[line.bit : line.bit + 1] for text in texts.tolist()])
+        plain, inverse = np.unique(np.char.lower(np.char.strip(texts)), return_inverse=True)
+        for at, text in enumerate(plain.tolist()):
+            if text not in _LEVELS:
+                row = int(np.flatnonzero(inverse == at)[0])
+                raise DataError(
+                    f"{self.path}, line {places[row]}: {line.column.name} is not a level",
+                    evidence=repr(text),
+                    try_next="--sync COLUMN, of levels 0 and 1, or of a voltage with its unit in the heading",
+                )
+        codes = np.array([_LEVELS[text] for text in plain.tolist()], dtype=np.int8)
+        return codes[inverse]
+
+
+def _dtype(numeric: int, texts: int) -> np.dtype[Any]:
+    kinds = ["f8"] * numeric + [f"U{_LEVEL_CHARACTERS}"] * texts
+    return np.dtype([(f"c{number}", kind) for number, kind in enumerate(kinds)])
+
+
+def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter) -> _Levels:
+    """Write the rows where their times put them, and leave out what is missing between runs."""
+    levels = _Levels()
+    with numbers.open("rb") as stream:
+        for run in runs:
+            missing = run.first - writer.samples
+            if missing:
+                levels.lose(writer.samples)
+                writer.skip(missing, f"no samples before line {run.line}")
+            left = run.rows
+            while left:
+                count = min(left, _PIECE)
+                rows = np.frombuffer(stream.read(count * _ROW.itemsize), dtype=_ROW)
+                if heading.sync is not None:
+                    if heading.sync.is_voltage:
+                        writer.sync_voltage(rows["sync_v"])
+                    else:
+                        levels.add(writer.samples, rows["level"])
+                constant_v = 1.0 if heading.is_power else options.supply_v
+                writer.analog(rows["current"], rows["voltage"] if heading.voltage else np.full(count, constant_v))
+                left -= count
+    return levels
+
+
+def _stamp(levels: _Levels, rate_hz: float, writer: TraceWriter, notes: list[str]) -> None:
+    """Stamp the edges of a digital line: between two samples half a sample early, as rig/trace.py has it; within a sample that was
+    both, in its middle."""
+    stretches, unclear = levels.stretches, 0
+    before = _UNKNOWN
+    for (at, level), (stop, after) in pairwise([*stretches, (-1, _UNKNOWN)]):
+        known = before in (_LOW, _HIGH)
+        if known and level in (_LOW, _HIGH):
+            writer.stamp((at - 0.5) / rate_hz, fall=level == _LOW)
+        elif level == _BOTH and known and after in (_LOW, _HIGH) and stop - at == 1:
+            writer.stamp((at + 0.5) / rate_hz, fall=before == _HIGH)
+            if after == before:
+                writer.stamp((at + 0.5) / rate_hz, fall=before == _LOW)
+        elif level == _BOTH:
+            unclear += 1
+        before = level
+    if unclear:
+        notes.append(f"{unclear} times SYNC changes faster than the samples tell: these edges are left out")

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choose windows on a trace by its edges, by markers or by times, and tabulate what they hold. Pure but for reading the trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from rig.accuracy import Accuracy
+from rig.errors import ConfigError, DataError
+from rig.foreign.markers import Marker
+from rig.trace import Integral, Trace
+from rig.uncertainty import OWN, Effect, Effects, of_energy, ranges_a
+
+#: What begins a window and what ends it; an end that is also a beginning begins the next one.
+PATTERNS = ("fall-fall", "fall-rise", "rise-fall", "rise-rise")
+_UNIFORM = 1 / math.sqrt(12.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A window, in seconds from the first sample; `end_u_s` is the standard uncertainty of each of its ends."""
+
+    name: str
+    start_s: float
+    stop_s: float
+    end_u_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one window holds; None for what is not known, with the reason in `problem`.
+
+    `energy_u_j` and `mean_u_w` are standard uncertainties; charge and current are None where the trace tells power alone.
+    """
+
+    name: str
+    start_s: float | None
+    duration_s: float
+    energy_j: float | None
+    energy_u_j: float | None
+    charge_c: float | None
+    mean_w: float | None
+    mean_u_w: float | None
+    least_w: float | None
+    most_w: float | None
+    mean_a: float | None
+    problem: str = ""
+
+
+def by_edges(trace: Trace, pattern: str) -> list[Span]:
+    """Return a window from each edge of one kind to the next of the other; raises DataError when there is none."""
+    begin, _, end = pattern.partition("-")
+    times_s = {"fall": trace.falls_s, "rise": trace.rises_s}
+    starts_s, ends_s = times_s[begin], times_s[end]
+    at = np.searchsorted(ends_s, starts_s, side="right")
+    pairs = [(float(start_s), float(ends_s[k])) for start_s, k in zip(starts_s, at, strict=True) if k < len(ends_s)]
+    if not pairs:
+        raise DataError(
+            f"there is no window from {begin} to {end}",
+            evidence=f"the trace has {len(trace.falls_s)} falling and {len(trace.rises_s)} rising edges of SYNC",
+            try_next="--edges with another pattern, --times, --markers or --whole",
+        )
+    return [Span(str(number), *pair, _UNIFORM / trace.edge_hz) for number, pair in enumerate(pairs, start=1)]
+
+
+def by_markers(markers: Sequence[Marker]) -> list[Span]:
+    """Return the window between each pair of markers (1a and 1b); without pairs, from each marker to the next, or from each text to
+    the next. Raises DataError when there is none."""
+    vertical = [marker for marker in markers if marker.kind == "vertical"]
+    found: dict[str, list[float]] = {}
+    for marker in vertical:
+        if marker.name[-1:] in ("a", "b") and marker.name[:-1]:
+            found.setdefault(marker.name[:-1], []).append(marker.at_s)
+    odd = [name for name, at_s in found.items() if len(at_s) != 2]
+    if odd:
+        raise DataError(f"marker {odd[0]} has not one a and one b", evidence=f"{len(found[odd[0]])} of that name")
+    if found:
+        return [Span(name, min(at_s), max(at_s)) for name, at_s in found.items()]
+    single = vertical if len(vertical) > 1 else [marker for marker in markers if marker.kind == "text"]
+    if len(single) < 2:
+        have = ", ".join(marker.name for marker in markers) or "none"
+        raise DataError("there are no markers to make a window of", evidence=f"markers: {have}", try_next="--times or --edges")
+    return [Span(f"{begin.name} to {end.name}", begin.at_s, end.at_s) for begin, end in pairwise(single)]
+
+
+def by_times(texts: Sequence[str]) -> list[Span]:
+    """Return the windows that were given as "0.1-0.35", in seconds from the first sample; raises ConfigError."""
+    spans = []
+    for number, text in enumerate(texts, start=1):
+        # The minus of an exponent is none between two times: 1e-3-2e-3.
+        bounds = text.replace("e-", "e~").replace("E-", "e~").split("-")
+        try:
+            start_s, stop_s = (float(bound.replace("~", "-")) for bound in bounds)
+        except ValueError as error:
+            raise ConfigError(f"--times {text}", try_next="--times START-STOP in seconds, as --times 0.1-0.35") from error
+        if not 0 <= start_s < stop_s < math.inf:
+            raise ConfigError(f"--times {text}", evidence="the stop does not come after the start", try_next="--times 0.1-0.35")
+        spans.append(Span(str(number), start_s, stop_s))
+    return spans
+
+
+def whole(trace: Trace) -> list[Span]:
+    """Return the whole trace as one window."""
+    return [Span("whole", 0.0, trace.duration_s)]
+
+
+def tabulate(trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has_current: bool = True) -> list[Row]:
+    """Return a row for each window and one for all together; a window that touches a gap has no energy.
+
+    Without an accuracy, no uncertainty is known. With it, that of the total takes gains and offsets to err alike in all windows,
+    and edges and noise anew in each.
+    """
+    gaps = [trace.gap_between(span.start_s, span.stop_s) for span in spans]
+    good = [(span.start_s, span.stop_s) for span, gap in zip(spans, gaps, strict=True) if gap is None]
+    integrals = iter(trace.integrals(good, ranges_a(accuracy) if accuracy else ()))
+    rows, effects, charges = [], [], []
+    for span, gap in zip(spans, gaps, strict=True):
+        if gap is not None:
+            empty = (None,) * 8
+            rows.append(
+                Row(
+                    span.name,
+                    span.start_s,
+                    span.stop_s - span.start_s,
+                    *empty,
+                    problem=f"samples {gap.start} to {gap.stop}: {gap.cause}",
+                )
+            )
+            continue
+        integral = next(integrals)
+        of_window = _effects(integral, trace, accuracy, span.end_u_s)
+        effects.append(of_window)
+        charges.append(integral.charge_c)
+        rows.append(_row(span, integral, of_window, trace, accuracy, has_current))
+    return [*rows, _total(rows, spans, effects, charges if has_current else None)]
+
+
+def _effects(integral: Integral, trace: Trace, accuracy: Accuracy | None, end_u_s: float) -> Effects | None:
+    return of_energy(integral, accuracy, trace.sample_hz, (end_u_s, end_u_s)) if accuracy else None
+
+
+def _row(
+    span: Span, integral: Integral, effects: Effects | None, trace: Trace, accuracy: Accuracy | None, has_current: bool
+) -> Row:
+    duration_s = integral.duration_s
+    mean_w = integral.energy_j / duration_s if duration_s else None
+    return Row(
+        span.name,
+        span.start_s,
+        duration_s,
+        integral.energy_j,
+        effects.energy_u_j if effects else None,
+        integral.charge_c if has_current else None,
+        mean_w,
+        _mean_u_w(integral, trace, accuracy, span.end_u_s) if mean_w is not None else None,
+        integral.least_w,
+        integral.most_w,
+        integral.charge_c / duration_s if has_current and duration_s else None,
+    )
+
+
+def _mean_u_w(integral: Integral, trace: Trace, accuracy: Accuracy | None, end_u_s: float) -> float | None:
+    """Return the standard uncertainty of the mean power.
+
+    The clock errs in energy and duration alike and cancels. An end that moves changes the mean by what power differs there from
+    it: at most the root of both squares.
+    """
+    if accuracy is None:
+        return None
+    mean_w = integral.energy_j / integral.duration_s
+    ends_w = (math.hypot(integral.ends_w[0], mean_w), math.hypot(integral.ends_w[1], mean_w))
+    effects = _effects(replace(integral, ends_w=ends_w), trace, replace(accuracy, clock_ppm=0.0), end_u_s)
+    return effects.energy_u_j / integral.duration_s if effects else None
+
+
+def _total(rows: Sequence[Row], spans: Sequence[Span], effects: Sequence[Effects | None], charges: Sequence[float] | None) -> Row:
+    """Return the sum over all windows; nothing where a part is missing or two windows share some time."""
+    duration_s = math.fsum(row.duration_s for row in rows)
+    known = [row.energy_j for row in rows if row.energy_j is not None]
+    ordered = sorted(spans, key=lambda span: span.start_s)
+    problem = ""
+    if len(known) < len(rows):
+        problem = f"{len(rows) - len(known)} of {len(rows)} windows have no energy"
+    elif any(later.start_s < earlier.stop_s for earlier, later in pairwise(ordered)):
+        problem = "windows overlap: their sum would count some energy twice"
+    if problem:
+        return Row("total", None, duration_s, *(None,) * 8, problem=problem)
+    energy_j = math.fsum(known)
+    energy_u_j = _summed_u_j([effect.of for effect in effects if effect is not None]) if all(effects) else None
+    charge_c = None if charges is None else math.fsum(charges)
+    return Row(
+        "total",
+        None,
+        duration_s,
+        energy_j,
+        energy_u_j,
+        charge_c,
+        energy_j / duration_s,
+        None,
+        min(row.least_w for row in rows if row.least_w is not None),
+        max(row.most_w for row in rows if row.most_w is not None),
+        None if charge_c is None else charge_c / duration_s,
+    )
+
+
+def _summed_u_j(effects: Sequence[Mapping[str, Effect]]) -> float:
+    """Combine: one and the same error adds up over the windows, errors made anew in each add in quadrature."""
+    names = {name for of in effects for name in of}
+    total2 = 0.0
+    for name in names:
+        parts = [of[name] for of in effects if name in of]
+        alone = [effect.energy_j for effect in parts if effect.kind == OWN]
+        alike = [effect.energy_j for effect in parts if effect.kind != OWN]
+        total2 += math.fsum(value**2 for value in alone) + math.fsum(alike) ** 2
+    return math.sqrt(total2)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Playback: a session measured from recordings has the energies of the session that made them; what cannot be played is said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyjls
+import pytest
+
+from drivers.playback import Playback
+from rig import plugins
+from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, RigError
+from rig.foreign.origin import Options
+from rig.session import Result, open_bench
+from rig.table import Table
+from rig.trace import Trace
+from tests.conftest import VIRTUAL_NULL
+
+SMALL = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
+CALIBRATION = """
+source = "made up for a test"
+clock_ppm = 50.0
+[[current]]
+up_to = 1.0
+gain = 0.001
+offset = 1e-5
+[[voltage]]
+up_to = 10.0
+gain = 0.0005
+offset = 0.0
+"""
+
+
+@pytest.fixture
+def calibration(tmp_path: Path) -> str:
+    (tmp_path / "calibration.toml").write_text(CALIBRATION)
+    return str(tmp_path / "calibration.toml")
+
+
+def opened(path: Path, **settings: Any) -> Playback:
+    return Playback.open(Playback.Settings(path=str(path), **settings), Table())
+
+
+def played(root: Path, path: str, trials: int = 2) -> Result:
+    (root / "again").mkdir(exist_ok=True)
+    with open_bench(VIRTUAL_NULL, [*SMALL, f"monitor.playback.path={path}", "monitor.playback.start_s=0.01"]) as bench:
+        return bench.run(trials, root / "again")
+
+
+def windows(folder: Path, trial: int) -> list[float]:
+    """Return energy (J) and latency (s) of every window, idle ones too."""
+    found: list[float] = []
+    for line in (folder / f"trial-{trial}" / "samples.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        for window in row.get("windows", [row.get("idle")]):
+            found += [window["energy_j"], window["latency_s"]]
+    return found
+
+
+def table_file(folder: Path) -> Path:
+    rows = "".join(f"{k},{0.001 * (k % 7)},3,{int(k % 50 > 5)}\n" for k in range(400))
+    (folder / "a.csv").write_text("time_ms,current_a,voltage_v,sync\n" + rows)
+    return folder / "a.csv"
+
+
+def test_the_traces_of_a_session_played_back_give_its_energies_again(run_virtual: Callable[..., Result], tmp_path: Path) -> None:
+    first = run_virtual(trials=2)
+    again = played(tmp_path, f"{first.folder}/trial-{{n}}/trace.jls")
+    for trial in (1, 2):
+        assert windows(again.folder, trial) == pytest.approx(windows(first.folder, trial), rel=1e-6)
+        for name in ("trace.jls", "gaps.jsonl"):
+            original, copy = (folder / f"trial-{trial}" / name for folder in (first.folder, again.folder))
+            assert original.read_bytes() == copy.read_bytes()
+    assert windows(again.folder, 1) != windows(again.folder, 2), "each trial has its own recording"
+    for name in ("energy_infer", "energy_dynamic", "power_idle"):
+        assert again.metrics[name].value == pytest.approx(first.metrics[name].value, rel=1e-6)
+
+
+def test_what_is_known_of_a_recording_is_told(run_virtual: Callable[..., Result]) -> None:
+    folder = run_virtual().folder
+    monitor = opened(folder / "trial-1")
+    info = monitor.info
+    assert (info.simulated, info.sample_hz, info.edge_hz, info.sync) == (True, 200_000, 200_000, "digital")
+    assert info.accuracy.source == "the limits in the bench file"
+    assert info.details["power"] == "not switched: nothing is measured"
+    assert info.details["recordings"] == "all are copies of one file"
+    monitor.power(True)
+    monitor.close()
+    monitor.close()
+
+
+def test_a_table_is_played_back_with_the_accuracy_of_a_calibration_file(tmp_path: Path, calibration: str) -> None:
+    monitor = opened(table_file(tmp_path), calibration=calibration)
+    assert not monitor.info.simulated and monitor.info.sync == "stamps" and monitor.info.sample_hz == 1000
+    (tmp_path / "out").mkdir()
+    with monitor.record(tmp_path / "out") as recording:
+        recording.check()
+    trace = Trace.open(tmp_path / "out" / "trace.jls")
+    assert trace.energy_j(0.0, 0.4) == pytest.approx(sum(0.003 * (k % 7) for k in range(400)) / 1000, rel=1e-6)
+    assert trace.falls_s.tolist() == pytest.approx([k / 1000 - 0.0005 for k in range(50, 400, 50)])
+    monitor.close()
+    assert Trace.open(tmp_path / "out" / "trace.jls").length == 400, "the copy outlives what was converted"
+
+
+def test_a_jls_file_of_another_program_is_played_back(tmp_path: Path, calibration: str) -> None:
+    writer = pyjls.Writer(str(tmp_path / "a.jls"))
+    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.signal_def(signal_id=5, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A")
+    writer.fsr(5, 33, np.full(200, 0.5, np.float32))
+    writer.close()
+    monitor = opened(tmp_path / "a.jls", calibration=calibration, signals=Options(supply_v=2.0))
+    (tmp_path / "out").mkdir()
+    with monitor.record(tmp_path / "out"):
+        pass
+    assert Trace.open(tmp_path / "out" / "trace.jls").energy_j(0.0, 0.2) == pytest.approx(0.2)
+    assert monitor.info.sync == "none" and "no SYNC" in monitor.info.details["notes"]
+    monitor.close()
+
+
+def test_signals_are_chosen_in_the_bench_file(tmp_path: Path, calibration: str) -> None:
+    path = table_file(tmp_path)
+    words = [f"path={path}", f"calibration={calibration}", "signals.sync=none"]
+    with (
+        pytest.raises(ConfigError, match="sees no SYNC line"),
+        open_bench(VIRTUAL_NULL, [*SMALL, *(f"monitor.playback.{word}" for word in words)]) as bench,
+    ):
+        bench.run(1, tmp_path)
+
+
+def test_the_driver_is_found_by_its_name() -> None:
+    assert plugins.find("monitor", "playback") is Playback
+
+
+def test_without_an_accuracy_a_recording_is_refused_with_what_to_write(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no uncertainty") as error:
+        opened(table_file(tmp_path))
+    assert error.value.path == "monitor.playback.calibration" and "docs/UNCERTAINTY.md" in error.value.try_next
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("", ConfigError, "no file is named"),
+        ("missing.csv", DataError, "cannot be read"),
+        ("text.jls", DataError, "not a JLS file"),
+    ],
+)
+def test_a_file_that_cannot_be_played_back_is_refused_when_opened(
+    tmp_path: Path, calibration: str, name: str, error: type[RigError], message: str
+) -> None:
+    (tmp_path / "text.jls").write_text("x")
+    with pytest.raises(error, match=message):
+        Playback.open(Playback.Settings(path=str(tmp_path / name) if name else "", calibration=calibration), Table())
+
+
+def test_a_recording_of_power_alone_is_refused(tmp_path: Path, calibration: str) -> None:
+    (tmp_path / "p.csv").write_text("time_s,power_w\n0,1\n1,1\n2,1\n")
+    with pytest.raises(ConfigError, match="power alone"):
+        opened(tmp_path / "p.csv", calibration=calibration)
+
+
+def test_more_trials_than_recordings_end_the_session_with_the_number_that_is_missing(
+    run_virtual: Callable[..., Result], tmp_path: Path
+) -> None:
+    first = run_virtual(trials=2)
+    with pytest.raises(DeviceNotFound, match=r"recording 3: .*trial-3/trace\.jls cannot be read"):
+        played(tmp_path, f"{first.folder}/trial-{{n}}/trace.jls", trials=3)
+
+
+def test_a_recording_of_another_rate_is_refused(run_virtual: Callable[..., Result], tmp_path: Path, calibration: str) -> None:
+    for number, rate in ((1, "200000"), (2, "100000")):
+        folder = run_virtual(f"monitor.virtual.sample_hz={rate}", "sut.virtual.sync_hold_us=50").folder
+        shutil.copytree(folder / "trial-1", tmp_path / f"kept-{number}")
+    monitor = opened(tmp_path / "kept-{n}", calibration=calibration)
+    monitor.record(tmp_path)
+    with pytest.raises(BenchError, match="recording 2 is not of the kind of the first"), monitor.record(tmp_path):
+        pass
+    monitor.close()
+
+
+def test_an_exception_in_a_recording_leaves_a_complete_trace(tmp_path: Path, calibration: str) -> None:
+    monitor = opened(table_file(tmp_path), calibration=calibration)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(BenchError, match="cable"), monitor.record(tmp_path / "out"):
+        raise BenchError("the cable is out")
+    assert Trace.open(tmp_path / "out" / "trace.jls").length == 400 and not list((tmp_path / "out").glob("*.partial"))
+    monitor.close()
