@@ -26,9 +26,10 @@ RESIDUAL_LIMIT_PERIODS = 2.0
 #: A line bounces about its fall, and about its rise one hold later; the next mark is two holds away or further (docs/PROTOCOL.md
 #: section 5): a fall within so many holds of another is a bounce.
 DEBOUNCE_HOLDS = 1.25
-#: Where fewer than three quarters lie within the limit, so many times the limit is tried: edges that scatter are not missing.
+#: Where fewer than three quarters lie within the limit, so many times the limit is tried, until nearly all do: edges that scatter
+#: are not missing.
 _SCALES = (3.0, 8.0, 24.0, 64.0)
-_EXPLAINED = 0.75
+_ENOUGH, _NEARLY_ALL = 0.75, 0.95
 #: A single edge so many limits, or so many times the reach, away still belongs to its mark, where nothing else is near.
 _STRAY_LIMITS, _STRAY_REACHES = 8.0, 3.0
 #: How often the fit foretells edges and is made again.
@@ -139,8 +140,10 @@ def _tied(seen: _Seen) -> _Reading:
     intervals_s = np.diff(seen.marks_s)
     shortest_s = float(np.min(intervals_s, initial=np.inf, where=intervals_s > 0))
     best = _tied_within(seen, seen.limit_s)
+    if best.fitting > _ENOUGH * most:
+        return best
     for scale in _SCALES:
-        if best.fitting > _EXPLAINED * most or 2 * scale * seen.limit_s > shortest_s:
+        if best.fitting > _NEARLY_ALL * most or 2 * scale * seen.limit_s > shortest_s:
             break
         wider = _tied_within(seen, scale * seen.limit_s)
         # Scatter is believed where it explains many more edges than the limit does.

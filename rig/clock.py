@@ -209,7 +209,7 @@ def _robust(
     for _ in range(_ROUNDS):
         bend, off = _fitted(x, y, kept, resolution_s)
         inside = _inside(np.abs(off), outlier_s)
-        if np.array_equal(inside, kept) or len(np.unique(x[inside])) < 2:
+        if np.array_equal(inside, kept) or not np.any(inside) or np.ptp(x[inside]) == 0:
             break
         kept = inside
     if np.count_nonzero(np.abs(off) > outlier_s) > _OUTLIER_SHARE * len(x) or not np.array_equal(inside, kept):

@@ -37,7 +37,7 @@ class Guardian:
         """Start the process for the monitors of these rails; none is needed for simulated ones, which die with the rig."""
         if not rails:
             return
-        command = [sys.executable, "-m", "rig.guardian"]
+        command = [sys.executable, "-c", "import sys; from rig.guardian import main; sys.exit(main())"]
         try:
             # In a session of its own: Ctrl-C is for the rig, which switches off by itself.
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)
@@ -95,7 +95,3 @@ def main() -> int:
     problems = switch_off(task["bench"], task["rails"])
     sys.stderr.write("".join(f"{problem}\n" for problem in problems))
     return 1 if problems else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -192,13 +192,15 @@ def _best(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_
     most = min(len(marks_s), len(edges_s))
     walks: list[dict[int, int]] = []
     best: dict[int, int] = {}
+    explained: set[tuple[int, int]] = set()
     steps, lost = 0, 0
     for seed in _seeds(marks_s, edges_s, reach_s, any_rate):
-        if any(walk.get(seed.mark) == seed.edge for walk in walks):
+        if (seed.mark, seed.edge) in explained:
             continue
         misses = len(marks_s) - len(best) + _MARGIN if best else len(marks_s)
         walk = _walk(ahead, behind, seed, misses)
         walks.append(walk)
+        explained.update(walk.items())
         steps, lost = steps + len(walk) + _PATIENCE, lost + 1
         if len(walk) > len(best):
             best, lost = walk, 0
