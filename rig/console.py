@@ -97,7 +97,11 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     if content["simulated"]:
         title += "  [black on yellow] SIMULATED [/]"
     table = Table(
-        title=title, title_justify="left", caption="columns 1 to n: deviation of each trial from the mean, in %", box=SIMPLE_HEAD
+        title=title,
+        title_justify="left",
+        caption="columns 1 to n: deviation of each trial from the mean, in %",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
     )
     table.add_column("metric", no_wrap=True)
     table.add_column("mean ± 95 %", justify="right", no_wrap=True)
