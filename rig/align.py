@@ -95,7 +95,7 @@ def align(
 ) -> Alignment:
     """Pair marks with falling edges and fit the time base.
 
-    An edge less than `debounce_s` after another is a bounce of it (DEBOUNCE_HOLDS). `dark_s` are the spans, in the monitor's time,
+    An edge less than `debounce_s` after another is a bounce of it (the function of this name). `dark_s` are the spans, in the monitor's time,
     in which it lost samples: a mark there has no edge for a known reason, which the caller names.
     """
     marks, edges = len(ticks), len(falls_s)
@@ -121,6 +121,14 @@ def align(
     ]
     links = tuple(zip(found.marks.tolist(), found.edges.tolist(), strict=True))
     return Alignment(timebase, tuple(problems), marks, edges, len(links), links, int(dark.sum()), int(bounced.sum()))
+
+
+def debounce_s(hold_s: float, edge_hz: float) -> float:
+    """Return within which time of an edge another one is a bounce, for pulses of `hold_s`; 0 where the monitor cannot tell.
+
+    Marks are two holds apart or more; what an instrument times more coarsely than that looks like a bounce and is none.
+    """
+    return max(min(DEBOUNCE_HOLDS * hold_s, 2 * hold_s - 2 / edge_hz), 0.0)
 
 
 def _leads(falls_s: Floats, debounce_s: float) -> Indices:

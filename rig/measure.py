@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rig.accuracy import Accuracy
-from rig.align import DEBOUNCE_HOLDS, Alignment, align
+from rig.align import Alignment, align, debounce_s
 from rig.clock import Timebase
 from rig.plan import Idle, Query, Score, Step
 from rig.sut import END, IDLE, Completion
@@ -100,10 +100,8 @@ def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: f
 
 def _align(rail: Rail, ticks: Sequence[int], tick_hz: int, hold_s: float) -> Alignment:
     trace = rail.trace
-    # Marks are two holds apart or more; what an instrument times more coarsely than that cannot be told from a bounce.
-    debounce_s = max(min(DEBOUNCE_HOLDS * hold_s, 2 * hold_s - 2 / trace.edge_hz), 0.0)
     dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
-    return align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=debounce_s, dark_s=dark_s)
+    return align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=debounce_s(hold_s, trace.edge_hz), dark_s=dark_s)
 
 
 def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Problem]:

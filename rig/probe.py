@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from rig import config, plugins
-from rig.align import align
+from rig.align import align, debounce_s
 from rig.config import Choice
 from rig.errors import RigError
 from rig.finding import Finding
@@ -57,7 +57,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
                 with monitor.record(Path(scratch)):
                     completion = sut.sync()
                 trace = Trace.open(Path(scratch) / TRACE)
-            yield _edges(_of("SYNC wire", rail), completion, sut.info.tick_hz, trace)
+            yield _edges(_of("SYNC wire", rail), completion, sut.info, trace)
 
 
 def _kinds(monitors: Mapping[str, Choice]) -> str:
@@ -76,9 +76,11 @@ def _workload(info: SutInfo, task: Task) -> Finding:
     return Finding("workload", True, f"{info.model or info.task or 'unknown to the device'}, as the bench asks for {task.name}")
 
 
-def _edges(name: str, completion: Completion, tick_hz: int, trace: Trace) -> Finding:
+def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Finding:
     """Compare the marks of a burst with the edges that the monitor saw: the SYNC wire."""
-    alignment = align([mark.tick for mark in completion.marks], tick_hz, trace.falls_s, trace.edge_hz)
+    bounces_s = debounce_s(info.sync_hold_s, trace.edge_hz)
+    ticks = [mark.tick for mark in completion.marks]
+    alignment = align(ticks, info.tick_hz, trace.falls_s, trace.edge_hz, debounce_s=bounces_s)
     said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
     wrong = "; ".join(f"{problem.code}: {problem.detail}" for problem in alignment.problems)
     hint = "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only simulated devices"

@@ -13,12 +13,12 @@ from typing import Literal
 from rig.errors import ConfigError, DeadlineError, ProtocolError, RigError, SutError
 from rig.finding import Finding
 from rig.plan import Query
+from rig.serial_port import SerialPort
 from rig.sut import Completion, SutInfo
 from rig.table import Table
 from sut_backends.faulty_link import Faults, FaultyLink
 from sut_backends.framed_layer import FramedLayer
 from sut_backends.layer import Layer, Pulses
-from sut_backends.port import SerialPort
 from sut_backends.shim.line import Line
 from sut_backends.shim.text import TextClient
 from sut_backends.text_layer import TextLayer

@@ -21,7 +21,7 @@ from serial.tools import list_ports
 
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.recording import How, LpmRecording
-from drivers.st_lpm01a.shell import DENIED_TRY, TRY, Shell
+from drivers.st_lpm01a.shell import TRY, Shell
 from drivers.st_lpm01a.simulator import Lpm01aSimulator, SimulatorSettings
 from drivers.st_lpm01a.stream import AsciiParser
 from rig import accuracy
@@ -29,6 +29,7 @@ from rig.accuracy import Accuracy, Range
 from rig.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
 from rig.monitor import Found, MonitorInfo
+from rig.serial_port import DENIED_TRY
 from rig.table import Table
 from rig.virtual import NS_PER_S
 

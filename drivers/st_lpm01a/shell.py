@@ -1,73 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shell of the X-NUCLEO-LPM01A over a serial port: commands and their answers (ST UM2269 Rev 6 section 4.2.3). Foreign
-exceptions end here."""
+"""The shell of the X-NUCLEO-LPM01A over a serial port: commands and their answers (ST UM2269 Rev 6 section 4.2.3)."""
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
-import serial
-from serial.tools import list_ports
+from rig.errors import BenchError, DeadlineError, RemoteProtocolError
+from rig.serial_port import SerialPort, Use
 
-from rig.errors import BenchError, ConfigError, DeadlineError, DeviceBusy, DeviceLost, DeviceNotFound, RemoteProtocolError, RigError
-
-try:
-    import termios
-except ImportError:  # a system without termios has nothing to translate
-    _FOREIGN: tuple[type[Exception], ...] = (OSError,)
-else:
-    _FOREIGN = (OSError, termios.error)
-
-_AT_OPEN: tuple[type[Exception], ...] = (*_FOREIGN, ValueError)
-_IN_USE: tuple[type[Exception], ...] = (*_AT_OPEN, TypeError)  # pyserial lets TypeError out once a port is closed
 PROMPT = "PowerShield > "
 ANSWER_S = 2.0
 TRY = "look at the USB cable and at the port's name; unplug the board and plug it in again"
 _DETAIL_S = 0.5
 _QUIET_S, _DRAIN_S = 0.2, 15.0
 _READ_S = 0.05
-_WRITE_TIMEOUT_S = 5.0
-_BLOCK_B = 65_536
 _SHOWN_B = 80
-_BUSY = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EBUSY}
-_DENIED = {errno.EACCES, errno.EPERM}
-DENIED_TRY = "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
+_STREAM_S = 0.05
 
 
 class Shell:
     """One open port with a board behind it. Every command is acknowledged by its own text."""
 
-    def __init__(self, port: serial.Serial, name: str) -> None:
-        self._port, self._name = port, name
+    def __init__(self, port: SerialPort) -> None:
+        self._port, self._name = port, port.name
         self._pending = bytearray()
 
     @classmethod
     def open(cls, url: str, baud: int) -> Shell:
         """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
-        try:
-            port = serial.serial_for_url(url, baudrate=baud, timeout=_READ_S, write_timeout=_WRITE_TIMEOUT_S, exclusive=True)
-        except _AT_OPEN as error:
-            raise _refusal(error, url) from error
-        return cls(port, url)
+        return cls(SerialPort.open(url, baud, use=Use("monitor.st_lpm01a", TRY, TRY)))
 
     def read(self) -> bytes:
         """Return what has come, waiting a little for the first byte; raise DeviceLost."""
-        with self._guarded("read"):
-            return bytes(self._port.read(max(self._port.in_waiting, 1)))
+        return self._port.read(_READ_S)
 
     def stream(self) -> bytes:
-        """Return what comes within some 50 ms: bytes of an acquisition are too many to be fetched one packet at a time."""
-        with self._guarded("read"):
-            return bytes(self._port.read(_BLOCK_B))
+        """Return what comes within some 50 ms: bytes of an acquisition are too many to be parsed one packet at a time."""
+        block, end_s = bytearray(), time.monotonic() + _STREAM_S
+        while (left_s := end_s - time.monotonic()) > 0:
+            block += self._port.read(left_s)
+        return bytes(block)
 
     def write(self, text: str) -> None:
         """Send lines; raise DeviceLost, or DeadlineError when the board takes nothing."""
-        with self._guarded("write"):
-            self._port.write(text.encode("ascii") + b"\r\n")
+        self._port.write(text.encode("ascii") + b"\r\n")
 
     def take(self) -> bytes:
         """Return and forget what came after the last answer."""
@@ -131,11 +109,7 @@ class Shell:
 
     def close(self) -> None:
         """Let go of the port; closing twice is allowed."""
-        left_open = getattr(self._port, "_socket", None)  # pyserial forgets to close a socket whose peer is gone
-        with suppress(*_IN_USE):
-            self._port.close()
-        if left_open is not None:
-            left_open.close()
+        self._port.close()
 
     def _lines(self, limit_s: float) -> Iterator[str]:
         """Yield lines with something in them until time is up."""
@@ -155,38 +129,3 @@ class Shell:
     def _shown(self, heard: bytes) -> str:
         last = (heard + bytes(self._pending))[-_SHOWN_B:]
         return f"it said {last!r}" if last else "it said nothing"
-
-    @contextmanager
-    def _guarded(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except serial.SerialTimeoutException as error:
-            raise DeadlineError(f"room to write on {self._name}", _WRITE_TIMEOUT_S, try_next=TRY) from error
-        except _IN_USE as error:
-            raise DeviceLost(
-                f"the port {self._name} of the PowerShield is gone", evidence=f"{what}: {error}", try_next=TRY
-            ) from error
-
-
-def _number(error: BaseException | None) -> int | None:
-    while error is not None:
-        if isinstance(error, _FOREIGN) and error.args and isinstance(error.args[0], int):
-            return error.args[0]
-        error = error.__context__
-    return None
-
-
-def _refusal(error: Exception, url: str) -> RigError:
-    number, said = _number(error), str(error)
-    if number in _BUSY:
-        return DeviceBusy(f"the port {url} is in use", evidence=said, try_next="end the terminal or other rig that holds it")
-    if number in _DENIED:
-        return DeviceNotFound(f"the port {url} may not be opened", evidence=said, try_next=DENIED_TRY)
-    if isinstance(error, ValueError):
-        return ConfigError(
-            f"{url!r} cannot be opened: {error}", path="monitor.st_lpm01a.port", try_next="/dev/ttyACM0, or a pyserial URL"
-        )
-    found = ", ".join(f"{port.device} ({port.description})" for port in list_ports.comports()) or "none"
-    return DeviceNotFound(
-        f"there is no port {url}", evidence=f"{said}; ports here: {found}", try_next="plug it in, or name one of these"
-    )

@@ -153,7 +153,7 @@ def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(tmp_path: Pat
     assert "trials are invalid" in page.text
 
 
-@pytest.mark.parametrize("fault", ["monitor.virtual.edge_jitter_s=1e-3", "monitor.virtual.edge_jitter_s=1e-4"])
+@pytest.mark.parametrize("fault", ["monitor.virtual.edge_jitter_s=1e-3", "monitor.virtual.edge_jitter_s=3e-3"])
 def test_a_session_with_nothing_to_measure_still_has_a_page(tmp_path: Path, fault: str) -> None:
     page = Page(write_report(measure(tmp_path, [fault])))
     assert "SYNC edges are missing or too many" in page.text

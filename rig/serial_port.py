@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty. Foreign exceptions end here."""
+"""A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty. Foreign exceptions end here.
+
+Shared by backends and drivers, which may not import each other.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 import serial
 from serial.tools import list_ports
@@ -23,19 +27,31 @@ else:
 
 _AT_OPEN: tuple[type[Exception], ...] = (*_FOREIGN, ValueError)
 _IN_USE: tuple[type[Exception], ...] = (*_AT_OPEN, TypeError)  # pyserial lets TypeError out once a port is closed
-_BLOCK_B = 4096
+_BLOCK_B = 65_536
 _POLL_S = 0.01  # of ports that cannot be waited for with select
 _WRITE_TIMEOUT_S = 10.0
 _BUSY = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EBUSY}
 _DENIED = {errno.EACCES, errno.EPERM}
 
 
+DENIED_TRY = "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Who uses a port: the keys of the bench file that name it, and what to look at when it is gone or takes nothing."""
+
+    section: str = "sut"
+    gone: str = "look at the cable and at the DUT's supply"
+    stuck: str = "reset the DUT or its bridge"
+
+
 class SerialPort:
     """One open port, held alone where the system knows how to; `wire` is told every block."""
 
-    def __init__(self, port: serial.Serial, name: str, wire: Callable[[str, bytes], None]) -> None:
+    def __init__(self, port: serial.Serial, name: str, wire: Callable[[str, bytes], None], use: Use) -> None:
         self.name = name
-        self._port, self._wire = port, wire
+        self._port, self._wire, self._use = port, wire, use
         self._fd = _descriptor(port)
         if self._fd is not None:
             port.timeout, port.write_timeout = 0, _WRITE_TIMEOUT_S
@@ -43,14 +59,17 @@ class SerialPort:
             port.set_low_latency_mode(True)  # an FTDI bridge waits 1 ms instead of 16; others do not know it
 
     @classmethod
-    def open(cls, url: str, baud: int, wire: Callable[[str, bytes], None] = lambda direction, block: None) -> SerialPort:
+    def open(
+        cls, url: str, baud: int, wire: Callable[[str, bytes], None] = lambda direction, block: None, use: Use | None = None
+    ) -> SerialPort:
         """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
+        use = use or Use()
         if baud <= 0:
-            raise ConfigError(f"a line rate is above 0 baud, not {baud}", path="sut.baud")
+            raise ConfigError(f"a line rate is above 0 baud, not {baud}", path=f"{use.section}.baud")
         try:
-            return cls(serial.serial_for_url(url, baudrate=baud, timeout=_POLL_S, exclusive=True), url, wire)
+            return cls(serial.serial_for_url(url, baudrate=baud, timeout=_POLL_S, exclusive=True), url, wire, use)
         except _AT_OPEN as error:
-            raise _refusal(error, url) from error
+            raise _refusal(error, url, f"{use.section}.port") from error
 
     @property
     def baud(self) -> int:
@@ -101,11 +120,9 @@ class SerialPort:
             yield
         except serial.SerialTimeoutException as error:
             awaited = f"room to write on {self.name}"
-            raise DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next="reset the DUT or its bridge") from error
+            raise DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next=self._use.stuck) from error
         except _IN_USE as error:
-            cause = f"the port {self.name} is gone"
-            try_next = "look at the cable and at the DUT's supply"
-            raise DeviceLost(cause, evidence=f"{what}: {error}", try_next=try_next) from error
+            raise DeviceLost(f"the port {self.name} is gone", evidence=f"{what}: {error}", try_next=self._use.gone) from error
 
 
 def _descriptor(port: serial.Serial) -> int | None:
@@ -123,15 +140,14 @@ def _number(error: BaseException | None) -> int | None:
     return None
 
 
-def _refusal(error: Exception, url: str) -> RigError:
+def _refusal(error: Exception, url: str, path: str) -> RigError:
     number, said = _number(error), str(error)
     if number in _BUSY:
         return DeviceBusy(f"the port {url} is in use", evidence=said, try_next="end the terminal or other rig that holds it")
     if number in _DENIED:
-        try_next = "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
-        return DeviceNotFound(f"the port {url} may not be opened", evidence=said, try_next=try_next)
+        return DeviceNotFound(f"the port {url} may not be opened", evidence=said, try_next=DENIED_TRY)
     if isinstance(error, ValueError):
-        return ConfigError(f"{url!r} cannot be opened: {error}", path="sut.port")
+        return ConfigError(f"{url!r} cannot be opened: {error}", path=path)
     if "://" in url:
         return DeviceNotFound(f"nothing answers at {url}", evidence=said, try_next="start the bridge; look at host and port")
     found = ", ".join(f"{port.device} ({port.description})" for port in list_ports.comports()) or "none"

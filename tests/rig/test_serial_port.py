@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import serial
 
+from rig import serial_port as port_module
 from rig.errors import ConfigError, DeviceBusy, DeviceLost, DeviceNotFound, RigError
-from sut_backends import port as port_module
-from sut_backends.port import SerialPort
+from rig.serial_port import SerialPort
 
 
 @pytest.fixture
