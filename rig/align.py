@@ -95,8 +95,8 @@ def align(
 ) -> Alignment:
     """Pair marks with falling edges and fit the time base.
 
-    An edge less than `debounce_s` after another is a bounce of it (the function of this name). `dark_s` are the spans, in the monitor's time,
-    in which it lost samples: a mark there has no edge for a known reason, which the caller names.
+    An edge less than `debounce_s` after another is a bounce of it (the function of this name). `dark_s` are the spans, in the
+    monitor's time, in which it lost samples: a mark there has no edge for a known reason, which the caller names.
     """
     marks, edges = len(ticks), len(falls_s)
     back = next((k for k in range(1, marks) if ticks[k] < ticks[k - 1]), 0)
