@@ -34,7 +34,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV); } || \
 	  { echo "No virtual environment can be made (Debian: apt-get install python3-venv)."; exit 1; }
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,joulescope,keysight_n6705,nvml]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,joulescope,keysight,nvml]'
 	@touch $@
 
 clean:

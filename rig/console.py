@@ -184,8 +184,9 @@ def print_check(console: Console, path: Path, checked: Check) -> None:
 
 
 def print_error(console: Console, error: RigError) -> None:
-    """Print cause, evidence and what to try."""
+    """Print cause, evidence and what to try, and what went wrong after it."""
     cause, *rest = str(error).split("\n")
+    rest += [f"and then: {note}" for note in getattr(error, "__notes__", ())]
     console.print(f"[bold red]error[/] {escape(cause)}", soft_wrap=True)
     for line in rest:
         console.print(f"  {escape(line)}", soft_wrap=True)

@@ -17,6 +17,11 @@ def names(section: str) -> list[str]:
     return sorted(entry_point.name for entry_point in entry_points(group=GROUPS[section]))
 
 
+def extra(kind: str) -> str:
+    """Return the name of the extra that holds what a kind needs: keysight for keysight_n6705."""
+    return kind.partition("_")[0]
+
+
 def find(section: str, kind: str) -> Any:
     """Return the class behind a kind: it has a frozen dataclass `Settings` and a classmethod `open(settings, table)`."""
     for entry_point in entry_points(group=GROUPS[section]):
@@ -27,7 +32,7 @@ def find(section: str, kind: str) -> Any:
                 raise ConfigError(
                     f"needs a package that is not installed: {error.name}",
                     path=f"{section}.{kind}",
-                    try_next=f"pip install 'neurorig[{kind}]'",
+                    try_next=f"pip install 'neurorig[{extra(kind)}]'",
                 ) from error
     raise ConfigError(
         f"no such kind of {section}", path=f"{section}.{kind}", try_next=f"one of: {', '.join(names(section)) or 'none installed'}"

@@ -27,9 +27,9 @@ def quantity(value: float | None, unit: str, error: float | None = None) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a small part of a whole: "0.12 %" with two digits, "3 ppm" below 0.001 %."""
+    """Return a part of a whole with two digits: "0.12 %", "48 ppm" below 0.01 %, "<1 ppm" below that."""
     if value is None or not math.isfinite(value):
         return "-"
-    if value < 1e-8:
-        return "0" if value == 0 else "< 0.01 ppm"
-    return f"{value * 1e6:.2g} ppm" if value < 1e-5 else f"{value * 100:.2g} %"
+    if value < 1e-6:
+        return "<1 ppm" if value else "0"
+    return f"{value * 1e6:.2g} ppm" if value < 1e-4 else f"{value * 100:.2g} %"

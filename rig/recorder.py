@@ -23,6 +23,9 @@ from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, SYNC, SYNC_VOLTAGE, TRACE, 
 RESERVE_B = 32 << 20
 _CLOSING_B = 1 << 20
 _FILL = 1 << 20
+#: At this rate and above, blocks of analog samples are four times pyjls's 8192: a sixth less time to write them, and still no more
+#: than 33 ms that is lost with a killed process.
+_FAST_HZ, _FAST_BLOCK = 1e6, 32_768
 _JLS_EPOCH_S = 1_514_764_800  # 2018-01-01T00:00:00Z; JLS counts 2**-30 s from there
 
 
@@ -53,13 +56,14 @@ class TraceWriter:
             self._gaps = (folder / GAPS).open("w", encoding="utf-8")
             self._edges = (folder / EDGES).open("w", encoding="utf-8") if sync_kind == "stamps" else None
         writer.source_def(source_id=1, name=source, vendor="", model=source, version="", serial_number=serial)
-        _signal(writer, CURRENT, "current", "f32", sample_hz, units="A")
-        _signal(writer, VOLTAGE, "voltage", "f32", sample_hz, units="V")
+        blocks = {"samples_per_data": _FAST_BLOCK} if sample_hz >= _FAST_HZ else {}
+        _signal(writer, CURRENT, "current", "f32", sample_hz, units="A", **blocks)
+        _signal(writer, VOLTAGE, "voltage", "f32", sample_hz, units="V", **blocks)
         if sync_kind == "digital":
             # Smaller blocks than pyjls's 65 536: less of the SYNC line is lost with a killed process.
             _signal(writer, SYNC, "sync", "u1", edge_hz, samples_per_data=8192)
         elif sync_kind == "voltage":
-            _signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
+            _signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V", **blocks)
         # JLS rates are whole numbers: what the rig computes with stands here, other tools use the time stamps.
         writer.user_data(1, json.dumps({"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind} | about))
         self._writer: Any = writer

@@ -77,7 +77,7 @@ def is_empty(rows: Iterable[Row]) -> bool:
 def _instruments(kind: str, find: Callable[[], Any], missing: Callable[[str], Iterable[str]]) -> list[Row]:
     packages = list(missing(kind))
     if packages:
-        return [Row(kind, ", ".join(packages), MISSING, try_next=f"pip install 'neurorig[{kind}]'")]
+        return [Row(kind, ", ".join(packages), MISSING, try_next=f"pip install 'neurorig[{plugins.extra(kind)}]'")]
     try:
         look = getattr(find(), "scan", None)
         return [_instrument(kind, found) for found in look()] if look else []
@@ -102,16 +102,12 @@ def _missing(kind: str) -> Iterable[str]:
     for requirement in requires("neurorig") or ():
         name, _, marker = requirement.partition(";")
         extra = re.search(r"""extra == ["']([^"']+)""", marker)
-        if extra and _normal(extra[1]) == _normal(kind):
+        if extra and extra[1] == plugins.extra(kind):
             package = re.split(r"[\s<>=!~\[(]", name.strip())[0]
             try:
                 version(package)
             except PackageNotFoundError:
                 yield package
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _comports() -> Iterable[Any]:

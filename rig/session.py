@@ -6,9 +6,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +76,27 @@ def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Benc
         monitors = {}
         for rail, choice in resolved.monitors.items():
             monitors[rail] = plugins.find("monitor", choice.kind).open(choice.settings, table)
-            stack.callback(monitors[rail].close)
+            stack.push(partial(_leave, monitors[rail].close))
         guardian.watch(resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated])
         for monitor in monitors.values():
-            stack.callback(monitor.power, False)
+            stack.push(partial(_leave, partial(monitor.power, False)))
             monitor.power(True)
         sut = open_part("sut", resolved, table)
         stack.callback(sut.close)
         yield Bench(resolved, table, task, scenario, monitors, sut)
+
+
+def _leave(action: Callable[[], None], kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    """Switch a supply off or let go of an instrument; where that fails after an error, that error stays the one to tell, with a
+    note."""
+    try:
+        action()
+    except RigError as failure:
+        if error is None:
+            raise
+        note = f"the supply may still be on: {failure.cause}"
+        if str(failure) != str(error) and note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
 
 
 def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario, Task, Config]:

@@ -156,7 +156,7 @@ class Trace:
         if last <= first:
             return np.zeros(0), np.zeros(0)
         with reading(self.path) as reader:
-            power = np.concatenate([current * voltage for current, voltage in _samples(reader, first, last)])
+            power = np.concatenate([rows[0] for rows in _samples(reader, first, last)])
         times_s: NDArray[np.float64] = (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
         return times_s, power
 
@@ -175,23 +175,20 @@ class Trace:
         last = min(last, self.length)
         sums, at = np.zeros((3, len(inner_a) + 1)), first
         least_w, most_w = np.inf, -np.inf
-        for current, voltage in _samples(reader, first, last):
-            power = current * voltage
-            least_w, most_w = min(least_w, float(power.min())), max(most_w, float(power.max()))
-            sums += _by_range(power, current, voltage, inner_a)
+        for rows in _samples(reader, first, last):
+            least_w, most_w = min(least_w, float(rows[0].min())), max(most_w, float(rows[0].max()))
+            sums += _by_range(rows, inner_a)
             # Samples first and last - 1 lie only partly inside: they count by their fraction, also where both are one sample.
             head = start - first if at == first else 0.0
-            at += len(power)
+            at += rows.shape[1]
             tail = last - stop if at == last else 0.0
-            for end, outside in ((0, head), (-1, tail)):
-                sums[:, np.searchsorted(inner_a, abs(current[end]))] -= outside * np.array([power[end], current[end], voltage[end]])
+            for end, outside in ((rows[:, 0], head), (rows[:, -1], tail)):
+                sums[:, np.searchsorted(inner_a, abs(end[1]))] -= outside * end
         if steps_at_ends and last - first >= _STEPPED:
             for own, neighbour, share in ((first, first + 1, 1 - (start - first)), (last - 1, last - 2, 1 - (last - stop))):
                 for at, weight_of in ((own, -share), (neighbour, share)):
-                    current, voltage = next(_samples(reader, at, at + 1))
-                    sums[:, np.searchsorted(inner_a, abs(current[0]))] += (
-                        weight_of * np.array([current * voltage, current, voltage])[:, 0]
-                    )
+                    end = next(_samples(reader, at, at + 1))[:, 0]
+                    sums[:, np.searchsorted(inner_a, abs(end[1]))] += weight_of * end
         sums /= self.sample_hz
         ends = tuple(self._end_w(reader, at) for at in (start, stop))
         return Integral(
@@ -202,7 +199,7 @@ class Trace:
     def _end_w(self, reader: Any, at: float) -> float:
         """Return the root mean square of the power of the samples before and after the one in which an end lies."""
         before, after = max(int(np.floor(at)) - 1, 0), min(int(np.floor(at)) + 1, self.length - 1)
-        powers = np.concatenate([current * voltage for current, voltage in _samples(reader, before, after + 1)])
+        powers = np.concatenate([rows[0] for rows in _samples(reader, before, after + 1)])
         return float(np.sqrt((powers[0] ** 2 + powers[-1] ** 2) / 2))
 
 
@@ -269,27 +266,29 @@ def _blocks(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
         yield reader.fsr(signal, at, min(block, length - at))
 
 
-def _samples(reader: Any, first: int, last: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def _samples(reader: Any, first: int, last: int) -> Iterator[NDArray[np.float64]]:
+    """Yield power, current and voltage, a row each, block by block."""
     for at in range(first, last, _BLOCK):
-        count = min(_BLOCK, last - at)
-        yield reader.fsr(CURRENT, at, count).astype(np.float64), reader.fsr(VOLTAGE, at, count).astype(np.float64)
+        # One array for all: the memory of several would go back to the system after each block, and cost more than the arithmetic.
+        rows = np.empty((3, min(_BLOCK, last - at)))
+        rows[1] = reader.fsr(CURRENT, at, rows.shape[1])
+        rows[2] = reader.fsr(VOLTAGE, at, rows.shape[1])
+        np.multiply(rows[1], rows[2], out=rows[0])
+        yield rows
 
 
-def _by_range(
-    power: NDArray[np.float64], current: NDArray[np.float64], voltage: NDArray[np.float64], inner_a: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _by_range(rows: NDArray[np.float64], inner_a: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of power, current and voltage over the samples in each range of the current."""
-    rows, sums = (power, current, voltage), np.zeros((3, len(inner_a) + 1))
-    size_a = np.abs(current)
-    low, high = np.searchsorted(inner_a, [size_a.min(), size_a.max()]) if len(inner_a) else (0, 0)
+    sums = np.zeros((3, len(inner_a) + 1))
+    size_a = np.abs(rows[1])
+    low, high = np.searchsorted(inner_a, [size_a.min(), size_a.max()])
     if low == high:
-        sums[:, low] = [np.sum(values) for values in rows]
+        sums[:, low] = rows.sum(axis=1)
         return sums
-    # Few ranges occur within one block: a pass for each of them is faster than to sort every sample into its own.
+    # Few ranges occur within one block: a pass for each of them is faster than to look up the range of every sample.
     bounds_a = np.concatenate([[-np.inf], inner_a, [np.inf]])
     for place in range(low, high + 1):
-        inside = ((size_a > bounds_a[place]) & (size_a <= bounds_a[place + 1])).astype(np.float64)
-        sums[:, place] = [np.sum(values * inside) for values in rows]
+        sums[:, place] = rows.sum(axis=1, where=(size_a > bounds_a[place]) & (size_a <= bounds_a[place + 1]))
     return sums
 
 

@@ -377,6 +377,9 @@ class SimulatedDriver:
         return gpi == self._settings.sync_gpi and powered
 
     def _unplug(self) -> None:
+        # "Joulescope is designed to disconnect IN+ from OUT+ whenever its isolated sensor side is unpowered" (its maker in
+        # github.com/jetperch/pyjoulescope_ui/issues/27, of the JS110; assumed of the JS220).
+        self._world.supply_on = False
         for device in self._devices.values():
             if device.state == _OPEN:
                 device.state = _ABSENT

@@ -8,7 +8,7 @@ Three ways to see SYNC. "voltage": the line is logged as a voltage by a second m
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -194,13 +194,22 @@ class KeysightN6705:
             return
         self._closed = True
         with self._stack:
-            for message in (f"OUTP OFF,(@{self._settings.channel})", f"ABOR:ELOG (@{self._settings.channel})"):
-                try:
-                    self._link.do(message, "leaving the instrument")
-                except DeviceLost:
-                    return  # what is gone cannot be switched off from here; whoever noticed has said so
-                except RigError:
-                    continue
+            try:
+                self._switch_off(self._link)
+            except DeviceLost:
+                # The instrument may be there, and only the connection gone; what is gone itself cannot be switched off from
+                # here, and whoever noticed has said so.
+                with suppress(RigError), closing(self._link.anew()) as again:
+                    self._switch_off(again)
+
+    def _switch_off(self, link: Link) -> None:
+        for message in (f"OUTP OFF,(@{self._settings.channel})", f"ABOR:ELOG (@{self._settings.channel})"):
+            try:
+                link.do(message, "leaving the instrument")
+            except DeviceLost:
+                raise
+            except RigError:
+                continue
 
     def _prepare(self) -> float:
         settings, link, findings = self._settings, self._link, self._findings

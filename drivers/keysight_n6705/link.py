@@ -36,7 +36,7 @@ class Link:
     """
 
     def __init__(self, resource: str, visa_library: str, timeout_s: float) -> None:
-        self.resource = resource
+        self.resource, self._library, self._timeout_s = resource, visa_library, timeout_s
         self._lock = threading.RLock()
         self._session: Any = open_session(resource, visa_library, timeout_s)
 
@@ -140,6 +140,11 @@ class Link:
             try_next=hint,
         )
 
+    def anew(self) -> Link:
+        """Open another session to the same instrument, in place of this one."""
+        self.close()
+        return Link(self.resource, self._library, self._timeout_s)
+
     def close(self) -> None:
         """Let go of the session; closing twice is allowed."""
         with self._lock:
@@ -203,7 +208,7 @@ def open_library(visa_library: str) -> Any:
     try:
         import pyvisa
     except ImportError as error:
-        raise ConfigError("pyvisa is missing", try_next="pip install 'neurorig[keysight_n6705]'") from error
+        raise ConfigError("pyvisa is missing", try_next="pip install 'neurorig[keysight]'") from error
     try:
         return pyvisa.ResourceManager(visa_library)
     except (ValueError, OSError, pyvisa.errors.Error) as error:
@@ -211,7 +216,7 @@ def open_library(visa_library: str) -> Any:
             f"the VISA library {visa_library!r} cannot be loaded",
             path="monitor.keysight_n6705.visa_library",
             evidence=str(error),
-            try_next='"@py" after pip install \'neurorig[keysight_n6705]\'; "" is the vendor\'s, once installed',
+            try_next='"@py" after pip install \'neurorig[keysight]\'; "" is the vendor\'s, once installed',
         ) from error
 
 

@@ -38,7 +38,7 @@ class SimulatorFaults:
     `refuse` (a header in short form) gets `refuse_error`. The query `read_back_of` gets `read_back`. `idn`, `option`: answers.
     `output_on`: channels found on. `output_stays_off`: no output goes on. `no_minmax`: modules with one converter know none.
     `stuck`: so many parameters of other channels are logged whatever is said; `stuck_hidden`: and no query tells. `drop_at_s`: the
-    connection ends, by the time of the log (0: never).
+    connection ends, by the time of the log (0: never); with `stays_away` nobody answers after.
     `lose_at_s`: `lose_records` are overwritten in the channels `lose_of`; `lose_error` is what the queue says then.
     `overload_at_s`: so many records are beyond the range. `short_block_at`: the fetch with that number. `garbled_lap`: the edge
     with that number, from the IO manager.
@@ -56,6 +56,7 @@ class SimulatorFaults:
     stuck: int = 0
     stuck_hidden: bool = False
     drop_at_s: float = 0.0
+    stays_away: bool = False
     lose_at_s: float = 0.0
     lose_records: int = 0
     lose_of: tuple[int, ...] = (1, 2)
@@ -150,6 +151,7 @@ class SimulatedLog:
         self._faults = errors.faults
         self._starts = 0
         self._begun_ns: int | None = None
+        self._dropped = False
         self._queued: list[str] = []
         self._pins: dict[int, str] = {}
         self._polarities: dict[int, str] = {}
@@ -229,9 +231,12 @@ class SimulatedLog:
         return self._queued.pop(0) if self._queued else ""
 
     def dropped(self) -> bool:
-        """Say whether the connection has ended by now."""
+        """Say whether the connection has ended by now: once, unless the instrument stays away."""
         at_s = self._faults.drop_at_s
-        return bool(at_s) and self._begun_ns is not None and (self._world.now_ns() - self._begun_ns) / NS_PER_S >= at_s
+        if not at_s or self._begun_ns is None or (self._world.now_ns() - self._begun_ns) / NS_PER_S < at_s:
+            return False
+        before, self._dropped = self._dropped, True
+        return not before or self._faults.stays_away
 
     def set_pin(self, pin: int, function: str) -> None:
         """Set what a pin of the digital port does."""

@@ -26,17 +26,21 @@ from rig.virtual import NS_PER_S
 _FULL_PERCENT = 99
 _END_S, _SILENCE_S = 10.0, 3.0
 _LINE_S = 1.0  # an acquisition that has ended says so in words within this
+#: What clocks may differ, and what a busy machine may be late with a stop: an acquisition that is shorter ended before it.
+_CLOCK_SHARE, _LATE_S = 1e-3, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class How:
     """What a recording needs to know: what makes A of a value, the voltage (V), how to wait (ns) and how long (s) before anything
-    else happens, and the settings for whoever reads the trace."""
+    else happens, the time (ns) with what a look at it may be late (s), and the settings for whoever reads the trace."""
 
     to_a: float
     voltage_v: float
     wait: Callable[[int], None]
     start_s: float
+    now_ns: Callable[[], int]
+    late_s: float
     settings: dict[str, Any]
 
 
@@ -50,6 +54,7 @@ class LpmRecording:
         self._shell, self._info, self._parser, self._folder, self._how = shell, info, parser, folder, how
         self.load_percent = 0
         self._began, self._stop = threading.Event(), threading.Event()
+        self._begun_ns = self._stopped_ns = 0
         self._ended = self._completed = False
         self._failure: BaseException | None = None
         self._writer: TraceWriter | None = None
@@ -71,6 +76,7 @@ class LpmRecording:
             self._thread.start()
             if not self._began.wait(ANSWER_S):
                 raise DeadlineError("data of the PowerShield after start", ANSWER_S, try_next=TRY)
+            self._begun_ns = self._stopped_ns = self._how.now_ns()
             self._how.wait(round(self._how.start_s * NS_PER_S))
             self.check()
         except BaseException:
@@ -98,6 +104,8 @@ class LpmRecording:
         if self._writer is None:
             return
         try:
+            if self._begun_ns:
+                self._stopped_ns = self._how.now_ns()
             self._stop.set()
             if self._thread.ident is not None:
                 # A port that is gone is what the thread finds, too.
@@ -180,7 +188,7 @@ class LpmRecording:
                     )
             case Trouble(text):
                 return BenchError(f"the PowerShield reports: {text}", try_next="look at the wiring and the current of the DUT")
-            case End() if not self._stop.is_set():
+            case End() if not self._stop.is_set() or self._short(writer):
                 return BenchError(
                     "the PowerShield ended the acquisition by itself",
                     evidence=f"after {writer.samples / self._info.sample_hz:.3f} s",
@@ -191,6 +199,12 @@ class LpmRecording:
             case Completed():
                 self._completed = True
         return None
+
+    def _short(self, writer: TraceWriter) -> bool:
+        """Say whether less has come than was sampled until the stop: then the acquisition had ended before."""
+        due_s = (self._stopped_ns - self._begun_ns) / NS_PER_S
+        period_s = 1 / self._info.sample_hz
+        return writer.samples * period_s < due_s * (1 - _CLOCK_SHARE) - self._how.late_s - 2 * period_s
 
     def _give_up(self, writer: TraceWriter) -> None:
         """Keep what is certain, then let the stream pass until the end: a board that finds no reader would stop the table."""
