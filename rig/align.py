@@ -37,7 +37,7 @@ _ROUNDS = 4
 #: However the errors of the edges, half a resolution each, conspire: the rate is off by less than so many resolutions in the span.
 _ERROR_SPANS = 1.5
 #: What makes a monitor's time run at these rates.
-_STRETCHES = ((4 / 3, "4/3"), (2.0, "2"))
+_STRETCHES = ((4 / 3, "4/3"), (2.0, "2"), (3 / 4, "3/4"), (1 / 2, "1/2"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,10 @@ def align(
     reading = _tied(seen)
     timebase, found = reading.timebase, reading.found
     if timebase is None:
+        lost_s = math.fsum(stop_s - start_s for start_s, stop_s in dark_s)
+        if not edges and marks and lost_s > marks_s[-1] / 2:
+            detail = f"{lost_s:.3g} s of the monitor's samples, and with them all edges of SYNC"
+            return Alignment(None, (Problem("gap", detail),), marks, edges, 0)
         return Alignment(None, (_unaligned(marks, edges, reading.why),), marks, edges, 0)
     missing = np.setdiff1d(np.arange(marks), found.marks)
     dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), dark_s, limit_s)

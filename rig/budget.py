@@ -18,6 +18,8 @@ Summarise = Callable[[Measured], Mapping[str, Metric]]
 
 #: Metrics whose budgets are shown side by side.
 SHOWN = ("latency_total", "power_idle", "power_active", "power_dynamic", "energy_total", "energy_dynamic")
+#: Errors of the converter at one current: at another it meets another part of a step.
+_STEPS = "steps"
 SCATTER, IDLE, SAMPLES = "scatter of trials", "idle subtraction", "choice of samples"
 #: Five values whose scatter is below this share of what noise, edges and steps alone must give agree by accident, or because
 #: each met the same step: then what is known of these counts (by chance alone this happens once in a hundred times).
@@ -57,11 +59,13 @@ def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Sum
     again.
 
     So it holds for any scenario, and what cancels in a difference (an offset in dynamic power, a clock in a power) cancels here.
-    Effects that differ from window to window are divided by the root of the number of windows.
+    Effects that differ from window to window are divided by the root of the number of windows. Those, and steps, differ between
+    queries and idle times, so nothing of them cancels in a difference.
     """
     found: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
     for component, (kind, shape) in _components(measured).items():
-        groups = ((True, False), (False, True)) if kind == OWN else ((True, True),)
+        steps = component.split(": ")[-1] == _STEPS
+        groups = ((True, False), (False, True)) if kind == OWN or steps else ((True, True),)
         for queries, idles in groups:
             windows = len(measured.samples) if queries else len(measured.idles)
             share = 1 / math.sqrt(windows) if kind == OWN and windows else 1.0
@@ -70,7 +74,7 @@ def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Sum
                 delta = (shifted[name].value - metric.value) * share
                 if abs(delta) > _ROUNDING * abs(metric.value) and math.isfinite(delta):
                     # What noise, edges and ticks do to the idle windows is one line, wherever idle power is taken off.
-                    title = component if queries else IDLE
+                    title = component if queries else f"{component}, idle" if steps else IDLE
                     before = found[name][title].value if title in found[name] else 0.0
                     found[name][title] = Influence(kind, shape, delta if queries else math.hypot(before, delta))
     return found

@@ -49,7 +49,9 @@ def from_voltage(voltage_v: NDArray[np.floating[np.typing.NBitBase]], rate_hz: f
     if not len(finite) or float(np.ptp(finite)) < _SWING_V:
         return Edges(none, none)
     middle_v = (float(finite.max()) + float(finite.min())) / 2
-    low_v, high_v = float(np.median(finite[finite <= middle_v])), float(np.median(finite[finite > middle_v]))
+    # Short pulses have as many samples with a change in them as whole ones: those lie nearer to the middle.
+    low_v = float(np.percentile(finite[finite <= middle_v], 25, method="lower"))
+    high_v = float(np.percentile(finite[finite > middle_v], 75, method="higher"))
     share = np.clip((voltage_v.astype(np.float64) - low_v) / (high_v - low_v), 0.0, 1.0)
     above = share > 0.5
     falls = np.flatnonzero(above[:-1] & ~above[1:]) + 1

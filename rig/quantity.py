@@ -18,11 +18,11 @@ def scale(value: float | None, unit: str) -> tuple[float, str]:
 
 
 def quantity(value: float | None, unit: str, error: float | None = None) -> str:
-    """Return "2.516 ± 0.003 mJ": four digits, the prefix chosen by the value."""
+    """Return "2.516 ± 0.003 mJ": four digits, the prefix chosen by the larger of both."""
     if value is None or not math.isfinite(value):
         return "-"
-    factor, name = scale(value, unit)
-    spread = f" ± {error * factor:.2g}" if error is not None else ""
+    factor, name = scale(max(abs(value), error or 0.0), unit)
+    spread = f" ± {_two_digits(error * factor)}" if error is not None else ""
     return f"{value * factor:.4g}{spread} {name}".rstrip()
 
 
@@ -32,4 +32,9 @@ def share(value: float | None) -> str:
         return "-"
     if value < 1e-6:
         return "<1 ppm" if value else "0"
-    return f"{value * 1e6:.2g} ppm" if value < 1e-4 else f"{value * 100:.2g} %"
+    return f"{_two_digits(value * 1e6)} ppm" if value < 1e-4 else f"{_two_digits(value * 100)} %"
+
+
+def _two_digits(value: float) -> str:
+    # Not .2g alone, which writes 140 as 1.4e+02.
+    return f"{float(f'{value:.2g}'):g}"

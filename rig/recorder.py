@@ -83,15 +83,21 @@ class TraceWriter:
         """Return how many analog samples have been written."""
         return self._analog_at
 
-    def analog(self, current_a: NDArray[np.floating[Any]], voltage_v: NDArray[np.floating[Any]]) -> None:
-        """Append samples of current and voltage, of equal length; what is not finite is noted as a gap."""
+    def analog(
+        self,
+        current_a: NDArray[np.floating[Any]],
+        voltage_v: NDArray[np.floating[Any]],
+        *,
+        unreadable: str = "the instrument gave no number",
+    ) -> None:
+        """Append samples of current and voltage, of equal length; what is not finite is noted as a gap, with its cause."""
         if not len(current_a):
             return
         if len(current_a) != len(voltage_v):
             raise ValueError(f"{len(current_a)} samples of current and {len(voltage_v)} of voltage")
         self._spend(8 * len(current_a))
         current, voltage = (np.ascontiguousarray(block, dtype=np.float32) for block in (current_a, voltage_v))
-        self._note_unreadable(current, voltage)
+        self._note_unreadable(current, voltage, unreadable)
         with _translated(self.folder):
             self._writer.fsr_f32(CURRENT, self._analog_at, current)
             self._writer.fsr_f32(VOLTAGE, self._analog_at, voltage)
@@ -208,7 +214,7 @@ class TraceWriter:
             self._writer.fsr(SYNC, self._sync_at, packed)
         self._sync_at += 8 * len(packed)
 
-    def _note_unreadable(self, current: NDArray[np.float32], voltage: NDArray[np.float32]) -> None:
+    def _note_unreadable(self, current: NDArray[np.float32], voltage: NDArray[np.float32], cause: str) -> None:
         # One sum a block tells whether there is anything to look for.
         if np.isfinite(np.sum(current) + np.sum(voltage)):
             return
@@ -216,7 +222,7 @@ class TraceWriter:
         if len(bad):
             for run in np.split(bad, np.flatnonzero(np.diff(bad) > 1) + 1):
                 start, stop = self._analog_at + int(run[0]), self._analog_at + int(run[-1]) + 1
-                self.gap(Gap(start, stop, "the instrument gave no number"))
+                self.gap(Gap(start, stop, cause))
 
     def _spend(self, size_b: int) -> None:
         self._unchecked_b += size_b

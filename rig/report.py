@@ -49,6 +49,8 @@ _STYLE: dict[str, Any] = {
     "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 8, "hatch.linewidth": 0.5,
 }  # fmt: skip
 
+_NO_CURVE = "Not drawn for several supplies: each rail has a clock of its own; rig measure shows each."
+
 Array = NDArray[np.float64]
 View = tuple[float, float]
 #: A drawing, empty where there is nothing to draw, and a sentence about it.
@@ -100,7 +102,7 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     bench_toml = (session.path / store.BENCH).read_text(encoding="utf-8")
     return {
         "r": content, "p": provenance, "folder": session.path.name, "limit": LIMIT, "bench_toml": bench_toml,
-        "claims": "audit" in content, "residual_limit_s": RESIDUAL_LIMIT_PERIODS / monitors[0]["edge_hz"], "monitors": monitors,
+        "claims": "audit" in content, "residual_limit_s": _residual_limit_s(content), "monitors": monitors,
         "budget": budget_table(content), "resolution": content["resolution"],
         "main": [_row(name, content) for name in main],
         "further": [_row(name, content) for name in further],
@@ -108,6 +110,13 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
         "hashes": [event for event in session.events() if "files" in event],
     }  # fmt: skip
+
+
+def _residual_limit_s(content: dict[str, Any]) -> float:
+    """Return how far an edge may lie off the line, as rig/align.py has it for the first monitor."""
+    provenance = content["provenance"]
+    edge_hz = next(iter(provenance["monitors"].values()))["edge_hz"]
+    return float(RESIDUAL_LIMIT_PERIODS / edge_hz + 1 / provenance["sut"]["tick_hz"])
 
 
 def _decimals(value: float, error: float) -> int:
@@ -174,19 +183,22 @@ def _plots(session: SessionFolder, content: dict[str, Any]) -> dict[str, Plot]:
     tied = [trial for trial in measured if trial.trial in tied_numbers]
     if tied:
         chosen = next((trial for trial in tied if trial.valid), tied[0])
+        rail = next(iter(content["provenance"]["monitors"]))
+        name = f"{rail}/{TRACE}" if rail else TRACE
         try:
-            trace = _trace(session, chosen.trial)
-            power, residuals = _power(trace, chosen, content), _residuals(session, trace, chosen.trial, content)
+            trace = _trace(session, chosen.trial, name)
+            power = (Markup(), _NO_CURVE) if rail else _power(trace, chosen, content)
+            residuals = _residuals(session, trace, chosen.trial, content)
         except DataError:
-            power = residuals = (Markup(), f"Not drawn: trial-{chosen.trial}/{TRACE} is missing, was changed, or cannot be read.")
+            power = residuals = (Markup(), f"Not drawn: trial-{chosen.trial}/{name} is missing, was changed, or cannot be read.")
     plots = {what: _distributions(what, measured, content) for what in ("latency", "energy")}
     return plots | {"power": power, "residuals": residuals, "trials": _dots(content)}
 
 
-def _trace(session: SessionFolder, number: int) -> Trace:
+def _trace(session: SessionFolder, number: int, name: str) -> Trace:
     """Open a trace that is as it was recorded: the reader of a damaged one may crash the process."""
-    path = session.trial(number) / TRACE
-    recorded = [event["files"].get(TRACE) for event in session.events() if event.get("trial") == number and "files" in event]
+    path = session.trial(number) / name
+    recorded = [event["files"].get(name) for event in session.events() if event.get("trial") == number and "files" in event]
     if not path.exists() or store.sha256(path) not in recorded:
         raise DataError(f"{path} is missing or was changed")
     return Trace.open(path)
@@ -385,11 +397,15 @@ def _residuals(session: SessionFolder, trace: Trace, number: int, content: dict[
     nearest_s = trace.falls_s[np.searchsorted((trace.falls_s[1:] + trace.falls_s[:-1]) / 2, marks_s)]
     away_us = (nearest_s - marks_s) * 1e6
     paired = np.abs(away_us) <= timebase.residual_max_s * 1e6 + 1e-6
-    limit_s = RESIDUAL_LIMIT_PERIODS / trace.edge_hz
+    limit_s, rail = _residual_limit_s(content), next(iter(content["provenance"]["monitors"]))
     figure = Figure(figsize=(10.4, 2.5), layout="constrained")
     axes = figure.subplots()
     axes.axhspan(-limit_s * 1e6, limit_s * 1e6, color=_GOOD, alpha=0.16, lw=0)
     axes.plot(marks_s[paired], away_us[paired], "o", ms=2.2, color=_SERIES[0], rasterized=len(marks_s) > _DENSE)
     axes.set(xlabel=f"time in trial {number} (s)", ylabel="edge minus fitted line (µs)")
-    caption = f"Trial {number}, every paired SYNC edge. Shaded: the limit, {RESIDUAL_LIMIT_PERIODS:.0f} samples of the SYNC input."
+    whose = f" of rail {rail}" if rail else ""
+    caption = (
+        f"Trial {number}, every paired SYNC edge{whose}. Shaded: the limit, {RESIDUAL_LIMIT_PERIODS:.0f} samples of the SYNC input"
+    )
+    caption += " and a tick of the device."
     return _svg(figure, "residuals", content), caption

@@ -95,7 +95,8 @@ def _leave(action: Callable[[], None], kind: type[BaseException] | None, error: 
         if error is None:
             raise
         note = f"the supply may still be on: {failure.cause}"
-        if str(failure) != str(error) and note not in getattr(error, "__notes__", ()):
+        # What is gone is gone once.
+        if failure.cause != getattr(error, "cause", "") and note not in getattr(error, "__notes__", ()):
             error.add_note(note)
 
 

@@ -184,23 +184,28 @@ class Trace:
             tail = last - stop if at == last else 0.0
             for end, outside in ((rows[:, 0], head), (rows[:, -1], tail)):
                 sums[:, np.searchsorted(inner_a, abs(end[1]))] -= outside * end
+        about = [self._about(reader, at) for at in (start, stop)]
         if steps_at_ends and last - first >= _STEPPED:
-            for own, neighbour, share in ((first, first + 1, 1 - (start - first)), (last - 1, last - 2, 1 - (last - stop))):
-                for at, weight_of in ((own, -share), (neighbour, share)):
-                    end = next(_samples(reader, at, at + 1))[:, 0]
-                    sums[:, np.searchsorted(inner_a, abs(end[1]))] += weight_of * end
+            ends = ((first, first + 1, 1 - (start - first)), (last - 1, last - 2, 1 - (last - stop)))
+            for (base, rows), (own, neighbour, share) in zip(about, ends, strict=True):
+                for at, weight in ((own, -share), (neighbour, share)):
+                    sums[:, np.searchsorted(inner_a, abs(rows[1, at - base]))] += weight * rows[:, at - base]
         sums /= self.sample_hz
-        ends = tuple(self._end_w(reader, at) for at in (start, stop))
+        ends_w = [self._end_w(base, rows[0], at) for (base, rows), at in zip(about, (start, stop), strict=True)]
         return Integral(
-            start_s, stop_s, float(sums[0].sum()), float(sums[1].sum()), least_w, most_w, (ends[0], ends[1]),
+            start_s, stop_s, float(sums[0].sum()), float(sums[1].sum()), least_w, most_w, (ends_w[0], ends_w[1]),
             *(tuple(float(value) for value in row) for row in sums),
         )  # fmt: skip
 
-    def _end_w(self, reader: Any, at: float) -> float:
+    def _about(self, reader: Any, at: float) -> tuple[int, NDArray[np.float64]]:
+        """Return the samples about an instant, two more each way, and the number of the first."""
+        base = max(int(np.floor(at)) - 2, 0)
+        return base, next(_samples(reader, base, min(int(np.floor(at)) + 3, self.length)))
+
+    def _end_w(self, base: int, power_w: NDArray[np.float64], at: float) -> float:
         """Return the root mean square of the power of the samples before and after the one in which an end lies."""
         before, after = max(int(np.floor(at)) - 1, 0), min(int(np.floor(at)) + 1, self.length - 1)
-        powers = np.concatenate([rows[0] for rows in _samples(reader, before, after + 1)])
-        return float(np.sqrt((powers[0] ** 2 + powers[-1] ** 2) / 2))
+        return float(np.sqrt((power_w[before - base] ** 2 + power_w[after - base] ** 2) / 2))
 
 
 def recover(partial: Path, into: Path) -> None:
@@ -285,10 +290,11 @@ def _by_range(rows: NDArray[np.float64], inner_a: NDArray[np.float64]) -> NDArra
     if low == high:
         sums[:, low] = rows.sum(axis=1)
         return sums
-    # Few ranges occur within one block: a pass for each of them is faster than to look up the range of every sample.
-    bounds_a = np.concatenate([[-np.inf], inner_a, [np.inf]])
-    for place in range(low, high + 1):
-        sums[:, place] = rows.sum(axis=1, where=(size_a > bounds_a[place]) & (size_a <= bounds_a[place + 1]))
+    # Few ranges occur within one block: a pass for each but one is faster than to look up the range of every sample.
+    bounds_a = np.append(inner_a, np.inf)
+    for place in range(low + 1, high + 1):
+        sums[:, place] = rows.sum(axis=1, where=(size_a > bounds_a[place - 1]) & (size_a <= bounds_a[place]))
+    sums[:, low] = rows.sum(axis=1) - sums.sum(axis=1)
     return sums
 
 

@@ -105,7 +105,9 @@ def by_times(texts: Sequence[str]) -> list[Span]:
 
 
 def whole(trace: Trace) -> list[Span]:
-    """Return the whole trace as one window."""
+    """Return the whole trace as one window; raises DataError for an empty one."""
+    if not trace.length:
+        raise DataError(f"{trace.path} has no samples", try_next="another trace; rig check tells how its session ended")
     return [Span("whole", 0.0, trace.duration_s)]
 
 
@@ -200,11 +202,11 @@ def _total(rows: Sequence[Row], spans: Sequence[Span], effects: Sequence[Effects
         energy_j,
         energy_u_j,
         charge_c,
-        energy_j / duration_s,
+        energy_j / duration_s if duration_s else None,
         None,
         min(row.least_w for row in rows if row.least_w is not None),
         max(row.most_w for row in rows if row.most_w is not None),
-        None if charge_c is None else charge_c / duration_s,
+        charge_c / duration_s if charge_c is not None and duration_s else None,
     )
 
 

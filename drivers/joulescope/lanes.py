@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ SIGNALS = (CURRENT, VOLTAGE, SYNC)
 _SILENT_TICKS = 1 * TICK_HZ
 #: More is no loss but a counter that went wrong (2**32 ticks have happened: pyjoulescope_ui issue 296), and would fill the disk.
 _LONGEST_GAP_TICKS = 60 * TICK_HZ
+#: A block of a JS110 is 65 394 samples of current or voltage, or 100 000 of a GPI; its log may come a block late.
+BLOCK_TICKS, LONGEST_BLOCK_TICKS = 65_536, 100_000
 #: The JS110's host driver gives 64 samples without a number until its filter is filled (js110_sample_processor.h).
 _WARM_UP = 1_000
 
@@ -54,6 +57,8 @@ class _Lane:
         self.name, self.element_ticks, self._packed = name, element_ticks, packed
         self.parts: deque[_Part] = deque()
         self.next: int | None = None
+        self.came = 0  # up to where blocks have come, by their own ids
+        self.losses: list[tuple[int, int]] = []  # from which id on, so many elements more must be counted
         self.repeated = 0
         self.waited: dict[str, int] = {}  # ticks that each other signal brought since the last block of this one
 
@@ -73,6 +78,15 @@ class _Lane:
         data = block["data"]
         start = int(block["sample_id"]) // self.element_ticks
         stop = start + len(data) * (8 if self._packed else 1)
+        self.came = max(self.came, stop)
+        # A loss that the ids do not tell of lies between two elements of a block.
+        bounds = [start, *(at for at, _ in self.losses if start < at < stop), stop]
+        for piece in pairwise(bounds):
+            lost = sum(count for at, count in self.losses if at <= piece[0])
+            self._add(start + lost, piece[0] + lost, piece[1] + lost, data)
+
+    def _add(self, base: int, start: int, stop: int, data: NDArray[Any]) -> None:
+        """Append elements start <= k < stop of a block whose first one is `base`."""
         first = start if self.next is None else max(start, self.next)
         if (first - stop) * self.element_ticks > _SILENT_TICKS:
             raise BenchError(f"the stream of {self.name} began anew", evidence=f"sample {stop} after {first}")
@@ -84,7 +98,7 @@ class _Lane:
             )
         self.repeated += first > start
         if first < stop:
-            self.parts.append(_Part(start, first, stop, data))
+            self.parts.append(_Part(base, first, stop, data))
             self.next = stop
 
     def forget(self, before: int) -> None:
@@ -133,6 +147,7 @@ class Lanes:
         self._distrusted: list[_Distrust] = []
         self._map: dict[str, Any] | None = None
         self.time_maps = 0
+        self.ending = False  # the streams are being switched off, one after the other: silence is no fault any more
         self.counter_rates_hz: tuple[float, float] | None = None
 
     @property
@@ -150,17 +165,33 @@ class Lanes:
         """Return how many blocks held something that had come before."""
         return sum(lane.repeated for lane in self._lanes)
 
-    def feed(self, signal: str, block: Mapping[str, Any]) -> None:
-        """Take one block, as the driver's `!data` topics give it, and write what has become complete."""
+    def feed(self, signal: str, block: Mapping[str, Any], more: bool = False) -> None:
+        """Take one block, as the driver's `!data` topics give it, and write what has become complete.
+
+        With `more`, another block waits already, and what is complete is written with that.
+        """
         self._note_time_map(block["time_map"])
         lane = self._lanes[SIGNALS.index(signal)]
         lane.add(block)
-        self._merge(final=False)
-        self._require_all(lane, len(block["data"]) * (8 if lane is self._sync else lane.element_ticks))
+        if not more:
+            self._merge(final=False)
+        if not self.ending:
+            self._require_all(lane, len(block["data"]) * (8 if lane is self._sync else lane.element_ticks))
 
     def distrust(self, first_tick: int, stop_tick: int, cause: str) -> None:
         """Note that what lies between two ticks is not to be trusted, also where it has not been written yet."""
         self._distrusted.append(_Distrust(first_tick, stop_tick, cause))
+
+    def insert(self, lost_ticks: int, cause: str) -> None:
+        """Count ticks that were lost somewhere about the last blocks, and that the ids do not tell of: what lies about them is not
+        to be trusted, what comes later is in its place."""
+        stops = self.stop_ticks.values()
+        first = min(stops) - BLOCK_TICKS
+        before = sum(count for _, count in self._sync.losses)
+        at = (max(lane.came * lane.element_ticks for lane in self._lanes) + LONGEST_BLOCK_TICKS) // 8 * 8
+        for lane in self._lanes:
+            lane.losses.append((at // lane.element_ticks, lost_ticks // lane.element_ticks))
+        self.distrust(first, at + before, cause)
 
     def finish(self) -> None:
         """Write what is left and complete; nothing may be fed after."""

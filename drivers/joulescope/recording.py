@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -28,9 +29,10 @@ _SILENCE_NS = 2 * NS_PER_S
 #: A block may be under way for 50 ms, and what is known of the host's lag is its least: the end is waited for a little longer.
 _DRAIN_TICKS = TICK_HZ // 50
 _DRAIN_LIMIT_NS = NS_PER_S
-#: A block of a JS110 is 65 394 samples of current or voltage, or 100 000 of a GPI; its log may come a block late.
-_BLOCK_TICKS, _LONGEST_BLOCK_TICKS = 65_536, 100_000
+#: What js110_usb.c logs when packets are missing: it goes on counting samples as if none were. Packets are counted in 16 bits.
 _SKIP = "pkt_index skip"
+_SKIPPED = re.compile(rf"{_SKIP}: expected (\d+), received (\d+)")
+_PACKETS, _PACKET_TICKS = 1 << 16, 126
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ class JoulescopeRecording:
         try:
             if drain and not self._pace.drains:
                 self._drain()
+            self._lanes.ending = True
             for topic in self._streams.values():
                 try:
                     if not self._link.gone:
@@ -200,11 +203,13 @@ class JoulescopeRecording:
 
     def _take(self, topic: str, value: Any, at_ns: int) -> None:
         if topic == _SKIP:
-            stops = self._lanes.stop_ticks.values()
-            self._lanes.distrust(min(stops) - _BLOCK_TICKS, max(stops) + _LONGEST_BLOCK_TICKS, f"the JS110 lost samples: {value}")
+            skipped = _SKIPPED.search(value)
+            packets = (int(skipped[2]) - int(skipped[1])) % _PACKETS if skipped else 0
+            self._lanes.insert(packets * _PACKET_TICKS, f"the JS110 lost samples: {value}")
             return
         signal = self._names[topic]
-        self._lanes.feed(signal, value)
+        # A thread that has fallen behind catches up: writing costs less for several blocks at once.
+        self._lanes.feed(signal, value, more=not self._arrived.empty())
         self._last_ns = at_ns
         if signal == CURRENT and self._pace.clock_ns is not None:
             loss = self._lag.arrived(self._lanes.stop_ticks[CURRENT], at_ns)

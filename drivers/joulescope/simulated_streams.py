@@ -17,7 +17,8 @@ from rig.virtual import NS_PER_S, World
 COUNTER_HZ = 2_000_000
 #: UTC at time 0 of the world, in the driver's 2**-30 s from 2018: a round date, as the world's clock has none.
 _UTC_ORIGIN = (7 * 365 + 2) * 86_400 << 30
-_CHUNK = 24_000
+#: Beside a busy thread each step of numpy may wait its turn of 5 ms: few large pieces keep up where many small ones do not.
+_CHUNK = 480_000
 _FILTER_SAMPLES = 64  # of a JS110: it has no numbers until its filter is filled
 _STAGGER_TICKS = 64
 
@@ -260,6 +261,8 @@ class Acquisition:
     def _fault_drop(self, at_tick: int) -> None:
         faults, lost = self._settings.faults, self._settings.faults.drop_ticks // 16 * 16
         if self._js110:
+            # Whole packets of 126 samples, and whole bytes of SYNC.
+            lost = faults.drop_ticks // 504 * 504
             self._front_end.skip(lost)
             self._lost_ticks += lost
             if not faults.drop_unlogged:

@@ -8,8 +8,9 @@ Three ways to see SYNC. "voltage": the line is logged as a voltage by a second m
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -23,7 +24,7 @@ from drivers.keysight_n6705.simulator import Simulator
 from rig import accuracy
 from rig.accuracy import Accuracy
 from rig.config import PathText
-from rig.errors import ConfigError, DeviceLost, RigError
+from rig.errors import ConfigError, DeviceLost, DeviceNotFound, RigError
 from rig.monitor import Found, MonitorInfo
 from rig.table import Table
 from rig.virtual import NS_PER_S, World
@@ -93,7 +94,7 @@ class KeysightN6705:
     def __init__(self, settings: Settings, link: Link, world: World | None, io_manager: IoManager | None) -> None:
         self._settings, self._link, self._world, self._io_manager = settings, link, world, io_manager
         self._stack = ExitStack()
-        self._closed = False
+        self._closed = self._given_up = False
         self._findings = setup.Findings()
         self._model, self._serial, self._firmware = link.identity()
         self._period_s = self._prepare()
@@ -166,8 +167,15 @@ class KeysightN6705:
         )
 
     def power(self, on: bool) -> None:
-        """Switch the DUT's supply, and read back that it has followed."""
-        setup.switch(self._link, self._settings.channel, on)
+        """Switch the DUT's supply, and read back that it has followed; off also where only the connection is gone."""
+        try:
+            setup.switch(self._link, self._settings.channel, on)
+        except DeviceLost:
+            if on or self._given_up:
+                raise
+            self._given_up = True
+            self._link.reopen()
+            setup.switch(self._link, self._settings.channel, False)
 
     def record(self, folder: Path) -> LogRecording:
         """Record into `folder`."""
@@ -194,22 +202,16 @@ class KeysightN6705:
             return
         self._closed = True
         with self._stack:
-            try:
-                self._switch_off(self._link)
-            except DeviceLost:
-                # The instrument may be there, and only the connection gone; what is gone itself cannot be switched off from
-                # here, and whoever noticed has said so.
-                with suppress(RigError), closing(self._link.anew()) as again:
-                    self._switch_off(again)
+            for leave in (partial(self.power, False), self._abort):
+                try:
+                    leave()
+                except (DeviceLost, DeviceNotFound):
+                    return  # what is gone cannot be switched off from here; whoever noticed has said so
+                except RigError:
+                    continue  # where one is refused the other still counts
 
-    def _switch_off(self, link: Link) -> None:
-        for message in (f"OUTP OFF,(@{self._settings.channel})", f"ABOR:ELOG (@{self._settings.channel})"):
-            try:
-                link.do(message, "leaving the instrument")
-            except DeviceLost:
-                raise
-            except RigError:
-                continue
+    def _abort(self) -> None:
+        self._link.do(f"ABOR:ELOG (@{self._settings.channel})", "leaving the instrument")
 
     def _prepare(self) -> float:
         settings, link, findings = self._settings, self._link, self._findings

@@ -82,9 +82,10 @@ class IoManager:
             self._stamps_s, self._origin_us, self._last_us = [], None, 0
 
     def take(self) -> list[float]:
-        """Return and forget the stamps that have come, in seconds of the IO manager after its first one."""
+        """Return and forget the stamps that have come, in seconds of the IO manager after its first one; those before a failure
+        first."""
         with self._lock:
-            if self._failure is not None:
+            if self._failure is not None and not self._stamps_s:
                 raise self._failure
             stamps_s, self._stamps_s = self._stamps_s, []
         return stamps_s
@@ -123,7 +124,11 @@ class IoManager:
         found = _LAP.fullmatch(line)
         if found is None:
             if b"lap" in line:
-                raise RemoteProtocolError("an edge of the IO manager has no time", evidence=repr(line[:80]))
+                raise RemoteProtocolError(
+                    "an edge of the IO manager has no time",
+                    evidence=repr(line[:80]),
+                    try_next="its baud rate and cable; another program on the same port?",
+                )
             return
         stamp_us = int(found[1])
         if self._origin_us is None:

@@ -140,10 +140,11 @@ class Link:
             try_next=hint,
         )
 
-    def anew(self) -> Link:
-        """Open another session to the same instrument, in place of this one."""
+    def reopen(self) -> None:
+        """Open another session to the same instrument in place of this one."""
         self.close()
-        return Link(self.resource, self._library, self._timeout_s)
+        with self._lock:
+            self._session = open_session(self.resource, self._library, self._timeout_s)
 
     def close(self) -> None:
         """Let go of the session; closing twice is allowed."""

@@ -27,11 +27,13 @@ from rig.trace import Gap, storage_error
 FIFO_S = 20.0
 #: SCPI writes 9.9E37 for infinity (here: beyond the measuring range) and 9.91E37 for no number.
 _OVERLOAD = 9.0e37
+_BEYOND = "beyond the measuring range"
 #: Records may be behind the clock by this much: what is under way, and what a busy machine delays.
 _LAG_S = 2.0
 _LAG_SHARE = 0.02
-#: Channels that end together may differ by what the instrument does in between.
-_SKEW_S = 0.05
+#: Channels that end together have equally many records, give or take what the instrument does in between; where an ended log cannot
+#: be read any more, they are as far apart as their last fetches.
+_ENDED_S, _SKEW_S = 1e-3, 0.05
 _FIRST_RECORD_S = 2.0
 _PAUSE_S = 0.005
 _STALE = -230
@@ -176,13 +178,16 @@ class LogRecording:
             pass
         self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
         # Whether a log that has ended can still be read is not documented: what matters has been taken.
+        before = sum(self._received.values())
         while self._fetch():
             pass
+        readable = self._clock.jumps or sum(self._received.values()) > before
         if self._io_manager is not None:
             self._io_manager.settle()
             self._stamp()
         counts = list(self._received.values())
-        if (max(counts) - min(counts)) * self._plan.period_s > _SKEW_S:
+        skew_s = _ENDED_S + 2 * self._plan.period_s if readable else _SKEW_S
+        if (max(counts) - min(counts)) * self._plan.period_s > skew_s:
             raise self._lost(f"records by channel at the end: {self._received}")
         if self._plan.stamped and not counts[0]:
             raise DeadlineError(
@@ -247,21 +252,21 @@ class LogRecording:
         taken = {channel: rows[:count] for channel, rows in self._waiting.items()}
         self._waiting = {channel: rows[count:] for channel, rows in self._waiting.items()}
         first = self._writer.samples
-        beyond = np.zeros(count, dtype=bool)
         for rows in taken.values():
-            bad = ~np.isfinite(rows) | (np.abs(rows) > _OVERLOAD)
-            beyond |= bad.any(axis=1)
-            rows[bad] = np.nan
-        for run in _runs(beyond):
-            self._writer.gap(Gap(first + run[0], first + run[1], "beyond the measuring range"))
+            rows[~np.isfinite(rows) | (np.abs(rows) > _OVERLOAD)] = np.nan
         rows = taken[plan.channel]
         if plan.sync_channel is not None:
-            self._writer.sync_voltage(taken[plan.sync_channel][:, 0])
-        self._writer.analog(rows[:, 0], rows[:, 1])
+            sync_v = taken[plan.sync_channel][:, 0]
+            self._writer.sync_voltage(sync_v)
+            # Of current and voltage the writer notes it.
+            for run in _runs(np.isnan(sync_v) & ~np.isnan(rows).any(axis=1)):
+                self._writer.gap(Gap(first + run[0], first + run[1], f"{_BEYOND}, on the SYNC channel"))
+        self._writer.analog(rows[:, 0], rows[:, 1], unreadable=_BEYOND)
 
     def _stamp(self) -> None:
-        if self._io_manager is not None:
-            for at_s in self._io_manager.take():
+        # Until there are none: what went wrong after them is said last.
+        while self._io_manager is not None and (stamps_s := self._io_manager.take()):
+            for at_s in stamps_s:
                 self._writer.stamp(at_s)
 
     def _judge(self, before_s: float) -> None:

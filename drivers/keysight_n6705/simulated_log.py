@@ -117,6 +117,7 @@ class Channel:
     record_s: float = 0.0
     lost: bool = False
     noise: np.random.Generator = field(default_factory=np.random.default_rng)
+    sync_noise: np.random.Generator = field(default_factory=np.random.default_rng)
     fifo: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
@@ -177,9 +178,11 @@ class SimulatedLog:
             channel.state, channel.front_end, channel.lost = "waiting", None, False
             channel.record_s = self._period_s(channel, real, self._faults.stuck)
             channel.fifo = np.zeros((0, self._width(channel)))
-            channel.noise = np.random.default_rng(
+            random = np.random.default_rng(
                 list(f"n6705 {self._seed} {self._errors.seed} {channel.number} {self._starts}".encode())
             )
+            # Apart, so that the same seed gives the same records however they are fetched.
+            channel.noise, channel.sync_noise = random.spawn(2)
             if channel.source.startswith(("EXT", "PIN")):
                 channel.trigger_ns = self._world.now_ns()
                 channel.trigger = FrontEnd(self._world, 1 / _STEP_S, clock_ppm=self._errors.clock_ppm, start_ns=channel.trigger_ns)
@@ -328,7 +331,7 @@ class SimulatedLog:
             points = self._points(channel)
             # Of two levels a point the second: a point is taken in its middle.
             share = block.levels.reshape(count, 2 * points)[:, 1::2].mean(axis=1) if points else block.high
-            volt = share * errors.sync_high_v + errors.sync_noise_v * channel.noise.standard_normal(count)
+            volt = share * errors.sync_high_v + errors.sync_noise_v * channel.sync_noise.standard_normal(count)
         current[np.abs(current) > 1.05 * channel.range_a] = _OVERLOAD
         self._overload(channel, first, current)
         columns: list[NDArray[np.float64]] = []

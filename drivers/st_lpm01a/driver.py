@@ -46,6 +46,8 @@ _PWR_SINCE, _EVENTS_SINCE = (1, 0, 2), (1, 0, 6)
 _MOST_A = 1.0
 _CALIBRATION_S = 15.0  # a new voltage makes the board calibrate itself
 _SUPPLY_SHARE = 0.02
+#: By how much a busy machine may be late with what it hears or says.
+_LATE_S = 0.5
 
 
 class StLpm01a:
@@ -129,7 +131,17 @@ class StLpm01a:
         """Record into `folder`."""
         s, energy = self._settings, self._settings.output == "energy"
         to_a = s.sample_hz / s.supply_v if energy else 1.0
-        how = How(to_a, self.voltage_v, self._table.world.wait if self._simulator else _sleep, s.start_s, dataclasses.asdict(s))
+        world = self._table.world
+        how = How(
+            to_a=to_a,
+            voltage_v=self.voltage_v,
+            wait=world.wait if self._simulator else _sleep,
+            start_s=s.start_s,
+            now_ns=world.now_ns if self._simulator else time.monotonic_ns,
+            # Virtual time stands still while anybody is late.
+            late_s=0.0 if self._simulator and not world.live else _LATE_S,
+            settings=dataclasses.asdict(s),
+        )
         parser = (AsciiParser if s.format == "ascii_dec" else BinaryParser)(s.sample_hz, _MOST_A / to_a)
         self._recording = LpmRecording(self._shell, self.info, parser, folder, how)
         return self._recording

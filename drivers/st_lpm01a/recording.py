@@ -26,14 +26,15 @@ from rig.virtual import NS_PER_S
 _FULL_PERCENT = 99
 _END_S, _SILENCE_S = 10.0, 3.0
 _LINE_S = 1.0  # an acquisition that has ended says so in words within this
-#: What clocks may differ, and what a busy machine may be late with a stop: an acquisition that is shorter ended before it.
-_CLOCK_SHARE, _LATE_S = 1e-3, 0.5
+#: What the clocks of board and host may differ.
+_CLOCK_SHARE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class How:
     """What a recording needs to know: what makes A of a value, the voltage (V), how to wait (ns) and how long (s) before anything
-    else happens, the time (ns) with what a look at it may be late (s), and the settings for whoever reads the trace."""
+    else happens, the present time (ns) and by how much (s) it may lag what the board does, and the settings for whoever reads the
+    trace."""
 
     to_a: float
     voltage_v: float
@@ -54,7 +55,8 @@ class LpmRecording:
         self._shell, self._info, self._parser, self._folder, self._how = shell, info, parser, folder, how
         self.load_percent = 0
         self._began, self._stop = threading.Event(), threading.Event()
-        self._begun_ns = self._stopped_ns = 0
+        self._begun_ns: int | None = None
+        self._stopped_ns = 0
         self._ended = self._completed = False
         self._failure: BaseException | None = None
         self._writer: TraceWriter | None = None
@@ -76,7 +78,7 @@ class LpmRecording:
             self._thread.start()
             if not self._began.wait(ANSWER_S):
                 raise DeadlineError("data of the PowerShield after start", ANSWER_S, try_next=TRY)
-            self._begun_ns = self._stopped_ns = self._how.now_ns()
+            self._begun_ns = self._how.now_ns()
             self._how.wait(round(self._how.start_s * NS_PER_S))
             self.check()
         except BaseException:
@@ -104,8 +106,7 @@ class LpmRecording:
         if self._writer is None:
             return
         try:
-            if self._begun_ns:
-                self._stopped_ns = self._how.now_ns()
+            self._stopped_ns = self._how.now_ns()
             self._stop.set()
             if self._thread.ident is not None:
                 # A port that is gone is what the thread finds, too.
@@ -202,7 +203,7 @@ class LpmRecording:
 
     def _short(self, writer: TraceWriter) -> bool:
         """Say whether less has come than was sampled until the stop: then the acquisition had ended before."""
-        due_s = (self._stopped_ns - self._begun_ns) / NS_PER_S
+        due_s = 0.0 if self._begun_ns is None else (self._stopped_ns - self._begun_ns) / NS_PER_S
         period_s = 1 / self._info.sample_hz
         return writer.samples * period_s < due_s * (1 - _CLOCK_SHARE) - self._how.late_s - 2 * period_s
 

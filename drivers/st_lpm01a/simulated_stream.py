@@ -77,6 +77,10 @@ class Acquisition:
         count = min(self._front_end.due(horizon_ns), STAMP_SAMPLES - self._front_end.at % STAMP_SAMPLES)
         if self._limit is not None:
             count = min(count, self._limit - self._front_end.at)
+        faults = self._settings.faults
+        for at_s in (faults.ends_at_s, faults.unplugged_at_s, faults.mute_at_s):
+            if at_s >= 0:
+                count = min(count, max(round(at_s * self._shell.sample_hz) - self._front_end.at, 0))
         stream = b"".join(self._samples(count)) if count else b""
         stream += b"".join(self._mishaps())
         ended = 0 <= self._settings.faults.ends_at_s <= self.elapsed_s or self._front_end.at == self._limit

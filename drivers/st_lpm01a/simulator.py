@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,7 +30,9 @@ __all__ = ["Faults", "Lpm01aSimulator", "SimulatorSettings", "main"]
 _TX_B = 32_768  # what the board holds back before it stops sampling; the real size is not documented
 _BACKLOG = 100_000
 _POLL_S = 0.002
+_FRAME_S = 0.001  # of full-speed USB: in real time, nothing goes out more often
 _PATIENCE_S = 60.0
+_DELIVERY_S = 2.0
 _END_OF_LINE = b"\r\n"
 
 
@@ -91,11 +94,30 @@ class Lpm01aSimulator:
                 if writable:
                     with suppress(BlockingIOError):
                         del self._tx[: os.write(self._master, self._tx)]
+                if self._world.live:
+                    self._stopping.wait(_FRAME_S)
                 self._sample()
         except _UnpluggedError:
+            self._deliver()
             self._unplug()
         finally:
             self._unwatch()
+
+    def _deliver(self) -> None:
+        """Send what a board in real time would have sent by now: here virtual time ran ahead of the line."""
+        end_s = time.monotonic() + _DELIVERY_S
+        while not self._world.live and time.monotonic() < end_s and (self._tx or self._unread()):
+            if self._tx:
+                with suppress(BlockingIOError):
+                    del self._tx[: os.write(self._master, self._tx)]
+            self._stopping.wait(_POLL_S)
+
+    def _unread(self) -> int:
+        """Return how many bytes the terminal holds for its reader: they go with it."""
+        import fcntl
+        import termios
+
+        return int.from_bytes(fcntl.ioctl(self._slave, termios.FIONREAD, bytes(4)), sys.byteorder)
 
     def _unplug(self) -> None:
         self._switch(False)
@@ -166,7 +188,9 @@ class Lpm01aSimulator:
         faults = self._settings.faults
         if 0 <= faults.unplugged_at_s <= acquisition.elapsed_s:
             raise _UnpluggedError
-        self._mute = 0 <= faults.mute_at_s <= acquisition.elapsed_s
+        if 0 <= faults.mute_at_s <= acquisition.elapsed_s and not self._mute:
+            self._deliver()
+            self._mute = True
         if acquisition.over:
             self._acquisition = None
             self._tx += acquisition.end()

@@ -211,4 +211,6 @@ def _cell(value: float | None, factor: float, digits: int) -> str:
     if value is None:
         return "-"
     scaled = value * factor
+    if 10**digits <= abs(scaled) < 1e5:
+        return f"{scaled:.0f}"  # not 2.8e+02
     return f"{scaled:.0e}" if 0 < abs(scaled) < 1e-4 else f"{scaled:#.{digits}g}".rstrip(".")

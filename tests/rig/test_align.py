@@ -214,6 +214,14 @@ def test_marks_whose_edges_fell_into_lost_samples_are_not_missing() -> None:
     assert [problem.detail.split("; ")[1:] for problem in one_more.problems] == [["no edge for mark 72"]]
 
 
+def test_a_trial_whose_samples_are_lost_has_a_gap_and_no_loose_wire() -> None:
+    run = session(6)
+    none = np.zeros(0)
+    lost = aligned(run, none, dark_s=[(0.0, float(run.edges[-1]))])
+    assert [problem.code for problem in lost.problems] == ["gap"]
+    assert [problem.code for problem in aligned(run, none, dark_s=[(0.0, 0.1)]).problems] == ["edges"]
+
+
 # What is stretched, and what scatters
 
 
@@ -224,6 +232,7 @@ def test_a_monitor_whose_time_is_stretched_is_a_clock_problem(stretch: float, rh
     alignment = aligned(run, run.edges * stretch)
     assert [problem.code for problem in alignment.problems] == ["clock"]
     assert f"stretched {stretch:.4f} times" in alignment.problems[0].detail
+    assert ("logs more channels" in alignment.problems[0].detail) == (abs(stretch - 1) > 0.1)
 
 
 @pytest.mark.parametrize("stretch", [4 / 3, 2.0, 0.75, 0.5, 1.0015])

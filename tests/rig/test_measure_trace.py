@@ -341,3 +341,10 @@ def test_files_and_folders_that_cannot_be_used_are_said(capture: Path, tmp_path:
     with pytest.raises(DataError, match="a table has no markers"):
         (tmp_path / "a.csv").write_text("time_s,power_w\n0,1\n1,1\n")
         run(tmp_path / "a.csv", "--markers")
+
+
+def test_a_trace_without_samples_is_said_to_have_none(tmp_path: Path) -> None:
+    with TraceWriter(tmp_path, sample_hz=1000, edge_hz=1000, source="t", serial="", about={}):
+        pass
+    with pytest.raises(DataError, match="has no samples"):
+        run(tmp_path)

@@ -80,6 +80,19 @@ def test_a_problem_names_its_rail(tmp_path: Path) -> None:
     assert problems[0]["detail"].startswith("io: ")
 
 
+def test_a_first_rail_without_edges_leaves_a_report_that_says_so(tmp_path: Path) -> None:
+    result = run(tmp_path, 'rail.core.joulescope.device="simulator"', "rail.core.joulescope.simulator.sync_gpi=1")
+    assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
+    page = write_report(result.folder).read_text()
+    assert "nothing to fit" in page and "skew not known" in page
+
+
+def test_the_report_of_rails_draws_the_edges_of_the_first_and_says_why_there_is_no_curve_of_power(tmp_path: Path) -> None:
+    page = write_report(run(tmp_path).folder).read_text()
+    assert 'class="residuals"' in page
+    assert "each rail has a clock of its own" in page and "was changed" not in page
+
+
 def test_a_bench_of_rails_is_stored_and_loads_to_the_same(tmp_path: Path) -> None:
     path = tmp_path / "rails.toml"
     path.write_text(BENCH)

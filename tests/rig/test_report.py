@@ -221,3 +221,10 @@ def test_results_of_another_schema_are_refused(copy: Path) -> None:
     change(copy, results(copy) | {"schema": "neurorig-results-99"})
     with pytest.raises(DataError, match="neurorig-results-2"):
         write_report(copy)
+
+
+def test_a_slow_tick_of_the_device_widens_the_limit_that_the_page_shows(tmp_path: Path) -> None:
+    folder = measure(tmp_path, ["sut.virtual.tick_hz=32768"], trials=1)
+    page = write_report(folder).read_text(encoding="utf-8")
+    assert results(folder)["problems"] == []
+    assert "the limit is 40.52 µs" in page and 'class="n flag"' not in page

@@ -209,3 +209,32 @@ def test_a_window_that_cannot_tell_five_percent_says_how_long_it_must_be(run_vir
 def test_a_gain_that_is_worse_than_five_percent_makes_every_window_too_short(run_virtual: Run) -> None:
     rows = run_virtual("monitor.virtual.gain_limit=0.08").content["resolution"]
     assert all(row["needed_s"] is None and row["because"] == "current gain" for row in rows)
+
+
+def test_steps_that_no_noise_stirs_do_not_cancel_between_two_currents(run_virtual: Run) -> None:
+    still = ("sut.virtual.preprocess.variation=0", "sut.virtual.infer.variation=0", "monitor.virtual.noise_a=0")
+    still = (*(text.replace("=0", "=0.0") for text in still), "sut.virtual.preprocess.power_w=0.045")
+    for lsb_a in (0.003, 0.004, 0.005):
+        dynamic = run_virtual(*still, f"monitor.virtual.lsb_a={lsb_a}").content["metrics"]["power_dynamic"]
+        # Idle current and active current each lie somewhere within their own step.
+        assert abs(dynamic["value"] - (0.045 - 0.012)) < dynamic["expanded_uncertainty"], lsb_a
+        shown = {part["component"]: part["standard_uncertainty"] for part in dynamic["budget"]}
+        assert shown["steps"] == pytest.approx(lsb_a / math.sqrt(12) * 3.3, rel=1e-3) == shown["steps, idle"]
+
+
+def test_a_delay_of_sync_that_dominates_wants_longer_windows(run_virtual: Run, tmp_path: Path) -> None:
+    path = tmp_path / "calibration.toml"
+    path.write_text(
+        'source = "test"\nclock_ppm = 1.0\nedge_s = 0.001\n[[current]]\nup_to = 10.0\ngain = 1e-4\noffset = 0.0\n'
+        "[[voltage]]\nup_to = 15.0\ngain = 1e-4\noffset = 0.0\n"
+    )
+
+    def preprocess(duration_s: float) -> dict[str, Any]:
+        rows = run_virtual(
+            f"monitor.virtual.calibration={path}", f"sut.virtual.preprocess.duration_s={duration_s}", "task.null.samples=2"
+        ).content["resolution"]
+        return {row["phase"]: row for row in rows}["preprocess"]
+
+    short = preprocess(0.01)
+    assert short["because"] == "edge delay" and short["needed_s"] > short["window_s"]
+    assert preprocess(1.1 * short["needed_s"])["needed_s"] == 0.0

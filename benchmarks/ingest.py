@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed of the energy monitors: from blocks as the instruments deliver them to the energy of windows. All data are simulated.
+
+Run it: `.venv/bin/python benchmarks/ingest.py [--quick] [--hour]`, on Linux: some minutes; half a minute; a quarter of an hour and
+61 GB of disk. Times are CPU time of the whole process, the trace library's thread included, pinned to one core; the median of
+several rounds. What is not in them: USB and the maker's driver, and making the prepared blocks. The rig stores two floats and SYNC,
+as power is their product. Ratios are what can be compared: absolute times are this machine's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import live
+import numpy as np
+import peer
+import pyjls
+from streams import PULSE_S, TICK_HZ, JoulescopeStreams, lpm01a
+
+from drivers.joulescope.lanes import Lanes
+from drivers.joulescope.models import Wanted, of_path, promised
+from drivers.keysight_n6705.driver import KeysightN6705
+from drivers.st_lpm01a.binary import BinaryParser
+from drivers.st_lpm01a.stream import AsciiParser, Edge, Samples
+from rig.recorder import TraceWriter
+from rig.table import Table
+from rig.trace import TRACE, Trace
+from rig.uncertainty import ranges_a
+from rig.virtual import NS_PER_S
+
+AIM_MS, AIM_SHARE = 40.0, 0.10
+#: Of the rig's choice for fast signals (rig/recorder.py).
+_BLOCK = 32_768
+_PEER_SAMPLES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What one step took: CPU time of the process, of that the calling thread's, and wall time, in seconds."""
+
+    cpu: float
+    own: float
+    wall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """An instrument's `samples` of `seconds`, `values` stored for each, and the times of each step in each round."""
+
+    name: str
+    samples: int
+    seconds: float
+    values: int
+    rounds: list[dict[str, Times]]
+
+    def cpu_s(self, step: str, own: bool = False) -> float:
+        """Return the median of a step."""
+        return median(one[step].own if own else one[step].cpu for one in self.rounds)
+
+    @property
+    def whole_s(self) -> float:
+        """Return the median of all steps together."""
+        return median(sum(times.cpu for times in one.values()) for one in self.rounds)
+
+    @property
+    def whole_ms(self) -> float:
+        """Return millions of samples per second of CPU time, all steps together."""
+        return self.samples / self.whole_s / 1e6
+
+
+class Stopwatch:
+    """Keeps the times of named steps."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, Times] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Take the times of what runs inside."""
+        began = time.process_time(), time.thread_time(), time.perf_counter()
+        yield
+        ended = time.process_time(), time.thread_time(), time.perf_counter()
+        self.times[name] = Times(*(stop - start for start, stop in zip(began, ended, strict=True)))
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Run this thread, and threads that it starts, on one core."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def joulescope(model: str, seconds: float, rounds: int) -> Ingest:
+    """Take a Joulescope's blocks through the driver's merging, the trace, its edges and integrals; checks the energy."""
+    prepared = JoulescopeStreams.prepare(model)
+    blocks = list(prepared.blocks(seconds))
+    limits_a = ranges_a(promised(of_path(f"u/{model}/1"), Wanted(0, "3.3 V", "auto", "15 V")))
+    found = []
+    for _ in range(rounds):
+        watch = Stopwatch()
+        with tempfile.TemporaryDirectory() as name:
+            with watch.step("merge, write"):
+                about = {"simulated": True}
+                with TraceWriter(
+                    Path(name), sample_hz=prepared.sample_hz, edge_hz=TICK_HZ, source=model, serial="", about=about
+                ) as writer:
+                    lanes = Lanes(writer, prepared.sample_ticks)
+                    for signal, block in blocks:
+                        lanes.feed(signal, block)
+                    lanes.finish()
+            trace, energy_j = _read(Path(name), watch, limits_a)
+        require(energy_j, prepared.energy_j(PULSE_S) * (len(trace.falls_s) - 1), 1e-3)
+        require(len(trace.falls_s), round(seconds / PULSE_S), 0)
+        found.append(watch.times)
+    return Ingest(f"Joulescope {model.upper()}", trace.length, seconds, 2 + prepared.sample_ticks, found)
+
+
+def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ingest:
+    """Take an LPM01A's bytes through the driver's parser, the trace, its events and integrals; checks the energy."""
+    pieces, charge_c = lpm01a(output, sample_hz, seconds)
+    found = []
+    for _ in range(rounds):
+        watch = Stopwatch()
+        with tempfile.TemporaryDirectory() as name:
+            with (
+                watch.step("parse, write"),
+                TraceWriter(
+                    Path(name), sample_hz=sample_hz, edge_hz=sample_hz / 2, source="LPM01A", serial="", about={}, sync_kind="stamps"
+                ) as writer,
+            ):
+                parser = AsciiParser(sample_hz, 1.0) if output == "ascii_dec" else BinaryParser(sample_hz, 1.0)
+                for piece in pieces:
+                    for item in parser.feed(piece):
+                        if isinstance(item, Samples):
+                            writer.analog(item.values, np.full(len(item.values), 3.3))
+                        elif isinstance(item, Edge):
+                            writer.stamp((item.at + 0.5) / sample_hz)
+            trace, _ = _read(Path(name), watch, [0.05, 1.0])
+            require(trace.energy_j(0.0, trace.duration_s), 3.3 * charge_c, 1e-3)
+        found.append(watch.times)
+    return Ingest(f"LPM01A {output}", trace.length, seconds, 2, found)
+
+
+def keysight(seconds: float) -> Ingest:
+    """Record the simulated N6705 in virtual time and count only what the driver's and the trace library's threads used."""
+    bench, before, watch = Table(), live.threads_s(), Stopwatch()
+    monitor = KeysightN6705.open(KeysightN6705.Settings(resource="simulator"), bench)
+    try:
+        monitor.power(True)
+        with tempfile.TemporaryDirectory() as name:
+            with live.used(before) as cpu, monitor.record(Path(name)):
+                for _ in range(round(seconds / PULSE_S)):
+                    for level, power_w, share in ((False, 0.2, 0.1), (True, 0.02, 0.9)):
+                        bench.world.put(bench.world.now_ns(), level, power_w)
+                        bench.world.advance(round(PULSE_S * share * NS_PER_S))
+            trace, _ = _read(Path(name), watch, ranges_a(monitor.info.accuracy))
+    finally:
+        monitor.close()
+    times = {"fetch, write": Times(cpu.ended, 0.0, cpu.elapsed), **watch.times}
+    return Ingest("Keysight N6705 (V, I, SYNC)", trace.length, trace.duration_s, 3, [times])
+
+
+def three_floats(seconds: float, rounds: int) -> list[Times]:
+    """Write three floats and a line at one rate with the trace library alone: nothing is merged or looked at."""
+    prepared = JoulescopeStreams.prepare("js110")
+    power = prepared.current * prepared.voltage
+    signals, found = ((1, prepared.current), (2, prepared.voltage), (3, power)), []
+    for _ in range(rounds):
+        watch = Stopwatch()
+        with tempfile.TemporaryDirectory() as name, watch.step("write"):
+            writer = pyjls.Writer(f"{name}/trace.jls")
+            writer.source_def(source_id=1, name="x", vendor="", model="", version="", serial_number="")
+            kinds = [(number, "f32", _BLOCK) for number, _ in signals] + [(10, "u1", 8192)]
+            for number, kind, block in kinds:
+                writer.signal_def(
+                    signal_id=number, source_id=1, signal_type=pyjls.SignalType.FSR, data_type=kind, sample_rate=TICK_HZ,
+                    name=f"s{number}", samples_per_data=block,
+                )  # fmt: skip
+            for at in range(0, round(seconds * TICK_HZ), 100_000):
+                first = at % (2 * TICK_HZ)
+                for number, values in signals:
+                    writer.fsr_f32(number, at, values[first : first + 100_000])
+                writer.fsr(10, at, prepared.packed[first // 8 : first // 8 + 12_500])
+            writer.close()
+        found.append(watch.times["write"])
+    return found
+
+
+def peers(ingests: Sequence[Ingest]) -> Iterator[tuple[str, float, Ingest]]:
+    """Yield name and samples per second of CPU time of the loops over single samples, and what they are to be compared with."""
+    streams = JoulescopeStreams.prepare("js220")
+    levels = np.unpackbits(streams.packed[: _PEER_SAMPLES // 4], bitorder="little")[::2]
+    watch = Stopwatch()
+    with one_core(), watch.step("loop"):
+        energy_j, events = peer.joulescope(
+            streams.current[:_PEER_SAMPLES], streams.voltage[:_PEER_SAMPLES], levels, streams.sample_hz
+        )
+    truth_j = float(streams.current[:_PEER_SAMPLES].astype(np.float64) @ streams.voltage[:_PEER_SAMPLES]) / streams.sample_hz
+    require(energy_j, truth_j, 1e-3)
+    require(events, round(_PEER_SAMPLES / streams.sample_hz / PULSE_S), 0)
+    yield "queue of samples (power_manager_js220.py)", _PEER_SAMPLES / watch.times["loop"].cpu, ingests[0]
+    pieces, charge_c = lpm01a("ascii_dec", 5_000, _PEER_SAMPLES / 5_000)
+    text = b"".join(pieces).decode()
+    with one_core(), watch.step("loop"):
+        total, events = peer.lpm01a(text)
+    require(total / 5_000, charge_c, 1e-3)
+    yield "line by line (power_manager_lpm.py)", _PEER_SAMPLES / watch.times["loop"].cpu, ingests[2]
+
+
+def require(got: float, expected: float, relative: float) -> None:
+    """Stop where a result is wrong: a fast wrong answer is none."""
+    if abs(got - expected) > relative * abs(expected):
+        raise SystemExit(f"wrong result: {got}, not {expected}")
+
+
+def _read(folder: Path, watch: Stopwatch, limits_a: Sequence[float]) -> tuple[Trace, float]:
+    """Find edges and integrate from each fall to the next, as a session does; return the trace and the energy of all windows."""
+    with watch.step("find edges"):
+        trace = Trace.open(folder / TRACE)
+    bounds_s = trace.falls_s.tolist() if len(trace.falls_s) else np.arange(0.0, trace.duration_s, PULSE_S).tolist()
+    with watch.step("integrate"):
+        integrals = trace.integrals(list(pairwise(bounds_s)), limits_a, steps_at_ends=True)
+    return trace, sum(integral.energy_j for integral in integrals)
+
+
+def show_ingests(ingests: Sequence[Ingest]) -> None:
+    """Print a table of the steps of each instrument."""
+    print(f"{'instrument, step':<44} {'MS/s of CPU':>12} {'M values/s':>11} {'of a core at full rate':>23}")
+    for one in ingests:
+        print(f"{one.name}, {one.samples / one.seconds / 1e6:g} MS/s, {one.values} values a sample")
+        for step, times in one.rounds[0].items():
+            _show_step(one, f"  {step}", one.cpu_s(step))
+            if times.own and step == next(iter(one.rounds[0])):
+                own_s = one.cpu_s(step, own=True)
+                _show_step(one, "    of that, the rig's thread", own_s)
+                _show_step(one, "    of that, the trace library's thread", one.cpu_s(step) - own_s)
+        _show_step(one, "  whole", one.whole_s)
+        slowest, fastest = (pick(sum(times.cpu for times in steps.values()) for steps in one.rounds) for pick in (max, min))
+        if len(one.rounds) > 1:
+            print(f"    rounds from {one.samples / slowest / 1e6:.1f} to {one.samples / fastest / 1e6:.1f} MS/s")
+
+
+def _show_step(one: Ingest, name: str, cpu_s: float) -> None:
+    rate_ms = one.samples / cpu_s / 1e6
+    print(f"{name:<44} {rate_ms:>12.2f} {rate_ms * one.values:>11.1f} {cpu_s / one.seconds:>22.2%}")
+
+
+def verdicts(ingests: Sequence[Ingest], three: Sequence[Times], seconds: float) -> list[tuple[str, bool]]:
+    """Return what the aims say of speed: a line each, and whether it is met."""
+    found = []
+    for one in ingests[:2]:
+        first_ms = one.samples / one.cpu_s("merge, write") / 1e6
+        found += [
+            (f"{AIM_MS:g} MS/s on one core, {one.name}, two floats and SYNC: merge and write {first_ms:.1f}", first_ms >= AIM_MS),
+            (f"{AIM_MS:g} MS/s on one core, {one.name}, two floats and SYNC: all steps {one.whole_ms:.1f}", one.whole_ms >= AIM_MS),
+        ]
+    library_ms = seconds * TICK_HZ / median(times.cpu for times in three) / 1e6
+    found.append(
+        (f"{AIM_MS:g} MS/s on one core, three floats and SYNC: the trace library alone {library_ms:.1f}", library_ms >= AIM_MS)
+    )
+    for one in ingests[:2]:
+        share = one.whole_s / one.seconds
+        found.append((f"under {AIM_SHARE:.0%} of a core at full rate, {one.name}, all steps: {share:.1%}", share < AIM_SHARE))
+    return found
+
+
+def main() -> int:
+    """Print the tables; exit code 1 when samples were lost or memory grows."""
+    options = argparse.ArgumentParser(description="speed of the energy monitors, on simulated data")
+    options.add_argument("--quick", action="store_true", help="half a minute: fewer rounds, Joulescopes only in real time")
+    options.add_argument("--hour", action="store_true", help="memory over one simulated hour: 61 GB of disk, some minutes")
+    asked = options.parse_args()
+    seconds, rounds = (4.0, 3) if asked.quick else (20.0, 5)
+    print("Ingest of prepared blocks, simulated; CPU time of the process on one core, medians of rounds\n")
+    with one_core():
+        ingests = [joulescope(model, seconds, rounds) for model in ("js220", "js110")]
+        ingests += [powershield("ascii_dec", 5_000, 60.0, rounds), powershield("bin_hexa", 100_000, 20.0, rounds)]
+        three = three_floats(seconds, rounds)
+    ingests.append(keysight(30.0 if asked.quick else 120.0))
+    show_ingests(ingests)
+    print("  N6705: CPU time of the driver's own threads, beside the simulated instrument in virtual time\n")
+    print("Loops over single samples in Python, as the runner of mlcommons/tiny has them, on the same data")
+    for name, rate_hz, one in peers(ingests):
+        ratio = one.samples / one.whole_s / rate_hz
+        first = one.samples / one.cpu_s(next(iter(one.rounds[0]))) / rate_hz
+        print(f"  {name:<42} {rate_hz / 1e6:>5.2f} MS/s of CPU")
+        print(f"    this rig, {one.name}: {first:.0f} times as many to the trace on disk, {ratio:.0f} times with all steps")
+    print("  The loops keep the samples in memory and sum them once. There, both instruments run at 1000 samples a second.\n")
+    print("In real time; driver, library and simulator in CPU time per second")
+    kept = live.shown(live.table(3.0 if asked.quick else 10.0, all_kinds=not asked.quick))
+    print("\nMemory", flush=True)
+    minutes = "60" if asked.hour else "0.5" if asked.quick else "5"
+    constant = not subprocess.run([sys.executable, str(Path(__file__).with_name("memory.py")), minutes], check=False).returncode
+    print("\nAims")
+    aims = [*verdicts(ingests, three, seconds), ("no lost sample in real time, also beside a busy thread", kept)]
+    aims.append((f"constant memory over {minutes} simulated minutes", constant))
+    for text, met in aims:
+        print(f"  {'met' if met else 'NOT met':<8} {text}")
+    return 0 if kept and constant else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drivers on their simulators in real time: what of the samples arrives, and what of a core that takes, per thread.
+
+Run it: `.venv/bin/python benchmarks/live.py [SECONDS]`; 10 s for each row unless told. Linux only. Beside "busy", another Python
+thread never rests, as a GUI at its worst. The simulators run in the same Python: one that the busy thread starves is late itself,
+and the driver of a JS110 takes lateness that lasts for lost samples. So its busy row has prepared blocks, handed over when due.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streams import PULSE_S, JoulescopeStreams
+
+from drivers.joulescope.driver import Joulescope
+from drivers.joulescope.link import Link
+from drivers.joulescope.recording import JoulescopeRecording, Pace, streams
+from drivers.joulescope.simulator import SimulatorSettings
+from drivers.keysight_n6705.driver import KeysightN6705
+from drivers.st_lpm01a.driver import StLpm01a
+from rig.recorder import TraceWriter
+from rig.table import Table
+from rig.trace import Trace
+from rig.virtual import NS_PER_S
+
+#: The threads of the drivers; what is no Python thread and began after the driver is the trace library's.
+_OWN = ("joulescope", "LPM01A", "keysight n6705 log")
+_HORIZON_NS = NS_PER_S // 10
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one recording gave; CPU time in seconds per second."""
+
+    name: str
+    busy: bool
+    samples: int
+    gaps: int
+    lost: int
+    edges: str
+    energy: str
+    rig: float
+    library: float
+    simulator: float
+
+    @property
+    def good(self) -> bool:
+        """Say whether nothing was lost."""
+        found, _, told = self.edges.partition("/")
+        return not self.gaps and not self.lost and found == (told or found)
+
+
+def table(seconds: float, all_kinds: bool = True) -> Iterator[Row]:
+    """Yield a row for each instrument, alone and beside a busy thread; without `all_kinds` the Joulescopes beside it."""
+    js110 = {"device": "simulator", "simulator": SimulatorSettings(model="js110")}
+    binary = {"port": "simulator", "format": "bin_hexa", "sample_hz": 100_000, "events": False}
+    for busy in (False, True) if all_kinds else (True,):
+        yield _simulated("JS220, simulated", Joulescope, {"device": "simulator"}, seconds, busy)
+        yield _prepared(seconds) if busy else _simulated("JS110, simulated", Joulescope, js110, seconds, busy)
+        if all_kinds:
+            yield _simulated("LPM01A ascii_dec, simulated", StLpm01a, {"port": "simulator"}, seconds, busy)
+            yield _simulated("LPM01A bin_hexa, simulated", StLpm01a, binary, seconds, busy)
+            yield _simulated("N6705, simulated", KeysightN6705, {"resource": "simulator"}, seconds, busy)
+
+
+def shown(rows: Iterator[Row]) -> bool:
+    """Print the table as its rows come; return whether nothing was lost."""
+    print(
+        f"{'instrument':<28} {'beside':<6} {'samples':>10} {'gaps':>4} {'lost':>4} {'edges':>9} {'energy':>8}"
+        f" {'driver':>7} {'library':>7} {'together':>8} {'simulator':>9}"
+    )
+    good = True
+    for row in rows:
+        good = good and row.good
+        print(
+            f"{row.name:<28} {'busy' if row.busy else 'idle':<6} {row.samples:>10} {row.gaps:>4} {row.lost:>4} {row.edges:>9}"
+            f" {row.energy:>8} {row.rig:>7.2%} {row.library:>7.2%} {row.rig + row.library:>8.2%} {row.simulator:>9.2%}"
+        )
+    return good
+
+
+def _simulated(name: str, kind: Any, settings: dict[str, Any], seconds: float, busy: bool) -> Row:
+    bench, before = Table(), threads_s()
+    world, began_ns = bench.world, time.monotonic_ns()
+    world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns - _HORIZON_NS)
+    monitor = kind.open(kind.Settings(**settings), bench)
+    falls: list[int] = []
+    try:
+        monitor.power(True)
+        with tempfile.TemporaryDirectory() as folder, _busy(busy):
+            with monitor.record(Path(folder)) as recording, used(before) as cpu:
+                until_s = time.monotonic() + seconds
+                while time.monotonic() < until_s:
+                    _put(bench, True, 0.02, PULSE_S * 0.9)
+                    falls.append(world.now_ns())
+                    _put(bench, False, 0.2, PULSE_S * 0.1)
+                _put(bench, True, 0.02, PULSE_S * 0.9)
+                recording.check()
+            trace = Trace.open(Path(folder) / "trace.jls")
+            edges = energy = "-"
+            if monitor.info.sync != "none":
+                edges = f"{len(trace.falls_s)}/{len(falls)}"
+                true_j = world.true_energy_j(falls[0], falls[-1])
+                energy = f"{trace.energy_j(float(trace.falls_s[0]), float(trace.falls_s[-1])) / true_j - 1:+.3%}"
+    finally:
+        monitor.close()
+    return _row(name, busy, trace, edges, energy, cpu)
+
+
+def _put(bench: Table, level: bool, power_w: float, duration_s: float) -> None:
+    bench.world.put(bench.world.now_ns(), level, power_w)
+    time.sleep(duration_s)
+
+
+def _prepared(seconds: float) -> Row:
+    prepared, before = JoulescopeStreams.prepare("js110"), threads_s()
+    source = _PreparedDriver(prepared, seconds)
+    pace = Pace(lambda duration_ns: time.sleep(duration_ns / NS_PER_S), time.monotonic_ns, drains=False)
+    with tempfile.TemporaryDirectory() as name, _busy(True):
+        folder = Path(name)
+
+        def writer() -> TraceWriter:
+            return TraceWriter(folder, sample_hz=prepared.sample_hz, edge_hz=2e6, source="prepared", serial="", about={})
+
+        link = Link(source, "u/js110/prepared")
+        recording = JoulescopeRecording(link, streams(0), writer, 1, pace, NS_PER_S // 100, watch_loss=True, folder=folder)
+        with recording, used(before) as cpu:
+            source.done.wait(seconds + 5)
+            recording.check()
+        trace = Trace.open(folder / "trace.jls")
+        energy = f"{trace.energy_j(0.0, trace.duration_s) / prepared.energy_j(seconds) - 1:+.3%}"
+    return _row("JS110, prepared blocks", True, trace, f"{len(trace.falls_s)}/{round(seconds / PULSE_S)}", energy, cpu)
+
+
+class _PreparedDriver:
+    """Has what a recording needs of pyjoulescope_driver.Driver, and hands over each block when its last sample is due."""
+
+    def __init__(self, prepared: JoulescopeStreams, seconds: float) -> None:
+        self._prepared, self._seconds = prepared, seconds
+        self._receivers: dict[str, Callable[[str, Any], None]] = {}
+        self._values: dict[str, Any] = {}
+        self._thread = threading.Thread(target=self._deliver, name="simulated joulescope, prepared")
+        self.done = threading.Event()
+
+    def subscribe(self, topic: str, flags: Any, fn: Callable[[str, Any], None], timeout: float | None = None) -> None:
+        self._receivers[topic] = fn
+
+    def unsubscribe(self, topic: str, fn: Callable[[str, Any], None], timeout: float | None = None) -> None:
+        self._thread.join()
+
+    def publish(self, topic: str, value: Any, timeout: float | None = None) -> None:
+        self._values[topic] = value
+        if value and len(self._receivers) == sum(bool(one) for one in self._values.values()):
+            self._thread.start()
+
+    def query(self, topic: str, timeout: float | None = None) -> Any:
+        return self._values[topic]
+
+    def _deliver(self) -> None:
+        topics = {topic.split("/!")[0].removeprefix("u/js110/prepared/"): topic for topic in self._receivers}
+        names = {signal: topics[topic] for signal, topic in streams(0).items()}
+        began_s = time.monotonic()
+        for signal, block in self._prepared.blocks(self._seconds):
+            size = len(block["data"]) * (8 if signal == "sync" else block["decimate_factor"])
+            due_s = began_s + (block["sample_id"] + size) / block["sample_rate"]
+            if (left_s := due_s - time.monotonic()) > 0:
+                time.sleep(left_s)
+            self._receivers[names[signal]](names[signal], block)
+        self.done.set()
+
+
+@contextmanager
+def _busy(busy: bool) -> Iterator[None]:
+    """Let another thread compute in Python all the time."""
+    stop = threading.Event()
+
+    def work() -> None:
+        count = 0
+        while not stop.is_set():
+            for number in range(1000):
+                count += number
+
+    thread = threading.Thread(target=work, name="busy")
+    if busy:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if busy:
+            thread.join()
+
+
+@dataclass(slots=True)
+class Used:
+    """CPU time of this process while something ran, by whose threads used it, and how long that took; all in seconds.
+
+    `ended`: of all threads that ended meanwhile.
+    """
+
+    rig: float = 0.0
+    library: float = 0.0
+    simulator: float = 0.0
+    ended: float = 0.0
+    elapsed: float = 0.0
+
+
+@contextmanager
+def used(before: Mapping[int, float]) -> Iterator[Used]:
+    """Yield what will hold the times; `before` are the threads that ran before the driver was opened."""
+    found, first, began = Used(), threads_s(), (time.process_time(), time.monotonic())
+    yield found
+    found.ended, found.elapsed = time.process_time() - began[0], time.monotonic() - began[1]
+    names = {thread.native_id: thread.name for thread in threading.enumerate()}
+    for number, cpu_s in threads_s().items():
+        name, cpu_s = names.get(number, ""), cpu_s - first.get(number, 0.0)
+        found.ended -= cpu_s
+        if name in _OWN:
+            found.rig += cpu_s
+        elif "simulat" in name:
+            found.simulator += cpu_s
+        elif not name and number not in before:
+            found.library += cpu_s
+
+
+def threads_s() -> dict[int, float]:
+    """Return the CPU time of each thread of this process, also of those that Python does not know."""
+    tasks = Path("/proc/self/task").iterdir()
+    return {int(task.name): int((task / "schedstat").read_text().split()[0]) / NS_PER_S for task in tasks}
+
+
+def _row(name: str, busy: bool, trace: Trace, edges: str, energy: str, cpu: Used) -> Row:
+    lost = sum(gap.stop - gap.start for gap in trace.gaps)
+    shares = (one / cpu.elapsed for one in (cpu.rig, cpu.library, cpu.simulator))
+    return Row(name, busy, trace.length, len(trace.gaps), lost, edges, energy, *shares)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if shown(table(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0)) else 1)

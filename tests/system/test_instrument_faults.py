@@ -1,0 +1,474 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The faults of instruments, seen through a whole session: each case injects one and sees its problem or its error, and nothing
+else.
+
+The device is the virtual one, so its time is virtual: always the same parts of a trial last from and to the same second. `IN` lies
+inside a phase of the second sample, `OUT` while that sample is loaded, inside no window.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rig import session
+from rig.check import check
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DeadlineError,
+    DeviceBusy,
+    DeviceLost,
+    DeviceNotFound,
+    RemoteProtocolError,
+    RigError,
+)
+from rig.events import Event
+from rig.session import Result, open_bench
+from rig.store import SAMPLES
+from rig.table import Table
+from rig.virtual import World
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """How a bench names an instrument, what a device must do for it, and where faults are put, in seconds from the first sample."""
+
+    table: str
+    sut: str
+    inside_s: float
+    outside_s: float
+
+    @property
+    def faults(self) -> str:
+        """Return where its faults lie in the bench file."""
+        return f"{self.table.splitlines()[0].strip('[]')}.simulator.faults"
+
+
+JOULESCOPE = '[monitor.joulescope]\ndevice = "simulator"\n'
+LPM = '[monitor.st_lpm01a]\nport = "simulator"\n'
+N6705 = '[monitor.keysight_n6705]\nresource = "simulator"\ntimeout_s = 0.5\n'
+INSTRUMENTS = {
+    "js220": Instrument(JOULESCOPE, "", 0.54, 0.45),
+    # A loss is known to a tenth of a second: so much longer are the windows apart.
+    "js110": Instrument(JOULESCOPE + '[monitor.joulescope.simulator]\nmodel = "js110"\n', "load_s = 0.4\n", 1.14, 0.9),
+    "lpm01a": Instrument(LPM, "sync_hold_us = 500\nsync_period_us = 20_000\n", 0.83, 0.74),
+    "n6705": Instrument(N6705, "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58),
+    "io manager": Instrument(
+        N6705 + 'sync = "io_manager"\nio_manager.ppm = 100.0\n', "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58
+    ),
+}
+BENCH = """
+[bench]
+name = "faults"
+[sut.virtual]
+{sut}
+{monitor}
+[scenario.single_stream]
+idle_s = 0.2
+warmup = 0
+[task.null]
+samples = 3
+"""
+JS_HZ, LPM_HZ = 2_000_000, 5_000
+#: Windows of a trial: two idle times, three samples of two phases.
+WINDOWS = 8
+
+
+@dataclass(slots=True)
+class Seen:
+    """What came of a session: its result, or the error that ended it; what is true on the table after."""
+
+    result: Result | None
+    error: RigError | None
+    world: World
+    root: Path
+
+    @property
+    def codes(self) -> list[str]:
+        """Return the codes of all problems."""
+        assert self.result is not None, self.error
+        return [problem["code"] for problem in self.result.content["problems"]]
+
+    @property
+    def detail(self) -> str:
+        """Return what the only problem says."""
+        assert self.result is not None
+        [problem] = self.result.content["problems"]
+        return str(problem["detail"])
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the session."""
+        [folder] = self.root.iterdir()
+        return folder
+
+
+Run = Callable[..., Seen]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run one trial with faults; whatever comes of it, no thread is left and no file unfinished."""
+
+    def start(name: str, faults: Sequence[str] = (), pace_s: float = 0.0) -> Seen:
+        instrument, tables, root = INSTRUMENTS[name], list[Table](), tmp_path / "sessions"
+        (tmp_path / "bench.toml").write_text(
+            BENCH.format(
+                sut=instrument.sut if "load_s" in instrument.sut else f"load_s = 0.1\n{instrument.sut}", monitor=instrument.table
+            )
+        )
+        overrides = [fault if fault.split(".")[0] in ("monitor", "sut") else f"{instrument.faults}.{fault}" for fault in faults]
+
+        def table(**settings: Any) -> Table:
+            tables.append(Table(**settings))
+            return tables[-1]
+
+        def pace(event: Event) -> None:
+            time.sleep(pace_s)
+
+        monkeypatch.setattr(session, "Table", table)
+        before, result, error = set(threading.enumerate()), None, None
+        try:
+            with open_bench(tmp_path / "bench.toml", overrides) as bench:
+                result = bench.run(1, root, [pace])
+        except RigError as caught:
+            error = caught
+        assert set(threading.enumerate()) == before, "a thread outlives the session"
+        assert not list(tmp_path.rglob("*.partial"))
+        return Seen(result, error, tables[0].world, root)
+
+    return start
+
+
+def inside(name: str, hz: int = JS_HZ) -> int:
+    return round(INSTRUMENTS[name].inside_s * hz)
+
+
+def outside(name: str, hz: int = JS_HZ) -> int:
+    return round(INSTRUMENTS[name].outside_s * hz)
+
+
+def lpm_byte(at_s: float) -> int:
+    """Return about where in its stream the board tells of a time: nine bytes a sample, a line every thousand, a line an edge."""
+    samples, edges = round(at_s * LPM_HZ), 13
+    return 9 * samples + 35 * (samples // 1000 + 1) + 14 * edges
+
+
+LPM_IN, LPM_OUT = (lpm_byte(at_s) for at_s in (INSTRUMENTS["lpm01a"].inside_s, INSTRUMENTS["lpm01a"].outside_s))
+
+
+# --- Without faults
+
+
+@pytest.mark.parametrize("name", INSTRUMENTS)
+def test_without_a_fault_there_is_no_problem_and_the_places_of_faults_are_where_they_should_be(run: Run, name: str) -> None:
+    seen = run(name)
+    assert seen.codes == [] and not seen.world.supply_on
+    assert seen.result is not None
+    measured = seen.result.trials[0].measured
+    windows = [*measured.idles, *(window for sample in measured.samples for window in sample.windows)]
+    assert len(windows) == WINDOWS
+    hit = [window for window in windows if window.start_s < INSTRUMENTS[name].inside_s < window.stop_s]
+    assert [window.phase for window in hit] == ["infer"]
+    margin_s = 0.1 if name == "js110" else 0.01
+    outside_s = INSTRUMENTS[name].outside_s
+    assert not [window for window in windows if window.start_s - margin_s < outside_s < window.stop_s + margin_s]
+    assert check(seen.folder).ok
+
+
+# --- Faults that concern no window
+
+JS_HARMLESS = {
+    "SYNC begins a millisecond later": "gpi_late_ticks=2000",
+    "values without a number outside": "nan_at_tick={outside} nan_samples=10",
+    "samples lost outside": "drop_at_tick={outside} drop_ticks=10000",
+    "supply found on": "found_on=true",
+}
+HARMLESS: dict[str, tuple[str, list[str]]] = {
+    f"js220, {what}": ("js220", fault.format(outside=outside("js220")).split()) for what, fault in JS_HARMLESS.items()
+} | {
+    "js110, packets lost outside": ("js110", [f"drop_at_tick={outside('js110')}", "drop_ticks=10000"]),
+    "lpm01a, a byte lost outside": ("lpm01a", [f"lose_byte_at={LPM_OUT}"]),
+    "lpm01a, a hundred bytes lost outside": ("lpm01a", [f"lose_byte_at={LPM_OUT}", "lose_bytes=100"]),
+    "lpm01a, a bit changed outside": ("lpm01a", [f"flip_byte_at={LPM_OUT}"]),
+    "lpm01a, a byte too many outside": ("lpm01a", [f"insert_byte_at={LPM_OUT}"]),
+    "lpm01a, an event of the first burst is lost": ("lpm01a", ["event_skipped=3"]),
+    "lpm01a, the first time stamp is damaged": ("lpm01a", ["flip_byte_at=5"]),
+    "lpm01a, the end is not confirmed": ("lpm01a", ["no_completion=true"]),
+    "lpm01a, supply found on": ("lpm01a", ["supply_found_on=true"]),
+    **{
+        f"lpm01a, an earlier run has left: {stale}": ("lpm01a", [f'stale="{stale}"'])
+        for stale in ("streaming", "streaming binary", "half line", "summary")
+    },
+    "n6705, beyond the range outside": ("n6705", ["overload_at_s=0.58", "overload_records=3"]),
+    "n6705, our output found on": ("n6705", ["output_on=[1]"]),
+    "n6705, the output of the SYNC channel found on": ("n6705", ["output_on=[2]"]),
+    "n6705, another output found on": (
+        "n6705",
+        ["output_on=[3]", 'monitor.keysight_n6705.simulator.modules=["N6781A", "N6781A", "N6731B"]'],
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "faults"), HARMLESS.values(), ids=HARMLESS)
+def test_a_fault_in_no_window_is_no_problem(run: Run, name: str, faults: list[str]) -> None:
+    seen = run(name, faults)
+    assert seen.codes == []
+    assert not seen.world.supply_on
+
+
+@pytest.mark.parametrize("name", ["js220", "js110"])
+def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
+    run: Run, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    texts = []
+    for faults in ([], [f"duplicate_at_tick={inside(name)}"], [f"time_map_at_tick={inside(name)}"]):
+        seen = run(name, faults)
+        assert seen.codes == []
+        texts.append((seen.folder / "trial-1" / SAMPLES).read_text())
+        seen.folder.rename(tmp_path_factory.mktemp("session") / "moved")
+    assert texts[0] == texts[1] == texts[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "faults", "where"),
+    [
+        ("js220", ["found_on=true"], "supply_found_on"),
+        ("lpm01a", ["supply_found_on=true"], "supply_on_at_open"),
+        ("n6705", ["output_on=[1]"], "outputs_found_on_and_switched_off"),
+    ],
+)
+def test_a_supply_that_was_found_on_is_told(run: Run, name: str, faults: list[str], where: str) -> None:
+    result = run(name, faults).result
+    assert result is not None
+    details = result.content["provenance"]["monitors"][""]["details"]
+    assert details[where] in (True, [1]), details
+
+
+# --- Faults that spoil the trial
+
+LOST = "drop_at_tick={} drop_ticks=2000"
+GAP_1, GAP_3 = f"^1 of {WINDOWS} windows, first infer of step 5", f"^3 of {WINDOWS} windows, first preprocess of step 3"
+SPOILT: dict[str, tuple[str, list[str], str, str]] = {
+    "js220, samples lost": (
+        "js220",
+        LOST.format(inside("js220")).split(),
+        "gap",
+        f"{GAP_1} .*lost samples of current and voltage and sync",
+    ),
+    **{
+        f"js220, samples of {what} lost": (
+            "js220",
+            [*LOST.format(inside("js220")).split(), f'drop_signal="{signal}"'],
+            "gap",
+            f"{GAP_1} .*lost samples of {what}",
+        )
+        for signal, what in (("i", "current"), ("v", "voltage"), ("gpi", "sync"))
+    },
+    "js220, no number": ("js220", [f"nan_at_tick={inside('js220')}", "nan_samples=10"], "gap", f"{GAP_1} .*no number"),
+    "js220, SYNC begins too late": ("js220", ["gpi_late_ticks=60000"], "edges", "no edge for mark 1, 2"),
+    "js220, SYNC at another input": ("js220", ["monitor.joulescope.simulator.sync_gpi=1"], "edges", "0 falling edges.*wired"),
+    "js220, Vref not wired": ("js220", ['monitor.joulescope.reference="external"'], "edges", "0 falling edges.*reference voltage"),
+    "js110, packets lost": (
+        "js110",
+        LOST.format(inside("js110")).split(),
+        "gap",
+        "^2 of 8 windows, first preprocess of step 5 .*pkt_index",
+    ),
+    "js110, packets lost and not a word": (
+        "js110",
+        [*LOST.format(inside("js110")).split(), "drop_unlogged=true"],
+        "edges",
+        "29 marks, 29 falling edges",
+    ),
+    "js110, no number": ("js110", [f"nan_at_tick={inside('js110')}", "nan_samples=10"], "gap", f"{GAP_1} .*no number"),
+    "lpm01a, a byte lost": ("lpm01a", [f"lose_byte_at={LPM_IN}"], "gap", f"{GAP_1} .*damaged stream"),
+    "lpm01a, a hundred bytes lost": ("lpm01a", [f"lose_byte_at={LPM_IN}", "lose_bytes=100"], "gap", f"{GAP_1} .*damaged stream"),
+    "lpm01a, a bit changed": ("lpm01a", [f"flip_byte_at={LPM_IN}", "flip_mask=128"], "gap", f"{GAP_1} .*damaged stream"),
+    "lpm01a, a byte too many": ("lpm01a", [f"insert_byte_at={LPM_IN}"], "gap", f"{GAP_1} .*damaged stream"),
+    "lpm01a, an event lost": ("lpm01a", ["event_skipped=12"], "gap", f"{GAP_3} .*events 11 and 13 follow each other"),
+    "lpm01a, the first event lost": ("lpm01a", ["event_skipped=0"], "edges", "28 pairs; no edge for mark 1$"),
+    "lpm01a, the last event lost": ("lpm01a", ["event_skipped=28"], "edges", "28 pairs; no edge for mark 29$"),
+    "n6705, beyond the range": (
+        "n6705",
+        ["overload_at_s=0.67", "overload_records=3"],
+        "gap",
+        f"{GAP_1} .*beyond the measuring range",
+    ),
+    "n6705, always beyond the range": (
+        "n6705",
+        ['monitor.keysight_n6705.current_range="0.001"'],
+        "gap",
+        "samples, and with them all edges",
+    ),
+    "n6705, records of all channels overwritten": ("n6705", ["lose_at_s=0.67", "lose_records=400"], "edges", "28 falling edges"),
+    "n6705, a fourth parameter is logged in secret": ("n6705", ["stuck=1", "stuck_hidden=true"], "clock", "close to 3/4"),
+    "n6705, three parameters are logged in secret": ("n6705", ["stuck=3", "stuck_hidden=true"], "clock", "close to 1/2"),
+}
+
+
+@pytest.mark.parametrize(("name", "faults", "code", "words"), SPOILT.values(), ids=SPOILT)
+def test_a_fault_in_a_window_is_its_problem_and_no_other(run: Run, name: str, faults: list[str], code: str, words: str) -> None:
+    seen = run(name, faults)
+    assert seen.codes == [code], seen.result.content["problems"] if seen.result else seen.error
+    assert re.search(words, seen.detail), seen.detail
+    assert seen.result is not None and not seen.result.ok and not seen.world.supply_on
+    # What was not spoilt is measured, and all of it is found again.
+    assert seen.result.content["samples"]["per_trial"] == [3]
+    assert check(seen.folder).ok
+
+
+# --- Faults that end the session
+
+Ending = tuple[str, list[str], type[RigError], str]
+BEGUN: dict[str, Ending] = {
+    "js220, unplugged": ("js220", [f"remove_at_tick={inside('js220')}"], DeviceLost, "is gone"),
+    "js110, unplugged": ("js110", [f"remove_at_tick={inside('js110')}"], DeviceLost, "is gone"),
+    **{
+        f"js220, no {what}": ("js220", [f'mute="{signal}"'], BenchError, f"sends no {what}")
+        for signal, what in (("i", "current"), ("v", "voltage"), ("gpi", "sync"))
+    },
+    "lpm01a, unplugged": ("lpm01a", ["unplugged_at_s=0.83"], DeviceLost, "is gone"),
+    "lpm01a, overcurrent": ("lpm01a", ["overcurrent_at_s=0.83"], BenchError, "reports: overcurrent"),
+    "lpm01a, voltage drop": ("lpm01a", ["voltage_drop_at_s=0.83"], BenchError, "reports: voltage drop"),
+    "lpm01a, target powered down": ("lpm01a", ["power_down_at_s=0.83"], BenchError, "reports: target power-down"),
+    "lpm01a, buffer full": ("lpm01a", ["load_rises_at_s=0.3"], BenchError, "buffer is full"),
+    "lpm01a, ends by itself": ("lpm01a", ["ends_at_s=0.83"], BenchError, "ended the acquisition by itself"),
+    "lpm01a, falls silent": ("lpm01a", ["mute_at_s=0.83"], DeadlineError, "no end of the acquisition"),
+    "lpm01a, start refused": ("lpm01a", ['error_to="start"'], BenchError, "refuses 'start'"),
+    "lpm01a, start not answered": ("lpm01a", ['no_answer_to="start"'], DeadlineError, "answer of the PowerShield to 'start'"),
+    "lpm01a, no events in binary": ("lpm01a", ['monitor.st_lpm01a.format="bin_hexa"'], ConfigError, "sees no SYNC line"),
+    "n6705, connection lost": ("n6705", ["drop_at_s=0.67"], DeviceLost, "does not answer any more"),
+    "n6705, records of current overwritten": (
+        "n6705",
+        ["lose_at_s=0.67", "lose_records=40", "lose_of=[1]"],
+        BenchError,
+        "has overwritten records",
+    ),
+    "n6705, records of SYNC overwritten": (
+        "n6705",
+        ["lose_at_s=0.67", "lose_records=40", "lose_of=[2]"],
+        BenchError,
+        "has overwritten records",
+    ),
+    "n6705, records overwritten and told": (
+        "n6705",
+        ["lose_at_s=0.67", "lose_records=40", "lose_error='-363,\"Input buffer overrun\"'"],
+        BenchError,
+        "refused: the data log under way",
+    ),
+    "n6705, a block ends early": ("n6705", ["short_block_at=5"], RemoteProtocolError, "before its announced length"),
+    "n6705, log not started": ("n6705", ['refuse="INIT:ELOG"'], BenchError, "refused: start of the log"),
+    "n6705, log not ended": ("n6705", ['refuse="ABOR:ELOG"'], BenchError, "refused: end of the log"),
+    "n6705, no records": ("n6705", ['refuse="FETC:ELOG?"'], BenchError, "refused: fetching records"),
+    "io manager, an edge without time": ("io manager", ["garbled_lap=20"], RemoteProtocolError, "has no time"),
+}
+#: Faults after which there is something to be measured: marks that have an edge.
+RECORDED = (
+    *("js220, unplugged", "js110, unplugged", "lpm01a, unplugged", "lpm01a, overcurrent", "lpm01a, ends by itself"),
+    *(
+        "lpm01a, falls silent",
+        "n6705, connection lost",
+        "n6705, records of current overwritten",
+        "io manager, an edge without time",
+    ),
+)
+
+
+@pytest.mark.parametrize("case", BEGUN)
+def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_readable(run: Run, case: str) -> None:
+    name, faults, kind, words = BEGUN[case]
+    # The N6705 is asked for records four times a second: a device that takes no time would be through by then.
+    paced = ["monitor.keysight_n6705.fetch_s=0.02"] if case == "n6705, connection lost" else []
+    seen = run(name, [*faults, *paced], pace_s=0.1 if paced else 0.0)
+    assert isinstance(seen.error, kind) and words in seen.error.cause, repr(seen.error)
+    notes = getattr(seen.error, "__notes__", [])
+    assert len(notes) == (case == "lpm01a, falls silent"), "one fault, one error; a silent board does not say that it is off"
+    assert seen.error.try_next
+    assert not seen.world.supply_on
+    if kind is ConfigError:
+        assert not seen.root.exists()
+        return
+    last = json.loads((seen.folder / "events.jsonl").read_text().splitlines()[-1])
+    assert (last["status"], last["reason"]) == ("fail", str(seen.error))
+    checked = check(seen.folder)
+    assert checked.status == "fail"
+    [cut_off] = [finding for finding in checked.findings if not finding.ok]
+    assert "samples measured" in cut_off.detail
+    if case in RECORDED:
+        assert int(cut_off.detail.split(" of ")[0].split()[-1]) >= 11, cut_off.detail
+
+
+REFUSED: dict[str, Ending] = {
+    "js220, in use": ("js220", ["busy=true"], DeviceBusy, "does not open"),
+    "js320": ("js220", ['monitor.joulescope.simulator.model="js320"'], ConfigError, "is no JS110 or JS220"),
+    "js220, a topic not acknowledged": ("js220", ['refuse="h/fs"'], BenchError, "does not answer to h/fs"),
+    "js220, a setting not kept": ("js220", ['misread="s/v/range/select"', "misread_as=1"], BenchError, "does not keep a setting"),
+    "js220, the supply not acknowledged": ("js220", ['refuse="s/i/range/mode"'], BenchError, "does not answer to s/i/range/mode"),
+    "lpm01a, firmware too old": (
+        "lpm01a",
+        ['monitor.st_lpm01a.simulator.firmware="1.0.5"'],
+        BenchError,
+        "1.0.5 .* too old for events",
+    ),
+    "lpm01a, another board": ("lpm01a", ['prompt="OtherShield > "'], RemoteProtocolError, "no PowerShield answers"),
+    "lpm01a, another voltage": ("lpm01a", ["monitor.st_lpm01a.simulator.supply_v_error=0.1"], BenchError, "is not the 3.3 V"),
+    "lpm01a, voltage refused": ("lpm01a", ['error_to="volt"'], BenchError, "refuses 'volt 3300m'"),
+    "lpm01a, supply refused": ("lpm01a", ['error_to="pwr on"'], BenchError, "refuses 'pwr on nostatus'"),
+    "n6700": ("n6705", ['idn="Keysight Technologies,N6700C,MY1,1.0"'], DeviceNotFound, "is no N6705"),
+    "n6705, no data logger": ("n6705", ['option="055"'], DeviceNotFound, "has no data logger"),
+    "n6705, another module": (
+        "n6705",
+        ['monitor.keysight_n6705.simulator.modules=["N6731B", "N6781A"]'],
+        ConfigError,
+        "cannot log voltage and current at once",
+    ),
+    "n6705, one module": (
+        "n6705",
+        ['monitor.keysight_n6705.simulator.modules=["N6781A"]'],
+        DeviceNotFound,
+        "no module at channel 2",
+    ),
+    "n6705, supply does not go on": ("n6705", ["output_stays_off=true"], BenchError, "output 1 does not go on"),
+    "n6705, another parameter is logged": ("n6705", ["stuck=1"], BenchError, "another period than asked for"),
+    "n6705, another period": (
+        "n6705",
+        ['read_back_of="SENS:ELOG:PER?"', 'read_back="0.0004096,0.0004096"'],
+        BenchError,
+        "another period than asked for",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "faults", "kind", "words"), REFUSED.values(), ids=REFUSED)
+def test_an_instrument_that_is_not_as_it_must_be_is_refused_before_a_session_begins(
+    run: Run, name: str, faults: list[str], kind: type[RigError], words: str
+) -> None:
+    seen = run(name, faults)
+    assert seen.error is not None and isinstance(seen.error, kind)
+    assert re.search(words, seen.error.cause), repr(seen.error)
+    assert not getattr(seen.error, "__notes__", ()), "one fault, one error"
+    assert seen.error.try_next and not seen.world.supply_on
+    assert not seen.root.exists()
+
+
+def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(run: Run) -> None:
+    seen = run("n6705", ["drop_at_s=0.67", "stays_away=true"])
+    assert isinstance(seen.error, DeviceLost)
+    assert "supply may still be on" in seen.error.try_next
+    assert seen.world.supply_on, "nobody could switch it off"
+
+
+def test_a_supply_that_refuses_to_go_off_does_not_hide_what_went_wrong_before(run: Run) -> None:
+    seen = run("n6705", ['refuse="OUTP"'])
+    assert seen.error is not None and "output 1 on" in seen.error.cause
+    assert [note for note in seen.error.__notes__ if "output 1 off" in note and "may still be on" in note]
