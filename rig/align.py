@@ -250,7 +250,8 @@ def _judge(timebase: Timebase, tick_hz: float, limit_s: float, rate_error: float
         if known:
             detail += ", as of an instrument that logs more channels than it can at its rate"
         problems.append(Problem("clock", detail))
-    if timebase.residual_max_s > limit_s * max(ratio, 1.0):
+    # Where either clock is so wrong, a period is not what it is said to be, and edges are known less well.
+    if timebase.residual_max_s > limit_s * max(ratio, 1 / ratio, 1.0):
         spread = f"limit {limit_s * 1e6:.2f} us, rms {timebase.residual_s * 1e6:.2f} us"
         detail = f"an edge lies {timebase.residual_max_s * 1e6:.2f} us off the line ({spread})"
         problems.append(Problem("sync", detail))

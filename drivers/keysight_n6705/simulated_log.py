@@ -178,9 +178,7 @@ class SimulatedLog:
             channel.state, channel.front_end, channel.lost = "waiting", None, False
             channel.record_s = self._period_s(channel, real, self._faults.stuck)
             channel.fifo = np.zeros((0, self._width(channel)))
-            random = np.random.default_rng(
-                list(f"n6705 {self._seed} {self._errors.seed} {channel.number} {self._starts}".encode())
-            )
+            random = np.random.default_rng(list(f"n6705 {self._seed} {self._errors.seed} {channel.number} {self._starts}".encode()))
             # Apart, so that the same seed gives the same records however they are fetched.
             channel.noise, channel.sync_noise = random.spawn(2)
             if channel.source.startswith(("EXT", "PIN")):
