@@ -299,7 +299,7 @@ def main() -> int:
         ratio = one.samples / one.whole_s / rate_hz
         first = one.samples / one.cpu_s(next(iter(one.rounds[0]))) / rate_hz
         print(f"  {name:<42} {rate_hz / 1e6:>5.2f} MS/s of CPU")
-        print(f"    this rig, {one.name}: {first:.0f} times as many to the trace on disk, {ratio:.0f} times with all steps")
+        print(f"    this rig, {one.name}: {first:.3g} times as many to the trace on disk, {ratio:.3g} times with all steps")
     print("  The loops keep the samples in memory and sum them once. There, both instruments run at 1000 samples a second.\n")
     print("In real time; driver, library and simulator in CPU time per second")
     kept = live.shown(live.table(3.0 if asked.quick else 10.0, all_kinds=not asked.quick))
