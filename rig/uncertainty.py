@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from rig.accuracy import Accuracy, Range
 from rig.clock import Timebase
+from rig.quantity import quantity
 from rig.trace import Integral
 
 COMMON, TRIAL, OWN = "common", "trial", "own"
@@ -89,22 +90,21 @@ def of_latency(ticks: tuple[int, int], timebase: Timebase, tick_hz: float, accur
 def of_energy(integral: Integral, accuracy: Accuracy, sample_hz: float, ends_u_s: tuple[float, float]) -> Effects:
     """Return the effects on the energy of one window; `ends_u_s` are the standard uncertainties of its two ends, in seconds.
 
-    Gains of different ranges are taken to err together, which is the unfavourable case; so are offsets.
+    Each range of the current has a gain and an offset of its own, that err apart: what is in two ranges does not cancel in a
+    difference.
     """
     divisor, duration_s = accuracy.divisor, integral.duration_s
     energy_j, volt_s, charge_c = abs(integral.energy_j), math.fsum(integral.range_volt_s), integral.charge_c
     if duration_s <= 0:
         return Effects({})
     voltage = _range_of(accuracy.voltage, abs(volt_s) / duration_s)
-    gain_j = math.fsum(row.gain * e for row, e in zip(accuracy.current, integral.range_energy_j, strict=True))
-    offset_j = math.fsum(row.offset * v for row, v in zip(accuracy.current, integral.range_volt_s, strict=True))
     noise_j, step_j, step_common_j = _per_sample(integral, accuracy, voltage, sample_hz)
     edges_j = math.hypot(integral.ends_w[0] * ends_u_s[0], integral.ends_w[1] * ends_u_s[1])
     delay_j = math.hypot(*integral.ends_w) * accuracy.edge_s / math.sqrt(3.0)
     shape = accuracy.distribution
     effects = {
-        "current gain": Effect(COMMON, energy_j=gain_j / divisor, shape=shape),
-        "current offset": Effect(COMMON, energy_j=offset_j / divisor, shape=shape),
+        **_by_range("current gain", accuracy, [row.gain for row in accuracy.current], integral.range_energy_j),
+        **_by_range("current offset", accuracy, [row.offset for row in accuracy.current], integral.range_volt_s),
         "voltage gain": Effect(COMMON, energy_j=voltage.gain * energy_j / divisor, shape=shape),
         "voltage offset": Effect(COMMON, energy_j=voltage.offset * charge_c / divisor, shape=shape),
         "clock": Effect(COMMON, energy_j=energy_j * accuracy.clock_ppm * 1e-6 / divisor, shape=shape),
@@ -131,6 +131,15 @@ def ranges_a(accuracy: Accuracy) -> list[float]:
 def named(effects: Effects, prefix: str) -> Effects:
     """Return the effects under names that tell whose they are: instruments that differ err apart."""
     return Effects({f"{prefix}: {name}": effect for name, effect in effects.of.items()}) if prefix else effects
+
+
+def _by_range(name: str, accuracy: Accuracy, limits: Sequence[float], parts: Sequence[float]) -> dict[str, Effect]:
+    """Return an effect for each range of the current, named by its upper end where there are several."""
+    effects = {}
+    for row, limit, part in zip(accuracy.current, limits, parts, strict=True):
+        title = f"{name} to {quantity(row.up_to, 'A')}" if len(accuracy.current) > 1 else name
+        effects[title] = Effect(COMMON, energy_j=limit * part / accuracy.divisor, shape=accuracy.distribution)
+    return effects
 
 
 def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_hz: float) -> tuple[float, float, float]:

@@ -79,8 +79,22 @@ def test_each_sample_counts_with_the_limits_of_its_range(tmp_path: Path) -> None
     ranges = (Range(0.01, 0.05, 1e-6), Range(1.0, 0.01, 1e-3))
     found = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, current=ranges))
     small_j, large_j = 0.001 * 2 * 0.25, 0.1 * 2 * 0.25
-    assert found["current gain"] == pytest.approx((0.05 * small_j + 0.01 * large_j) / ROOT3, rel=1e-6)
-    assert found["current offset"] == pytest.approx((1e-6 + 1e-3) * 2 * 0.25 / ROOT3, rel=1e-6)
+    assert found["current gain to 10 mA"] == pytest.approx(0.05 * small_j / ROOT3, rel=1e-6)
+    assert found["current gain to 1 A"] == pytest.approx(0.01 * large_j / ROOT3, rel=1e-6)
+    assert found["current offset to 10 mA"] == pytest.approx(1e-6 * 2 * 0.25 / ROOT3, rel=1e-6)
+    assert found["current offset to 1 A"] == pytest.approx(1e-3 * 2 * 0.25 / ROOT3, rel=1e-6)
+
+
+def test_errors_of_two_ranges_do_not_cancel_in_a_difference(run_virtual: Run, tmp_path: Path) -> None:
+    path = tmp_path / "calibration.toml"
+    ranges = "".join(f"[[current]]\nup_to = {up_to}\ngain = 0.01\noffset = 1e-4\n" for up_to in (0.005, 10.0))
+    path.write_text(f'source = "test"\nclock_ppm = 1.0\n{ranges}[[voltage]]\nup_to = 15.0\ngain = 1e-9\noffset = 0.0\n')
+    # Idle draws 3.6 mA, in the lower range; the phases 10 mA and more, in the upper one.
+    result = run_virtual(f"monitor.virtual.calibration={path}")
+    found = budget(result, "power_dynamic")
+    assert found["current offset to 5 mA"] == pytest.approx(1e-4 * 3.3 / ROOT3, rel=0.01)
+    assert found["current offset to 10 A"] == pytest.approx(1e-4 * 3.3 / ROOT3, rel=0.01)
+    assert found["current gain to 5 mA"] == pytest.approx(0.01 * 0.012 / ROOT3, rel=0.01)
 
 
 def test_the_uncertainty_of_an_energy_between_two_edges_holds_their_sampling(tmp_path: Path) -> None:
