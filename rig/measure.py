@@ -77,12 +77,11 @@ def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: f
         energies = [_summed(of_span) for of_span in zip(*parts, strict=True)]
         for rail, alignment, part in zip(rails, alignments, parts, strict=True):
             assert alignment.timebase is not None
-            problems += _gap_problems(spans, part, rail, alignment.timebase)
+            problems += _gap_problems(spans, part, rail, alignment.timebase) + _dead_problems(spans, part, rail)
     windows = [
         (span, _window(span, timebase, named(of_latency(span.ticks, timebase, tick_hz, accuracy), rails[0].name), energy))
         for span, energy in zip(spans, energies, strict=True)
     ]
-    problems += _dead_problems(windows)
     slowest_hz = min(min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails)
     problems += _short_problems(windows, slowest_hz, hold_s)
     samples = tuple(_samples(windows))
@@ -239,14 +238,17 @@ def _gap_problems(
     return [Problem("gap", where + detail)]
 
 
-def _dead_problems(windows: list[tuple[_Span, Window]]) -> list[Problem]:
-    measured = [(span, window) for span, window in windows if window.energy_j is not None]
-    dead = [(span, window) for span, window in measured if (window.energy_j or 0.0) <= 0.0]
+def _dead_problems(spans: list[_Span], energies: Sequence[tuple[float, Effects] | None], rail: Rail) -> list[Problem]:
+    measured = [(span, energy[0]) for span, energy in zip(spans, energies, strict=True) if energy is not None]
+    dead = [(span, energy_j) for span, energy_j in measured if energy_j <= 0.0]
     if not dead:
         return []
-    span, window = dead[0]
-    detail = f"{len(dead)} of {len(measured)} windows, first {span.phase} of step {span.item.number} with {window.energy_j} J"
-    return [Problem("power", f"{detail}: is the current wired, and the supply on?")]
+    span, energy_j = dead[0]
+    where = f"{rail.name}: " if rail.name else ""
+    detail = (
+        f"{len(dead)} of {len(measured)} windows, first {span.phase} of step {span.item.number} with {energy_j / span.repeat} J"
+    )
+    return [Problem("power", f"{where}{detail}: is the current wired, and the supply on?")]
 
 
 def _short_problems(windows: list[tuple[_Span, Window]], slowest_hz: float, hold_s: float) -> list[Problem]:

@@ -93,6 +93,14 @@ def test_the_report_of_rails_draws_the_edges_of_the_first_and_says_why_there_is_
     assert "each rail has a clock of its own" in page and "was changed" not in page
 
 
+def test_a_rail_without_power_is_named_although_the_sum_is_positive(tmp_path: Path) -> None:
+    problems = run(tmp_path, "rail.io.virtual.gain=-1.0", "rail.io.virtual.noise_a=0", "rail.io.virtual.lsb_a=0").content[
+        "problems"
+    ]
+    assert [problem["code"] for problem in problems] == ["power"]
+    assert problems[0]["detail"].startswith("io: ")
+
+
 def test_a_bench_of_rails_is_stored_and_loads_to_the_same(tmp_path: Path) -> None:
     path = tmp_path / "rails.toml"
     path.write_text(BENCH)
