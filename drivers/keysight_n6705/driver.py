@@ -153,7 +153,8 @@ class KeysightN6705:
             edge_hz=1 / edge_s,
             accuracy=self._accuracy,
             serial=self._serial,
-            sync="voltage" if settings.sync == "voltage" else "stamps",
+            # One edge starts the log and no other is seen: too few to tie marks to, so a session is refused before it runs.
+            sync={"voltage": "voltage", "io_manager": "stamps", "trigger": "none"}[settings.sync],
             min_pulse_s=pulse_s,
             details={
                 "firmware": self._firmware,
