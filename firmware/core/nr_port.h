@@ -44,6 +44,11 @@ struct nr_port {
     /* Changes the UART rate; the core has called `drain` before. Returns 0, or -1 and no change when the rate cannot be made within 2 %.
        May be called to and fro while the line is idle, as the core tries a rate before it agrees to it. NULL: fixed rate. */
     int (*set_baud)(void *context, uint32_t baud);
+
+    /* The size of the stack, and the bytes of it that were never used since power-up (the start-up code paints it, this counts the paint
+       that is left). NULL and 0 where that is not known. Called outside of windows only. */
+    uint32_t stack_b;
+    uint32_t (*stack_unused_b)(void *context);
 };
 
 #endif
