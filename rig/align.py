@@ -99,10 +99,8 @@ def align(
     monitor's time, in which it lost samples: a mark there has no edge for a known reason, which the caller names.
     """
     marks, edges = len(ticks), len(falls_s)
-    back = next((k for k in range(1, marks) if ticks[k] < ticks[k - 1]), 0)
-    if back:
-        detail = f"mark {back + 1} has tick {ticks[back]}, less than the one before, {ticks[back - 1]}: did the device start anew?"
-        return Alignment(None, (Problem("clock", detail),), marks, edges, 0)
+    if backwards(ticks):
+        return Alignment(None, backwards(ticks), marks, edges, 0)
     period_s, tick_s = 1.0 / edge_hz, 1.0 / tick_hz
     limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s
     marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz
@@ -125,6 +123,15 @@ def align(
     ]
     links = tuple(zip(found.marks.tolist(), found.edges.tolist(), strict=True))
     return Alignment(timebase, tuple(problems), marks, edges, len(links), links, int(dark.sum()), int(bounced.sum()))
+
+
+def backwards(ticks: Sequence[int]) -> tuple[Problem, ...]:
+    """Return the problem of ticks that do not rise."""
+    back = next((k for k in range(1, len(ticks)) if ticks[k] < ticks[k - 1]), 0)
+    if not back:
+        return ()
+    detail = f"mark {back + 1} has tick {ticks[back]}, less than the one before, {ticks[back - 1]}: did the device start anew?"
+    return (Problem("clock", detail),)
 
 
 def debounce_s(hold_s: float, edge_hz: float) -> float:

@@ -18,6 +18,8 @@ Summarise = Callable[[Measured], Mapping[str, Metric]]
 
 #: Metrics whose budgets are shown side by side.
 SHOWN = ("latency_total", "power_idle", "power_active", "power_dynamic", "energy_total", "energy_dynamic")
+#: The same where a scenario measures the inference alone.
+SHOWN_OF_WINDOWS = ("throughput", "energy_infer")
 #: Errors of the converter at one current: at another it meets another part of a step.
 _STEPS = "steps"
 SCATTER, IDLE, SAMPLES = "scatter of trials", "idle subtraction", "choice of samples"
@@ -89,9 +91,12 @@ def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
 
 
 def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
-    """Return the budget of a metric's mean over trials; None where there is no value."""
+    """Return the budget of a metric's mean over trials; None where there is no value, or its uncertainty is not known."""
     single = [trial.metrics[name] for trial in trials]
     if not all(math.isfinite(metric.value) for metric in single):
+        return None
+    if single[0].unit == "1" and any(metric.standard_error is None for metric in single):
+        # What is uncertain about a share is the choice of its samples, and of that nothing is known here.
         return None
     mine = [trial.influences.get(name, {}) for trial in trials]
     parts = [
@@ -149,7 +154,8 @@ def _moved(measured: Measured, component: str, queries: bool, idles: bool) -> Me
 
 def table(content: dict[str, Any]) -> dict[str, Any]:
     """Return the budget of the telling metrics side by side: a row a component, each cell its share of the value."""
-    metrics = {name: content["metrics"][name] for name in SHOWN if content["metrics"].get(name, {}).get("value")}
+    names = SHOWN if "energy_total" in content["metrics"] else (*SHOWN, *SHOWN_OF_WINDOWS)
+    metrics = {name: content["metrics"][name] for name in names if content["metrics"].get(name, {}).get("value")}
     largest: dict[str, float] = {}
     for metric in metrics.values():
         for part in metric["budget"]:

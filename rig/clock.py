@@ -156,7 +156,18 @@ class Timebase:
         return np.asarray(seconds, dtype=np.float64) - self.all_seconds(ticks)
 
     @classmethod
-    def nominal(cls, origin_tick: int, tick_hz: int) -> Timebase:
+    def stated(cls, origin_tick: int, origin_s: float, tick_hz: float, offset_u_s: float, rate_u: float) -> Timebase:
+        """Return a time base from one known instant and clocks taken at their word, within `rate_u` (relative, standard) of each
+        other."""
+        return cls(origin_tick, origin_s, 1.0 / tick_hz, 1, 0.0, 0.0, offset_u_s, rate_u, offset_u_s)
+
+    @property
+    def on_trust(self) -> bool:
+        """Say whether the rate was stated and not fitted: its error is then the same in all trials."""
+        return self.points == 1
+
+    @classmethod
+    def nominal(cls, origin_tick: int, tick_hz: float) -> Timebase:
         """Return the device's own word: no edge confirms it, and its zero is the first mark."""
         unknown = math.inf
         return cls(origin_tick, 0.0, 1.0 / tick_hz, 0, unknown, unknown, unknown, unknown, unknown)

@@ -25,6 +25,8 @@ from rig.replication import LIMIT, relative
 #: What a person looks for first; the rest is in results.json and the report.
 MAIN_METRICS = (
     "accuracy",
+    "auc",
+    "throughput",
     "latency_preprocess",
     "latency_infer",
     "power_idle",
@@ -119,6 +121,9 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     for name in ("replication", "audit"):
         if name in content:
             _print_verdict(console, name, content[name])
+    for trial in content["trials"]:
+        for line in trial.get("lines", ()):
+            console.print(f"trial {trial['number']}  {escape(line)}", soft_wrap=True, highlight=False)
 
 
 def _resolution(row: dict[str, Any]) -> str:

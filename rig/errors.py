@@ -4,7 +4,9 @@
 RigError
  + ConfigError      the bench file or an override is wrong
  + BenchError       something on the table
- |  + DeviceNotFound, DeviceBusy, DeviceLost, StorageFull
+ |  + DeviceNotFound, DeviceBusy, StorageFull
+ |  + DeviceLost
+ |     + DeviceRestarted
  + ProtocolError
  |  + LocalProtocolError    we misused the protocol
  |  + RemoteProtocolError   the device sent nonsense, also after retries
@@ -62,6 +64,10 @@ class DeviceBusy(BenchError):
 
 class DeviceLost(BenchError):
     """The device was there and is gone."""
+
+
+class DeviceRestarted(DeviceLost):
+    """The device is there again, but has forgotten everything."""
 
 
 class StorageFull(BenchError):

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rig.accuracy import Accuracy
-from rig.align import Alignment, align, debounce_s
+from rig.align import Alignment
 from rig.clock import Timebase
+from rig.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.plan import Idle, Query, Score, Step
 from rig.sut import END, IDLE, Completion
+from rig.tie import shifted, tie
 from rig.trace import Trace
 from rig.trial import Measured, Problem, Sample, Window
 from rig.uncertainty import Effects, merged, named, of_energy, of_latency, ranges_a
@@ -54,15 +56,20 @@ class Outcome:
     counts: dict[str, int]
 
 
-def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: float, rails: Sequence[Rail]) -> Outcome:
+def measure(
+    done: Sequence[Done], phases: Sequence[str], tick_hz: float, hold_s: float, rails: Sequence[Rail], clock: str = ""
+) -> Outcome:
     """Tie the device's marks to the edges of each monitor, integrate each window, and sum over the rails.
 
-    `hold_s` is the length of a SYNC pulse. Latency is told by the first rail's clock. Where no edges confirm the ticks, latencies
-    come from the device's word alone, there is no energy, and the problem stays.
+    `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks count, or empty. Latency is told by the first
+    rail's clock. Where no edges confirm the ticks, latencies come from the device's word alone, there is no energy, and the
+    problem stays.
     """
+    if clock == EDGE_CLOCK:
+        return _by_edges(done, phases, tick_hz, hold_s, rails)
     ticks = [mark.tick for item in done for mark in item.completion.marks]
-    alignments = [_align(rail, ticks, tick_hz, hold_s) for rail in rails]
-    problems = [*_of_rails(rails, alignments), *_bad_marks(done, phases), *_disturbed(done)]
+    alignments = [tie(rail.trace, ticks, tick_hz, hold_s, clock) for rail in rails]
+    problems = [*_of_rails(rails, alignments), *_bad_marks(done, phases), *_miscounted(done), *_disturbed(done), *_restarted(done)]
     first = alignments[0]
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
     spans = [span for item in done for span in _spans(item, phases)]
@@ -78,12 +85,13 @@ def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: f
         for rail, alignment, part in zip(rails, alignments, parts, strict=True):
             assert alignment.timebase is not None
             problems += _gap_problems(spans, part, rail, alignment.timebase) + _dead_problems(spans, part, rail)
+            problems += shifted(alignment.timebase, [span.ticks for span in spans])
     windows = [
         (span, _window(span, timebase, named(of_latency(span.ticks, timebase, tick_hz, accuracy), rails[0].name), energy))
         for span, energy in zip(spans, energies, strict=True)
     ]
     slowest_hz = min(min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails)
-    problems += _short_problems(windows, slowest_hz, hold_s)
+    problems += _short_problems([pair for pair in windows if _counts(pair[0].item.step)], slowest_hz, hold_s)
     samples = tuple(_samples(windows))
     idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
     counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}
@@ -97,10 +105,20 @@ def measure(done: Sequence[Done], phases: Sequence[str], tick_hz: int, hold_s: f
     )
 
 
-def _align(rail: Rail, ticks: Sequence[int], tick_hz: int, hold_s: float) -> Alignment:
-    trace = rail.trace
-    dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
-    return align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=debounce_s(hold_s, trace.edge_hz), dark_s=dark_s)
+def _by_edges(done: Sequence[Done], phases: Sequence[str], host_hz: float, hold_s: float, rails: Sequence[Rail]) -> Outcome:
+    """Measure a device that tells no time: give its marks the times of the first rail's edges."""
+    trace = rails[0].trace
+    host_ticks = [mark.tick for item in done for mark in item.completion.marks]
+    ticks = ticks_of_edges(host_ticks, host_hz, trace.falls_s, trace.edge_hz)
+    if isinstance(ticks, Problem):
+        counts = {"marks": len(host_ticks), "edges": len(trace.falls_s), "pairs": 0}
+        return Outcome(Measured((), ()), None, {}, (ticks,), sum(item.completion.retransmissions for item in done), counts)
+    at = iter(ticks)
+    told = []
+    for item in done:
+        marks = tuple(replace(mark, tick=next(at)) for mark in item.completion.marks)
+        told.append(replace(item, completion=replace(item.completion, marks=marks)))
+    return measure(told, phases, trace.edge_hz, hold_s, rails)
 
 
 def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Problem]:
@@ -149,13 +167,14 @@ def _window(span: _Span, timebase: Timebase, latency: Effects, energy: tuple[flo
     return Window(span.phase, start_s, stop_s, latency_s, None if energy is None else energy[0] / span.repeat, effects)
 
 
-def _integrate(spans: list[_Span], rail: Rail, timebase: Timebase, tick_hz: int) -> list[tuple[float, Effects] | None]:
-    """Return energy and its uncertainties for each span on one rail; None where samples were lost."""
+def _integrate(spans: list[_Span], rail: Rail, timebase: Timebase, tick_hz: float) -> list[tuple[float, Effects] | None]:
+    """Return energy and its uncertainties for each span on one rail; None where samples were lost at its ends, or
+    many of them."""
     trace = rail.trace
     times_s = [span.seconds(timebase) for span in spans]
-    whole = [trace.gap_between(*pair) is None for pair in times_s]
+    whole = [trace.lost_between(*pair) is not None for pair in times_s]
     inside = [pair for pair, ok in zip(times_s, whole, strict=True) if ok]
-    found = iter(trace.integrals(inside, ranges_a(rail.accuracy), steps_at_ends=True))
+    found = iter(trace.integrals(inside, ranges_a(rail.accuracy), steps_at_ends=True, bridged=True))
     energies: list[tuple[float, Effects] | None] = []
     for span, ok in zip(spans, whole, strict=True):
         if not ok:
@@ -164,7 +183,7 @@ def _integrate(spans: list[_Span], rail: Rail, timebase: Timebase, tick_hz: int)
         integral = next(found)
         # A mark was made somewhere within its tick.
         ends_u_s = tuple(math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0)) for tick in span.ticks)
-        effects = of_energy(integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]))
+        effects = of_energy(integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]), timebase.on_trust)
         energies.append((integral.energy_j, named(effects, rail.name)))
     return energies
 
@@ -193,6 +212,9 @@ def _samples(windows: list[tuple[_Span, Window]]) -> Iterator[Sample]:
             score.label,
             score.answer,
             score.label == score.answer,
+            score.scores,
+            score.case,
+            item.step.timed,
         )
 
 
@@ -216,6 +238,20 @@ def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
     return [Problem("clock", f"step {item.number} {fault} ({len(faults)} such steps)")]
 
 
+def _miscounted(done: Sequence[Done]) -> list[Problem]:
+    """Compare the runs of each query that the device counted with those that were asked for: a latency is divided by them."""
+    wrong = []
+    for item in done:
+        if isinstance(item.step, Query) and item.completion.iterations is not None:
+            due = item.step.repeat * len(item.step.indices)
+            if item.completion.iterations != due:
+                wrong.append((item.number, item.completion.iterations, due))
+    if not wrong:
+        return []
+    number, got, due = wrong[0]
+    return [Problem("clock", f"in step {number} the device ran {got} times where {due} were asked for ({len(wrong)} such steps)")]
+
+
 def _disturbed(done: Sequence[Done]) -> list[Problem]:
     hit = [item for item in done if item.completion.rx_in_window_b]
     if not hit:
@@ -225,16 +261,27 @@ def _disturbed(done: Sequence[Done]) -> list[Problem]:
     return [Problem("link", detail)]
 
 
+def _restarted(done: Sequence[Done]) -> list[Problem]:
+    hit = [item for item in done if item.completion.restarts]
+    if not hit:
+        return []
+    count = sum(item.completion.restarts for item in hit)
+    where = f"first in or right before step {hit[0].number}"
+    detail = f"{count} restarts, {where}: the device's ticks begin anew there, and what it was doing was done again"
+    return [Problem("restart", detail)]
+
+
 def _gap_problems(
     spans: list[_Span], energies: Sequence[tuple[float, Effects] | None], rail: Rail, timebase: Timebase
 ) -> list[Problem]:
-    hit = [span for span, energy in zip(spans, energies, strict=True) if energy is None]
+    gaps = [rail.trace.gap_between(*span.seconds(timebase)) for span in spans]
+    hit = [(span, gap) for span, gap in zip(spans, gaps, strict=True) if gap is not None]
     if not hit:
         return []
-    gap = rail.trace.gap_between(*hit[0].seconds(timebase))
-    cause = f"samples {gap.start} to {gap.stop}: {gap.cause}" if gap else ""
+    (span, gap), without = hit[0], sum(energy is None for energy in energies)
     where = f"{rail.name}: " if rail.name else ""
-    detail = f"{len(hit)} of {len(spans)} windows, first {hit[0].phase} of step {hit[0].item.number} ({cause})"
+    detail = f"{len(hit)} of {len(spans)} windows, first {span.phase} of step {span.item.number}"
+    detail += f" (samples {gap.start} to {gap.stop}: {gap.cause})" + (f"; {without} have no energy" if without else "")
     return [Problem("gap", where + detail)]
 
 
@@ -249,6 +296,11 @@ def _dead_problems(spans: list[_Span], energies: Sequence[tuple[float, Effects] 
         f"{len(dead)} of {len(measured)} windows, first {span.phase} of step {span.item.number} with {energy_j / span.repeat} J"
     )
     return [Problem("power", f"{where}{detail}: is the current wired, and the supply on?")]
+
+
+def _counts(step: Step | None) -> bool:
+    """Say whether the length of a step's windows matters: a warm-up is not counted, an untimed query gives an answer only."""
+    return not isinstance(step, Query) or (step.timed and not step.warmup)
 
 
 def _short_problems(windows: list[tuple[_Span, Window]], slowest_hz: float, hold_s: float) -> list[Problem]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from rig.sut import Completion
-from rig.trial import Measured, Metric
+from rig.sut import Completion, SutInfo
+from rig.trial import Measured, Metric, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,17 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Process the loaded samples `indices`, each phase `repeat` times in a row, within `limit_s`; not counted if `warmup`."""
+    """Process the loaded samples `indices`, each phase `repeat` times in a row, within `limit_s`; not counted if `warmup`.
+
+    Where it is not `timed` only the answer is wanted: its windows may be shorter than a monitor can resolve.
+    """
 
     indices: tuple[int, ...]
     limit_s: float = 60.0
     repeat: int = 1
     due_s: float | None = None
     warmup: bool = False
+    timed: bool = True
 
 
 Step = Load | Idle | Query
@@ -42,11 +46,17 @@ Plan = Generator[Step, Completion | None, None]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a task makes of one output: `correct`, and the label and answer as the task names them."""
+    """What a task makes of one output: `correct`, and the label and answer as the task names them.
+
+    The answer is empty where one output alone gives none; then `scores` are what it said, and all samples of one `case` are judged
+    together.
+    """
 
     correct: bool
     label: str
     answer: str
+    scores: tuple[float, ...] = ()
+    case: str = ""
 
 
 class Task(Protocol):
@@ -78,3 +88,22 @@ class Scenario(Protocol):
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial to named metrics."""
+
+
+@runtime_checkable
+class Reviewer(Protocol):
+    """What a scenario offers besides whose benchmark has rules of its own for a trial, and lines in which it states a result."""
+
+    def problems(self, measured: Measured) -> tuple[Problem, ...]:
+        """Return which rules a trial does not meet."""
+
+    def lines(self, measured: Measured) -> tuple[str, ...]:
+        """Return a valid trial's results in the words of the benchmark."""
+
+
+@runtime_checkable
+class Chooser(Protocol):
+    """What a task offers besides that devices may run under other names than its own."""
+
+    def accepts(self, info: SutInfo) -> bool:
+        """Say whether a device is for this task, by what it says of itself."""

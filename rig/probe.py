@@ -11,6 +11,7 @@ from pathlib import Path
 from rig import config, plugins
 from rig.align import align, debounce_s
 from rig.config import Choice
+from rig.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.errors import RigError
 from rig.finding import Finding
 from rig.plan import Task
@@ -18,6 +19,9 @@ from rig.session import open_part, refuse_mismatch
 from rig.sut import Completion, SutInfo
 from rig.table import Table
 from rig.trace import TRACE, Trace
+from rig.trial import Problem
+
+_WIRE = "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only simulated devices"
 
 
 def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
@@ -80,13 +84,18 @@ def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Fi
     """Compare the marks of a burst with the edges that the monitor saw: the SYNC wire."""
     bounces_s = debounce_s(info.sync_hold_s, trace.edge_hz)
     ticks = [mark.tick for mark in completion.marks]
+    if info.clock == EDGE_CLOCK:
+        told = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
+        if isinstance(told, Problem):
+            return Finding(name, False, f"{told.code}: {told.detail}", _WIRE)
+        return Finding(name, True, f"{len(told)} pulses of the device, as many edges at the monitor: they are its only clock")
     alignment = align(ticks, info.tick_hz, trace.falls_s, trace.edge_hz, debounce_s=bounces_s)
     said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
     wrong = "; ".join(f"{problem.code}: {problem.detail}" for problem in alignment.problems)
-    hint = "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only simulated devices"
-    return Finding(name, not wrong, wrong or said, hint if wrong else "")
+    return Finding(name, not wrong, wrong or said, _WIRE if wrong else "")
 
 
 def _about(info: SutInfo) -> str:
-    said = [info.name, info.firmware, f"runs {info.model or info.task}", f"{info.tick_hz} ticks per second", info.link]
+    time = "tells no time" if info.clock == EDGE_CLOCK else f"{info.tick_hz} ticks per second"
+    said = [info.name, info.firmware, f"runs {info.model or info.task}", time, info.link]
     return ", ".join(filter(None, said))

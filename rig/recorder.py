@@ -17,7 +17,7 @@ import pyjls
 from numpy.typing import NDArray
 
 from rig.errors import BenchError, StorageFull
-from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, SYNC, SYNC_VOLTAGE, TRACE, VOLTAGE, Gap, storage_error
+from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, STAMPED, SYNC, SYNC_VOLTAGE, TRACE, VOLTAGE, Gap, storage_error
 
 #: Room that must stay free on the disk, so that what has been measured can still be closed properly.
 RESERVE_B = 32 << 20
@@ -33,7 +33,9 @@ class TraceWriter:
     """Write a trace into `folder`; the file has its final name only once it is closed properly.
 
     `sample_hz` is the rate of `analog`; `edge_hz` is what SYNC is known to (rig/monitor.py), and for "digital" the rate of `sync`.
-    `sync_kind` says where edges come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps" (`stamp`), "none".
+    `sync_kind` says where edges come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps" (`stamp`), "none"; "start" is
+    one stamp, with `about` saying how far two clocks may differ (`rate_limit_ppm`); "clock" is none, with `about` saying what
+    CLOCK_MONOTONIC showed at the first sample (`start_monotonic_ns`).
     A JLS file must not be opened while it is written, and an unclosed one can crash its reader (measured: 22 of 24 killed writers):
     hence the name ending in ".partial" until `close`. Calls come from one thread. Raises StorageFull and BenchError.
     """
@@ -54,7 +56,7 @@ class TraceWriter:
         with _translated(folder):
             writer = pyjls.Writer(str(folder / PARTIAL))
             self._gaps = (folder / GAPS).open("w", encoding="utf-8")
-            self._edges = (folder / EDGES).open("w", encoding="utf-8") if sync_kind == "stamps" else None
+            self._edges = (folder / EDGES).open("w", encoding="utf-8") if sync_kind in STAMPED else None
         writer.source_def(source_id=1, name=source, vendor="", model=source, version="", serial_number=serial)
         blocks = {"samples_per_data": _FAST_BLOCK} if sample_hz >= _FAST_HZ else {}
         _signal(writer, CURRENT, "current", "f32", sample_hz, units="A", **blocks)

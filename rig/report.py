@@ -25,6 +25,7 @@ from rig import store
 from rig.align import RESIDUAL_LIMIT_PERIODS
 from rig.budget import table as budget_table
 from rig.clock import Timebase
+from rig.edge_clock import EDGE_CLOCK
 from rig.errors import DataError
 from rig.quantity import quantity, scale, share
 from rig.replication import LIMIT, relative
@@ -392,6 +393,13 @@ def _draw_dots(axes: Axes, row: int, away: Sequence[float], shown: float, valid:
 def _residuals(session: SessionFolder, trace: Trace, number: int, content: dict[str, Any]) -> Plot:
     """Draw the distance of the SYNC edges of one trial from the fitted line; edges that pair with no mark are left out."""
     timebase = Timebase(**next(trial["timebase"] for trial in content["trials"] if trial["number"] == number))
+    if content["provenance"]["sut"].get("clock") == EDGE_CLOCK:
+        return Markup(), "Not drawn: the device tells no time, and the edges themselves are the times of its marks."
+    if timebase.on_trust:
+        return (
+            Markup(),
+            "Not drawn: no line is fitted, as marks and trace are tied at one instant, and clocks are taken at their word.",
+        )
     completions = store.read_completions(session.trial(number))
     marks_s = np.array([timebase.seconds(mark.tick) for done in completions for mark in done.completion.marks])
     nearest_s = trace.falls_s[np.searchsorted((trace.falls_s[1:] + trace.falls_s[:-1]) / 2, marks_s)]

@@ -46,7 +46,9 @@ def resolve(trials: Sequence[Trial], phases: Sequence[str]) -> list[Resolution]:
             window
             for trial in trials
             for window in (
-                trial.measured.idles if phase == "idle" else [sample.windows[place] for sample in trial.measured.samples]
+                trial.measured.idles
+                if phase == "idle"
+                else [sample.windows[place] for sample in trial.measured.samples if sample.timed]
             )
         ]
         known = [window for window in windows if window.energy_j and window.energy_j > 0]

@@ -15,7 +15,7 @@ from rig import accuracy, budget, config, plugins, replication, resolution
 from rig.clock import Timebase
 from rig.config import Config
 from rig.measure import Rail, measure
-from rig.plan import Scenario
+from rig.plan import Reviewer, Scenario
 from rig.statistics import mean, standard_error
 from rig.store import BENCH, SessionFolder, read_completions
 from rig.table import Table
@@ -55,24 +55,41 @@ def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces:
         for name, info in context.provenance["monitors"].items()
     ]
     about = context.provenance["sut"]
-    outcome = measure(read_completions(folder), context.phases, about["tick_hz"], about["sync_hold_s"], rails)
+    outcome = measure(
+        read_completions(folder), context.phases, about["tick_hz"], about["sync_hold_s"], rails, about.get("clock", "")
+    )
 
     def summarise(measured: Measured) -> dict[str, Metric]:
         return context.scenario.summarise(measured, context.phases)
 
     metrics = summarise(outcome.measured)
+    problems = (*outcome.problems, *_rules(context.scenario, outcome.measured))
     return Trial(
         number=number,
         seed=seed,
         measured=outcome.measured,
         metrics=metrics,
         timebase=outcome.timebase,
-        problems=outcome.problems,
+        problems=problems,
         retransmissions=outcome.retransmissions,
         counts=outcome.counts,
         rails=outcome.rails,
         influences=budget.influences(outcome.measured, metrics, summarise),
+        lines=_lines(context, outcome.measured, problems),
     )
+
+
+def _rules(scenario: Scenario, measured: Measured) -> tuple[Problem, ...]:
+    return scenario.problems(measured) if isinstance(scenario, Reviewer) else ()
+
+
+def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) -> tuple[str, ...]:
+    """Return the lines of a trial; of one that does not count, what is wrong with it instead."""
+    if not isinstance(context.scenario, Reviewer):
+        return ()
+    who = "neurorig, simulated:" if context.provenance["simulated"] else "neurorig:"
+    faults = tuple(f"no result: {problem.code}: {problem.detail}" for problem in problems)
+    return tuple(f"{who} {line}" for line in faults or context.scenario.lines(measured))
 
 
 def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
@@ -119,7 +136,7 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "timebase": None if trial.timebase is None else dataclasses.asdict(trial.timebase),
         "rails": {name: _rail(timebase, trial.timebase) for name, timebase in trial.rails.items() if name},
         "problems": [_problem(problem) for problem in trial.problems],
-    }
+    } | ({"lines": trial.lines} if trial.lines else {})
 
 
 def _rail(timebase: Timebase, reference: Timebase | None) -> dict[str, Any]:

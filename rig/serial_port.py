@@ -17,6 +17,7 @@ import serial
 from serial.tools import list_ports
 
 from rig.errors import ConfigError, DeadlineError, DeviceBusy, DeviceLost, DeviceNotFound, RigError
+from rig.port_users import users
 
 try:
     import termios
@@ -143,7 +144,8 @@ def _number(error: BaseException | None) -> int | None:
 def _refusal(error: Exception, url: str, path: str) -> RigError:
     number, said = _number(error), str(error)
     if number in _BUSY:
-        return DeviceBusy(f"the port {url} is in use", evidence=said, try_next="end the terminal or other rig that holds it")
+        evidence = "; ".join([said, *users(url)])
+        return DeviceBusy(f"the port {url} is in use", evidence=evidence, try_next="end the terminal or other rig that holds it")
     if number in _DENIED:
         return DeviceNotFound(f"the port {url} may not be opened", evidence=said, try_next=DENIED_TRY)
     if isinstance(error, ValueError):

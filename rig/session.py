@@ -20,8 +20,8 @@ from rig.events import Event, SessionFinished, SessionStarted, StepDone, Subscri
 from rig.guardian import Guardian
 from rig.measure import Done
 from rig.monitor import EnergyMonitor, Recording
-from rig.plan import Idle, Load, Query, Scenario, Step, Task
-from rig.store import RESULTS, SAMPLES, SessionFolder, Store
+from rig.plan import Chooser, Idle, Load, Query, Scenario, Step, Task
+from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
 from rig.sut import Completion, SutInfo, SystemUnderTest
 from rig.table import Table
 from rig.trace import storage_error
@@ -184,6 +184,8 @@ def _trial(bench: Bench, context: results.Context, folder: SessionFolder, number
     keeper.end_trial()
     trial = results.reduce_trial(context, path, number, seed)
     store.write_text(path / SAMPLES, store.samples_text(trial))
+    if trial.lines:
+        store.write_text(path / LINES, "".join(line + "\n" for line in trial.lines))
     emit(TrialFinished(trial, store.hashes(path, list(bench.monitors))))
     return trial
 
@@ -233,9 +235,10 @@ def _score(task: Task, step: Step, completion: Completion) -> Any:
 
 def refuse_mismatch(info: SutInfo, task: Task) -> None:
     """Raise where the device runs another workload or another model than the bench says, or cannot be tied to energy."""
-    if info.task not in (task.name, "any", ""):
+    if not (task.accepts(info) if isinstance(task, Chooser) else info.task in (task.name, "any", "")):
         raise LocalProtocolError(
-            f"the device runs {info.task!r}, the bench asks for {task.name!r}",
+            f"the device runs {info.task or info.model!r}, the bench asks for {task.name!r}",
+            evidence="" if info.task else f"the model it names: {info.model}",
             try_next="flash the other workload, or change [task.*]",
         )
     model = task.provenance().get("model", "")
@@ -254,11 +257,18 @@ def _refuse_invisible_pulses(bench: Bench) -> None:
     hold_s = bench.sut.info.sync_hold_s
     for rail, monitor in bench.monitors.items():
         info = monitor.info
-        if info.sync == "none":
+        if info.sync == "clock" and bench.sut.info.clock == "CLOCK_MONOTONIC":
+            continue  # the device is the host, and its marks count the clock that the monitor reads
+        if info.sync in ("none", "clock"):
             raise ConfigError(
                 f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
                 path=f"{f'rail.{rail}' if rail else 'monitor'}.{bench.config.monitors[rail].kind}",
-                try_next="a monitor, or a setting of this one, that sees edges: rig list",
+                try_next="a monitor that sees edges (rig list)"
+                + (
+                    ", or a SUT that is this host and counts its clock: [sut.posix] host_clock = true"
+                    if info.sync == "clock"
+                    else ""
+                ),
             )
         needed_s = info.min_pulse_s or 2 / info.edge_hz
         if hold_s and hold_s < needed_s * (1 - 1e-9):

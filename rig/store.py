@@ -23,9 +23,9 @@ from rig.trial import Sample, Trial, Window
 
 EVENTS_SCHEMA = "neurorig-events-1"
 BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
-COMPLETIONS, SAMPLES, UART = "completions.jsonl", "samples.jsonl", "uart.log"
-#: Files of a trial that are hashed at its end; completions and trace are raw, samples are derived from them.
-HASHED = (COMPLETIONS, TRACE, GAPS, EDGES, UART, SAMPLES)
+COMPLETIONS, SAMPLES, UART, LINES = "completions.jsonl", "samples.jsonl", "uart.log", "results.txt"
+#: Files of a trial that are hashed at its end; completions and trace are raw, samples and lines are derived from them.
+HASHED = (COMPLETIONS, TRACE, GAPS, EDGES, UART, SAMPLES, LINES)
 RECORDED = (TRACE, GAPS, EDGES)
 #: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
 _UART_SHOWN_B = 48
@@ -168,6 +168,8 @@ def done_to_json(done: Done) -> dict[str, Any]:
                 "limit_s": query.limit_s,
                 "warmup": query.warmup,
             }
+            if not query.timed:
+                line["timed"] = False
         case Idle() as idle:
             line |= {"kind": "idle", "duration_s": idle.duration_s}
         case _:
@@ -177,9 +179,13 @@ def done_to_json(done: Done) -> dict[str, Any]:
         "output": completion.output.hex(),
         "retransmissions": completion.retransmissions,
         "rx_in_window_b": completion.rx_in_window_b,
+        "iterations": completion.iterations,
+        "restarts": completion.restarts,
     }
     if done.score is not None:
         line |= {"label": done.score.label, "answer": done.score.answer}
+        if done.score.scores:
+            line |= {"scores": done.score.scores, "case": done.score.case}
     return line
 
 
@@ -187,12 +193,16 @@ def done_from_json(line: dict[str, Any]) -> Done:
     """Return what one line of completions.jsonl says."""
     step: Query | Idle | None = None
     if line["kind"] == "query":
-        step = Query(tuple(line["indices"]), line["limit_s"], line["repeat"], warmup=line["warmup"])
+        step = Query(tuple(line["indices"]), line["limit_s"], line["repeat"], warmup=line["warmup"], timed=line.get("timed", True))
     elif line["kind"] == "idle":
         step = Idle(line["duration_s"])
     marks = tuple(Mark(phase, tick) for phase, tick in line["marks"])
-    completion = Completion(marks, bytes.fromhex(line["output"]), line["retransmissions"], line["rx_in_window_b"])
-    score = Score(line["label"] == line["answer"], line["label"], line["answer"]) if "label" in line else None
+    counts = line["retransmissions"], line["rx_in_window_b"], line.get("iterations"), line.get("restarts", 0)
+    completion = Completion(marks, bytes.fromhex(line["output"]), *counts)
+    score = None
+    if "label" in line:
+        scores, case = tuple(float(number) for number in line.get("scores", ())), line.get("case", "")
+        score = Score(line["label"] == line["answer"], line["label"], line["answer"], scores, case)
     return Done(line["step"], step, completion, score)
 
 
@@ -208,6 +218,8 @@ def sample_line(sample: Sample) -> str:
     """Return one line of samples.jsonl."""
     line = {"step": sample.step, "indices": sample.indices, "repeat": sample.repeat}
     line |= {"label": sample.label, "answer": sample.answer, "correct": sample.correct}
+    if sample.scores:
+        line |= {"scores": sample.scores, "case": sample.case}
     return json.dumps(line | {"windows": [_window(window) for window in sample.windows]})
 
 

@@ -27,13 +27,17 @@ class Completion:
     """What the device says after a query, an idle time or a SYNC burst.
 
     `marks` are in device ticks; `output` is the task's; `retransmissions` counts frames repeated since the previous completion;
-    `rx_in_window_b` are bytes the device received while it should have heard nothing.
+    `rx_in_window_b` are bytes the device received while it should have heard nothing; `iterations` is how many times it completed
+    the last phase, over all samples of the query (0 after an idle time or a burst), as it counted them itself; None: it does not
+    say. `restarts` counts how often the device restarted, and was brought back, since the previous completion.
     """
 
     marks: tuple[Mark, ...]
     output: bytes = b""
     retransmissions: int = 0
     rx_in_window_b: int = 0
+    iterations: int | None = None
+    restarts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,9 @@ class SutInfo:
     """What a SUT is.
 
     `sync_hold_s` is the length of a SYNC pulse, 0 where it is not known; `marks_phases` is False where phases cannot be marked
-    apart (the text layer marks only start and end).
+    apart (the text layer marks only start and end). `clock` is the host's clock that the ticks count, "CLOCK_MONOTONIC", where the
+    SUT is the host itself: then tick 0 is that clock's 0; empty for a device with a timer of its own; "edges" for one that only
+    pulses SYNC (rig/edge_clock.py): the ticks are then the host's microseconds and tell no more than which edge is which.
     """
 
     name: str
@@ -57,6 +63,7 @@ class SutInfo:
     has_sync_line: bool = True
     sync_hold_s: float = 0.0
     marks_phases: bool = True
+    clock: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 
 

@@ -27,10 +27,14 @@ from rig.errors import BenchError, DataError, StorageFull
 
 CURRENT, VOLTAGE, SYNC_VOLTAGE, SYNC = 1, 2, 3, 10
 TRACE, PARTIAL, GAPS, EDGES = "trace.jls", "trace.jls.partial", "gaps.jsonl", "edges.jsonl"
+#: Edges that the instrument stamped itself lie in a file of their own.
+STAMPED = ("stamps", "start")
 #: Samples that are read at once: a processor's cache holds what is computed of them.
 _BLOCK = 1 << 17
 #: A window of fewer samples has no whole one beside each end.
 _STEPPED = 4
+#: Of a window of which a larger share is lost nothing is said.
+LOST_LIMIT = 0.1
 _RECOVERY_LIMIT_S = 600
 
 
@@ -48,6 +52,7 @@ class Integral:
     """What one window holds, range by range of the current: energy, charge, voltage over time, and time; and the power at its ends.
 
     `ends_w` is, for start and stop, the root mean square of the power just before and just after: what a shift of that end costs.
+    `lost_s` of it were lost: there the mean of the rest stands in.
     """
 
     start_s: float
@@ -60,6 +65,7 @@ class Integral:
     range_energy_j: tuple[float, ...]
     range_charge_c: tuple[float, ...]
     range_volt_s: tuple[float, ...]
+    lost_s: float = 0.0
 
     @property
     def duration_s(self) -> float:
@@ -71,7 +77,8 @@ class Integral:
 class Trace:
     """A closed trace: its rates, its edges and its gaps; samples are read from the file when asked for.
 
-    An edge of SYNC is known to 1 / `edge_hz`.
+    An edge of SYNC is known to 1 / `edge_hz`. `sync` is how edges came (rig/recorder.py); `start_monotonic_ns` what CLOCK_MONOTONIC
+    showed at time 0, where that ties it to marks; `rate_limit_ppm` how far a device's clock may differ, where one edge ties it.
     """
 
     path: Path
@@ -81,6 +88,9 @@ class Trace:
     falls_s: NDArray[np.float64]
     rises_s: NDArray[np.float64]
     gaps: tuple[Gap, ...]
+    sync: str = "digital"
+    start_monotonic_ns: int = 0
+    rate_limit_ppm: float = 0.0
 
     @classmethod
     def open(cls, path: Path) -> Trace:
@@ -101,13 +111,14 @@ class Trace:
             elif kind == "voltage":
                 whole = [np.zeros(0, dtype=np.float32), *_blocks(reader, SYNC_VOLTAGE, int(signals[SYNC_VOLTAGE].length), _BLOCK)]
                 found = edges.from_voltage(np.concatenate(whole), sample_hz)
-            elif kind == "stamps":
+            elif kind in STAMPED:
                 found = edges.from_stamps(path.with_name(EDGES))
         gaps = _gaps(path.with_name(GAPS))
-        if kind != "stamps":
+        if kind not in STAMPED:
             period_s = max(1 / sample_hz, 1 / edge_hz)
             found = edges.outside(found, [(gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s) for gap in gaps])
-        return cls(path, sample_hz, edge_hz, length, found.falls_s, found.rises_s, gaps)
+        start_ns, rate_ppm = int(about.get("start_monotonic_ns", 0)), float(about.get("rate_limit_ppm", 0.0))
+        return cls(path, sample_hz, edge_hz, length, found.falls_s, found.rises_s, gaps, kind, start_ns, rate_ppm)
 
     @property
     def duration_s(self) -> float:
@@ -121,21 +132,37 @@ class Trace:
             return Gap(int(start), int(stop), f"the window lies outside the trace of {self.length} samples")
         return next((gap for gap in self.gaps if gap.start < stop and gap.stop > start), None)
 
+    def lost_between(self, start_s: float, stop_s: float) -> int | None:
+        """Return how many samples inside a window are lost; None where its ends, or what lies beside them, are, or more than
+        LOST_LIMIT of it: then nothing is known of its energy."""
+        start, stop = self._place(start_s), self._place(stop_s)
+        if start < 0 or stop > self.length:
+            return None
+        hit = [gap for gap in self.gaps if gap.start < stop and gap.stop > start]
+        lost = sum(gap.stop - gap.start for gap in _joined(hit))
+        at_ends = any(gap.start < start + _STEPPED or gap.stop > stop - _STEPPED for gap in hit)
+        return None if at_ends or lost > LOST_LIMIT * (stop - start) else lost
+
     def integrals(
-        self, windows: Sequence[tuple[float, float]], ranges_a: Sequence[float] = (), steps_at_ends: bool = False
+        self,
+        windows: Sequence[tuple[float, float]],
+        ranges_a: Sequence[float] = (),
+        steps_at_ends: bool = False,
+        bridged: bool = False,
     ) -> list[Integral]:
         """Integrate over each window: current times voltage, the end samples by their fraction.
 
         `ranges_a` are the upper ends of the current's ranges, of which the last takes what lies beyond. With `steps_at_ends` the
         part of an end sample counts with the reading of its neighbour inside: where the power changes just at the end of a
-        window, as at a mark, the end sample is a mixture of what came before and after. Raises DataError for a window outside the
-        trace.
+        window, as at a mark, the end sample is a mixture of what came before and after. Where `bridged`, lost samples inside, as
+        `lost_between` allows them, are taken for the mean of the others; else they count as they stand there. Raises DataError for
+        a window outside the trace.
         """
         if not windows:
             return []
         inner = np.array(ranges_a[:-1], dtype=np.float64)
         with reading(self.path) as reader:
-            return [self._integral(reader, start_s, stop_s, inner, steps_at_ends) for start_s, stop_s in windows]
+            return [self._integral(reader, start_s, stop_s, inner, steps_at_ends, bridged) for start_s, stop_s in windows]
 
     def energies_j(self, windows: Sequence[tuple[float, float]]) -> list[float]:
         """Return the energy between each pair of instants, in joules."""
@@ -165,7 +192,9 @@ class Trace:
         at = at_s * self.sample_hz
         return float(self.length) if abs(at - self.length) <= 2 * math.ulp(self.length) else at
 
-    def _integral(self, reader: Any, start_s: float, stop_s: float, inner_a: NDArray[np.float64], steps_at_ends: bool) -> Integral:
+    def _integral(
+        self, reader: Any, start_s: float, stop_s: float, inner_a: NDArray[np.float64], steps_at_ends: bool, bridged: bool
+    ) -> Integral:
         start, stop = self._place(start_s), self._place(stop_s)
         if not 0 <= start <= stop <= self.length:
             raise DataError(
@@ -174,10 +203,14 @@ class Trace:
         first, last = int(np.floor(start)), max(int(np.ceil(stop)), int(np.floor(start)) + 1)
         last = min(last, self.length)
         sums, at = np.zeros((3, len(inner_a) + 1)), first
-        least_w, most_w = np.inf, -np.inf
+        least_w, most_w, lost = np.inf, -np.inf, 0
+        inside = _joined([gap for gap in self.gaps if gap.start < last and gap.stop > first]) if bridged else []
         for rows in _samples(reader, first, last):
-            least_w, most_w = min(least_w, float(rows[0].min())), max(most_w, float(rows[0].max()))
-            sums += _by_range(rows, inner_a)
+            good = _without(rows, at, inside) if inside else rows
+            if good.shape[1]:
+                least_w, most_w = min(least_w, float(good[0].min())), max(most_w, float(good[0].max()))
+                sums += _by_range(good, inner_a)
+            lost += rows.shape[1] - good.shape[1]
             # Samples first and last - 1 lie only partly inside: they count by their fraction, also where both are one sample.
             head = start - first if at == first else 0.0
             at += rows.shape[1]
@@ -190,11 +223,11 @@ class Trace:
             for (base, rows), (own, neighbour, share) in zip(about, ends, strict=True):
                 for at, weight in ((own, -share), (neighbour, share)):
                     sums[:, np.searchsorted(inner_a, abs(rows[1, at - base]))] += weight * rows[:, at - base]
-        sums /= self.sample_hz
+        sums *= (stop - start) / (stop - start - lost) / self.sample_hz if lost else 1 / self.sample_hz
         ends_w = [self._end_w(base, rows[0], at) for (base, rows), at in zip(about, (start, stop), strict=True)]
         return Integral(
             start_s, stop_s, float(sums[0].sum()), float(sums[1].sum()), least_w, most_w, (ends_w[0], ends_w[1]),
-            *(tuple(float(value) for value in row) for row in sums),
+            _floats(sums[0]), _floats(sums[1]), _floats(sums[2]), lost / self.sample_hz,
         )  # fmt: skip
 
     def _about(self, reader: Any, at: float) -> tuple[int, NDArray[np.float64]]:
@@ -296,6 +329,29 @@ def _by_range(rows: NDArray[np.float64], inner_a: NDArray[np.float64]) -> NDArra
         sums[:, place] = rows.sum(axis=1, where=(size_a > bounds_a[place - 1]) & (size_a <= bounds_a[place]))
     sums[:, low] = rows.sum(axis=1) - sums.sum(axis=1)
     return sums
+
+
+def _floats(row: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(float(value) for value in row)
+
+
+def _joined(gaps: Sequence[Gap]) -> list[Gap]:
+    """Return gaps in order, those that overlap as one."""
+    joined: list[Gap] = []
+    for gap in sorted(gaps, key=lambda gap: gap.start):
+        if joined and gap.start <= joined[-1].stop:
+            last = joined.pop()
+            gap = Gap(last.start, max(last.stop, gap.stop), last.cause)
+        joined.append(gap)
+    return joined
+
+
+def _without(rows: NDArray[np.float64], first: int, gaps: Sequence[Gap]) -> NDArray[np.float64]:
+    """Return the samples, of which the first has number `first`, that are in no gap."""
+    kept = np.ones(rows.shape[1], dtype=bool)
+    for gap in gaps:
+        kept[max(gap.start - first, 0) : max(gap.stop - first, 0)] = False
+    return rows[:, kept]
 
 
 def _gaps(path: Path) -> tuple[Gap, ...]:

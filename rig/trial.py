@@ -13,10 +13,12 @@ PROBLEM_CODES = {
     "sync": "SYNC edges do not lie on one line with the device's ticks",
     "edges": "SYNC edges are missing or too many",
     "gap": "monitor samples were lost inside a measured window",
-    "clock": "device time, edge time and the number of marks disagree",
+    "clock": "device time, edge time, and the number of marks or of iterations disagree",
     "short": "a window is too short for the monitor or for the SYNC pulse",
     "power": "the measured power is not positive",
     "link": "the UART was not silent inside a measured window",
+    "restart": "the device restarted, and its timer with it",
+    "rule": "a rule of the benchmark is not met",
 }
 
 
@@ -67,7 +69,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed query: its windows in the task's order of phases, and how the answer scored."""
+    """One timed query: its windows in the task's order of phases, and how the answer scored.
+
+    `scores` and `case` as of a task's Score; where it is not `timed`, only the answer counts.
+    """
 
     step: int
     indices: tuple[int, ...]
@@ -76,6 +81,9 @@ class Sample:
     label: str
     answer: str
     correct: bool
+    scores: tuple[float, ...] = ()
+    case: str = ""
+    timed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,7 @@ class Measured:
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has all), and its problems; valid when
-    it has none."""
+    it has none. `lines` state its results in the words of its benchmark, where that has any."""
 
     number: int
     seed: int
@@ -101,6 +109,7 @@ class Trial:
     counts: dict[str, int] = field(default_factory=dict)
     rails: dict[str, Timebase] = field(default_factory=dict)
     influences: dict[str, dict[str, Influence]] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:

@@ -81,14 +81,18 @@ def of_latency(ticks: tuple[int, int], timebase: Timebase, tick_hz: float, accur
     # Both marks were made somewhere within their ticks: the difference has a triangular error.
     effects = {"ticks": Effect(OWN, latency_s=math.sqrt(2.0) * _UNIFORM / tick_hz)}
     if accuracy is not None:
-        effects["time base"] = Effect(TRIAL, latency_s=timebase.interval_u_s(*ticks))
+        kind, shape = (COMMON, "rectangular") if timebase.on_trust else (TRIAL, "normal")
+        effects["time base"] = Effect(kind, latency_s=timebase.interval_u_s(*ticks), shape=shape)
         clock_s = latency_s * accuracy.clock_ppm * 1e-6 / accuracy.divisor
         effects["clock"] = Effect(COMMON, latency_s=clock_s, shape=accuracy.distribution)
     return Effects(effects)
 
 
-def of_energy(integral: Integral, accuracy: Accuracy, sample_hz: float, ends_u_s: tuple[float, float]) -> Effects:
-    """Return the effects on the energy of one window; `ends_u_s` are the standard uncertainties of its two ends, in seconds.
+def of_energy(
+    integral: Integral, accuracy: Accuracy, sample_hz: float, ends_u_s: tuple[float, float], on_trust: bool = False
+) -> Effects:
+    """Return the effects on the energy of one window; `ends_u_s` are the standard uncertainties of its two ends, in seconds, and
+    `on_trust` says that one edge ties all of them, so that they err alike.
 
     Each range of the current has a gain and an offset of its own, that err apart: what is in two ranges does not cancel in a
     difference.
@@ -99,6 +103,8 @@ def of_energy(integral: Integral, accuracy: Accuracy, sample_hz: float, ends_u_s
         return Effects({})
     voltage = _range_of(accuracy.voltage, abs(volt_s) / duration_s)
     noise_j, step_j, step_common_j = _per_sample(integral, accuracy, voltage, sample_hz)
+    # What was lost lies between the least and the most of what was seen.
+    lost_j = integral.lost_s * (integral.most_w - integral.least_w) * _UNIFORM
     edges_j = math.hypot(integral.ends_w[0] * ends_u_s[0], integral.ends_w[1] * ends_u_s[1])
     delay_j = math.hypot(*integral.ends_w) * accuracy.edge_s / math.sqrt(3.0)
     shape = accuracy.distribution
@@ -110,8 +116,9 @@ def of_energy(integral: Integral, accuracy: Accuracy, sample_hz: float, ends_u_s
         "clock": Effect(COMMON, energy_j=energy_j * accuracy.clock_ppm * 1e-6 / divisor, shape=shape),
         "edge delay": Effect(COMMON, energy_j=delay_j, shape="rectangular"),
         "steps": Effect(COMMON, energy_j=step_common_j, shape="rectangular"),
-        "edges": Effect(OWN, energy_j=edges_j),
+        "edges": Effect(COMMON, energy_j=edges_j, shape="rectangular") if on_trust else Effect(OWN, energy_j=edges_j),
         "noise": Effect(OWN, energy_j=noise_j),
+        "lost samples": Effect(OWN, energy_j=lost_j, shape="rectangular"),
         "quantisation": Effect(OWN, energy_j=step_j),
     }
     return Effects({name: effect for name, effect in effects.items() if effect.energy_j})

@@ -30,6 +30,8 @@ class World:
 
     In a *virtual* world time passes only by `advance`. A backend whose device lives in real time calls `follow` with two functions:
     the world's present time, and its horizon: the time before which no further state will be put.
+
+    `monotonic_ns` is what CLOCK_MONOTONIC of the simulated host shows at time 0.
     """
 
     def __init__(self) -> None:
@@ -40,6 +42,7 @@ class World:
         self._horizon: Callable[[], int] | None = None
         self._watchers: list[Callable[[], None]] = []
         self.supply_on = False
+        self.monotonic_ns = 1_000_000_000_000
 
     def follow(self, now_ns: Callable[[], int], horizon_ns: Callable[[], int]) -> None:
         """Let real time drive this world from here on."""

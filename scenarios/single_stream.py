@@ -71,11 +71,18 @@ class SingleStream:
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial: means with standard errors, percentiles of latency."""
-        metrics = {"accuracy": _metric([float(sample.correct) for sample in measured.samples], "1")}
+        metrics = _accuracy(measured.samples)
         for place, phase in enumerate(phases):
             metrics |= _latency(f"latency_{phase}", [sample.windows[place].latency_s for sample in measured.samples])
         metrics |= _latency("latency_total", [_total_latency_s(sample) for sample in measured.samples])
         return metrics | _energies(measured, phases)
+
+
+def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
+    # A task whose single outputs give no answer, only scores, has no accuracy by the sample.
+    if any(not sample.answer for sample in samples):
+        return {}
+    return {"accuracy": _metric([float(sample.correct) for sample in samples], "1")}
 
 
 def _latency(name: str, values_s: Sequence[float]) -> dict[str, Metric]:

@@ -45,6 +45,9 @@ class EdgeWire:
     is overloaded.
     """
 
+    #: How long to wait for more once something has come: a line that comes in pieces is read as a whole.
+    gather_s = 0.0
+
     def __init__(self, fd: int, world: World, power_w: Power, origin_ns: int) -> None:
         self._fd, self._world, self._power_w, self._origin_ns = fd, world, power_w, origin_ns
         self.late_events = 0
@@ -89,6 +92,8 @@ class EdgeWire:
     def _read(self) -> None:
         while not self._ended:
             ready, _, _ = select.select([self._fd, self._woken], [], [])
+            if self.gather_s and self._woken not in ready:
+                time.sleep(self.gather_s)
             with self._lock:
                 self._drain()
             if self._woken in ready:

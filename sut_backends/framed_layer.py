@@ -9,6 +9,7 @@ from rig.errors import LocalProtocolError
 from rig.plan import Query
 from rig.sut import Completion, Mark, SutInfo
 from sut_backends.layer import Pulses, only_index
+from sut_backends.self_test import SelfTested, self_test
 from sut_backends.shim.exchange import Exchange
 from sut_backends.shim.framed import FramedClient
 from sut_backends.shim.line import Line
@@ -104,6 +105,29 @@ class FramedLayer:
         slot = self._slots.find(only_index(query))
         return self._completion(self._client.run(slot, query.repeat, self._hold_us, query.limit_s))
 
+    def self_test(self) -> SelfTested:
+        """Let the DUT test itself; raise SutError where its firmware does not know how to."""
+        return self_test(self._client)
+
+    @property
+    def untold_retransmissions(self) -> int:
+        """Return how many frames were sent again since the last completion."""
+        return self._client.retransmissions - self._told
+
+    def forgotten(self) -> bool:
+        """Say whether the DUT is back in the text layer, at the present line rate or, as after a restart, at the first.
+
+        False where it knows its session, and where it is silent, as a busy one is: then the rate is left as it was.
+        """
+        present_baud = self._line.baud
+        remembered = self._client.remembered()
+        if remembered is None and present_baud != self._first_baud:
+            self._line.set_baud(self._first_baud)
+            remembered = self._client.remembered()
+            if remembered is None:
+                self._line.set_baud(present_baud)
+        return remembered is False
+
     def leave(self) -> None:
         """Take the DUT to the text layer at the first line rate."""
         if self._line.baud != self._first_baud:
@@ -113,4 +137,4 @@ class FramedLayer:
     def _completion(self, done: Done) -> Completion:
         before, self._told = self._told, self._client.retransmissions
         marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
-        return Completion(marks, done.output, self._told - before, done.rx_in_window_b)
+        return Completion(marks, done.output, self._told - before, done.rx_in_window_b, done.iterations)

@@ -25,10 +25,18 @@ class Layer(Protocol):
 
     @property
     def info(self) -> SutInfo: ...
+
+    @property
+    def untold_retransmissions(self) -> int:
+        """Return how many frames were sent again since the last completion."""
+
     def load(self, index: int, payload: bytes) -> None: ...
     def idle(self, duration_s: float) -> Completion: ...
     def sync(self) -> Completion: ...
     def run(self, query: Query) -> Completion: ...
+
+    def forgotten(self) -> bool:
+        """Say, after an error, whether the DUT is there but has forgotten what it was told, as after a restart nobody heard."""
 
     def leave(self) -> None:
         """Take the DUT to the text layer at the first line rate."""

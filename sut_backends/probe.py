@@ -6,12 +6,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from rig.errors import DeadlineError, ProtocolError, RigError
+from rig.edge_clock import EDGE_CLOCK
+from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.finding import Finding
 from rig.plan import Query
-from rig.sut import Completion
+from rig.sut import Completion, SutInfo
 from rig.table import Table
 from sut_backends.shim.text import ATTENTION_S, USUAL_BAUDS, TextClient
+from sut_backends.shim.wire import UNKNOWN_REQUEST
 from sut_backends.uart import UartSut, open_line
 
 _SAMPLE_B = 16
@@ -20,7 +22,7 @@ _LIMIT_S = 10.0
 
 
 def probe(settings: UartSut.Settings, table: Table) -> Iterator[Finding]:
-    """Try port, answer, SYNC line, timer, burst, load and run in this order; end at the first that fails. Raises no RigError."""
+    """Try port, answer, SYNC line, timer, burst, load, run, self-test in this order, to the first that fails. Raise no RigError."""
     try:
         open_line(settings.port, settings, table).close()
     except RigError as error:
@@ -35,10 +37,18 @@ def probe(settings: UartSut.Settings, table: Table) -> Iterator[Finding]:
             yield from (_at(dataclasses.replace(settings, baud=baud), table) for baud in USUAL_BAUDS if baud != settings.baud)
         return
     try:
-        yield from _about(sut)
-        yield from _steps(sut, table.sample)
+        yield from examine(sut, table.sample)
     finally:
         sut.close()
+
+
+def examine(sut: UartSut, sample: bytes, *, own_time: bool = False) -> Iterator[Finding]:
+    """Try what comes after the answer, on an open DUT, to the first that fails.
+
+    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's time passes in it, not this host's.
+    """
+    yield from _about(sut)
+    yield from _steps(sut, sample, own_time)
 
 
 def _about(sut: UartSut) -> Iterator[Finding]:
@@ -50,7 +60,7 @@ def _about(sut: UartSut) -> Iterator[Finding]:
         yield Finding("SYNC line", False, "the firmware says that there is none", "give its port a mark() and a pin")
 
 
-def _steps(sut: UartSut, given: bytes) -> Iterator[Finding]:
+def _steps(sut: UartSut, given: bytes, own_time: bool) -> Iterator[Finding]:
     sample = given or bytes(min(_SAMPLE_B, sut.info.slot_bytes or _SAMPLE_B))
     steps: list[tuple[str, Callable[[], Completion | None]]] = [
         ("timer", lambda: sut.idle(_IDLE_S)),
@@ -60,17 +70,38 @@ def _steps(sut: UartSut, given: bytes) -> Iterator[Finding]:
     ]
     for name, step in steps:
         try:
-            yield Finding(name, True, _said(step(), sut.info.tick_hz))
+            yield Finding(name, True, _said(step(), sut.info))
         except RigError as error:
             yield _failed(name, error)
             return
+    yield from _self_test(sut, own_time)
 
 
-def _said(completion: Completion | None, tick_hz: int) -> str:
+def _self_test(sut: UartSut, own_time: bool) -> Iterator[Finding]:
+    try:
+        tested = sut.self_test()
+    except SutError as error:
+        if error.code != UNKNOWN_REQUEST:
+            yield _failed("self-test", error)
+        else:
+            yield Finding("self-test", True, "skipped: this firmware has none; the steps above are all that was tried")
+        return
+    except RigError as error:
+        yield _failed("self-test", error)
+        return
+    if tested is None:
+        yield Finding("self-test", True, "skipped: there is none in the text layer; the steps above are all that was tried")
+    else:
+        yield from tested.findings(sut.info.simulated, own_time=own_time)
+
+
+def _said(completion: Completion | None, info: SutInfo) -> str:
     if completion is None:
         return "acknowledged"
     marks = completion.marks
-    span_s = (marks[-1].tick - marks[0].tick) / tick_hz
+    span_s = (marks[-1].tick - marks[0].tick) / info.tick_hz
+    if info.clock == EDGE_CLOCK:
+        return f"{len(marks)} pulses within {span_s:.3f} s of the host's time: the DUT, built for energy mode, tells none"
     return f"{len(marks)} marks over {span_s:.6f} s of the DUT's time, {completion.retransmissions} frames sent again"
 
 

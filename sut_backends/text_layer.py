@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware understands."""
+"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware understands, built for performance or for energy."""
 
 from __future__ import annotations
 
 import struct
 import time
 
+from rig.edge_clock import EDGE_CLOCK
 from rig.errors import LocalProtocolError, RemoteProtocolError
 from rig.plan import Query
 from rig.sut import END, IDLE, SYNC, Completion, Mark, SutInfo
@@ -21,13 +22,17 @@ _OWN_HOLD_S = 50e-6  # PROTOCOL section 5; of another firmware nothing is known
 
 
 class TextLayer:
-    """Turn steps into commands; marks are the DUT's `m-lap-us` stamps."""
+    """Turn steps into commands; marks are the DUT's `m-lap-us` stamps.
+
+    Firmware built for energy mode prints none and only pulses SYNC: then the edges that the monitor sees are the only clock, and
+    the ticks of the marks are the host's, good for telling which edge is which (rig/edge_clock.py).
+    """
 
     def __init__(self, client: TextClient, name: str, pulses: Pulses) -> None:
         self._client, self._name, self._pulses = client, name, pulses
         self._profile, self._model = client.profile()
         self._loaded: int | None = None
-        client.timestamp()  # every later stamp is judged by this one
+        client.find_mode()  # and every later stamp is judged by this one
 
     @property
     def info(self) -> SutInfo:
@@ -45,7 +50,13 @@ class TextLayer:
             link=f"{line.name}, {line.baud} baud, text",
             sync_hold_s=_OWN_HOLD_S if own else 0.0,
             marks_phases=False,
-            details={"layer": "text", "baud": line.baud, "load_checked": False},
+            clock="" if self._client.tells_time else EDGE_CLOCK,
+            details={
+                "layer": "text",
+                "baud": line.baud,
+                "load_checked": False,
+                "timestamp_mode": "performance" if self._client.tells_time else "energy",
+            },
         )
 
     def load(self, index: int, payload: bytes) -> None:
@@ -84,6 +95,15 @@ class TextLayer:
         inference = self._client.infer(query.repeat, query.limit_s)
         output = struct.pack(f"<{len(inference.output_thousandths)}i", *inference.output_thousandths)
         return Completion((Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output)
+
+    @property
+    def untold_retransmissions(self) -> int:
+        """Return 0: nothing is ever sent again."""
+        return 0
+
+    def forgotten(self) -> bool:
+        """Return False: nothing tells a restart that said nothing from a lost byte."""
+        return False
 
     def leave(self) -> None:
         """Do nothing: the DUT is where a stranger would like to find it."""

@@ -19,6 +19,9 @@ from rig.table import Table
 from sut_backends.faulty_link import Faults, FaultyLink
 from sut_backends.framed_layer import FramedLayer
 from sut_backends.layer import Layer, Pulses
+from sut_backends.resuming_layer import ResumingLayer
+from sut_backends.self_test import SelfTested
+from sut_backends.shim.io_manager import IoManagerLine
 from sut_backends.shim.line import Line
 from sut_backends.shim.text import TextClient
 from sut_backends.text_layer import TextLayer
@@ -26,11 +29,15 @@ from sut_backends.text_layer import TextLayer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSettings:
-    """How to speak with the DUT. `frame_baud` 0 means no change of the line rate; `faults` spoil the line on purpose."""
+    """How to speak with the DUT. `frame_baud` 0 means no change of the line rate; `faults` spoil the line on purpose.
+
+    `through` says whether to look for an IO manager between here and the DUT.
+    """
 
     baud: int = 115_200
     frame_baud: int = 0
     layer: Literal["auto", "text", "framed"] = "auto"
+    through: Literal["auto", "nothing"] = "auto"
     sync_hold_us: int = 50
     sync_count: int = 8
     sync_period_us: int = 5_000
@@ -56,7 +63,7 @@ class UartSut:
         port: str
         simulated: bool = False
 
-    def __init__(self, line: Line, layer: Layer, timeout_s: float, simulated: bool) -> None:
+    def __init__(self, line: Line, layer: ResumingLayer, timeout_s: float, simulated: bool) -> None:
         self.line = line
         self._simulated = simulated
         self._layer, self._timeout_s = layer, timeout_s
@@ -65,9 +72,13 @@ class UartSut:
     @classmethod
     def open(cls, settings: UartSut.Settings, table: Table) -> UartSut:
         """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with what to try next."""
-        line = open_line(settings.port, settings, table)
+        return cls.on(open_line(settings.port, settings, table), settings, settings.simulated)
+
+    @classmethod
+    def on(cls, line: Line, settings: LinkSettings, simulated: bool) -> UartSut:
+        """Find the DUT at an open line, which is closed where none answers; raises as `open` does."""
         try:
-            return cls(line, _enter(line, settings), settings.timeout_s, settings.simulated)
+            return cls(line, ResumingLayer(lambda: _enter(line, settings)), settings.timeout_s, simulated)
         except BaseException:
             line.close()
             raise
@@ -100,6 +111,11 @@ class UartSut:
         """Process the loaded sample of `query`; a mark at the start of each phase and one at the end."""
         return self._layer.run(query)
 
+    def self_test(self) -> SelfTested | None:
+        """Let the DUT test itself; None in the text layer, which has no self-test. Raise SutError where the firmware has none."""
+        layer = self._layer.layer
+        return layer.self_test() if isinstance(layer, FramedLayer) else None
+
     def close(self) -> None:
         """Leave the DUT in the text layer where it still listens, and close the port."""
         if self._closed:
@@ -115,20 +131,24 @@ class UartSut:
 
 
 def open_line(port: str, settings: LinkSettings, table: Table) -> Line:
-    """Open the port, with the faults of `settings` in front of it where there are any."""
+    """Open the port, with an IO manager found by itself, and the faults of `settings` in front of it where there are any."""
     # The table's `wire` changes from session to session: it is looked up anew for every block.
     opened = SerialPort.open(port, settings.baud, lambda direction, block: table.wire(direction, block))
-    return FaultyLink(opened, settings.faults) if settings.faults.any else opened
+    line = IoManagerLine(opened) if settings.through == "auto" else opened
+    return FaultyLink(line, settings.faults) if settings.faults.any else line
 
 
 def _enter(line: Line, settings: LinkSettings) -> Layer:
+    if line.baud != settings.baud:
+        line.set_baud(settings.baud)  # a DUT that restarts does so at its first rate
     pulses = Pulses(settings.sync_hold_us, settings.sync_count, settings.sync_period_us)
     client = TextClient(line, settings.timeout_s)
     name = _attention(client, settings)
     if settings.layer == "text":
         return TextLayer(client, name, pulses)
     if client.frame():
-        bauds = (settings.baud, settings.frame_baud)
+        # The rate to come back to: not that of a dead host's frames; where the line has a slower part in it, the line says its own.
+        bauds = (settings.baud if line.baud == settings.frame_baud else line.baud, settings.frame_baud)
         return FramedLayer.enter(line, pulses, settings.timeout_s, bauds, secrets.randbits(32))
     if settings.layer == "framed":
         raise SutError("the DUT knows only the text layer", code=0, evidence=name, try_next='layer = "auto", or another firmware')

@@ -82,7 +82,7 @@ class VirtualSut:
     def idle(self, duration_s: float) -> Completion:
         """Do nothing for a while."""
         marks = [self._mark(IDLE, self._settings.idle_w, duration_s), self._mark(END, self._settings.idle_w, 0.001)]
-        return Completion(tuple(marks))
+        return Completion(tuple(marks), iterations=0)
 
     def sync(self) -> Completion:
         """Give a burst of pulses."""
@@ -91,22 +91,24 @@ class VirtualSut:
         for pulse in range(settings.sync_count):
             period_us = settings.sync_period_us * _PATTERN[pulse % len(_PATTERN)]
             marks.append(self._mark(SYNC, settings.idle_w, period_us * 1e-6))
-        return Completion(tuple(marks))
+        return Completion(tuple(marks), iterations=0)
 
     def run(self, query: Query) -> Completion:
         """Go through the phases and answer as the task's reference does, or wrongly at the error rate."""
         missing = [index for index in query.indices if index not in self._loaded]
         if missing:
             raise LocalProtocolError(f"samples {missing} are queried but not loaded")
-        marks, began_ns = [], self._world.now_ns()
+        marks, began_ns, completed = [], self._world.now_ns(), 0
         for number, phase in enumerate((self._settings.preprocess, self._settings.infer), start=1):
-            duration_s = sum(phase.duration_s * self._vary(phase) for _ in range(query.repeat * len(query.indices)))
-            marks.append(self._mark(number, phase.power_w * self._vary(phase), duration_s))
+            durations_s = [phase.duration_s * self._vary(phase) for _ in range(query.repeat * len(query.indices))]
+            marks.append(self._mark(number, phase.power_w * self._vary(phase), sum(durations_s)))
+            completed = len(durations_s)
         took_s = (self._world.now_ns() - began_ns) / NS_PER_S
         marks.append(self._mark(END, self._settings.idle_w, 0.001))
         if took_s > query.limit_s:
             raise DeadlineError("end of the query", query.limit_s, evidence=f"the virtual device takes {took_s:.3g} s for it")
-        return Completion(tuple(marks), b"".join(self._answer(self._loaded[index]) for index in query.indices))
+        output = b"".join(self._answer(self._loaded[index]) for index in query.indices)
+        return Completion(tuple(marks), output, iterations=completed)
 
     def close(self) -> None:
         """Take the device off the table."""

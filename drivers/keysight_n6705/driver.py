@@ -2,7 +2,7 @@
 """Keysight N6705 DC power analyzer with source/measure modules: supplies the DUT, logs its current and voltage, sees SYNC.
 
 Three ways to see SYNC. "voltage": the line is logged as a voltage by a second module, and an edge is found within its sample.
-"trigger": the first edge starts the log, and is the only one: enough for one window that ends with the recording, not for a trial.
+"trigger": the first edge starts the log, and is the only one: rates are taken on trust, so windows must be long.
 "io_manager": an EEMBC IO Manager stamps all edges in its own clock, and starts the log with the first.
 """
 
@@ -49,7 +49,8 @@ class KeysightN6705:
 
         `resource`: a VISA name, as "TCPIP::192.168.1.5::5025::SOCKET", or "simulator". `visa_library`: "@py" is pyvisa-py, "" the
         vendor's. `channel` supplies and measures the DUT. `sync_channel` logs the SYNC line: its auxiliary input, or ("main") its
-        own terminals as a voltmeter. `trigger`: where the starting edge comes in, "EXT" (rear BNC) or "PIN1" to "PIN7".
+        own terminals as a voltmeter. `trigger`: where the starting edge comes in, "EXT" (rear BNC) or "PIN1" to "PIN7"; then
+        `clock_limit_ppm` is how far the device's clock and the instrument's may differ, which no second edge tells.
         `period_s`: of one record, 0 for the shortest. `current_range`: "auto" (seamless) or an upper end in amperes. `start_s`: how
         long it logs before anything else happens. `fetch_s` between two fetches.
         """
@@ -63,6 +64,7 @@ class KeysightN6705:
         sync_channel: int = 2
         sync_input: Literal["aux", "main"] = "aux"
         trigger: str = "EXT"
+        clock_limit_ppm: float = 200.0
         period_s: float = 0.0
         current_range: str = "auto"
         start_s: float = 0.01
@@ -153,8 +155,7 @@ class KeysightN6705:
             edge_hz=1 / edge_s,
             accuracy=self._accuracy,
             serial=self._serial,
-            # One edge starts the log and no other is seen: too few to tie marks to, so a session is refused before it runs.
-            sync={"voltage": "voltage", "io_manager": "stamps", "trigger": "none"}[settings.sync],
+            sync={"voltage": "voltage", "io_manager": "stamps", "trigger": "start"}[settings.sync],
             min_pulse_s=pulse_s,
             details={
                 "firmware": self._firmware,
@@ -191,7 +192,7 @@ class KeysightN6705:
             fetch_s=settings.fetch_s,
             name=info.name,
             serial=info.serial,
-            about={"monitor": info.kind, "simulated": info.simulated, "details": info.details},
+            about={"monitor": info.kind, "simulated": info.simulated, "details": info.details} | self._trusted,
         )
         # A simulated world becomes live when its device is opened: after this instrument.
         clock = REAL if self._world is None else _clock_of(self._world)
@@ -245,12 +246,19 @@ class KeysightN6705:
         edge_s = {"voltage": setup.POINT_S, "trigger": TRIGGER_S, "io_manager": TRIGGER_S + drift_s}[settings.sync]
         return promised(self._period_s, settings.current_range_a, edge_s, ppm)
 
+    @property
+    def _trusted(self) -> dict[str, float]:
+        return {"rate_limit_ppm": self._settings.clock_limit_ppm} if self._settings.sync == "trigger" else {}
+
     def _sync_text(self) -> str:
         settings = self._settings
         if settings.sync == "voltage":
             return f"voltage at channel {settings.sync_channel}, {settings.sync_input} input, known to {setup.POINT_S} s"
         if settings.sync == "trigger":
-            return f"one edge, which starts the log at {settings.trigger}: no second one, so no trial of several windows"
+            return (
+                f"one edge, which starts the log at {settings.trigger}; from there on the clocks of device and instrument are "
+                f"trusted to differ by no more than {settings.clock_limit_ppm:g} ppm"
+            )
         manager = settings.io_manager
         return (
             f"stamps of an IO manager whose clock is within {manager.ppm:g} ppm: up to {manager.drift_s:.3g} s off the samples "
@@ -267,6 +275,7 @@ def _require(settings: KeysightN6705.Settings) -> None:
         ("sync_channel", 1 <= settings.sync_channel <= 4 and settings.sync_channel != settings.channel, "1 to 4, not the DUT's"),
         ("trigger", settings.trigger in ("EXT", *pins), "EXT, or PIN1 to PIN7"),
         ("period_s", settings.period_s == 0 or setup.PARAMETER_S <= settings.period_s <= 60, "0, or 102.4e-6 to 60 s"),
+        ("clock_limit_ppm", 0 < settings.clock_limit_ppm <= 10_000, "above 0, to 10000"),
         ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
         ("fetch_s", 0 < settings.fetch_s <= 0.5, "above 0, to 0.5 s: at least two fetches a second"),
         ("timeout_s", settings.timeout_s > 0, "above 0"),
@@ -276,9 +285,10 @@ def _require(settings: KeysightN6705.Settings) -> None:
 
 
 def _clock_of(world: World) -> Clock:
-    return Clock(
-        lambda: world.now_ns() / NS_PER_S, lambda duration_s: world.wait(round(duration_s * NS_PER_S)), jumps=not world.live
-    )
+    # Of a live device it is known only at the end of a phase how much time has passed for it: the instrument's records end there
+    # too.
+    present_ns = world.horizon_ns if world.live else world.now_ns
+    return Clock(lambda: present_ns() / NS_PER_S, lambda duration_s: world.wait(round(duration_s * NS_PER_S)), jumps=not world.live)
 
 
 def _usb_resources() -> list[tuple[str, str]]:

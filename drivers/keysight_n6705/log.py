@@ -104,7 +104,7 @@ class LogRecording:
             source=plan.name,
             serial=plan.serial,
             about=plan.about,
-            sync_kind="stamps" if plan.stamped else "voltage",
+            sync_kind={"io_manager": "stamps", "trigger": "start", "voltage": "voltage"}[plan.sync],
         )
         try:
             self._start()

@@ -125,7 +125,7 @@ class Nvml:
             edge_hz=self._settings.poll_hz,
             accuracy=self._accuracy,
             serial=self._board.serial,
-            sync="none",
+            sync="clock",
             details={
                 "uuid": self._board.uuid,
                 "driver": self._board.driver,

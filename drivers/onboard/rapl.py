@@ -105,7 +105,7 @@ class Rapl:
             sample_hz=self._settings.poll_hz,
             edge_hz=self._settings.poll_hz,
             accuracy=self._accuracy,
-            sync="none",
+            sync="clock",
             details={
                 "processor": platform.processor() or platform.machine(),
                 "zone": self._counter.zone.folder.name,

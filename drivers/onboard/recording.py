@@ -273,5 +273,5 @@ class CounterRecording:
             source=self._source,
             serial=self._serial,
             about=self._about | {"start_monotonic_ns": start_ns, "voltage": STAND_IN},
-            sync_kind="none",
+            sync_kind="clock",
         )

@@ -87,6 +87,7 @@ static void on_frame(struct nr_shim *shim)
     uint8_t seq = nr_frame_seq(&shim->frame_rx);
     uint8_t ahead = (uint8_t)(seq - shim->expected);
 
+    shim->rx_frames++;
     if (type >= NR_ACK) {
         return; /* a device's message: our own echo, which proves nothing and must be answered by nobody */
     }

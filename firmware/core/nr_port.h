@@ -49,6 +49,13 @@ struct nr_port {
        that is left). NULL and 0 where that is not known. Called outside of windows only. */
     uint32_t stack_b;
     uint32_t (*stack_unused_b)(void *context);
+
+    /* Received bytes that were lost before `read` could return them, since power-up, as far as the hardware and the ring tell: modulo
+       2^32. NULL where that is not known. */
+    uint32_t (*rx_lost_b)(void *context);
+
+    /* The level of SYNC now, 0 or 1, read back from the pin and not from what was written to it. NULL where that cannot be done. */
+    uint8_t (*sync_level)(void *context);
 };
 
 #endif

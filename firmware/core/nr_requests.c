@@ -29,6 +29,17 @@ static void on_baud(struct nr_shim *shim, uint8_t seq, uint32_t baud)
     shim->baud_from_tick = nr_now_tick(shim);
 }
 
+/* ---- the device itself ---- */
+
+static void on_self_test(struct nr_shim *shim, uint8_t seq, uint16_t reads, uint16_t repeat)
+{
+    if (reads == 0 || repeat == 0) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, 1, "reads and repeat are 1 or more");
+    } else {
+        nr_self_test(shim, seq, reads, repeat);
+    }
+}
+
 /* ---- inputs and outputs ---- */
 
 static void on_load(struct nr_shim *shim, uint8_t seq, const uint8_t *payload)
@@ -149,6 +160,7 @@ static int payload_b_of(uint8_t type)
     switch (type) {
     case NR_BAUD: return 4;
     case NR_TEXT: return 0;
+    case NR_SELFTEST: return 4;
     case NR_LOAD: return 10;
     case NR_COMMIT: return 2;
     case NR_RUN: return 12;
@@ -181,6 +193,7 @@ void nr_request_execute(struct nr_shim *shim)
         nr_answer_status(shim, seq);
         nr_text_layer_enter(shim);
         break;
+    case NR_SELFTEST: on_self_test(shim, seq, nr_get_u16(payload), nr_get_u16(payload + 2)); break;
     case NR_LOAD: on_load(shim, seq, payload); break;
     case NR_DATA: on_unstorable_data(shim, seq, payload_b); break;
     case NR_COMMIT: on_commit(shim, seq, nr_get_u16(payload)); break;

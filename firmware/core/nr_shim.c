@@ -107,6 +107,7 @@ void nr_shim_poll(struct nr_shim *shim)
         shim->last_byte_tick = nr_now_tick(shim);
     }
     while (shim->backlog_next_b != shim->backlog_used_b) {
+        shim->rx_bytes++;
         take_byte(shim, shim->backlog[shim->backlog_next_b++]);
     }
 }

@@ -25,7 +25,7 @@
 #define NR_WINDOW 8 /* 1 to 32 requests under way; the port's receive ring should hold as many frames */
 #endif
 #ifndef NR_MARKS_MAX
-#define NR_MARKS_MAX 16 /* 3 or more, and DONE must fit: 8 + 9 * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B */
+#define NR_MARKS_MAX 16 /* 3 or more, and DONE must fit: 12 + 9 * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B */
 #endif
 #ifndef NR_SLOTS_MAX
 #define NR_SLOTS_MAX 4
@@ -60,6 +60,11 @@ struct nr_shim {
     size_t backlog_used_b;
     size_t backlog_next_b;
     uint64_t last_byte_tick;
+
+    /* For SELFTEST: received since the last one; of the dropped frames, how many there were then. */
+    uint32_t rx_bytes;
+    uint32_t rx_frames;
+    uint32_t rx_dropped;
 
     struct nr_text_rx text_rx;
     struct nr_text_tx text_tx;
@@ -112,6 +117,7 @@ struct nr_shim {
     uint64_t mark_tick[NR_MARKS_MAX];
     uint8_t mark_phase[NR_MARKS_MAX];
     uint16_t marks;
+    uint32_t iterations; /* inferences of the window that were completed, counted one by one */
 
     /* A baud switch that no good frame has confirmed yet. */
     bool baud_on_trial;

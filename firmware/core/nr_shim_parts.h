@@ -65,6 +65,11 @@ void nr_refuse_hello(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t d
 /* Executes the request in the receive buffer; it is in order and has not been executed before. */
 void nr_request_execute(struct nr_shim *shim);
 
+/* ---- nr_self_test.c ---- */
+
+/* Answers SELFTEST by REPORT; gives 26 pulses of SYNC. */
+void nr_self_test(struct nr_shim *shim, uint8_t seq, uint16_t reads, uint16_t repeat);
+
 /* ---- nr_window.c: what is timed ---- */
 
 /* Marks the start of `phase` with a pulse of job.hold_us. The marks behind number NR_MARKS_MAX are made, but not noted. */
@@ -76,6 +81,9 @@ uint8_t nr_phase_of_infer(const struct nr_shim *shim);
 /* Call the workload `repeat` times, or until it fails; return 0 or its code. */
 int nr_preprocess(struct nr_shim *shim, uint16_t slot, uint32_t repeat);
 int nr_infer(struct nr_shim *shim, uint32_t repeat);
+
+/* Does a RUN's timed part: the marks, and between them each phase job.repeat times; returns 0 or the workload's code. */
+int nr_run_phases(struct nr_shim *shim);
 
 /* Takes the workload's output after an infer that returned `code`; after a failed one there is none. */
 void nr_fetch_output(struct nr_shim *shim, int code);

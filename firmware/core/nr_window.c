@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { DONE_FIXED_B = 8, DONE_MARK_B = 9 };
+enum { DONE_FIXED_B = 12, DONE_MARK_B = 9 };
 
 /* Fails to compile when a build chose more marks than DONE can hold. */
 typedef char nr_check_marks[(NR_MARKS_MAX >= 3 && DONE_FIXED_B + DONE_MARK_B * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B) ? 1 : -1];
@@ -39,8 +39,10 @@ int nr_preprocess(struct nr_shim *shim, uint16_t slot, uint32_t repeat)
 int nr_infer(struct nr_shim *shim, uint32_t repeat)
 {
     int code = 0;
+    shim->iterations = 0;
     while (code == 0 && repeat-- != 0) {
         code = shim->workload->infer(shim->workload->state);
+        shim->iterations += code == 0;
     }
     return code;
 }
@@ -92,7 +94,7 @@ void nr_window_frame_in_guard(struct nr_shim *shim)
 
 /* ---- the jobs ---- */
 
-static int run_phases(struct nr_shim *shim)
+int nr_run_phases(struct nr_shim *shim)
 {
     bool timed = shim->workload->phases >= 2;
     int code;
@@ -164,6 +166,7 @@ static void answer_done(struct nr_shim *shim, uint32_t output_b)
     nr_put_u16(shim->answer, (uint16_t)shim->backlog_used_b);
     nr_put_u16(shim->answer + 2, shim->marks);
     nr_put_u32(shim->answer + 4, output_b);
+    nr_put_u32(shim->answer + 8, shim->iterations);
     for (uint16_t i = 0; i < shim->marks; i++) {
         to[0] = shim->mark_phase[i];
         nr_put_u64(to + 1, shim->mark_tick[i]);
@@ -182,9 +185,10 @@ void nr_window_open(struct nr_shim *shim)
     int code = 0;
     shim->guarding = false;
     shim->marks = 0;
+    shim->iterations = 0;
     nr_drain(shim);
     switch (shim->job.type) {
-    case NR_RUN: code = run_phases(shim); break;
+    case NR_RUN: code = nr_run_phases(shim); break;
     case NR_IDLE: stay_idle(shim); break;
     default: send_sync_burst(shim); break;
     }

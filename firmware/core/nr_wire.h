@@ -18,6 +18,7 @@ enum nr_message {
     NR_PING = 0x02,
     NR_BAUD = 0x03,
     NR_TEXT = 0x04,
+    NR_SELFTEST = 0x05,
     NR_LOAD = 0x10,
     NR_DATA = 0x11,
     NR_COMMIT = 0x12,
@@ -30,6 +31,7 @@ enum nr_message {
     NR_CAPS = 0x81,
     NR_PONG = 0x82,
     NR_STATUS = 0x83,
+    NR_REPORT = 0x84,
     NR_DONE = 0x90,
     NR_CHUNK = 0x91,
     NR_ERROR = 0xFF

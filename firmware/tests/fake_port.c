@@ -45,7 +45,11 @@ static void fake_drain(void *context)
 
 static uint64_t fake_ticks(void *context)
 {
-    const struct fake *fake = context;
+    struct fake *fake = context;
+    fake->tick += fake->tick_a_read;
+    if (fake->back_at_read != 0 && --fake->back_at_read == 0) {
+        fake->tick -= 1000;
+    }
     return fake->tick;
 }
 
@@ -72,6 +76,25 @@ static void fake_rest(void *context)
 {
     struct fake *fake = context;
     fake->tick += FAKE_REST_US;
+}
+
+static uint8_t fake_sync_level(void *context)
+{
+    const struct fake *fake = context;
+    const struct fake_edge *last = &fake->edges[(fake->edge_count - 1) % FAKE_EDGES];
+    return fake->sync_stuck || fake->edge_count == 0 || fake->tick >= last->tick + last->hold_us;
+}
+
+static uint32_t fake_lost_b(void *context)
+{
+    const struct fake *fake = context;
+    return fake->lost_b;
+}
+
+static uint32_t fake_stack_unused_b(void *context)
+{
+    const struct fake *fake = context;
+    return fake->stack_unused_b;
 }
 
 static int fake_set_baud(void *context, uint32_t baud)
@@ -145,6 +168,10 @@ static void fill_port(struct fake *fake)
     fake->port.wait = fake_wait;
     fake->port.rest = fake_rest;
     fake->port.set_baud = fake_set_baud;
+    fake->port.stack_b = FAKE_STACK_B;
+    fake->port.stack_unused_b = fake_stack_unused_b;
+    fake->port.rx_lost_b = fake_lost_b;
+    fake->port.sync_level = fake_sync_level;
 }
 
 static void fill_workload(struct fake *fake)

@@ -17,6 +17,7 @@ enum {
     FAKE_SLOTS = 2,
     FAKE_OUTPUT_BYTES = 400,
     FAKE_REST_US = 500,
+    FAKE_STACK_B = 2048,
     FAKE_PHASE_US = 1000 /* what one preprocess or infer takes */
 };
 
@@ -32,7 +33,9 @@ struct fake {
     struct nr_memory memory;
     struct nr_shim shim;
 
-    uint64_t tick; /* 1 MHz */
+    uint64_t tick;         /* 1 MHz */
+    uint32_t tick_a_read;  /* what reading it takes */
+    uint32_t back_at_read; /* at this many reads from now it jumps back by 1000 once; 0: never */
 
     uint8_t input[FAKE_INPUT_B]; /* to the device; byte i may be read from input_due[i] on */
     uint64_t input_due[FAKE_INPUT_B];
@@ -45,6 +48,9 @@ struct fake {
 
     struct fake_edge edges[FAKE_EDGES];
     size_t edge_count;
+    bool sync_stuck; /* the pin follows nobody: it reads 1 */
+    uint32_t lost_b;
+    uint32_t stack_unused_b;
     bool in_window;            /* between a mark that begins something and the END */
     uint32_t sync_left;        /* pulses of the burst to come: set by the test, as a burst has no END */
     size_t writes_in_window;   /* must stay 0 */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: a device fed with anything. Each input byte goes to the device; a byte 0xFE also takes a frame description from
-   the bytes behind it, so that the fuzzer gets past the CRC. The sanitizers look for memory errors, the asserts for broken promises. */
+   the bytes behind it, so that the fuzzer gets past the CRC. The sanitizers look for memory errors; what is demanded here: nothing is
+   sent in a window, nothing runs but an input as it was accepted, and DONE tells the iterations there were. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,89 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum { INFERS_MAX = 300 };
+
 static struct fake fake;
 static uint8_t drained[FAKE_OUTPUT_B];
+static uint32_t accepted_crc[FAKE_SLOTS];
+static bool counting;      /* between the marks of an inference of the workload */
+static uint32_t infers_ok; /* since then */
+
+static void need(bool condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+/* ---- the device's port and workload, with an eye on what is promised ---- */
+
+static int (*fake_load)(void *state, const uint8_t *data, uint32_t length_b);
+static int (*fake_preprocess)(void *state, const uint8_t *data, uint32_t length_b);
+static int (*fake_infer)(void *state);
+static uint64_t (*fake_mark)(void *context, uint8_t phase, uint16_t hold_us);
+
+static size_t slot_of(const uint8_t *data)
+{
+    size_t slot = (size_t)(data - fake.shim.memory.slots) / FAKE_SLOT_B;
+    need(data >= fake.shim.memory.slots && slot < FAKE_SLOTS && data == fake.shim.memory.slots + slot * FAKE_SLOT_B);
+    return slot;
+}
+
+static int load(void *state, const uint8_t *data, uint32_t length_b)
+{
+    size_t slot = slot_of(data);
+    need(length_b <= FAKE_SLOT_B);
+    accepted_crc[slot] = nr_crc32(0, data, length_b);
+    need(fake.shim.layer == NR_LAYER_TEXT || accepted_crc[slot] == fake.shim.upload_crc);
+    return fake_load(state, data, length_b);
+}
+
+static int preprocess(void *state, const uint8_t *data, uint32_t length_b)
+{
+    need(nr_crc32(0, data, length_b) == accepted_crc[slot_of(data)]);
+    return fake_preprocess(state, data, length_b);
+}
+
+static int infer(void *state)
+{
+    int code = fake_infer(state);
+    infers_ok += code == 0;
+    return code;
+}
+
+static uint64_t mark(void *context, uint8_t phase, uint16_t hold_us)
+{
+    if (phase == NR_PHASE_INFER && fake.shim.workload == &fake.workload) {
+        counting = true;
+        infers_ok = 0;
+    } else if (phase == NR_PHASE_END && counting) {
+        counting = false;
+        need(fake.shim.iterations == infers_ok);
+    }
+    need(hold_us >= fake.port.hold_min_us);
+    return fake_mark(context, phase, hold_us);
+}
+
+static void start(uint8_t *slots, uint8_t *output)
+{
+    fake_start(&fake);
+    fake.infers_max = INFERS_MAX; /* `infer 4000000000` is no finding */
+    fake.shim.memory.slots = slots;
+    fake.shim.memory.output = output;
+    fake_load = fake.workload.load;
+    fake_preprocess = fake.workload.preprocess;
+    fake_infer = fake.workload.infer;
+    fake_mark = fake.port.mark;
+    fake.workload.load = load;
+    fake.workload.preprocess = preprocess;
+    fake.workload.infer = infer;
+    fake.port.mark = mark;
+    memset(accepted_crc, 0, sizeof accepted_crc);
+    counting = false;
+}
+
+/* ---- the input ---- */
 
 /* Windows as long as the request says would take for ever. */
 static void tame(uint8_t type, uint8_t *payload, size_t payload_b)
@@ -17,6 +99,9 @@ static void tame(uint8_t type, uint8_t *payload, size_t payload_b)
     if (type == NR_RUN && payload_b == 12) {
         payload[3] = payload[4] = payload[5] = 0; /* repeat */
         payload[8] = payload[9] = 0;              /* guard_us */
+    }
+    if (type == NR_SELFTEST && payload_b == 4) {
+        payload[1] = payload[3] = 0; /* reads and repeat */
     }
     if ((type == NR_IDLE || type == NR_SYNC) && payload_b >= 10) {
         payload[payload_b - 3] = payload[payload_b - 4] = 0;
@@ -38,6 +123,7 @@ static size_t send_frame(const uint8_t *data, size_t size)
     }
     memcpy(payload, data + 3, payload_b);
     tame(data[0], payload, payload_b);
+    fake.sync_left = data[0] == NR_SYNC && payload_b != 0 ? payload[0] : 0;
     nr_frame_tx_init(&tx, bytes, sizeof bytes, NULL, NULL);
     nr_frame_tx_begin(&tx, data[0], (uint8_t)(fake.shim.expected + data[1])); /* mostly in order */
     nr_frame_tx_put(&tx, payload, payload_b);
@@ -54,16 +140,18 @@ static void step(void)
     if (fake.output_used > FAKE_OUTPUT_B / 2) {
         (void)fake_receive(&fake, drained, sizeof drained);
     }
-    if (fake.undrained_at_mark != 0) {
-        abort();
-    }
+    need(fake.undrained_at_mark == 0);
+    need(fake.shim.output_b <= FAKE_OUTPUT_BYTES && fake.shim.answer_b <= NR_MAX_PAYLOAD_B && fake.shim.marks <= NR_MARKS_MAX);
+    need(fake.shim.workload == &fake.workload);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t at = 0;
-    fake_start(&fake);
-    fake.infers_max = 300; /* `infer 4000000000` is no finding */
+    uint8_t *slots = malloc((size_t)FAKE_SLOTS * FAKE_SLOT_B); /* of their own, so that the sanitizer sees their ends */
+    uint8_t *output = malloc(FAKE_OUTPUT_BYTES);
+    need(slots != NULL && output != NULL);
+    start(slots, output);
     fake_send(&fake, "frame 1%", 8);
     if (size != 0 && data[0] % 2 == 0) {
         fake.input_used = 0; /* these stay in the text layer */
@@ -80,5 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         step();
     }
+    free(slots);
+    free(output);
     return 0;
 }

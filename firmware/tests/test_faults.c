@@ -15,7 +15,9 @@ enum {
     CONTENT_B = 150,
     CHUNK_B = 30,
     DATA_FRAMES = CONTENT_B / CHUNK_B,
-    OUTPUT_B = 300
+    OUTPUT_B = 300,
+    OUTPUT_AT_B = 12 + 3 * 9, /* in DONE */
+    ITERATIONS = 2
 };
 
 enum fault_kind { LOST, DOUBLED, LOW_BIT, HIGH_BIT, ZEROED, NOISE_BEFORE, DEAF, FAULT_KINDS };
@@ -236,7 +238,7 @@ static bool run(size_t *output_b)
     uint8_t bytes[100];
     struct host_frame frame;
     uint8_t seq = line.seq;
-    size_t payload_b = host_run(payload, 1, 2, GUARD_US, 0);
+    size_t payload_b = host_run(payload, 1, ITERATIONS, GUARD_US, 0);
     size_t length_b = host_encode(bytes, sizeof bytes, NR_RUN, seq, payload, payload_b);
     bool answered;
     line.runs++;
@@ -255,8 +257,9 @@ static bool run(size_t *output_b)
         return false;
     }
     CHECK(nr_get_u16(frame.payload + 2) == 3 && nr_get_u32(frame.payload + 4) == OUTPUT_B);
-    *output_b = frame.payload_b - 35;
-    check_output(frame.payload + 35, 0, *output_b);
+    CHECK(nr_get_u32(frame.payload + 8) == ITERATIONS);
+    *output_b = frame.payload_b - OUTPUT_AT_B;
+    check_output(frame.payload + OUTPUT_AT_B, 0, *output_b);
     return true;
 }
 

@@ -6,7 +6,7 @@
 #include "fake_host.h"
 #include "fake_port.h"
 
-enum { GUARD_US = 40000, POLL_US = 5000, SEQ_START = 200 };
+enum { GUARD_US = 40000, POLL_US = 5000, SEQ_START = 200, DONE_FIXED_B = 12, OUTPUT_AT_B = DONE_FIXED_B + 3 * 9 };
 
 static struct fake fake;
 static struct host host;
@@ -140,11 +140,13 @@ static void expect_done(uint8_t own, uint16_t disturbed, uint16_t marks, uint32_
 
 static uint64_t mark_tick(int index)
 {
-    const uint8_t *at = got.payload + 8 + 9 * index + 1;
+    const uint8_t *at = got.payload + DONE_FIXED_B + 9 * index + 1;
     return nr_get_u32(at) | (uint64_t)nr_get_u32(at + 4) << 32;
 }
 
-static uint8_t mark_phase(int index) { return got.payload[8 + 9 * index]; }
+static uint8_t mark_phase(int index) { return got.payload[DONE_FIXED_B + 9 * index]; }
+
+static uint32_t iterations(void) { return nr_get_u32(got.payload + 8); }
 
 static bool output_is_right(const uint8_t *output, size_t at, size_t length_b, size_t content_b)
 {
@@ -269,8 +271,8 @@ static void wrong_requests_are_refused_once_and_the_session_goes_on(void)
         uint8_t code;
         uint32_t detail;
     } table[] = {
-        {0x05, 0, NR_E_TYPE, 0x05},  {0x00, 0, NR_E_TYPE, 0},     {0x30, 9, NR_E_TYPE, 0x30},   {0x61, 0, NR_E_TYPE, 0x61},
-        {0x7F, 1, NR_E_TYPE, 0x7F},  {NR_BAUD, 3, NR_E_LENGTH, 4}, {NR_TEXT, 1, NR_E_LENGTH, 0}, {NR_LOAD, 9, NR_E_LENGTH, 10},
+        {0x06, 0, NR_E_TYPE, 0x06},  {0x00, 0, NR_E_TYPE, 0},     {0x30, 9, NR_E_TYPE, 0x30},   {0x61, 0, NR_E_TYPE, 0x61},
+        {0x7F, 1, NR_E_TYPE, 0x7F},  {NR_BAUD, 3, NR_E_LENGTH, 4}, {NR_TEXT, 1, NR_E_LENGTH, 0}, {NR_SELFTEST, 8, NR_E_LENGTH, 4}, {NR_LOAD, 9, NR_E_LENGTH, 10},
         {NR_LOAD, 11, NR_E_LENGTH, 10}, {NR_COMMIT, 1, NR_E_LENGTH, 2}, {NR_RUN, 11, NR_E_LENGTH, 12}, {NR_IDLE, 0, NR_E_LENGTH, 10},
         {NR_SYNC, 12, NR_E_LENGTH, 11}, {NR_RESULT, 5, NR_E_LENGTH, 4}, {NR_DATA, 4, NR_E_LENGTH, 5}, {NR_DATA, 0, NR_E_LENGTH, 5},
     };
@@ -539,8 +541,8 @@ static void run_marks_each_phase_and_returns_the_output(void)
     for (int i = 0; i < 3; i++) {
         CHECK(mark_tick(i) == fake.edges[i].tick && mark_phase(i) == fake.edges[i].phase && fake.edges[i].hold_us == 2);
     }
-    CHECK(got.payload_b == 8 + 27 + 16 && output_is_right(got.payload + 35, 0, 16, 100));
-    CHECK(fake.preprocesses == 4 && fake.infers == 4 && fake.results == 1);
+    CHECK(got.payload_b == OUTPUT_AT_B + 16 && output_is_right(got.payload + OUTPUT_AT_B, 0, 16, 100));
+    CHECK(fake.preprocesses == 4 && fake.infers == 4 && fake.results == 1 && iterations() == 4);
 }
 
 static void one_timed_phase_has_two_marks(void)
@@ -552,20 +554,20 @@ static void one_timed_phase_has_two_marks(void)
     own = send_run(3);
     fake_run_us(&fake, GUARD_US + POLL_US);
     expect_done(own, 0, 2, 16);
-    CHECK(mark_phase(0) == 1 && mark_phase(1) == 0 && fake.preprocesses == 1 && fake.infers == 3);
+    CHECK(mark_phase(0) == 1 && mark_phase(1) == 0 && fake.preprocesses == 1 && fake.infers == 3 && iterations() == 3);
 }
 
 static void a_long_output_is_fetched_in_chunks(void)
 {
     uint8_t own;
-    size_t first_b = NR_MAX_PAYLOAD_B - 35;
+    size_t first_b = NR_MAX_PAYLOAD_B - OUTPUT_AT_B;
     start();
     fake.output_length_b = FAKE_OUTPUT_BYTES;
     load_slot(0, 100);
     own = send_run(1);
     fake_run_us(&fake, GUARD_US + POLL_US);
     expect_done(own, 0, 3, FAKE_OUTPUT_BYTES);
-    CHECK(got.payload_b == NR_MAX_PAYLOAD_B && output_is_right(got.payload + 35, 0, first_b, 100));
+    CHECK(got.payload_b == NR_MAX_PAYLOAD_B && output_is_right(got.payload + OUTPUT_AT_B, 0, first_b, 100));
     nr_put_u32(payload, (uint32_t)first_b);
     own = request(NR_RESULT, 4);
     expect_frame(NR_CHUNK, own);
@@ -620,7 +622,7 @@ static void idle_is_as_long_as_asked(void)
     poll_device();
     expect_done(own, 0, 2, 0);
     CHECK(mark_phase(0) == 0x40 && mark_phase(1) == 0 && mark_tick(1) - mark_tick(0) == 1234567 + 2);
-    CHECK(fake.edges[0].hold_us == 50 && got.payload_b == 26);
+    CHECK(fake.edges[0].hold_us == 50 && got.payload_b == 30 && iterations() == 0);
 }
 
 static void a_sync_burst_has_its_pattern(void)
@@ -653,7 +655,7 @@ static void a_burst_of_period_zero_is_as_fast_as_it_gets(void)
     expect_ack(seq, 0);
     poll_device();
     expect_done(own, 0, NR_MARKS_MAX, 0);
-    CHECK(got.payload_b == 8 + 9 * NR_MARKS_MAX);
+    CHECK(got.payload_b == DONE_FIXED_B + 9 * NR_MARKS_MAX && iterations() == 0);
 }
 
 static void the_same_request_in_the_guard_is_acknowledged_and_starts_it_anew(void)

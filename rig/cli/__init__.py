@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: rig demo, run, plan, probe, list, check, report, and, in files of their own, scan and measure."""
+"""The command line: rig demo, run, plan, probe, list, check, report, and, in files of their own, scan, measure and firmware."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from rig import console, plugins, session, store
 from rig.check import check
+from rig.cli.firmware import firmware
 from rig.cli.measure import measure
 from rig.cli.scan import scan
 from rig.errors import BenchError, DataError, RigError
@@ -205,5 +206,6 @@ def _write_report(folder: Path) -> Path:
         raise DataError(f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}") from error
 
 
+rig.add_command(firmware)
 rig.add_command(measure)
 rig.add_command(scan)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from rig.errors import DeadlineError, DeviceLost, RemoteProtocolError, RigError, SutError
+from rig.errors import DeadlineError, DeviceRestarted, RemoteProtocolError, RigError, SutError
+from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame
 from sut_backends.shim.line import Line
 from sut_backends.shim.link import Link, Transfer
@@ -34,18 +35,30 @@ class Exchange:
         """Send one request; return the payload of its answer, which must be of type `expect`.
 
         Raise SutError when the DUT refuses, DeadlineError or RemoteProtocolError when it does not answer,
-        DeviceLost when it restarted.
+        DeviceRestarted when it says so.
         """
-        answer = self._drive(self.link.request(kind, payload, silence, repeats_max), kind.name)
-        if answer is None or answer.kind != expect:
-            raise RemoteProtocolError(f"{kind.name} was answered by message {answer.kind if answer else 0:#04x}, not {expect.name}")
-        return answer.payload
+        request = self.link.request(kind, payload, silence, repeats_max)
+        self._drive(request)
+        return _accepted(request.answer, kind, expect)
 
-    def stream(self, payloads: Sequence[bytes]) -> None:
-        """Send DATA payloads until all are acknowledged; raises as `ask` does."""
-        self._drive(self.link.stream(payloads), "DATA")
+    def stream(self, requests: Sequence[tuple[Kind, bytes]], fragile: bool = False) -> bool:
+        """Send requests without waiting for answers in between, until all are there and the last is answered; raise as `ask` does.
 
-    def _drive(self, transfer: Transfer, what: str) -> Frame | None:
+        Return False where they were `fragile` and most of them broke: shorter ones may get through.
+        """
+        stream = self.link.stream(requests, fragile)
+        self._drive(stream)
+        if stream.answer:
+            _accepted(stream.answer, stream.asked, Kind.STATUS)
+        return not stream.abandoned
+
+    def burst(self) -> Burst:
+        """Send as many full frames back to back as the DUT takes; return what became of them."""
+        burst = self.link.burst()
+        self._drive(burst)
+        return burst
+
+    def _drive(self, transfer: Transfer) -> None:
         started_s, received_b, dropped = self._clock(), self.link.received_b, self.link.decoder.dropped
         while not transfer.finished:
             self._turn()
@@ -54,9 +67,6 @@ class Exchange:
         if transfer.failed:
             broken = self.link.decoder.dropped > dropped or bool(self.link.decoder.pending)
             raise self._silent(transfer, self._clock() - started_s, self.link.received_b - received_b, broken)
-        if transfer.answer and transfer.answer.kind == Kind.ERROR:
-            raise _refused(what, transfer.answer)
-        return transfer.answer
 
     def _turn(self) -> None:
         # Time-outs count only when a read that began after them found nothing: a late scheduler is no lost frame.
@@ -77,9 +87,9 @@ class Exchange:
         counts = f"{self.link.decoder.dropped} broken frames received and {self.link.retransmissions} sent again in this session"
         return f"{counts}; last bytes that were no frame: {heard!r}" if heard else counts
 
-    def _restarted(self) -> DeviceLost:
-        heard = f"it sent its power-up text; {self._evidence}"
-        return DeviceLost("the DUT restarted", evidence=heard, try_next="look at its supply, its reset line and its watchdog")
+    def _restarted(self) -> DeviceRestarted:
+        heard = f"it says what it says in the text layer only; {self._evidence}"
+        return DeviceRestarted("the DUT restarted", evidence=heard, try_next="look at its supply, its reset line and its watchdog")
 
     def _silent(self, transfer: Transfer, waited_s: float, received_b: int, broken: bool) -> RigError:
         where = f"{self.line.name} at {self.line.baud} baud"
@@ -89,6 +99,14 @@ class Exchange:
             cause = f"no {transfer.awaited} within {waited_s:.3g} s, only broken frames"
             return RemoteProtocolError(cause, evidence=evidence, try_next=try_next)
         return DeadlineError(transfer.awaited, waited_s, evidence=evidence, try_next=try_next)
+
+
+def _accepted(answer: Frame | None, asked: Kind, expect: Kind) -> bytes:
+    if answer is not None and answer.kind == Kind.ERROR:
+        raise _refused(asked.name, answer)
+    if answer is None or answer.kind != expect:
+        raise RemoteProtocolError(f"{asked.name} was answered by message {answer.kind if answer else 0:#04x}, not {expect.name}")
+    return answer.payload
 
 
 def _refused(what: str, answer: Frame) -> SutError:

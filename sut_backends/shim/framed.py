@@ -6,13 +6,15 @@ from __future__ import annotations
 import math
 import time
 import zlib
+from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
-from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError, SutError
+from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError, RemoteProtocolError, SutError
 from sut_backends.shim import wire
+from sut_backends.shim.burst import Burst
 from sut_backends.shim.exchange import Exchange
 from sut_backends.shim.request import Silence
-from sut_backends.shim.wire import Caps, Done, Flag, Kind
+from sut_backends.shim.wire import Caps, Done, Flag, Kind, Report
 
 _WINDOW_REQUEST_B = 64  # RUN, IDLE or SYNC and its ACK on the line
 _PINGS = 4  # enough for the deviation of the round trip to settle
@@ -21,6 +23,7 @@ _BAUD_PINGS = 5
 _BAUD_BACK_S = 0.6
 _STEP_MIN_B = 32  # of content in DATA; below this the frame itself is most of what can be lost
 _LEAVE_REPEATS = 4  # nothing is lost when it fails: the next host's `name%` does the same
+_REMEMBER_REPEATS = 3
 _US_PER_S = 1_000_000
 _U32_MAX = 2**32 - 1
 _Reply = TypeVar("_Reply", covariant=True)
@@ -43,6 +46,7 @@ class FramedClient:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self._step_b = wire.FIRST_MAX_PAYLOAD_B - wire.Data.shape.size
+        self._slot_open = False
         self.caps = Caps(0, 0, 1, wire.FIRST_MAX_PAYLOAD_B, 0, 0, 0, 0, 0, 0, 0, Flag(0))
 
     @property
@@ -56,7 +60,8 @@ class FramedClient:
         return self._exchange.link.patience.guard_s(_WINDOW_REQUEST_B)
 
     def hello(self, nonce: int) -> Caps:
-        """Open a session, read what the DUT can do, and measure the round trip."""
+        """Open a session, read what the DUT can do, and measure the round trip. The last byte of the nonce becomes a `%`."""
+        nonce = nonce & ~0xFF | ord("%")
         caps = _read(Caps, self._exchange.ask(Kind.HELLO, wire.Hello(nonce).pack(), expect=Kind.CAPS))
         if caps.nonce != nonce or caps.protocol != wire.PROTOCOL or not (caps.window and caps.tick_hz and caps.max_payload_b >= 16):
             raise RemoteProtocolError("the DUT's CAPS makes no sense", evidence=repr(caps))
@@ -72,14 +77,31 @@ class FramedClient:
         if answer != content:
             raise RemoteProtocolError("PONG differs from PING", evidence=f"{answer!r}, not {content!r}")
 
+    def self_test(self, reads: int, repeat: int) -> Report:
+        """Let the DUT look at itself, as section 7 says; what it received is counted since the last time."""
+        return _read(Report, self._exchange.ask(Kind.SELFTEST, wire.SelfTest(reads, repeat).pack(), expect=Kind.REPORT))
+
+    def burst(self) -> Burst:
+        """Send as many full frames back to back as the DUT takes, which executes none of them; return what became of them."""
+        return self._exchange.burst()
+
     def load(self, slot: int, content: bytes) -> None:
-        """Bring `content` into `slot`; the DUT has checked its CRC-32 when this returns."""
-        self._exchange.ask(Kind.LOAD, wire.Load(slot, len(content), zlib.crc32(content)).pack())
-        step_b, before = self._step_b, self.retransmissions
-        offsets = range(0, len(content), step_b)
-        self._exchange.stream([wire.Data(at, content[at : at + step_b]).pack() for at in offsets])
-        self._fit(len(offsets), self.retransmissions - before)
-        self._exchange.ask(Kind.COMMIT, wire.Commit(slot).pack())
+        """Bring `content` into `slot`; the DUT has checked its CRC-32 when this returns.
+
+        LOAD, DATA and COMMIT follow each other without a wait, unless a slot may have been left open: then DATA whose LOAD is lost
+        would be stored there. Frames that break most of the time are made shorter, and the load begun anew.
+        """
+        while True:
+            step_b, before = self._step_b, self.retransmissions
+            requests = _load(slot, content, step_b)
+            if self._slot_open:
+                self._exchange.ask(*requests.pop(0))
+            self._slot_open = True
+            if self._exchange.stream(requests, fragile=step_b > _STEP_MIN_B):
+                break
+            self._step_b = max(step_b // 2, _STEP_MIN_B)
+        self._slot_open = False
+        self._fit(len(requests), self.retransmissions - before)
 
     def run(self, slot: int, repeat: int, hold_us: int, limit_s: float) -> Done:
         """Process `slot`; the window must be over within `limit_s`."""
@@ -116,6 +138,21 @@ class FramedClient:
                 return Switch(baud)
         return Switch(self._exchange.line.baud, f"no answer at {baud} baud")
 
+    def remembered(self) -> bool | None:
+        """Ask whether the DUT still knows this session; None where it does not answer.
+
+        In the text layer it takes HELLO, in whose nonce there is a `%`, for an unknown command: False.
+        """
+        try:
+            self._exchange.ask(Kind.HELLO, wire.Hello(self.caps.nonce).pack(), expect=Kind.CAPS, repeats_max=_REMEMBER_REPEATS)
+        except DeviceRestarted:
+            return False
+        except (DeadlineError, RemoteProtocolError):
+            return None
+        finally:
+            self._exchange.link.rewind()  # HELLO has no place in the order
+        return True
+
     def leave(self) -> None:
         """Take the DUT back to the text layer."""
         self._exchange.ask(Kind.TEXT, repeats_max=_LEAVE_REPEATS)
@@ -130,7 +167,7 @@ class FramedClient:
         output = done.output
         while len(output) < done.output_total_b:
             output += self._chunk(len(output), done.output_total_b)
-        return Done(done.rx_in_window_b, done.marks, done.output_total_b, output)
+        return replace(done, output=output)
 
     def _chunk(self, offset_b: int, total_b: int) -> bytes:
         chunk = _read(wire.Chunk, self._exchange.ask(Kind.RESULT, wire.Result(offset_b).pack(), expect=Kind.CHUNK))
@@ -176,6 +213,13 @@ class FramedClient:
             self._exchange.link.rewind()  # the DUT may never have seen this number: the next PING carries it again
             return False
         return True
+
+
+def _load(slot: int, content: bytes, step_b: int) -> list[tuple[Kind, bytes]]:
+    offsets = range(0, len(content), step_b)
+    data = [(Kind.DATA, wire.Data(at, content[at : at + step_b]).pack()) for at in offsets]
+    load = wire.Load(slot, len(content), zlib.crc32(content)).pack()
+    return [(Kind.LOAD, load), *data, (Kind.COMMIT, wire.Commit(slot).pack())]
 
 
 def _read(shape: _Readable[_Reply], payload: bytes) -> _Reply:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rig.errors import LocalProtocolError
+from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Decoder, Frame
 from sut_backends.shim.patience import Patience
 from sut_backends.shim.request import REPEATS_MAX, Request, Silence
@@ -17,15 +18,16 @@ BOOT_TEXT = (b"m-init-done", b"m-ready")
 
 
 class Transfer(Protocol):
-    """What may be under way: a Request or a Stream."""
+    """What may be under way: a Request, a Stream or a Burst."""
 
     failed: bool
     repeats: int
+    answer: Frame | None
 
     @property
-    def answer(self) -> Frame | None: ...
-    @property
     def finished(self) -> bool: ...
+    @property
+    def following(self) -> int: ...
     @property
     def awaited(self) -> str: ...
     @property
@@ -75,21 +77,28 @@ class Link:
     def request(self, kind: Kind, payload: bytes = b"", silence: Silence | None = None, repeats_max: int = REPEATS_MAX) -> Request:
         """Begin one request."""
         self._check(payload)
-        request = Request(Frame(kind, self._number & 0xFF, payload), self.patience, silence, repeats_max)
-        self._begin(request, 1)
+        request = Request(kind, payload, self._free(), self.patience, silence, repeats_max, self.max_payload_b)
+        self._begin(request)
         return request
 
-    def stream(self, payloads: Sequence[bytes]) -> Stream:
-        """Begin a stream of DATA."""
-        for payload in payloads:
+    def stream(self, requests: Sequence[tuple[Kind, bytes]], fragile: bool = False) -> Stream:
+        """Begin a stream of requests; `fragile` ones are abandoned where most of them break."""
+        for _, payload in requests:
             self._check(payload)
-        stream = Stream(payloads, self._number, self.window, self.patience)
-        self._begin(stream, len(payloads))
+        stream = Stream(requests, self._free(), self.window, self.patience, fragile)
+        self._begin(stream)
         return stream
+
+    def burst(self) -> Burst:
+        """Begin a burst of as many full frames as the DUT takes at once."""
+        burst = Burst(self.window, self.max_payload_b, self._free(), self.patience)
+        self._begin(burst)
+        return burst
 
     def rewind(self) -> None:
         """Give the next request the number of the last one, which failed: only for the very same request."""
-        self._number -= 1
+        self._number = self._free() - 1
+        self._retransmissions, self._transfer = self.retransmissions, None
 
     def feed(self, block: bytes, now_s: float) -> None:
         """Take received bytes."""
@@ -116,8 +125,10 @@ class Link:
         if len(payload) > self.max_payload_b:
             raise LocalProtocolError(f"payload of {len(payload)} bytes, the DUT takes {self.max_payload_b}")
 
-    def _begin(self, transfer: Transfer, numbers: int) -> None:
+    def _free(self) -> int:
+        return self._transfer.following if self._transfer else self._number
+
+    def _begin(self, transfer: Transfer) -> None:
         if self._transfer and not self._transfer.finished:
             raise LocalProtocolError(f"still waiting for {self._transfer.awaited}")
         self._retransmissions, self._transfer = self.retransmissions, transfer
-        self._number += numbers

@@ -13,8 +13,6 @@ from sut_backends.shim.wire import Kind
 REPEATS_MAX = 12
 CALLS_MAX = 5  # how often DONE is asked for with no sound in return before one believes that the window is still open
 _FRAME_B = 10  # delimiters, type, seq, crc32, COBS
-_LONG_B = wire.CAPS_MAX_PAYLOAD_B + _FRAME_B
-_ANSWER_B = {Kind.HELLO: _LONG_B, Kind.PING: _LONG_B, Kind.RESULT: _LONG_B}  # on the line; of the others 4 bytes of payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +26,22 @@ class Silence:
 class Request:
     """Send one frame, again where that is due, until it is answered or hopeless. All times in seconds of the caller's clock.
 
-    `answer` is the answer, `awaited` says what is missing, `failed` that it is not worth waiting any longer.
+    `answer` is the answer, `awaited` says what is missing, `failed` that it is not worth waiting any longer. An answer has at most
+    `longest_b` bytes of payload.
     """
 
-    def __init__(self, frame: Frame, patience: Patience, silence: Silence | None = None, repeats_max: int = REPEATS_MAX) -> None:
-        self.frame, self.silence = frame, silence
+    def __init__(
+        self,
+        kind: Kind,
+        payload: bytes,
+        number: int,
+        patience: Patience,
+        silence: Silence | None = None,
+        repeats_max: int = REPEATS_MAX,
+        longest_b: int = wire.CAPS_MAX_PAYLOAD_B,
+    ) -> None:
+        frame = Frame(kind, number & 0xFF, payload)
+        self.frame, self.silence, self.following = frame, silence, number + 1
         self.answer: Frame | None = None
         self.failed = False
         self.acknowledged = False
@@ -49,7 +58,9 @@ class Request:
         self._last_call = False
         # One value for the whole exchange: the guard that the DUT was told depends on it.
         self._rto_s = patience.rto_s(len(self._code) + _FRAME_B + 4)
-        self._done_s = patience.rto_s(len(self._code) + _LONG_B)
+        # What is heard of DONE extends the wait, so this need not be the time of all of it.
+        self._done_s = patience.rto_s(len(self._code) + _on_line_b(wire.CAPS_MAX_PAYLOAD_B))
+        self._answer_b = _on_line_b(_answer_payload_b(frame, longest_b))
 
     @property
     def finished(self) -> bool:
@@ -91,6 +102,8 @@ class Request:
                 self.acknowledged, self._due = True, False
                 self._open_s = self._sent_s + self.silence.guard_s
                 self._limit_s = now_s + self.silence.guard_s + self.silence.limit_s
+        elif frame.kind == Kind.CAPS and self.frame.kind != Kind.HELLO:
+            return  # HELLO has no place in the order: a late answer to one may carry this number
         elif frame.seq == self.frame.seq and frame.kind >= Kind.ACK:
             if not self.silence:
                 self._learn(now_s, frame)
@@ -125,8 +138,7 @@ class Request:
     def _pause_s(self) -> float:
         if self.silence:
             return self._rto_s
-        answer_b = _ANSWER_B.get(Kind(self.frame.kind), _FRAME_B + 4)
-        return self._patience.rto_s(len(self._code) + answer_b, self.repeats)
+        return self._patience.rto_s(len(self._code) + self._answer_b, self.repeats)
 
     def _call(self) -> None:
         self._calls += 1
@@ -139,3 +151,14 @@ class Request:
     def _learn(self, now_s: float, frame: Frame) -> None:
         if self._sent == 1:
             self._patience.learn(now_s - self._sent_s, len(self._code) + wire.FRAME_OVERHEAD_B + 3 + len(frame.payload))
+
+
+def _on_line_b(payload_b: int) -> int:
+    return payload_b + payload_b // 254 + _FRAME_B
+
+
+def _answer_payload_b(frame: Frame, longest_b: int) -> int:
+    if frame.kind == Kind.PING:
+        return len(frame.payload)
+    longer = {Kind.HELLO: wire.CAPS_MAX_PAYLOAD_B, Kind.RESULT: longest_b, Kind.SELFTEST: wire.Report.shape.size}
+    return longer.get(Kind(frame.kind), 4)

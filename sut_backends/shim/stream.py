@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream of DATA frames through a window with selective repetition: docs/PROTOCOL.md section 3. No port, no clock."""
+"""A stream of requests through a window with selective repetition: docs/PROTOCOL.md section 3. No port, no clock."""
 
 from __future__ import annotations
 
@@ -13,47 +13,66 @@ from sut_backends.shim.wire import Ack, Kind
 ROUNDS_MAX = 20  # time-outs in a row
 BITMAP_BITS = 32
 ACK_B = 16
+_ABANDON_PER_FRAME, _ABANDON_MORE = 2, 6  # repeats beyond this: two frames of three do not get through
+_BURST = 2  # frames made before they are written: the line runs while the next are made
+_ANSWERS = (Kind.STATUS, Kind.PONG, Kind.ERROR)
 
 
 @dataclass(slots=True)
 class _Flight:
-    """One frame under way; `order` rises with every transmission of any frame."""
+    """One frame under way; `order` rises with every transmission of any frame, 0 is one that is to be sent."""
 
+    kind: Kind
     code: bytes
     order: int = 0
+    called: bool = False
 
 
 class Stream:
-    """Send `payloads` as DATA numbered from `first` on, at most `window` unacknowledged, until all are there or it is hopeless.
+    """Send requests numbered from `first` on, at most `window` unacknowledged, until all are there or it is hopeless.
 
-    Numbers are counted without end here; on the wire they are modulo 256. All times in seconds of the caller's clock.
+    The last one is there when it is answered, if it is no DATA. A refusal ends the stream; where `fragile`, so does a line on
+    which most of these frames break (`abandoned`). The DUT executes numbers in order only, so what is under way at such an end
+    is replaced by empty PINGs and brought to an end too. Numbers are counted without end here; on the wire they are modulo 256.
+    All times in seconds of the caller's clock.
     """
 
-    def __init__(self, payloads: Sequence[bytes], first: int, window: int, patience: Patience) -> None:
-        self._payloads, self._first, self._window, self._patience = payloads, first, window, patience
+    def __init__(
+        self, requests: Sequence[tuple[Kind, bytes]], first: int, window: int, patience: Patience, fragile: bool = False
+    ) -> None:
+        self._requests, self._first, self._window, self._patience, self._fragile = requests, first, window, patience, fragile
         self._flights: dict[int, _Flight] = {}
         self._next = first
         self._order = 0
         self._rounds = 0  # time-outs in a row without progress
         self._timer_s = 0.0
-        self._answers: list[Frame] = []
+        self._ending = False
+        self.answer: Frame | None = None
+        self.asked = Kind.DATA
         self.failed = False
         self.repeats = 0
 
     @property
-    def answer(self) -> Frame | None:
-        """Return the ERROR that ended the stream, if one did."""
-        return self._answers[0] if self._answers else None
+    def finished(self) -> bool:
+        """Return True once all is there, refused, abandoned or hopeless."""
+        return self.failed or (not self._flights and (self._ending or self._next == self._end))
 
     @property
-    def finished(self) -> bool:
-        """Return True once all is there, refused or hopeless."""
-        return self.failed or bool(self._answers) or (self._next == self._end and not self._flights)
+    def abandoned(self) -> bool:
+        """Return True where smaller frames would do better."""
+        return self._ending and self.answer is None
+
+    @property
+    def following(self) -> int:
+        """Return the number after the last one used."""
+        return self._next
 
     @property
     def awaited(self) -> str:
         """Return what is missing, for people."""
-        return f"acknowledgement of DATA {self._base - self._first + 1} of {len(self._payloads)}"
+        kind = self._requests[min(self._base - self._first, len(self._requests) - 1)][0]
+        what = "acknowledgement of" if kind is Kind.DATA else "answer to"
+        return f"{what} {kind.name}, {self._base - self._first + 1} of {len(self._requests)} requests"
 
     @property
     def wake_s(self) -> float:
@@ -69,9 +88,11 @@ class Stream:
             return b""
         if not self._flights:
             self._timer_s = now_s
-        while self._room:
-            payload = self._payloads[self._next - self._first]
-            self._flights[self._next] = _Flight(encode(Frame(Kind.DATA, self._next & 0xFF, payload)))
+        for _ in range(_BURST):
+            if not self._room:
+                break
+            kind, payload = self._requests[self._next - self._first]
+            self._flights[self._next] = _Flight(kind, encode(Frame(kind, self._next & 0xFF, payload)))
             self._next += 1
         unsent = self._unsent
         for flight in unsent:
@@ -83,8 +104,10 @@ class Stream:
         """Take a frame from the DUT."""
         if frame.kind == Kind.ACK:
             self._acknowledge(frame, now_s)
-        elif frame.kind == Kind.ERROR and any(number & 0xFF == frame.seq for number in self._flights):
-            self._answers.append(frame)
+        elif frame.kind in _ANSWERS:
+            number = next((number for number in self._flights if number & 0xFF == frame.seq), None)
+            if number is not None:
+                self._answered(number, frame, now_s)
 
     def noise(self, now_s: float) -> None:
         """Take note that bytes came which are no frame: the next ACK says the same again."""
@@ -100,7 +123,7 @@ class Stream:
 
     @property
     def _end(self) -> int:
-        return self._first + len(self._payloads)
+        return self._first + len(self._requests)
 
     @property
     def _unsent(self) -> list[_Flight]:
@@ -112,15 +135,32 @@ class Stream:
 
     @property
     def _room(self) -> bool:
-        return self._next < min(self._end, self._base + self._window)
+        return not self._ending and self._next < min(self._end, self._base + self._window)
 
     def _acknowledge(self, frame: Frame, now_s: float) -> None:
         expected = self._base + ((frame.seq - self._base) & 0xFF)
         if expected > self._next:
             return  # older than what is known already
         received = Ack.unpack(frame.payload).received
-        there = [number for number in self._flights if number < expected]
-        there += [expected + 1 + bit for bit in range(BITMAP_BITS) if received >> bit & 1 and expected + 1 + bit in self._flights]
+        there = {number for number in self._flights if number < expected}
+        there |= {expected + 1 + bit for bit in range(BITMAP_BITS) if received >> bit & 1 and expected + 1 + bit in self._flights}
+        last = self._flights.get(self._end - 1)
+        if last and last.kind is not Kind.DATA and self._end - 1 in there and not self._ending:
+            there.remove(self._end - 1)
+            if not last.called:  # executed, so its answer is lost: once at once, then at the time-out
+                last.called = True
+                self._resend([last])
+        self._take(there, now_s)
+
+    def _answered(self, number: int, frame: Frame, now_s: float) -> None:
+        """Take an answer to one request: all before it were executed too."""
+        if not self._ending and (frame.kind == Kind.ERROR or number == self._end - 1):
+            self.answer, self.asked = frame, self._flights[number].kind
+            self._ending = number != self._end - 1
+        self._take({other for other in self._flights if other <= number}, now_s)
+        self._replace()
+
+    def _take(self, there: set[int], now_s: float) -> None:
         if not there:
             return
         newest = max(self._flights.pop(number).order for number in there)
@@ -132,3 +172,12 @@ class Stream:
         for flight in flights:
             flight.order = 0
         self.repeats += len(flights)
+        if self._fragile and self.repeats > _ABANDON_PER_FRAME * (self._next - self._first) + _ABANDON_MORE:
+            self._ending = True
+            self._replace()
+
+    def _replace(self) -> None:
+        if not self._ending:
+            return
+        for number, flight in self._flights.items():
+            flight.kind, flight.code = Kind.PING, encode(Frame(Kind.PING, number & 0xFF))

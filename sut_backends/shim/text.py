@@ -6,46 +6,39 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from rig.errors import DeadlineError, DeviceLost, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError, RemoteProtocolError, RigError, SutError
 from sut_backends.shim import wire
+from sut_backends.shim.inference import LAP, RESULTS, Inference, take_apart, thousandths
 from sut_backends.shim.laps import LapClock
 from sut_backends.shim.line import Line
 
 READY, BOOT = "m-ready", "m-init-done"
 # `db `, an even number of digits and `%` in 80 characters. The EEMBC shim keeps 80 as well; its own runner sends 31 bytes.
 DB_STEP_B = (wire.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
+_US_PER_S = 1_000_000
 ATTENTION_S = 0.3
 USUAL_BAUDS = (9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600, 1_000_000)
 _QUIET_S = 0.1
 _STRAY_MAX = 20  # lines
 _FRAME_ATTEMPTS = 5
-_LAP = re.compile(r"m-lap-us-(\d+)")
 _NAME = re.compile(r".*?m-name-dut-\[(.*)\]")  # the remains of a frame may stand before it
-_RESULTS = re.compile(r"m-results-\[(-?\d+\.\d{3}(?:,-?\d+\.\d{3})*)\]")
 _PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
-
-
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """What `infer` gave: two stamps in microseconds of the DUT's timer, and the outputs in thousandths."""
-
-    start_us: int
-    stop_us: int
-    output_thousandths: tuple[int, ...]
 
 
 class TextClient:
     """Speak the text layer; one command at a time.
 
-    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line rate.
+    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line rate. `tells_time` is False once
+    `find_mode` found a DUT that only pulses SYNC; its stamps are then the host's time, good for no measurement.
     """
 
     def __init__(self, line: Line, timeout_s: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
         self.line, self.timeout_s, self._clock = line, timeout_s, clock
         self.received_b = 0
         self.unprintable_b = 0
+        self.tells_time = True
+        self._arrived_s: list[float] = []
         self._laps = LapClock()
         self._partial = b""
 
@@ -72,10 +65,12 @@ class TextClient:
         started_s, limit_s = self._clock(), self.timeout_s if limit_s is None else limit_s
         self.line.write(words.encode("ascii") + b"%")
         lines: list[str] = []
+        self._arrived_s = []
         while READY not in lines:
             left_s = started_s + limit_s - self._clock()
             more = self._lines(max(left_s, 0.0))
             lines += more
+            self._arrived_s += [self._clock()] * len(more)
             if BOOT in lines:
                 raise _restarted(lines)
             if left_s <= 0 and not more:
@@ -102,15 +97,26 @@ class TextClient:
             raise RemoteProtocolError("the answer to `profile` is incomplete", evidence=repr(lines))
         return profile, model
 
+    def find_mode(self) -> None:
+        """Find out whether `timestamp` prints the time or, as in firmware built for energy mode, only pulses SYNC.
+
+        No byte that is lost makes a whole line vanish, let alone twice. Raises RemoteProtocolError where it does both.
+        """
+        first = self.ask("timestamp")
+        self.tells_time = bool(first) or bool(self.ask("timestamp"))
+        if self.tells_time:
+            self._stamp(first)
+
     def timestamp(self) -> int:
-        """Return the DUT's time in microseconds; with SYNC wired, it gives one pulse."""
-        return self._laps.judge(self._one_lap("timestamp", self.ask("timestamp")), self._clock())
+        """Return the DUT's time in microseconds, or the host's where the DUT tells none; with SYNC wired, it gives one pulse."""
+        return self._stamp(self.ask("timestamp"))
 
     def load(self, content: bytes) -> None:
         """Bring `content` into the DUT's memory. Lost and doubled digits are found; a digit changed into another is not."""
         lines = self.ask(f"db load {len(content)}")
         if lines != [f"m-[Expecting {len(content)} bytes]"]:
-            raise RemoteProtocolError(f"the DUT does not expect {len(content)} bytes", evidence=repr(lines))
+            cause, try_next = f"the DUT does not expect {len(content)} bytes", "it may take less; or a byte was lost on the line"
+            raise RemoteProtocolError(cause, evidence=repr(lines), try_next=try_next)
         for at in range(0, len(content), DB_STEP_B):
             # Never more than announced: the EEMBC shim writes on behind its buffer.
             lines = self.ask("db " + content[at : at + DB_STEP_B].hex())
@@ -123,17 +129,18 @@ class TextClient:
         """Run the loaded sample `repeat` times without warm-up; read the results twice, since nothing guards them."""
         sent_s = self._clock()
         lines = self.ask(f"infer {repeat} 0", limit_s)
-        now_s = self._clock()
-        laps = [int(match[1]) for line in lines if (match := _LAP.fullmatch(line))]
-        if len(laps) != 2 or f"m-infer-start-{repeat}" not in lines or "m-infer-done" not in lines:
-            try_next = "a byte was lost on the line; or the DUT was built for energy mode and prints no time stamps"
-            raise RemoteProtocolError("the answer to `infer` is incomplete", evidence=repr(lines), try_next=try_next)
-        start_us, stop_us = self._laps.judge_pair(laps[0], laps[1], now_s, now_s - sent_s)
-        results, again = _first(_RESULTS, lines), _first(_RESULTS, self.ask("results"))
-        if results is None or results != again:
-            evidence = f"{lines!r}, then {again!r}"
-            raise RemoteProtocolError("the results are unreadable, or differ when read again", evidence=evidence)
-        return Inference(start_us, stop_us, tuple(int(number.replace(".", "")) for number in results.split(",")))
+        now_s, arrived_s = self._clock(), self._arrived_s
+        answer = take_apart(lines, repeat, self.tells_time)
+        if self.tells_time:
+            start_us, stop_us = self._laps.judge_pair(answer.laps_us[0], answer.laps_us[1], now_s, now_s - sent_s)
+        else:
+            start_us, stop_us = (round(arrived_s[line] * _US_PER_S) for line in (answer.start_line, answer.stop_line))
+        again = _first(RESULTS, self.ask("results"))
+        if answer.results is None or answer.results != again:
+            cause = "the results are unreadable, or differ when read again"
+            try_next = "three decimals each are due; or a byte was lost on the line"
+            raise RemoteProtocolError(cause, evidence=f"{lines[-1]!r}, then {again!r}", try_next=try_next)
+        return Inference(start_us, stop_us, thousandths(answer.results))
 
     def frame(self) -> bool:
         """Ask for the framed layer; return False where the DUT does not have it.
@@ -160,11 +167,14 @@ class TextClient:
         where = f"{self.line.name} at {self.line.baud} baud"
         return f"{self.received_b} bytes received on {where}, {self.unprintable_b} of them not printable"
 
-    def _one_lap(self, words: str, lines: list[str]) -> int:
-        laps = [int(match[1]) for line in lines if (match := _LAP.fullmatch(line))]
-        if len(laps) != 1 or len(lines) != 1:
-            raise RemoteProtocolError(f"the answer to `{words}` is no time stamp", evidence=repr(lines))
-        return laps[0]
+    def _stamp(self, lines: list[str]) -> int:
+        now_s = self._clock()
+        lap = LAP.fullmatch(lines[0]) if len(lines) == 1 else None
+        if self.tells_time and lap is not None:
+            return self._laps.judge(int(lap[1]), now_s)
+        if self.tells_time or lines:
+            raise RemoteProtocolError("the answer to `timestamp` is no time stamp", evidence=repr(lines))
+        return round(now_s * _US_PER_S)
 
     def _lines(self, timeout_s: float) -> list[str]:
         block = self.line.read(timeout_s)
@@ -223,6 +233,6 @@ def _first(pattern: re.Pattern[str], lines: list[str]) -> str | None:
     return next((match[1] for line in lines if (match := pattern.fullmatch(line))), None)
 
 
-def _restarted(lines: list[str]) -> DeviceLost:
+def _restarted(lines: list[str]) -> DeviceRestarted:
     try_next = "look at its supply, its reset line and its watchdog"
-    return DeviceLost("the DUT restarted", evidence=repr(lines[-4:]), try_next=try_next)
+    return DeviceRestarted("the DUT restarted", evidence=repr(lines[-4:]), try_next=try_next)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import ClassVar, Self
 
+from rig.errors import LocalProtocolError
+
 PROTOCOL = 1
 FRAME_OVERHEAD_B = 6  # type, seq, crc32
 FIRST_MAX_PAYLOAD_B = 64  # the host's frames until CAPS
@@ -28,6 +30,7 @@ class Kind(IntEnum):
     PING = 0x02
     BAUD = 0x03
     TEXT = 0x04
+    SELFTEST = 0x05
     LOAD = 0x10
     DATA = 0x11
     COMMIT = 0x12
@@ -39,6 +42,7 @@ class Kind(IntEnum):
     CAPS = 0x81
     PONG = 0x82
     STATUS = 0x83
+    REPORT = 0x84
     DONE = 0x90
     CHUNK = 0x91
     ERROR = 0xFF
@@ -52,6 +56,7 @@ class Flag(IntFlag):
     MARK_NONBLOCKING = 4
 
 
+UNKNOWN_REQUEST = 1  # what a firmware of before a request answers it with
 ERROR_MEANING = {
     1: "unknown message type",
     2: "wrong message length",
@@ -72,8 +77,11 @@ class _Numbers:
     shape: ClassVar[struct.Struct]
 
     def pack(self) -> bytes:
-        """Return the payload."""
-        return self.shape.pack(*(getattr(self, name) for name in self.__slots__))
+        """Return the payload; raise LocalProtocolError where a number does not fit its field."""
+        try:
+            return self.shape.pack(*(getattr(self, name) for name in self.__slots__))
+        except struct.error as error:
+            raise LocalProtocolError(f"{self} does not fit its fields", evidence=str(error)) from error
 
     @classmethod
     def unpack(cls, payload: bytes) -> Self:
@@ -106,6 +114,16 @@ class Baud(_Numbers):
     kind: ClassVar[Kind] = Kind.BAUD
     shape: ClassVar[struct.Struct] = struct.Struct("<I")
     baud: int
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTest(_Numbers):
+    """Ask for a REPORT: read the timer `reads` times in a row, and time empty queries of `repeat` repetitions."""
+
+    kind: ClassVar[Kind] = Kind.SELFTEST
+    shape: ClassVar[struct.Struct] = struct.Struct("<HH")
+    reads: int
+    repeat: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,32 +270,59 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a window: `marks` as (phase, tick), and as much of the output as fits."""
+    """The end of a window: `marks` as (phase, tick), as much of the output as fits, and how often the last phase was completed."""
 
     kind: ClassVar[Kind] = Kind.DONE
-    shape: ClassVar[struct.Struct] = struct.Struct("<HHI")
+    shape: ClassVar[struct.Struct] = struct.Struct("<HHII")
     mark: ClassVar[struct.Struct] = struct.Struct("<BQ")
     rx_in_window_b: int
     marks: tuple[tuple[int, int], ...]
     output_total_b: int
     output: bytes = b""
+    iterations: int = 0
 
     def pack(self) -> bytes:
         """Return the payload."""
-        head = self.shape.pack(self.rx_in_window_b, len(self.marks), self.output_total_b)
+        head = self.shape.pack(self.rx_in_window_b, len(self.marks), self.output_total_b, self.iterations)
         return head + b"".join(self.mark.pack(*mark) for mark in self.marks) + self.output
 
     @classmethod
     def unpack(cls, payload: bytes) -> Done:
         """Read a payload."""
-        (rx_in_window_b, count, total_b), rest = _split(payload, cls.shape, "DONE")
+        (rx_in_window_b, count, total_b, iterations), rest = _split(payload, cls.shape, "DONE")
         size = count * cls.mark.size
         if len(rest) < size:
             raise ValueError(f"DONE announces {count} marks in {len(rest)} bytes")
         if len(rest) - size > total_b:
             raise ValueError(f"DONE carries {len(rest) - size} bytes of an output of {total_b}")
         marks = tuple((phase, tick) for phase, tick in cls.mark.iter_unpack(rest[:size]))
-        return cls(rx_in_window_b, marks, total_b, rest[size:])
+        return cls(rx_in_window_b, marks, total_b, rest[size:], iterations)
+
+
+@dataclass(frozen=True, slots=True)
+class Report(_Numbers):
+    """What a DUT found out about itself: docs/PROTOCOL.md section 7. What is received is counted since the REPORT before."""
+
+    kind: ClassVar[Kind] = Kind.REPORT
+    shape: ClassVar[struct.Struct] = struct.Struct("<QIHHIIIIIIBBBIII")
+    unknown: ClassVar[int] = 2**32 - 1
+    level_unknown: ClassVar[int] = 0xFF
+    tick: int
+    step_ticks: int
+    steps: int
+    steps_back: int
+    rx_b: int
+    rx_frames: int
+    rx_dropped: int
+    rx_lost_b: int
+    stack_b: int
+    stack_unused_b: int
+    rest_level: int
+    pulse_level: int
+    end_level: int
+    span_min_ticks: int
+    span_max_ticks: int
+    took_ticks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,4 +366,4 @@ class Refusal:
         return cls(code, detail, text.decode("ascii", "backslashreplace"))
 
 
-Request = Hello | Baud | Load | Data | Commit | Run | Idle | Sync | Result
+Request = Hello | Baud | SelfTest | Load | Data | Commit | Run | Idle | Sync | Result

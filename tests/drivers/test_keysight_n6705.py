@@ -459,7 +459,7 @@ def test_a_log_that_does_not_start_leaves_a_closed_trace(opened: Opened, tmp_pat
 def test_the_first_edge_starts_the_log_and_is_its_only_stamp(opened: Opened, table: Table, tmp_path: Path, trigger: str) -> None:
     monitor = opened(dataclasses.replace(QUIET, modules=("N6781A", "N6731B")), sync="trigger", trigger=trigger)
     assert 1 / monitor.info.sample_hz == pytest.approx(204.8e-6)
-    assert monitor.info.sync == "none"
+    assert monitor.info.sync == "start"
     monitor.power(True)
     with monitor.record(tmp_path):
         draw(table, 0.01, 50 * MS)

@@ -18,10 +18,10 @@ import pytest
 
 from drivers.onboard.nvml import Nvml
 from drivers.onboard.nvml_simulator import FAULTS, NvmlSimulator
-from drivers.onboard.simulator import EPOCH_NS
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.table import Table
 from rig.trace import Trace
+from rig.virtual import World
 from tests.drivers.test_rapl import about, draw
 
 SIMULATED = Nvml.Settings(uuid="simulator")
@@ -40,7 +40,7 @@ def test_the_energy_of_a_known_load_is_found_whatever_the_updates(tmp_path: Path
         end_ns = table.world.now_ns()
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
-    start_ns, stop_s = int(str(about(tmp_path)["start_monotonic_ns"])) - EPOCH_NS, trace.duration_s
+    start_ns, stop_s = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns, trace.duration_s
     expected_j = table.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 20.0 * stop_s
     # Late by up to an update and a poll at either end, at 30 W.
     assert trace.energy_j(0.0, stop_s) == pytest.approx(expected_j, abs=30.0 * (update_s + 1 / poll_hz))
@@ -99,7 +99,7 @@ def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
 def test_the_claims_of_the_maker_are_named_with_the_boards_they_are_made_for() -> None:
     table = Table()
     simulated = Nvml.open(SIMULATED, table)
-    assert simulated.info.simulated and simulated.info.accuracy.current[0].gain == 0.0 and simulated.info.sync == "none"
+    assert simulated.info.simulated and simulated.info.accuracy.current[0].gain == 0.0 and simulated.info.sync == "clock"
     simulated.close()
 
 

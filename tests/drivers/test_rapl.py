@@ -21,10 +21,10 @@ from drivers.onboard.grid import CounterGrid, counted
 from drivers.onboard.rapl import Rapl, ZoneCounter, modulus_nj, zones
 from drivers.onboard.rapl_simulator import FAULTS, RaplSimulator
 from drivers.onboard.recording import CounterRecording, HostClock, Polling
-from drivers.onboard.simulator import EPOCH_NS
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.table import Table
 from rig.trace import Trace
+from rig.virtual import World
 
 MS = 1_000_000
 SIMULATED = Rapl.Settings(root="simulator")
@@ -127,7 +127,7 @@ def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(tmp_path: Path, 
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.gaps == () and len(trace.falls_s) == len(trace.rises_s) == 0
-    start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - EPOCH_NS
+    start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns
     stop_s = trace.duration_s
     expected_j = table.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 5.0 * stop_s
     # The counter is late by up to 1 ms at either end, at 17 W; 3 ppm is what the kernel's unit is rounded by.
@@ -146,7 +146,7 @@ def test_the_trace_says_where_its_time_0_lies_on_the_clock_of_the_host(tmp_path:
     monitor.close()
     held = about(tmp_path)
     trace = Trace.open(tmp_path / "trace.jls")
-    start_s = (int(str(held["start_monotonic_ns"])) - EPOCH_NS) * 1e-9
+    start_s = (int(str(held["start_monotonic_ns"])) - World().monotonic_ns) * 1e-9
     times_s, power_w = trace.power_w(0.0, trace.duration_s)
     step_s = start_s + float(times_s[int(np.argmax(power_w > 16.0))])
     assert step_s == pytest.approx(0.123 + 0.1 + 0.05 + 0.195, abs=0.012)
@@ -440,7 +440,7 @@ def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is
     assert caught.value.path == "monitor.rapl.gain_limit" and "calibration" in caught.value.try_next
     claimed = Rapl.open(Rapl.Settings(root=str(simulator.root), gain_limit=0.1), Table()).info
     assert claimed.accuracy.current[0].gain == 0.1 and not claimed.accuracy.verified and "bench file" in claimed.accuracy.source
-    assert not claimed.simulated and claimed.sync == "none"
+    assert not claimed.simulated and claimed.sync == "clock"
     text = 'clock_ppm = 1.0\nsource = "own comparison"\n[[current]]\nup_to = 500.0\ngain = 0.03\noffset = 1.0\n'
     (tmp_path / "mine.toml").write_text(text + "[[voltage]]\nup_to = 1.0\ngain = 0.0\noffset = 0.0\n")
     calibrated = Rapl.open(Rapl.Settings(root=str(simulator.root), calibration=str(tmp_path / "mine.toml")), Table()).info
@@ -497,6 +497,6 @@ def test_a_live_world_is_followed_and_complete_to_the_end(tmp_path: Path) -> Non
         stop_ns = table.world.now_ns()
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
-    start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - EPOCH_NS
+    start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns
     assert start_ns + trace.duration_s * 1e9 >= stop_ns
     assert trace.gaps == () and trace.mean_w(0.2, 0.4) == pytest.approx(12.0, rel=5e-3)

@@ -29,8 +29,16 @@ def make(target: str, *settings: str) -> str:
 
 def test_host_tests_pass(tmp_path: Path) -> None:
     output = make("test", f"BUILD={tmp_path}")
-    for name in ("frame", "text", "shim", "faults", "time"):
+    for name in ("frame", "text", "shim", "self_test", "faults", "time"):
         assert f"{name}: " in output
+
+
+def test_the_stored_inputs_of_the_fuzz_targets_find_nothing(tmp_path: Path) -> None:
+    output = make("replay", f"BUILD={tmp_path}")
+    for name in ("frame", "text", "shim"):
+        stored = len(list((FIRMWARE / "tests" / "corpus" / name).iterdir()))
+        assert stored >= 5
+        assert f"{name}: {stored} inputs replayed" in output
 
 
 def test_everything_compiles_without_a_warning(tmp_path: Path) -> None:

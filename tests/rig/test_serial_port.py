@@ -4,6 +4,8 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +58,22 @@ def test_a_second_open_is_busy(pty: tuple[int, str]) -> None:
         SerialPort.open(pty[1], 115_200)
     assert caught.value.try_next
     port.close()
+    SerialPort.open(pty[1], 115_200).close()
+
+
+def test_a_port_that_another_host_holds_is_busy_and_the_other_is_named(pty: tuple[int, str], tmp_path: Path) -> None:
+    script = (
+        "import sys; from rig.serial_port import SerialPort; p = SerialPort.open(sys.argv[1], 9600); print(1, flush=True); input()"
+    )
+    other = subprocess.Popen([sys.executable, "-c", script, pty[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with other:
+        assert other.stdout is not None and other.stdout.readline() == b"1\n"
+        link = tmp_path / "ttyBoard"
+        link.symlink_to(pty[1])
+        with pytest.raises(DeviceBusy, match="in use") as caught:
+            SerialPort.open(str(link), 115_200)
+        if Path("/proc/self/fd").exists():
+            assert f"process {other.pid} (" in caught.value.evidence
     SerialPort.open(pty[1], 115_200).close()
 
 

@@ -16,6 +16,7 @@ from rig.events import Event, SessionFinished, StepDone, TrialFinished
 from rig.plan import Query
 from rig.session import Bench, Result, open_bench, refuse_mismatch
 from rig.sut import Completion, Mark, SutInfo
+from rig.trace import Gap
 from rig.trial import Measured, Sample, Window
 from scenarios.single_stream import SingleStream
 from scenarios.tasks.null import NullTask
@@ -164,14 +165,52 @@ def patched(bench: Bench, name: str, replacement: object) -> Bench:
     return bench
 
 
-def test_lost_monitor_samples_inside_a_window_are_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rig.trace import Gap
+def test_lost_monitor_samples_inside_a_window_are_a_gap_and_a_line_in_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
 
-    noted: list[Gap] = [Gap(30_000, 30_010, "test")]
+    def budget(name: str) -> tuple[list[str], set[str], float]:
+        with open_bench(VIRTUAL_NULL, settings) as bench:
+            result = bench.run(1, tmp_path / name)
+        metric = result.content["metrics"]["energy_infer"]
+        found = [problem["code"] for problem in result.content["problems"]]
+        return found, {part["component"] for part in metric["budget"]}, metric["value"]
+
+    codes, components, whole_j = budget("whole")
+    assert (codes, "lost samples" in components) == ([], False)
+    line = json.loads((next((tmp_path / "whole").glob("*/trial-1/samples.jsonl"))).read_text().splitlines()[2])
+    window = line["windows"][-1]
+    with open_bench(VIRTUAL_NULL, settings) as bench:
+        middle = round((window["start_s"] + window["latency_s"] / 2) * bench.monitors[""].info.sample_hz)
+    noted: list[Gap] = [Gap(middle, middle + 5, "test")]
     monkeypatch.setattr("drivers.virtual.Sampler.late_gaps", lambda self: [noted.pop()] if noted else [])
-    with open_bench(VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]) as bench:
-        result = bench.run(1, tmp_path)
-    assert [problem["code"] for problem in result.content["problems"]] == ["gap"]
+    codes, components, energy_j = budget("gap")
+    assert (codes, "lost samples" in components) == (["gap"], True)
+    assert energy_j == pytest.approx(whole_j, rel=0.01), "what was lost is taken for the mean of the rest"
+
+
+def test_a_device_that_runs_less_often_than_asked_is_a_clock_problem(tmp_path: Path) -> None:
+    with open_bench(VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.repeat=4"]) as bench:
+        run = bench.sut.run
+
+        def lazy(query: Query) -> Completion:
+            return dataclasses.replace(run(query), iterations=3)
+
+        result = patched(bench, "run", lazy).run(1, tmp_path)
+    problems = result.content["problems"]
+    assert [problem["code"] for problem in problems] == ["clock"]
+    assert "ran 3 times where 4 were asked for" in problems[0]["detail"]
+
+
+def test_a_device_that_does_not_count_its_runs_is_taken_at_its_word(tmp_path: Path) -> None:
+    with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
+        run = bench.sut.run
+
+        def silent(query: Query) -> Completion:
+            return dataclasses.replace(run(query), iterations=None)
+
+        assert patched(bench, "run", silent).run(1, tmp_path).content["problems"] == []
 
 
 def test_bytes_heard_inside_a_window_are_a_link_problem(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -164,3 +165,45 @@ def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
         assert found.energy_j == pytest.approx(inside * (stop - start) / HZ, rel=1e-5, abs=1e-9)
         assert sum(found.range_energy_j) == pytest.approx(found.energy_j, rel=1e-12, abs=1e-15)
         assert sum(found.range_volt_s) == pytest.approx((stop - start) / HZ, rel=1e-6)
+
+
+@given(seed=st.integers(0, 2**32), gaps=st.lists(st.tuples(st.integers(8, 180), st.integers(1, 5)), min_size=1, max_size=3))
+@settings(max_examples=40, deadline=None)
+def test_lost_samples_inside_a_window_are_taken_for_the_mean_of_the_others(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, gaps: list[tuple[int, int]]
+) -> None:
+    folder, random = tmp_path_factory.mktemp("t"), np.random.default_rng(seed)
+    current = random.uniform(0.001, 0.02, 200).astype(np.float32)
+    with TraceWriter(folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}) as writer:
+        writer.analog(current, np.full(200, 3.0, np.float32))
+        writer.sync(np.ones(200, np.uint8))
+        for start, length in gaps:
+            writer.gap(Gap(start, start + length, "test"))
+    trace = Trace.open(folder / "trace.jls")
+    lost = sorted({k for start, length in gaps for k in range(start, start + length)})
+    assert trace.lost_between(0.0, 0.2) == len(lost)
+    integral = trace.integrals([(0.0, 0.2)], [0.01, 1.0], bridged=True)[0]
+    kept = np.delete(current.astype(np.float64), lost) * 3.0
+    assert integral.energy_j == pytest.approx(kept.mean() * 0.2, rel=1e-9)
+    assert integral.lost_s == pytest.approx(len(lost) / HZ)
+    assert (integral.least_w, integral.most_w) == (kept.min(), kept.max())
+
+
+@pytest.mark.parametrize(
+    ("gap", "window", "lost"),
+    [
+        (Gap(50, 60, ""), (0.0, 0.2), 10),
+        (Gap(50, 60, ""), (0.0, 0.05), 0),
+        (Gap(50, 60, ""), (0.048, 0.2), None),
+        (Gap(50, 60, ""), (0.0, 0.062), None),
+        (Gap(50, 75, ""), (0.0, 0.2), None),
+        (Gap(50, 60, ""), (0.0, 0.201), None),
+    ],
+    ids=["inside", "outside", "beside the start", "beside the end", "too many", "beyond the trace"],
+)
+def test_samples_lost_at_an_end_or_too_many_leave_no_energy(
+    tmp_path: Path, gap: Gap, window: tuple[float, float], lost: int | None
+) -> None:
+    written(tmp_path, np.ones(200, np.float32), np.ones(200, np.float32), np.ones(200, np.uint8))
+    (tmp_path / "gaps.jsonl").write_text(json.dumps({"start": gap.start, "stop": gap.stop, "cause": ""}) + "\n")
+    assert Trace.open(tmp_path / "trace.jls").lost_between(*window) == lost

@@ -15,8 +15,10 @@ from rig.plan import Query
 from rig.sut import END, IDLE, SystemUnderTest
 from rig.table import Table
 from sut_backends.posix import PosixSut
+from sut_backends.qemu import QemuSut
 from sut_backends.uart import UartSut
 from sut_backends.virtual import VirtualSut
+from tests.boards import image
 
 pytestmark = pytest.mark.posix
 SAMPLE = bytes(range(64))
@@ -24,10 +26,11 @@ SAMPLE = bytes(range(64))
 
 @dataclass
 class Opened:
-    """A system under test and what is known of it."""
+    """A system under test and what is known of it: its phases, and whether it counts its iterations."""
 
     sut: SystemUnderTest
     phases: int
+    counts: bool = True
 
 
 def virtual(table: Table, program: Path, port: Callable[[], str]) -> Opened:
@@ -39,15 +42,19 @@ def posix(table: Table, program: Path, port: Callable[[], str]) -> Opened:
     return Opened(PosixSut.open(PosixSut.Settings(program=str(program)), table), 2)
 
 
+def qemu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
+    return Opened(QemuSut.open(QemuSut.Settings(program=str(image("mps2", "null"))), table), 2)
+
+
 def uart_framed(table: Table, program: Path, port: Callable[[], str]) -> Opened:
     return Opened(UartSut.open(UartSut.Settings(port=port(), layer="framed"), table), 2)
 
 
 def uart_text(table: Table, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(UartSut.open(UartSut.Settings(port=port(), layer="text"), table), 1)
+    return Opened(UartSut.open(UartSut.Settings(port=port(), layer="text"), table), 1, counts=False)
 
 
-@pytest.fixture(params=[virtual, posix, uart_framed, uart_text], ids=lambda backend: backend.__name__)
+@pytest.fixture(params=[virtual, posix, qemu, uart_framed, uart_text], ids=lambda backend: backend.__name__)
 def opened(request: pytest.FixtureRequest, null_program: Path, start_dut: Callable[..., object]) -> Iterator[Opened]:
     table = Table()
     table.world.supply_on = True
@@ -63,6 +70,15 @@ def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:
     assert [mark.tick for mark in completion.marks] == sorted(mark.tick for mark in completion.marks)
     assert completion.output
     assert completion.rx_in_window_b == 0
+
+
+def test_the_iterations_of_a_query_are_told_where_the_device_counts_them(opened: Opened) -> None:
+    opened.sut.load(3, SAMPLE)
+    for repeat in (1, 7):
+        completion = opened.sut.run(Query((3,), repeat=repeat, limit_s=10.0))
+        assert completion.iterations == (repeat if opened.counts else None)
+    assert opened.sut.idle(0.01).iterations == (0 if opened.counts else None)
+    assert opened.sut.sync().iterations == (0 if opened.counts else None)
 
 
 def test_an_idle_time_lasts_at_least_as_long_as_asked(opened: Opened) -> None:

@@ -49,6 +49,12 @@ def test_it_says_that_it_is_simulated_and_what_it_runs(null_program: Path, table
     assert (info.details["ppm"], info.details["offset_ticks"]) == (25.0, 5)
 
 
+def test_a_device_that_runs_less_often_than_asked_says_so(null_program: Path, table: Table) -> None:
+    with opened(null_program, table, skip_iterations=3) as sut:
+        sut.load(0, SAMPLE)
+        assert [sut.run(Query((0,), repeat=repeat, limit_s=5.0)).iterations for repeat in (10, 4, 3, 1)] == [7, 1, 0, 0]
+
+
 def test_a_program_is_found_beside_the_bench_file(null_program: Path, tmp_path: Path, table: Table) -> None:
     (tmp_path / "dut").symlink_to(null_program)
     table.folder = tmp_path

@@ -5,7 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rig.errors import LocalProtocolError
 from sut_backends.shim import wire
 from sut_backends.shim.wire import Flag, Kind
 
@@ -16,12 +19,20 @@ VALUES = [
     (wire.Load(1, 0x1234, 0xCAFEBABE), "010034120000bebafeca"),
     (wire.Data(0x100, b"xyz"), "0001000078797a"),
     (wire.Commit(2), "0200"),
+    (wire.SelfTest(1000, 258), "e8030201"),
+    (
+        wire.Report(2**32 + 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 255, 11, 12, 13),
+        "0100000001000000 02000000 0300 0400 05000000 06000000 07000000 0800000009000000 0a000000 0100ff 0b0000000c000000 0d000000",
+    ),
     (wire.Run(1, 2, 30_000, 50), "0100020000003075000032 00"),
     (wire.Idle(1_000_000, 30_000, 50), "40420f00307500003200"),
     (wire.Sync(8, 5_000, 30_000, 50), "0888130000307500003200"),
     (wire.Result(64), "40000000"),
     (wire.Ack(0x80000001), "01000080"),
-    (wire.Done(3, ((1, 2**40), (0, 2**40 + 1)), 5, b"abc"), "0300020005000000 010000000000010000 000100000000010000 616263"),
+    (
+        wire.Done(3, ((1, 2**40), (0, 2**40 + 1)), 5, b"abc", 258),
+        "030002000500000002010000 010000000000010000 000100000000010000 616263",
+    ),
     (wire.Chunk(1, b"ab"), "010000006162"),
     (wire.Refusal(4, 64, "too large"), "0440000000746f6f206c61726765"),
     (wire.Caps(1, 1, 8, 256, 2, 1024, 64, 16, 10**6, 1, 2, Flag.BAUD | Flag.SYNC_LINE, "d", "f", "w", "m", "b", "PA8"), None),
@@ -38,6 +49,26 @@ def test_payloads_are_packed_as_the_protocol_says_and_read_back(value: wire.Requ
 def test_a_short_payload_is_refused(value: wire.Request | wire.Caps, code: str | None) -> None:
     with pytest.raises(ValueError, match=r"expected|ends after|announces"):
         type(value).unpack(value.pack()[:1] if code else value.pack()[:-4])
+
+
+@pytest.mark.parametrize("numbers", [(0, 2**32, 0, 0), (0, -1, 0, 0), (2**16, 1, 0, 0), (0, 1, 2**32, 0), (0, 1, 0, 65_536)])
+def test_a_number_that_does_not_fit_its_field_is_an_error_of_ours(numbers: tuple[int, int, int, int]) -> None:
+    with pytest.raises(LocalProtocolError, match="does not fit"):
+        wire.Run(*numbers).pack()
+
+
+@pytest.mark.parametrize(
+    "kind", sorted({type(value) for value, _ in VALUES}, key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__
+)
+@given(payload=st.binary(max_size=64) | st.binary(min_size=20, max_size=20).map(lambda head: head[:2] + b"\x01" + head[3:]))
+def test_any_payload_is_refused_by_value_error_or_means_what_packs_back(kind: type[wire.Request], payload: bytes) -> None:
+    try:
+        value = kind.unpack(payload)
+    except ValueError:
+        return
+    if kind in (wire.Caps, wire.Refusal):  # whose text may be no ASCII, and which a later firmware may make longer
+        return
+    assert value.pack() == payload
 
 
 def test_done_with_more_output_than_it_announces_is_refused() -> None:

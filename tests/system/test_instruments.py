@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from rig.check import check
+from rig.errors import ConfigError
+from rig.report import write_report
 from rig.session import open_bench
 from tests.conftest import ROOT
 
@@ -45,3 +47,54 @@ def test_the_same_firmware_has_the_same_energy_on_all_within_their_uncertainties
         allowed = 2 * (one["standard_uncertainty"] ** 2 + other["standard_uncertainty"] ** 2) ** 0.5
         assert abs(one["value"] - other["value"]) <= allowed, (metric, found)
         assert allowed < 0.06 * one["value"], "an uncertainty that allows everything proves nothing"
+
+
+def test_one_edge_at_the_trigger_input_ties_long_windows_within_what_the_clocks_are_trusted_with(
+    measured: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    overrides = ["task.asc.samples=2", "scenario.single_stream.idle_s=0.3", "scenario.single_stream.warmup=0"]
+    overrides += ["monitor.keysight_n6705.sync=trigger", "scenario.single_stream.repeat=60"]
+    with open_bench(ROOT / "benches" / "posix-asc-n6705.toml", overrides) as bench:
+        result = bench.run(1, tmp_path)
+    content = result.content
+    assert content["problems"] == []
+    assert content["trials"][0]["counts"] == {"marks": content["trials"][0]["counts"]["marks"], "edges": 1, "pairs": 1}
+    for name in ("power_infer", "power_idle"):
+        one, other = content["metrics"][name], measured["posix-asc-n6705"]["metrics"][name]
+        allowed = 2 * (one["standard_uncertainty"] ** 2 + other["standard_uncertainty"] ** 2) ** 0.5
+        assert abs(one["value"] - other["value"]) <= allowed < 0.06 * other["value"]
+    shapes = {part["component"]: part["shape"] for part in content["metrics"]["latency_infer"]["budget"]}
+    assert shapes["time base"] == "rectangular"
+    assert check(result.folder).ok
+    write_report(result.folder)
+
+
+def test_a_host_that_is_its_own_device_is_tied_to_its_energy_counter_by_its_clock(firmware: Path, tmp_path: Path) -> None:
+    overrides = ["monitor.rapl.root=simulator", f"sut.posix.program={firmware / 'asc'}", "scenario.single_stream.repeat=400"]
+    overrides += ["task.asc.samples=2", "scenario.single_stream.idle_s=0.5", "scenario.single_stream.warmup=0"]
+    with open_bench(ROOT / "benches" / "host-asc-rapl.toml", overrides) as bench:
+        result = bench.run(1, tmp_path)
+    assert result.content["problems"] == []
+    assert result.content["provenance"]["sut"]["clock"] == "CLOCK_MONOTONIC"
+    assert result.content["provenance"]["sut"]["simulated"] is False
+    # What the simulated counter is fed with: 5 W of the host, and what the firmware draws in this phase.
+    for name, expected_w in (("power_idle", 5.010), ("power_preprocess", 5.030), ("power_infer", 5.050)):
+        assert result.content["metrics"][name]["value"] == pytest.approx(expected_w, abs=0.003), name
+    assert check(result.folder).ok
+
+
+def test_an_energy_counter_of_the_host_and_a_device_with_its_own_timer_are_refused(firmware: Path, tmp_path: Path) -> None:
+    overrides = ["monitor.rapl.root=simulator", f"sut.posix.program={firmware / 'asc'}", "sut.posix.host_clock=false"]
+    with (
+        open_bench(ROOT / "benches" / "host-asc-rapl.toml", overrides) as bench,
+        pytest.raises(ConfigError, match="sees no SYNC line") as caught,
+    ):
+        bench.run(1, tmp_path)
+    assert "host_clock" in caught.value.try_next
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_clock_of_the_host_has_no_error_to_set(firmware: Path) -> None:
+    overrides = ["monitor.rapl.root=simulator", f"sut.posix.program={firmware / 'asc'}", "sut.posix.ppm=10.0"]
+    with pytest.raises(ConfigError, match="no error to set"), open_bench(ROOT / "benches" / "host-asc-rapl.toml", overrides):
+        pass

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,8 @@ static struct nr_port port;
 static struct nr_workload workload;
 static workload_state state;
 static struct nr_shim shim;
+static uint64_t (*posix_mark)(void *context, uint8_t phase, uint16_t hold_us);
+static jmp_buf power_on;
 
 enum { BLOCK_NS = 25 }; /* makes ASC take some ten milliseconds, as on a small microcontroller */
 
@@ -49,12 +52,16 @@ static const char usage[] =
     "  --link PATH              symbolic link to the line\n"
     "  --tick-hz N              rate of the device's timer (1000000)\n"
     "  --block-ns N             what its processor takes for a basic block; 0: CPU time of this process (25)\n"
+    "  --host-clock             the device is this host: its timer is CLOCK_MONOTONIC, and it takes what it takes\n"
     "  --ppm P                  its error in parts per million, such as -12.5 (0)\n"
     "  --offset TICKS           its value at true time 0 (0)\n"
     "  --edges FD               write the changes of SYNC there: tick true_ns level phase stolen_ns\n"
     "  --baud N                 strict rate: bytes are spoilt while the client's rate differs (any rate will do)\n"
     "  --die-after-queries N    end in the first phase of the query after N\n"
-    "  --mute-after-queries N   send nothing from there on\n";
+    "  --mute-after-queries N   send nothing from there on\n"
+    "  --skip-iterations N      run each phase N times less often than asked, and say so in DONE\n"
+    "  --restart-after-bytes N  lose power, once, when N bytes have come: memory is empty, the timer begins anew\n"
+    "  --restart-after-queries N  the same in the first phase of the query after N\n";
 
 static int fail(const char *what, const char *why)
 {
@@ -89,12 +96,16 @@ static const struct option option_table[] = {
     {"link", required_argument, NULL, 'l'},
     {"tick-hz", required_argument, NULL, 't'},
     {"block-ns", required_argument, NULL, 'n'},
+    {"host-clock", no_argument, NULL, 'c'},
     {"ppm", required_argument, NULL, 'p'},
     {"offset", required_argument, NULL, 'o'},
     {"edges", required_argument, NULL, 'e'},
     {"baud", required_argument, NULL, 'b'},
     {"die-after-queries", required_argument, NULL, 'd'},
     {"mute-after-queries", required_argument, NULL, 'm'},
+    {"skip-iterations", required_argument, NULL, 's'},
+    {"restart-after-bytes", required_argument, NULL, 'r'},
+    {"restart-after-queries", required_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -105,12 +116,16 @@ static void set_option(struct nr_posix_options *options, int option, const char 
     case 'l': options->link = value; break;
     case 't': options->rate.tick_hz = (uint32_t)number_of(value, 1000, UINT32_MAX, problem); break;
     case 'n': options->block_ns = (uint32_t)number_of(value, 0, 1000000, problem); break;
+    case 'c': options->host_clock = true; break;
     case 'p': options->rate.ppb = ppb_of(value, problem); break;
     case 'o': options->rate.offset = (uint64_t)number_of(value, INT64_MIN, INT64_MAX, problem); break;
     case 'e': options->edge_fd = (int)number_of(value, 0, 1 << 20, problem); break;
     case 'b': options->baud = (uint32_t)number_of(value, 300, 4000000, problem); break;
     case 'd': options->die_after_queries = number_of(value, 0, INT64_MAX, problem); break;
     case 'm': options->mute_after_queries = number_of(value, 0, INT64_MAX, problem); break;
+    case 's': options->skip_iterations = (uint32_t)number_of(value, 0, UINT32_MAX, problem); break;
+    case 'r': options->restart_after_b = number_of(value, 0, INT64_MAX, problem); break;
+    case 'q': options->restart_after_queries = number_of(value, 0, INT64_MAX, problem); break;
     default: *problem = "unknown option or missing value; see --help"; break;
     }
 }
@@ -130,10 +145,44 @@ static const char *parse_options(struct nr_posix_options *options, int count, ch
     return problem == NULL && optind < count ? "takes no arguments but options; see --help" : problem;
 }
 
+/* The fault of --skip-iterations: a firmware whose loop ends early. It shortens the job as its first phase begins, behind the back of
+   what counts. */
+static uint64_t mark_of_a_lazy_device(void *context, uint8_t phase, uint16_t hold_us)
+{
+    uint64_t tick = posix_mark(context, phase, hold_us);
+    if (phase == NR_PHASE_PREPROCESS) {
+        shim.job.repeat -= shim.job.repeat < posix.options.skip_iterations ? shim.job.repeat : posix.options.skip_iterations;
+    }
+    return tick;
+}
+
+static void start(void)
+{
+    const struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory};
+    fill_workload(&workload, &state);
+    nr_shim_init(&shim, &port, &workload, &memory);
+}
+
+/* What a port calls when its power has been cut and is back: wherever the program was, it begins anew. */
+static void power_up(void) { longjmp(power_on, 1); }
+
+static void serve(void)
+{
+    if (setjmp(power_on) != 0) {
+        memset(slot_memory, 0, sizeof slot_memory);
+        memset(output_memory, 0, sizeof output_memory);
+        memset(&state, 0, sizeof state);
+        start();
+    }
+    for (;;) {
+        nr_shim_poll(&shim);
+    }
+}
+
 int main(int count, char *arguments[])
 {
-    struct nr_posix_options options = {{0, 1000000, 0}, BLOCK_NS, -1, 0, NULL, NR_POSIX_NEVER, NR_POSIX_NEVER};
-    struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory};
+    struct nr_posix_options options = {{0, 1000000, 0}, false, BLOCK_NS, -1, 0, NULL, NR_POSIX_NEVER, NR_POSIX_NEVER, 0,
+                                        NR_POSIX_NEVER, NR_POSIX_NEVER};
     const char *problem = parse_options(&options, count, arguments);
     if (problem != NULL) {
         return fail(arguments[0], problem);
@@ -145,15 +194,17 @@ int main(int count, char *arguments[])
     if (workload.slot_bytes > NR_SLOT_MEMORY_B / NR_SLOTS || workload.output_bytes > NR_OUTPUT_MEMORY_B) {
         return fail(arguments[0], "built with too little slot or output memory for this workload");
     }
-    problem = nr_posix_open(&posix, &options, NR_BUILD, &port);
+    problem = nr_posix_open(&posix, &options, NR_BUILD, &port, power_up);
     if (problem != NULL) {
         return fail(problem, strerror(errno));
     }
-    nr_shim_init(&shim, &port, &workload, &memory);
+    if (options.skip_iterations != 0) {
+        posix_mark = port.mark;
+        port.mark = mark_of_a_lazy_device;
+    }
+    start();
     /* Last, so that a client who connects at once finds the boot text sent, and not on its way. */
     (void)printf("pty %s\n", nr_posix_path(&posix));
     (void)fflush(stdout);
-    for (;;) {
-        nr_shim_poll(&shim);
-    }
+    serve();
 }

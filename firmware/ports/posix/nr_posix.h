@@ -17,12 +17,16 @@ enum { NR_POSIX_NEVER = -1 };
 
 struct nr_posix_options {
     struct nr_tick_rate rate;
+    bool host_clock;   /* the device is this host: CLOCK_MONOTONIC is its time, and nothing is stolen from it */
     uint32_t block_ns; /* what the simulated processor takes for a basic block; 0: this host's CPU time is its time */
     int edge_fd;      /* -1: no edge wire */
     uint32_t baud;    /* 0: every rate is understood; else both ends must agree, or the bytes are spoilt */
     const char *link; /* symbolic link to the pseudo-terminal, or NULL */
     int64_t die_after_queries;  /* the process ends in the first phase of the query after so many, or NR_POSIX_NEVER */
     int64_t mute_after_queries; /* from there on nothing is sent, or NR_POSIX_NEVER */
+    uint32_t skip_iterations;   /* of each phase of a RUN */
+    int64_t restart_after_b;       /* the power is cut, once, when so many bytes were received, or NR_POSIX_NEVER */
+    int64_t restart_after_queries; /* the same in the first phase of the query after so many, or NR_POSIX_NEVER */
 };
 
 struct nr_posix {
@@ -32,17 +36,23 @@ struct nr_posix {
     uint32_t baud;
     bool muted;
     uint64_t spoilt; /* bytes sent or received at the wrong rate */
+    int64_t received_b;
+    uint64_t offset; /* the timer's value at a power-up */
+    void (*power_up)(void);
 
     struct nr_true_time time;
     bool in_query;
     int64_t queries;
     int64_t stolen_ns;    /* wall time less true time at the last mark */
+    int64_t rise_ns;      /* true time at which the last pulse ends */
     int64_t mark_free_ns; /* true time at which the next pulse may begin */
     int64_t active_ns;    /* wall time of the last byte or mark */
 };
 
-/* Opens the line and fills `port`; returns NULL, or what failed (errno says why). `posix` must stay where it is. */
-const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options, const char *build, struct nr_port *port);
+/* Opens the line and fills `port`; returns NULL, or what failed (errno says why). `posix` must stay where it is. `power_up` begins at
+   the beginning, with an empty memory, wherever the device was, and never returns. */
+const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options, const char *build, struct nr_port *port,
+                          void (*power_up)(void));
 
 /* Where clients connect to. */
 const char *nr_posix_path(const struct nr_posix *posix);

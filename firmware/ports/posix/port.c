@@ -28,6 +28,7 @@ enum {
     LISTENER_TIMEOUT_MS = 1000, /* a UART does not wait for a listener: after this its bytes are gone */
     SPIN_NS = 150000,           /* the last part of a wait is spun: a sleep ends late by some tens of microseconds */
     SLICE_NS = 100000000,       /* longest sleep without a look at the leash */
+    OFF_NS = 50000000,          /* for this long a device whose power was cut is off */
     BRISK_NS = 2000000000       /* for this long after something happened, rest() returns within a millisecond */
 };
 
@@ -97,6 +98,8 @@ static void feel_leash(const struct pollfd *leash)
 
 /* ---- the line ---- */
 
+static void cycle_power(struct nr_posix *posix);
+
 static bool rates_differ(const struct nr_posix *posix)
 {
     return posix->options.baud != 0 && nr_line_rate(posix->slave_fd) != posix->baud;
@@ -122,6 +125,10 @@ static size_t posix_read(void *context, uint8_t *bytes, size_t capacity_b)
         return 0;
     }
     posix->active_ns = nr_wall_ns();
+    posix->received_b += got;
+    if (posix->options.restart_after_b != NR_POSIX_NEVER && posix->received_b >= posix->options.restart_after_b) {
+        cycle_power(posix);
+    }
     return rates_differ(posix) ? spoil(posix, bytes, (size_t)got) : (size_t)got;
 }
 
@@ -211,6 +218,36 @@ static void write_edge(struct nr_posix *posix, int64_t true_ns, int level, uint8
     }
 }
 
+static void sleep_until(int64_t wall_ns)
+{
+    struct timespec until;
+    until.tv_sec = (time_t)(wall_ns / 1000000000);
+    until.tv_nsec = (long)(wall_ns % 1000000000);
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* Cuts the power, for once: what was under way, in memory or on the line is gone, the timer begins anew. Does not return. */
+static void cycle_power(struct nr_posix *posix)
+{
+    uint8_t lost[256];
+    int64_t now_ns = nr_true_time_ns(&posix->time);
+    int64_t rest_ns = now_ns > posix->mark_free_ns ? now_ns : posix->mark_free_ns;
+    posix->options.restart_after_b = NR_POSIX_NEVER;
+    posix->options.restart_after_queries = NR_POSIX_NEVER;
+    posix->in_query = false;
+    posix->baud = posix->options.baud != 0 ? posix->options.baud : BAUD_AT_START;
+    if (!posix->options.host_clock) {
+        posix->options.rate.offset += posix->offset - nr_ticks_of(&posix->options.rate, rest_ns);
+        nr_true_time_resume(&posix->time, rest_ns, false);
+    }
+    posix->stolen_ns = posix->options.host_clock ? 0 : nr_wall_ns() - rest_ns;
+    write_edge(posix, rest_ns, 1, NR_PHASE_END, posix->stolen_ns);
+    sleep_until(nr_wall_ns() + OFF_NS);
+    while (read(posix->master_fd, lost, sizeof lost) > 0) {
+    }
+    posix->power_up();
+}
+
 static bool is_busy_phase(uint8_t phase) { return phase != NR_PHASE_END && phase < NR_PHASE_IDLE; }
 
 /* Counts queries and plays the faults that were asked for. */
@@ -224,18 +261,13 @@ static void note_query(struct nr_posix *posix, uint8_t phase)
         if (posix->queries == posix->options.mute_after_queries) {
             posix->muted = true;
         }
+        if (posix->queries == posix->options.restart_after_queries) {
+            cycle_power(posix);
+        }
     } else if (phase == NR_PHASE_END && posix->in_query) {
         posix->in_query = false;
         posix->queries++;
     }
-}
-
-static void sleep_until(int64_t wall_ns)
-{
-    struct timespec until;
-    until.tv_sec = (time_t)(wall_ns / 1000000000);
-    until.tv_nsec = (long)(wall_ns % 1000000000);
-    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
 static uint64_t posix_mark(void *context, uint8_t phase, uint16_t hold_us)
@@ -248,13 +280,23 @@ static uint64_t posix_mark(void *context, uint8_t phase, uint16_t hold_us)
     }
     sleep_until(now_ns + posix->stolen_ns);
     posix->active_ns = nr_wall_ns();
-    posix->stolen_ns = posix->active_ns - now_ns;
+    posix->stolen_ns = posix->options.host_clock ? 0 : posix->active_ns - now_ns;
+    posix->rise_ns = now_ns + hold_ns;
     posix->mark_free_ns = now_ns + 2 * hold_ns;
-    write_edge(posix, now_ns, 0, phase, posix->active_ns - now_ns);
-    write_edge(posix, now_ns + hold_ns, 1, phase, posix->active_ns - now_ns);
+    write_edge(posix, now_ns, 0, phase, posix->stolen_ns);
+    write_edge(posix, now_ns + hold_ns, 1, phase, posix->stolen_ns);
     note_query(posix, phase);
-    nr_true_time_resume(&posix->time, now_ns, is_busy_phase(phase));
+    if (!posix->options.host_clock) {
+        nr_true_time_resume(&posix->time, now_ns, is_busy_phase(phase));
+    }
     return nr_ticks_of(&posix->options.rate, now_ns);
+}
+
+/* The pin, of which this process is the only driver: low for the pulse of the last mark. */
+static uint8_t posix_sync_level(void *context)
+{
+    const struct nr_posix *posix = context;
+    return nr_true_time_ns(&posix->time) >= posix->rise_ns;
 }
 
 static void posix_wait(void *context, uint32_t duration_us)
@@ -349,13 +391,18 @@ static void fill_port(struct nr_posix *posix, const char *build, struct nr_port 
     port->wait = posix_wait;
     port->rest = posix_rest;
     port->set_baud = posix_set_baud;
+    /* On the host's own clock a pulse may be over before it can be looked at. */
+    port->sync_level = posix->options.host_clock ? NULL : posix_sync_level;
 }
 
-const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options, const char *build, struct nr_port *port)
+const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options, const char *build, struct nr_port *port,
+                          void (*power_up)(void))
 {
     const char *problem;
     memset(posix, 0, sizeof *posix);
     posix->options = *options;
+    posix->offset = options->rate.offset;
+    posix->power_up = power_up;
     posix->baud = options->baud != 0 ? options->baud : BAUD_AT_START;
     catch_signals();
     nr_true_time_start(&posix->time, options->block_ns);

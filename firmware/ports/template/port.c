@@ -41,7 +41,8 @@ struct board {
 
 /* Takes up to `capacity_b` bytes out of the receive ring and returns their number; 0 at once when there are none.
    Write here: copy from the ring under the interrupt handler's rules (one producer, one consumer: no lock needed, two indices).
-   Receive errors and overruns need no report: acknowledge them in the handler, the frame's CRC finds them. */
+   Receive errors and overruns need no report: acknowledge them in the handler, the frame's CRC finds them. Counting them is worth a line:
+   as rx_lost_b, it tells `rig probe` why frames break. */
 static size_t board_read(void *context, uint8_t *bytes, size_t capacity_b)
 {
     (void)context;
@@ -134,6 +135,7 @@ static void fill_port(void)
     port.wait = board_wait;
     port.rest = board_rest;
     port.set_baud = board_set_baud;
+    /* stack_b and stack_unused_b, rx_lost_b, sync_level: each is left out until `rig probe` is to tell more (core/nr_port.h). */
 }
 
 /* Clocks, pins, timer and UART come first; write them here or in the start-up code. */

@@ -46,7 +46,8 @@ static int32_t sample(const uint8_t *data, int32_t index)
     if (index < 0) {
         return 0;
     }
-    value = (int32_t)data[2 * index] | ((int32_t)data[2 * index + 1] << 8);
+    data += (ptrdiff_t)2 * index;
+    value = (int32_t)data[0] | ((int32_t)data[1] << 8);
     return value > 32767 ? value - 65536 : value;
 }
 
@@ -167,7 +168,7 @@ static void step_layer(struct nr_asc *asc, const struct nr_asc_layer *layer, int
         int32_t current = asc->current[first + n], membrane = asc->membrane[first + n];
         int16_t fired = 0;
 
-        current = limited(current + weighted_sum(&layer->weight[n * layer->inputs], input, layer->inputs));
+        current = limited(current + weighted_sum(&layer->weight[(ptrdiff_t)n * layer->inputs], input, layer->inputs));
         current -= decay(current, layer->dash_syn[n]);
         membrane = limited(membrane + limited(current - decay(membrane, layer->dash_mem[n])));
         while (membrane >= layer->threshold[n] && fired < layer->spikes_max) {

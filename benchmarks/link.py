@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed of the link to the DUT: one sample of 27 648 bytes, framed and classic side by side; the line and the DUT are simulated.
+
+Run it: `.venv/bin/python benchmarks/link.py [--quick]`; two minutes. It needs a C compiler. The DUT is the firmware as a
+process of this machine, which takes next to no time for a byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud
+that delays each byte by 1 ms, each way (sut_backends/paced_line.py), on real pseudo-terminals, so pyserial is in the path. Wall
+time of whole loads, with all their round trips and the DUT's check of the CRC: medians. "Of the line" is the share of what the
+line can carry in 8N1, baud / 10 bytes a second: of the median, and of the best load. The more processes want the processors,
+the lower it is at 3 000 000 baud: a millisecond is a percent there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from peer_download import PeerDownload
+
+from rig.serial_port import SerialPort
+from sut_backends.dut_process import DutProcess
+from sut_backends.paced_line import PacedLine
+from sut_backends.shim.exchange import Exchange
+from sut_backends.shim.framed import FramedClient
+from sut_backends.shim.link import Link
+from sut_backends.shim.patience import BITS_PER_BYTE, Patience
+from sut_backends.shim.text import TextClient
+
+FIRMWARE = Path(__file__).resolve().parents[1] / "firmware"
+SAMPLE = bytes((number * 7 + number // 256) & 0xFF for number in range(27_648))
+ROUNDS = {115_200: 5, 921_600: 15, 3_000_000: 41}
+DELAY_S = 0.001
+SMALL_B = 256  # of payload: what a small microcontroller has RAM for
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """How long one way of loading took, in seconds, each time; and how many frames were sent again."""
+
+    durations_s: list[float]
+    retransmissions: int = 0
+
+    @property
+    def took_s(self) -> float:
+        """Return the median."""
+        return median(self.durations_s)
+
+    def shares(self, baud: int) -> str:
+        """Return the payload's throughput as a share of what the line can carry: the median's, and the best."""
+        limit_s = len(SAMPLE) * BITS_PER_BYTE / baud
+        return f"{limit_s / self.took_s:6.1%} {limit_s / min(self.durations_s):6.1%}"
+
+
+def built(folder: Path, name: str, sizes: str = "") -> Path:
+    """Build the firmware with the null workload; return its program."""
+    build = folder / name
+    command = ["make", "-s", "-C", str(FIRMWARE), f"BUILD={build}", f"{build}/posix/null"]
+    subprocess.run([*command, sizes] if sizes else command, check=True, stdout=subprocess.DEVNULL)
+    return build / "posix" / "null"
+
+
+@contextmanager
+def paced(program: Path, baud: int) -> Iterator[str]:
+    """Start a DUT behind a paced line; give the line's path."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    dut = DutProcess(program, [], nowhere)
+    try:
+        with PacedLine(dut.port, baud, DELAY_S) as line:
+            yield line.path
+    finally:
+        dut.close()
+        os.close(nowhere)
+
+
+def timed(load: Callable[[bytes], None], rounds: int) -> list[float]:
+    """Return how long each of so many loads took."""
+    durations_s = []
+    for number in range(rounds):
+        content = bytes([number]) + SAMPLE[1:]
+        started_s = time.monotonic()
+        load(content)
+        durations_s.append(time.monotonic() - started_s)
+    return durations_s
+
+
+def framed(program: Path, baud: int, rounds: int) -> Loads:
+    """Load through the framed layer."""
+    with paced(program, baud) as path:
+        port = SerialPort.open(path, baud)
+        text = TextClient(port)
+        text.attention(2.0)
+        if not text.frame():
+            raise RuntimeError("no framed layer")
+        client = FramedClient(Exchange(port, Link(Patience(baud))))
+        client.hello(baud)
+        durations_s = timed(lambda content: client.load(0, content), rounds)
+        port.close()
+        return Loads(durations_s, client.retransmissions)
+
+
+def classic(program: Path, baud: int, rounds: int) -> Loads:
+    """Load through the rig's own client of the text layer."""
+    with paced(program, baud) as path:
+        port = SerialPort.open(path, baud)
+        text = TextClient(port)
+        text.attention(2.0)
+        durations_s = timed(text.load, rounds)
+        port.close()
+        return Loads(durations_s)
+
+
+def peer(program: Path, baud: int, rounds: int) -> Loads:
+    """Load as the peer's runner does."""
+    with paced(program, baud) as path, PeerDownload(path, baud) as download:
+        return Loads(timed(download.load, rounds))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="speed of the link to the DUT")
+    parser.add_argument("--quick", action="store_true", help="one classic load each, three framed ones")
+    quick = parser.parse_args().quick
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    print(f"{len(SAMPLE)} bytes, {DELAY_S * 1e3:g} ms each way, simulated line and DUT; medians of wall time\n")
+    print("|    baud | limit s | framed s | of the line   | 256-byte frames s | of the line   | text, ours s | text, peer s |")
+    print("|--------:|--------:|---------:|--------------:|------------------:|--------------:|-------------:|-------------:|")
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        large, small = built(Path(folder), "large"), built(Path(folder), "small", f"SIZES=-DNR_MAX_PAYLOAD_B={SMALL_B}")
+        for baud, rounds in ROUNDS.items():
+            limit_s = len(SAMPLE) * BITS_PER_BYTE / baud
+            fast, slow = 3 if quick else rounds, 1 if quick else 3
+            ours, little = framed(large, baud, fast), framed(small, baud, fast)
+            texts = classic(large, baud, slow), peer(large, baud, slow)
+            print(
+                f"| {baud:7} | {limit_s:7.4f} | {ours.took_s:8.4f} | {ours.shares(baud)} "
+                f"| {little.took_s:17.4f} | {little.shares(baud)} | {texts[0].took_s:12.3f} | {texts[1].took_s:12.3f} |"
+            )
+            rows.append((baud, ours, little, *texts))
+    print()
+    for baud, ours, little, text, other in rows:
+        again = ours.retransmissions + little.retransmissions
+        ratios = f"{other.took_s / ours.took_s:.1f} times as fast as the peer, {text.took_s / ours.took_s:.1f} as the text layer"
+        print(f"{baud} baud: framed {ratios}; {again} frames sent again")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Print what the core takes of a Cortex-M: flash by part, RAM by part, stack by the worst chain of calls; `make size`.
+
+Flash is code and constants of the objects, and what a linker makes of them together with libgcc: without port, workload, C library.
+The stack comes from gcc's own account of each function and its calls. What is called through pointers (port and workload), what the
+C library and libgcc use, and interrupts come on top. Recursion and frames of unknown size are errors.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CORE = Path(__file__).parent / "core"
+CPUS = ("cortex-m0plus", "cortex-m4")
+FLAGS = ("-std=c99", "-mthumb", "-Os", "-ffreestanding", "-ffunction-sections", "-fdata-sections", "-I", str(CORE))
+PARTS = {
+    "frames and framed layer": ("frame", "framed_layer", "requests", "input", "answers", "window", "shim"),
+    "text layer": ("text", "text_layer"),
+    "self-test": ("self_test",),
+}
+BUFFERS = {
+    "received bytes (NR_BACKLOG_B)": "backlog",
+    "received frame (NR_MAX_PAYLOAD_B)": "frame_rx_buffer",
+    "frame to be sent": "frame_tx_buffer",
+    "kept answer (NR_MAX_PAYLOAD_B)": "answer",
+    "marks (NR_MARKS_MAX)": "mark_tick mark_phase",
+    "text command and answer": "text_rx.line text_tx.buffer",
+}
+START = """
+#include "nr_shim.h"
+extern struct nr_shim shim;
+extern const struct nr_port port;
+extern const struct nr_workload workload;
+extern const struct nr_memory memory;
+void start(void);
+void start(void) { nr_shim_init(&shim, &port, &workload, &memory); for (;;) { nr_shim_poll(&shim); } }
+"""
+
+
+class Compiler:
+    """One compiler for one core, with a folder for what it makes."""
+
+    def __init__(self, gcc: str, cpu: str, folder: Path) -> None:
+        self._gcc, self._folder = gcc, folder
+        self._command = [gcc, f"-mcpu={cpu}", *FLAGS]
+
+    def compile(self, source: Path) -> Path:
+        """Return the object; beside it lies the account of its stack, NAME.ci."""
+        target = self._folder / f"{source.stem}.o"
+        run(*self._command, "-fstack-usage", "-fcallgraph-info=su", "-c", "-o", target, source)
+        return target
+
+    def link(self, objects: list[Path]) -> Path:
+        """Link objects with libgcc and a main, leaving open what port, workload and C library bring."""
+        main, target = self._folder / "start.c", self._folder / "linked.elf"
+        main.write_text(START)
+        options = ["-nostdlib", "-Wl,--gc-sections,-e,start,--unresolved-symbols=ignore-all"]
+        run(*self._command, *options, "-o", target, main, *objects, "-lgcc")
+        return target
+
+    def sizeof(self, expressions: dict[str, str]) -> dict[str, int]:
+        """Return sizes in bytes of C expressions about `struct nr_shim *s`, as this core lays it out."""
+        source, target = self._folder / "sizes.c", self._folder / "sizes.o"
+        lines = [f"char size_{number}[{expression}];" for number, expression in enumerate(expressions.values())]
+        source.write_text('#include "nr_shim.h"\n#define s ((struct nr_shim *)0)\n' + "\n".join(lines) + "\n")
+        run(*self._command, "-c", "-o", target, source)
+        found = re.findall(r"\w+ (\w+) \w size_(\d+)", run(self._tool("nm"), "-S", target))
+        sizes = {int(number): int(size, 16) for size, number in found}
+        return {name: sizes[number] for number, name in enumerate(expressions)}
+
+    def flash_b(self, file: Path) -> int:
+        """Return bytes of code, constants and initial values."""
+        text, data = run(self._tool("size"), file).splitlines()[1].split()[:2]
+        return int(text) + int(data)
+
+    def _tool(self, name: str) -> str:
+        return self._gcc.removesuffix("gcc") + name
+
+
+def run(*command: str | Path) -> str:
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+
+
+def read_calls(accounts: list[Path]) -> tuple[dict[str, int], dict[str, set[str]]]:
+    """Return the stack of each function in bytes, and whom it calls."""
+    frames: dict[str, int] = {}
+    calls: dict[str, set[str]] = {}
+    for account in accounts:
+        text = account.read_text()
+        for title, used_b, kind in re.findall(r'node: \{ title: "([^"]+)" label: "[^"]*\\n(\d+) bytes \(([^)]*)\)', text):
+            if kind != "static":
+                sys.exit(f"the stack of {title} is not known: {kind}")
+            frames[title] = int(used_b)
+        for caller, called in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', text):
+            calls.setdefault(caller, set()).add(called)
+    return frames, calls
+
+
+def worst_chain(
+    root: str, frames: dict[str, int], calls: dict[str, set[str]], above: tuple[str, ...] = ()
+) -> tuple[int, list[str]]:
+    """Return the bytes of the chain of calls from `root` that takes most, and its functions."""
+    if root in above:
+        sys.exit(f"recursion: {' > '.join((*above, root))}")
+    deepest: tuple[int, list[str]] = (0, [])
+    for called in calls.get(root, ()):
+        if called in frames:
+            deepest = max(deepest, worst_chain(called, frames, calls, (*above, root)))
+    return frames[root] + deepest[0], [root.rpartition(":")[2], *deepest[1]]
+
+
+def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
+    """Return rows of the table in bytes, and the worst chain of calls."""
+    with tempfile.TemporaryDirectory() as scratch:
+        compiler = Compiler(gcc, cpu, Path(scratch))
+        objects = {source.stem.removeprefix("nr_"): compiler.compile(source) for source in sorted(CORE.glob("*.c"))}
+        missing = set(objects) ^ {name for names in PARTS.values() for name in names}
+        if missing:
+            sys.exit(f"which part do these belong to: {', '.join(sorted(missing))}")
+        rows = {f"flash: {part}": sum(compiler.flash_b(objects[name]) for name in names) for part, names in PARTS.items()}
+        rows["flash: all, linked with libgcc's 64-bit division"] = compiler.flash_b(compiler.link(list(objects.values())))
+        sizes = compiler.sizeof(
+            {name: " + ".join(f"sizeof s->{field}" for field in fields.split()) for name, fields in BUFFERS.items()}
+            | {"all": "sizeof *s"}
+        )
+        rows["RAM: state"] = sizes["all"] - sum(sizes[name] for name in BUFFERS)
+        rows |= {f"RAM: buffer, {name}": sizes[name] for name in BUFFERS}
+        rows["RAM: struct nr_shim"] = sizes["all"]
+        frames, calls = read_calls(sorted(Path(scratch).glob("nr_*.ci")))
+        stack_b, chain = max(worst_chain(root, frames, calls) for root in ("nr_shim_init", "nr_shim_poll"))
+        rows["stack: worst chain"] = stack_b
+    return rows, chain
+
+
+def main() -> None:
+    """Print the table as Markdown."""
+    gcc = sys.argv[1]
+    columns = {cpu: measure(gcc, cpu) for cpu in CPUS}
+    lines = [f"{run(gcc, '--version').splitlines()[0]}, `{' '.join(FLAGS[1:3])}`; bytes", ""]
+    lines += [f"| | {' | '.join(CPUS)} |", f"|---|{'---:|' * len(CPUS)}"]
+    lines += [f"| {row} | {' | '.join(str(columns[cpu][0][row]) for cpu in CPUS)} |" for row in columns[CPUS[0]][0]]
+    lines += ["", *(f"Worst chain on {cpu}: {' > '.join(columns[cpu][1])}" for cpu in CPUS)]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+main()

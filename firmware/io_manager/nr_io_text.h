@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant text: avr-gcc would copy it to RAM, of which there are 2 KiB, unless it is told to leave it in flash. */
+#ifndef NR_IO_TEXT_H
+#define NR_IO_TEXT_H
+
+#ifdef __AVR__
+#include <avr/pgmspace.h>
+#define NR_IO_TEXT(text) PSTR(text)
+#define NR_IO_CHARACTER(at) ((char)pgm_read_byte(at))
+#else
+#define NR_IO_TEXT(text) (text)
+#define NR_IO_CHARACTER(at) (*(at))
+#endif
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nRF51822, a Cortex-M0, as `qemu-system-arm -M microbit` emulates it. It has one UART, so the edge wire is the semihosting console: a
+   breakpoint instruction that the emulator answers. A real processor without a debugger would stop there: this port is for the emulator
+   only. Reference: Nordic nRF51 Series Reference Manual v3.0; Arm IHI 0100 (semihosting). */
+#ifndef NR_EMULATED
+#error "this port has no SYNC pin: it is for the emulator only"
+#endif
+
+#include "nr_board.h"
+#include "nr_cortex_m.h"
+#include "nr_ring.h"
+#include "nr_wire.h"
+
+#define UART_STARTRX NR_REGISTER(0x40002000U)
+#define UART_STARTTX NR_REGISTER(0x40002008U)
+#define UART_RXDRDY NR_REGISTER(0x40002108U)
+#define UART_TXDRDY NR_REGISTER(0x4000211CU)
+#define UART_INTENSET NR_REGISTER(0x40002304U)
+#define UART_ENABLE NR_REGISTER(0x40002500U)
+#define UART_PSELTXD NR_REGISTER(0x4000250CU)
+#define UART_PSELRXD NR_REGISTER(0x40002514U)
+#define UART_RXD NR_REGISTER(0x40002518U)
+#define UART_TXD NR_REGISTER(0x4000251CU)
+#define UART_BAUDRATE NR_REGISTER(0x40002524U)
+enum { UART_ENABLED = 4, UART_INTERRUPT_RXDRDY = 1 << 2, PIN_TX = 24, PIN_RX = 25 };
+
+#define TIMER_START NR_REGISTER(0x40008000U)
+#define TIMER_CLEAR NR_REGISTER(0x4000800CU)
+#define TIMER_CAPTURE0 NR_REGISTER(0x40008040U)
+#define TIMER_COMPARE1 NR_REGISTER(0x40008144U)
+#define TIMER_INTENSET NR_REGISTER(0x40008304U)
+#define TIMER_INTENCLR NR_REGISTER(0x40008308U)
+#define TIMER_BITMODE NR_REGISTER(0x40008508U)
+#define TIMER_PRESCALER NR_REGISTER(0x40008510U)
+#define TIMER_CC0 NR_REGISTER(0x40008540U)
+#define TIMER_CC1 NR_REGISTER(0x40008544U)
+enum { BITMODE_32 = 3, PRESCALER_1MHZ = 4, TIMER_INTERRUPT_1 = 1 << 17 };
+
+enum { BAUD_AT_START = 115200, BAUD_MIN = 1200, BAUD_MAX = 1000000 };
+
+/* Static: the transmitter says only after a byte that it is free. */
+static uint8_t transmitting;
+
+void nr_board_describe(struct nr_port *port)
+{
+    port->tick_hz = 1000000;
+    port->hold_min_us = 1;
+    port->flags = NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_MARK_NONBLOCKING;
+    port->baud = BAUD_AT_START;
+    port->device = "microbit";
+    port->sync_pin = "edge wire";
+}
+
+/* ---- interrupts ---- */
+
+/* The event is cleared before its byte is read: the next byte raises it anew. */
+void nr_on_uart(void)
+{
+    while (UART_RXDRDY != 0) {
+        UART_RXDRDY = 0;
+        nr_ring_put((uint8_t)UART_RXD);
+    }
+}
+
+/* Waking up is all it is for. */
+void nr_on_wake(void) { TIMER_COMPARE1 = 0; }
+
+/* ---- start ---- */
+
+static uint32_t rate_of(uint32_t baud) { return (uint32_t)((((uint64_t)baud << 32U) / 16000000U + 0x800U) & 0xFFFFF000U); }
+
+void nr_board_init(void)
+{
+    TIMER_BITMODE = BITMODE_32;
+    TIMER_PRESCALER = PRESCALER_1MHZ;
+    TIMER_CLEAR = 1;
+    TIMER_START = 1;
+    UART_PSELTXD = PIN_TX;
+    UART_PSELRXD = PIN_RX;
+    UART_BAUDRATE = rate_of(BAUD_AT_START);
+    UART_ENABLE = UART_ENABLED;
+    UART_INTENSET = UART_INTERRUPT_RXDRDY;
+    UART_STARTTX = 1;
+    UART_STARTRX = 1;
+    (void)UART_RXD; /* the emulator looks for bytes from here on */
+    nr_interrupt_enable(NR_UART_INTERRUPT);
+    nr_interrupt_enable(NR_WAKE_INTERRUPT);
+}
+
+/* ---- time and SYNC ---- */
+
+uint32_t nr_board_counter_us(void)
+{
+    TIMER_CAPTURE0 = 1;
+    return TIMER_CC0;
+}
+
+/* The far end of the edge wire makes the pulse: it raises the line after the hold, as a timer would. */
+uint32_t nr_board_pulse(uint16_t hold_us)
+{
+    (void)hold_us;
+    return nr_board_counter_us();
+}
+
+void nr_board_wake_after(uint32_t delay_us)
+{
+    TIMER_COMPARE1 = 0;
+    TIMER_CC1 = nr_board_counter_us() + delay_us + 1U; /* a compare with the present would wait for the next round */
+    TIMER_INTENSET = TIMER_INTERRUPT_1;
+}
+
+void nr_board_wake_off(void)
+{
+    TIMER_INTENCLR = TIMER_INTERRUPT_1;
+    TIMER_COMPARE1 = 0;
+    nr_interrupt_unpend(NR_WAKE_INTERRUPT);
+}
+
+/* ---- the line ---- */
+
+static void wait_for_transmitter(void)
+{
+    while (transmitting && UART_TXDRDY == 0) {
+    }
+    transmitting = 0;
+}
+
+void nr_board_uart_put(uint8_t byte)
+{
+    wait_for_transmitter();
+    UART_TXDRDY = 0;
+    UART_TXD = byte;
+    transmitting = 1;
+}
+
+void nr_board_uart_drain(void) { wait_for_transmitter(); }
+
+int nr_board_uart_set_baud(uint32_t baud)
+{
+    if (baud < BAUD_MIN || baud > BAUD_MAX) {
+        return -1;
+    }
+    UART_BAUDRATE = rate_of(baud);
+    return 0;
+}
+
+void nr_board_wire_write(const char *text, size_t length_b)
+{
+    static char line[40]; /* ended by a zero, as SYS_WRITE0 wants it; on the wire no line is longer */
+    size_t kept_b = 0;
+    while (kept_b < length_b && kept_b < sizeof line - 1U) {
+        line[kept_b] = text[kept_b];
+        kept_b++;
+    }
+    line[kept_b] = '\0';
+    {
+        register uint32_t operation __asm__("r0") = 4; /* SYS_WRITE0 */
+        register const char *argument __asm__("r1") = line;
+        __asm__ volatile("bkpt 0xAB" : "+r"(operation) : "r"(argument) : "memory");
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fake as a library: for tests in a language that does not know its struct. */
+#ifndef FAKE_DEVICE_H
+#define FAKE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fake;
+
+/* Bytes of memory that a device needs, and its start there, with `output_b` bytes of output. */
+size_t fake_device_b(void);
+void fake_device_start(struct fake *fake, uint32_t output_b);
+
+/* Its time in microseconds. */
+uint64_t fake_device_us(const struct fake *fake);
+
+/* Lets it run for so long, or until it has said something; returns how many bytes that is. */
+size_t fake_device_listen(struct fake *fake, uint64_t duration_us);
+
+/* The content of a slot. */
+const uint8_t *fake_device_slot(const struct fake *fake, uint16_t slot);
+
+#endif

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Marks of the device x trace of a monitor -> time base, in whichever way the two are tied. Pure.
+
+Edges for all marks are the rule (rig/align.py). Two instruments have none: one whose trace begins at the first edge and that sees
+no other, and one that reads a clock of the host which the device, being that host, stamps its marks with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rig.align import Alignment, align, backwards, debounce_s
+from rig.clock import Timebase
+from rig.trace import Trace
+from rig.trial import Problem
+
+#: Where rates are taken on trust, a window may lie off by so much of its length (a standard uncertainty).
+SHIFT_LIMIT = 0.05
+
+
+def tie(trace: Trace, ticks: Sequence[int], tick_hz: float, hold_s: float, clock: str) -> Alignment:
+    """Return the time base of one trace; `hold_s` is the length of a SYNC pulse, `clock` the host's clock that `ticks` count, or
+    empty."""
+    if trace.sync == "start":
+        return _first_edge(trace, ticks, tick_hz)
+    if trace.sync == "clock":
+        return _same_clock(trace, ticks, tick_hz, clock)
+    dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
+    return align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=debounce_s(hold_s, trace.edge_hz), dark_s=dark_s)
+
+
+def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Problem]:
+    """Return the problem of windows (start and stop tick) that one known instant cannot place well enough."""
+    if not timebase.on_trust:
+        return []
+    far = [(timebase.seconds_u_s(stop), timebase.interval_s(start, stop)) for start, stop in windows]
+    hit = [(u_s, length_s) for u_s, length_s in far if u_s > SHIFT_LIMIT * length_s]
+    if not hit:
+        return []
+    u_s, length_s = max(hit, key=lambda pair: pair[0] / pair[1])
+    detail = (
+        f"{len(hit)} of {len(far)} windows may lie off by more than {SHIFT_LIMIT:.0%} of their length: "
+        f"one of {length_s * 1e3:.3g} ms by {u_s * 1e3:.3g} ms, as one edge ties the clocks and their rates are taken on trust; "
+        "make windows longer (repeat), or use a monitor that sees all edges"
+    )
+    return [Problem("sync", detail)]
+
+
+def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment:
+    edges, marks = len(trace.falls_s), len(ticks)
+    if edges != 1 or not marks:
+        detail = f"{marks} marks, {edges} edges where one starts the trace"
+        return Alignment(None, (Problem("edges", detail),), marks, edges, 0)
+    offset_u_s = math.hypot(1 / trace.edge_hz, 1 / tick_hz) / math.sqrt(12.0)
+    timebase = Timebase.stated(ticks[0], float(trace.falls_s[0]), tick_hz, offset_u_s, trace.rate_limit_ppm * 1e-6 / math.sqrt(3.0))
+    return Alignment(timebase, backwards(ticks), marks, 1, 1, ((0, 0),))
+
+
+def _same_clock(trace: Trace, ticks: Sequence[int], tick_hz: float, clock: str) -> Alignment:
+    marks = len(ticks)
+    if clock != "CLOCK_MONOTONIC" or not marks:
+        detail = f"{marks} marks; the trace is tied by CLOCK_MONOTONIC, the device's marks count {clock or 'a timer of its own'}"
+        return Alignment(None, (Problem("edges", detail),), marks, 0, 0)
+    # In whole numbers: a double has no room for nanoseconds of an uptime.
+    origin_ns = ticks[0] * 1_000_000_000 // tick_hz - trace.start_monotonic_ns
+    timebase = Timebase.stated(ticks[0], origin_ns * 1e-9, tick_hz, 1 / tick_hz / math.sqrt(12.0), 0.0)
+    return Alignment(timebase, backwards(ticks), marks, 0, 0)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compilers, emulators and flashing tools: found on PATH, or named as missing with the package that has them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from rig.errors import DeviceNotFound
+
+#: What brings each program, on Debian and its kin where nothing else is said.
+PACKAGES = {
+    "make": "apt-get install make",
+    "cc": "apt-get install gcc libc6-dev",
+    "arm-none-eabi-gcc": "apt-get install gcc-arm-none-eabi; elsewhere: Arm GNU Toolchain, arm-none-eabi",
+    "qemu-system-arm": "apt-get install qemu-system-arm; elsewhere: QEMU",
+    "openocd": "apt-get install openocd",
+    "st-flash": "apt-get install stlink-tools",
+    "pyocd": "pip install pyocd",
+}
+
+
+def find(program: str) -> Path:
+    """Return the path of `program`; raise DeviceNotFound with the package that has it."""
+    found = shutil.which(program)
+    if found is None:
+        raise _missing(f"{program} is not installed", [program])
+    return Path(found)
+
+
+def find_first(programs: Iterable[str]) -> str:
+    """Return the first of `programs` that is installed; raise DeviceNotFound with all their packages."""
+    programs = list(programs)
+    for program in programs:
+        if shutil.which(program):
+            return program
+    raise _missing(f"none of {', '.join(programs)} is installed", programs)
+
+
+def _missing(cause: str, programs: Iterable[str]) -> DeviceNotFound:
+    hints = [f"{program}: {PACKAGES[program]}" for program in programs if program in PACKAGES]
+    return DeviceNotFound(
+        cause, evidence="looked for on PATH", try_next="; or ".join(hints) or "install it, or add its folder to PATH"
+    )

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An output of a device -> the numbers it stands for."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from rig.errors import RemoteProtocolError
+
+#: thousandths: int32, what the text layer makes of `m-results-[0.125,...]`. All are little endian.
+Format = Literal["thousandths", "float32", "int8", "uint8"]
+_DTYPES = {"thousandths": "<i4", "float32": "<f4", "int8": "<i1", "uint8": "<u1"}
+PER_UNIT = 1000
+
+
+def item_b(form: Format) -> int:
+    """Return the bytes of one number."""
+    return np.dtype(_DTYPES[form]).itemsize
+
+
+def scores(output: bytes, form: Format, count: int) -> tuple[float, ...]:
+    """Return the `count` numbers of an output; raise RemoteProtocolError where there are others, or one is no number."""
+    due_b = count * item_b(form)
+    if len(output) != due_b:
+        raise RemoteProtocolError(
+            f"an output of {len(output)} B, {count} numbers as {form} are {due_b} B",
+            evidence=output[:32].hex(),
+            try_next="the data folder of the device's benchmark; or task.mlperf_tiny.output and outputs",
+        )
+    numbers = np.frombuffer(output, _DTYPES[form]).astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise RemoteProtocolError("an output holds what is no number", evidence=output[:32].hex(), try_next="look at the model")
+    return tuple((numbers / PER_UNIT if form == "thousandths" else numbers).tolist())

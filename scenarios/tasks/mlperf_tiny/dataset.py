@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A data folder of MLPerf Tiny: its list of labels and its tensors, whole files as they are or windows slid over them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.errors import DataError
+from scenarios.tasks.mlperf_tiny.benchmarks import Benchmark
+from scenarios.tasks.mlperf_tiny.labels import Row, read_labels
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What a device gets for one inference: `length_b` bytes from `offset_b` of a listed file."""
+
+    row: Row
+    offset_b: int
+    length_b: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """The tensors of a folder, in the order of its list; `unused_b` are bytes at the ends of files that no window reaches."""
+
+    folder: Path
+    labels: Path
+    rows: tuple[Row, ...]
+    tensors: tuple[Tensor, ...]
+    unused_b: int
+
+    def read(self, tensor: Tensor) -> bytes:
+        """Return the bytes of a tensor; raises DataError where its file is no longer what it was."""
+        path = self.folder / tensor.row.file
+        try:
+            with path.open("rb") as file:
+                file.seek(tensor.offset_b)
+                content = file.read(tensor.length_b)
+        except OSError as error:
+            raise DataError(f"{path} cannot be read", evidence=str(error)) from error
+        if len(content) < tensor.length_b:
+            raise DataError(f"{path} became shorter while it was used")
+        return content
+
+    def sha256(self) -> str:
+        """Return one hash over the names, labels and bytes of all files, in the order of the list."""
+        digest = hashlib.sha256()
+        for row in self.rows:
+            content = self.read(Tensor(row, 0, (self.folder / row.file).stat().st_size))
+            digest.update(f"{row.file},{row.classes},{row.label},{row.window_b},{row.stride_b},{len(content)}\n".encode())
+            digest.update(content)
+        return digest.hexdigest()
+
+
+def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> Dataset:
+    """Read the list of labels and look at every file it names; raises DataError with file and line where they do not agree."""
+    path = folder / labels
+    rows = read_labels(path)
+    if benchmark is not None and rows[0].classes != benchmark.classes:
+        raise DataError(f"{path}, line {rows[0].line}: {rows[0].classes} classes, the benchmark has {benchmark.classes}")
+    due_b = benchmark.tensor_b if benchmark is not None else 0
+    tensors: list[Tensor] = []
+    unused_b = 0
+    for row in rows:
+        mine, left_b = _tensors(folder, path, row)
+        unused_b += left_b
+        due_b = due_b or mine[0].length_b
+        if mine[0].length_b != due_b:
+            raise DataError(
+                f"{path}, line {row.line}: a tensor of {row.file} has {mine[0].length_b} bytes, {due_b} are due",
+                try_next="the data as the benchmark's own scripts write them; a folder of another name is held to no sizes",
+            )
+        tensors += mine
+    return Dataset(folder, path, tuple(rows), tuple(tensors), unused_b)
+
+
+def _tensors(folder: Path, labels: Path, row: Row) -> tuple[list[Tensor], int]:
+    """Return the tensors of one file and how many bytes of it are in none."""
+    path = folder / row.file
+    try:
+        size_b = path.stat().st_size if path.is_file() else -1
+    except OSError as error:
+        raise DataError(f"{labels}, line {row.line}: {row.file} cannot be read", evidence=str(error)) from error
+    if size_b < 0:
+        raise DataError(f"{labels}, line {row.line}: {row.file} is not in {folder}", try_next="copy the tensors beside the list")
+    if size_b == 0:
+        raise DataError(f"{labels}, line {row.line}: {row.file} is empty")
+    if not row.window_b:
+        return [Tensor(row, 0, size_b)], 0
+    if row.window_b > size_b:
+        raise DataError(f"{labels}, line {row.line}: a window of {row.window_b} bytes, {row.file} has {size_b}")
+    # The benchmark's runner: the window moves on by the stride as long as all of it lies in the file.
+    offsets_b = range(0, size_b - row.window_b + 1, row.stride_b)
+    reached_b = offsets_b[-1] + row.window_b
+    return [Tensor(row, offset_b, row.window_b) for offset_b in offsets_b], size_b - reached_b

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task: any data folder of MLPerf Tiny (ad01, ic01, kws01, vww01), a list of labels and binary tensors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig.config import PathText
+from rig.errors import ConfigError
+from rig.plan import Score
+from rig.sut import SutInfo
+from rig.table import Table
+from scenarios.tasks.mlperf_tiny import answer, generate
+from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
+from scenarios.tasks.mlperf_tiny.dataset import Dataset, open_dataset
+
+GENERATED = "generated"
+
+
+class MlperfTiny:
+    """MLPerf Tiny: a folder of tensors and labels; a payload is the bytes of a file, or of a window slid over it."""
+
+    name = "mlperf_tiny"
+    phases: tuple[str, ...] = ("preprocess", "infer")
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """What a bench file may set.
+
+        `data` is a benchmark's folder, or "generated"; `labels` the list in it; `benchmark` what it is, by default as the folder is
+        called. `output` is how the device writes its numbers, `outputs` how many there are (0: as the benchmark has it).
+        `workload` is what the device calls itself, where that is neither the task's nor the benchmark's name. Generated data have
+        `files` files drawn with `seed`, kept in `cache` (default $XDG_CACHE_HOME/neurorig).
+        """
+
+        data: PathText = GENERATED
+        labels: str = generate.LABELS
+        benchmark: Name = ""
+        output: answer.Format = "thousandths"
+        outputs: int = 0
+        workload: str = ""
+        files: int = 24
+        seed: int = 1
+        cache: PathText = ""
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> MlperfTiny:
+        """Open the data; DataError names file and line of what is wrong with them, ConfigError the setting."""
+        if settings.outputs < 0:
+            raise ConfigError(
+                f"{settings.outputs} numbers", path="task.mlperf_tiny.outputs", try_next="0, or how many the device answers"
+            )
+        if settings.data != GENERATED:
+            folder = table.folder / Path(settings.data).expanduser()
+            name = settings.benchmark or (folder.name if folder.name in BENCHMARKS else "")
+            return cls(settings, name, open_dataset(folder, settings.labels, BENCHMARKS.get(name)))
+        if settings.output != "thousandths" or settings.outputs:
+            raise ConfigError("generated data are answered as thousandths", path="task.mlperf_tiny.output", try_next="the default")
+        folder = generate.ensure(_cache(settings.cache, table), settings.benchmark, settings.files, settings.seed)
+        return cls(settings, settings.benchmark, open_dataset(folder, generate.LABELS, generate.shape(settings.benchmark)))
+
+    def __init__(self, settings: Settings, benchmark: str, dataset: Dataset) -> None:
+        self._settings, self._benchmark, self._dataset = settings, benchmark, dataset
+        first = dataset.rows[0]
+        known: Benchmark | None = BENCHMARKS.get(benchmark)
+        # Windows are what anomalies are looked for in: one score each, how unusual it is.
+        usual = known.outputs if known else 1 if first.window_b else first.classes
+        self._outputs = settings.outputs or usual
+        if self._outputs not in (first.classes, 1) or (self._outputs == 1 and first.classes != 2):
+            raise ConfigError(
+                f"{self._outputs} numbers for {first.classes} classes",
+                path="task.mlperf_tiny.outputs",
+                try_next=f"{first.classes}, one for each class; or 1 where there are two classes",
+            )
+        self._sha256 = ""
+
+    def __len__(self) -> int:
+        """Return the number of tensors: files, or the windows of all files."""
+        return len(self._dataset.tensors)
+
+    def payload(self, index: int) -> bytes:
+        """Return the bytes as they are in the file."""
+        return self._dataset.read(self._dataset.tensors[index])
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Take the highest of several numbers, of equal ones the first; a single one is a score without an answer by itself."""
+        row = self._dataset.tensors[index].row
+        numbers = answer.scores(output, self._settings.output, self._outputs)
+        said = str(numbers.index(max(numbers))) if len(numbers) > 1 else ""
+        return Score(said == str(row.label), str(row.label), said, numbers, row.file)
+
+    @property
+    def reference(self) -> Callable[[bytes], bytes] | None:
+        """Return what gives the right answer to a payload: of generated data it is known, of a model's nothing is."""
+        if self._settings.data != GENERATED:
+            return None
+        return lambda payload: generate.right_answer(self._benchmark, payload)
+
+    def accepts(self, info: SutInfo) -> bool:
+        """Say whether a device is for this task: by its workload, or in the text layer of any maker by the model it names."""
+        said = info.task or info.model
+        if self._settings.workload:
+            return said in (self._settings.workload, "any")
+        known = BENCHMARKS.get(self._benchmark)
+        if info.task:
+            return info.task in ("any", self.name, *(known.reported_by if known else ()))
+        # Other firmware names its benchmark where ours names a model; where it says nothing, the length of its answers must do.
+        return known is None or said in ("", *known.reported_by)
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what identifies the data: hashes, counts, what of the benchmark they are; JSON-able."""
+        settings, data = self._settings, self._dataset
+        generated, known = settings.data == GENERATED, BENCHMARKS.get(self._benchmark)
+        self._sha256 = self._sha256 or data.sha256()
+        facts: dict[str, Any] = {
+            "source": GENERATED if generated else "folder",
+            "data": settings.data,
+            "labels": data.labels.name,
+            "benchmark": self._benchmark,
+            "statement": self._statement(),
+            "files": len(data.rows),
+            "tensors": len(data.tensors),
+            "tensor_b": data.tensors[0].length_b,
+            "window": f"{data.rows[0].window_b} bytes, stride {data.rows[0].stride_b}"
+            if data.rows[0].window_b
+            else "the whole file",
+            "unused_b": data.unused_b,
+            "classes": data.rows[0].classes,
+            "output": f"{self._outputs} x {settings.output}",
+            "data_sha256": self._sha256,
+        }
+        if known and not generated:
+            facts["quality"] = {"metric": known.quality[0], "minimum": known.quality[1], "division": "closed"}
+        if generated:
+            facts["generator"] = {"version": generate.GENERATOR_VERSION, "files": settings.files, "seed": settings.seed}
+        return facts
+
+    def _statement(self) -> str:
+        known = BENCHMARKS.get(self._benchmark)
+        if self._settings.data == GENERATED:
+            return "generated data, no data set of MLPerf Tiny"
+        if known is None:
+            return "a folder of another data set than the benchmarks have"
+        count = len(self._dataset.rows)
+        if count in known.files:
+            return f"as many files as the evaluation set of {self._benchmark} has"
+        return f"{count} files, the evaluation set of {self._benchmark} has {' or '.join(map(str, known.files))}"
+
+
+def _cache(setting: str, table: Table) -> Path:
+    """Return where generated data are kept: the setting, or neurorig in the user's cache."""
+    if setting:
+        return table.folder / Path(setting).expanduser()
+    user_cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(user_cache) if user_cache else Path.home() / ".cache") / "neurorig"

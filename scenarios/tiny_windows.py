@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows that last long enough: measure one inference first, then ask for as many as the rule's time needs."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from rig.errors import ConfigError
+from rig.plan import Idle, Load, Plan, Query, Step, Task
+from rig.sut import Completion
+
+#: MLPerf Tiny: "five different inputs", their median is the score.
+INPUTS = 5
+#: A window of so many seconds tells how long one inference takes; it is the warm-up as well.
+_CALIBRATION_S, _ENOUGH = 0.25, 0.8
+#: How much more often a next calibration may run than the one before, and how often one is tried.
+_FASTER_MAX, _ATTEMPTS = 100, 12
+#: The protocol counts repetitions in 32 bits.
+REPEAT_MAX = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long windows are to be: `window_s` with `margin` (relative) on top, and `iterations` at least; `idle_s` of idle time
+    before and after all; `limit_s`, what a device may take beyond what is expected of it."""
+
+    window_s: float
+    iterations: int
+    margin: float
+    idle_s: float
+    limit_s: float
+
+
+def different_inputs(task: Task, seed: int) -> list[int]:
+    """Draw INPUTS samples of different content; raises ConfigError where there are fewer."""
+    order = list(range(len(task)))
+    random.Random(seed).shuffle(order)
+    drawn: dict[bytes, int] = {}
+    for index in order:
+        drawn.setdefault(task.payload(index), index)
+        if len(drawn) == INPUTS:
+            return list(drawn.values())
+    raise ConfigError(
+        f"{len(drawn)} different inputs among {len(task)}", path=f"task.{task.name}", try_next=f"data with {INPUTS} or more"
+    )
+
+
+def windows(task: Task, seed: int, length: Length) -> Plan:
+    """Yield idle time, then for each input a load, calibrations, and the window itself."""
+    chosen = different_inputs(task, seed)
+    rate_hz = _rate_hz((yield Idle(length.idle_s)), length.idle_s)
+    repeat = 1
+    for index in chosen:
+        yield Load(index)
+        pace = yield from _calibrate(index, repeat, rate_hz, length.limit_s)
+        repeat, count = pace.repeat, pace.runs(length)
+        yield Query((index,), length.limit_s + 2 * count * pace.whole_s, count)
+    yield Idle(length.idle_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """What a calibration of `repeat` runs showed: seconds of one inference, and of all phases of one; 0 where it showed nothing."""
+
+    repeat: int
+    infer_s: float
+    whole_s: float
+
+    def runs(self, length: Length) -> int:
+        """Return how many inferences make a window long enough."""
+        if self.infer_s <= 0.0:
+            return length.iterations
+        return min(max(math.ceil(length.window_s * (1 + length.margin) / self.infer_s), length.iterations), REPEAT_MAX)
+
+
+def _calibrate(index: int, repeat: int, rate_hz: float, limit_s: float) -> Generator[Step, Completion | None, _Pace]:
+    """Run the loaded sample in windows that grow until one tells how long an inference takes; none of them counts."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        pace = _pace((yield Query((index,), limit_s, repeat, warmup=True)), repeat, rate_hz)
+        took_s = pace.infer_s * repeat
+        if not rate_hz or took_s >= _ENOUGH * _CALIBRATION_S or attempt == _ATTEMPTS:
+            break
+        faster = _CALIBRATION_S / took_s if took_s > 0 else _FASTER_MAX
+        repeat = min(math.ceil(repeat * min(faster, _FASTER_MAX)), REPEAT_MAX)
+    return pace
+
+
+def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> _Pace:
+    ticks = [mark.tick for mark in completion.marks] if completion is not None else []
+    if len(ticks) < 2 or not rate_hz:
+        return _Pace(repeat, 0.0, 0.0)
+    # Inference is the last phase: before it there may be marks of pre-processing, which is not timed here.
+    return _Pace(repeat, (ticks[-1] - ticks[-2]) / rate_hz / repeat, (ticks[-1] - ticks[0]) / rate_hz / repeat)
+
+
+def _rate_hz(completion: Completion | None, idle_s: float) -> float:
+    """Return the rate of the device's ticks as an idle time of known length shows it; 0 where it shows nothing.
+
+    In the text layer the line's own time comes on top: the rate comes out too high, and windows a little longer than asked for.
+    """
+    ticks = [mark.tick for mark in completion.marks] if completion is not None else []
+    return max(ticks[-1] - ticks[0], 0) / idle_s if len(ticks) > 1 else 0.0

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process of this host that simulates a device: started, held on a leash, and ended."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from rig.errors import DeviceLost, DeviceNotFound
+
+_END_S = 2.0
+_REAP_S = 0.5  # between the end of its line and the end of the process
+_TAIL_B = 400
+
+
+class ChildProcess:
+    """A running process. Its standard input is the leash: it reads the end of it when this process is gone, however that came.
+
+    `what` names it in errors, `try_next` is what helps when it cannot be started. `pass_fds` stay open in it.
+    """
+
+    def __init__(self, command: Sequence[str | Path], pass_fds: Sequence[int], *, what: str, try_next: str) -> None:
+        self._what, self._try_next = what, try_next
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                pass_fds=pass_fds,
+                start_new_session=True,  # an interrupt at the terminal is ours to handle: the device ends in close()
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise DeviceNotFound(f"{what} cannot be started", evidence=str(error), try_next=try_next) from error
+
+    @property
+    def pid(self) -> int:
+        """Return the number of the process."""
+        return self._process.pid
+
+    def gone(self) -> DeviceLost | None:
+        """Return what happened to the process, if it ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_REAP_S)
+        code = self._process.poll()
+        if code is None:
+            return None
+        how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
+        evidence = f"{how}; standard error: {self._tail() or 'empty'}"
+        return DeviceLost("the process of the simulated DUT ended", evidence=evidence, try_next=f"start {self._what} by hand")
+
+    def close(self) -> None:
+        """End the process; closing twice is allowed."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _tail(self) -> str:
+        self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(self._stderr.tell() - _TAIL_B, 0))
+        return self._stderr.read().decode("utf-8", "backslashreplace").strip()
+
+
+def sha256_of(program: Path, try_next: str) -> str:
+    """Return the SHA-256 of a program; raise DeviceNotFound where there is none."""
+    try:
+        return hashlib.sha256(program.read_bytes()).hexdigest()
+    except OSError as error:
+        raise DeviceNotFound(f"there is no program {program}", evidence=error.strerror or str(error), try_next=try_next) from error

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames back to back that the DUT acknowledges and does not execute: docs/PROTOCOL.md section 7. No port, no clock."""
+
+from __future__ import annotations
+
+from sut_backends.shim.frame import Frame, encode
+from sut_backends.shim.patience import Patience
+from sut_backends.shim.wire import Kind
+
+_FAR_AHEAD = 128  # numbers: neither in any window nor one that is repeated
+
+
+class Burst:
+    """Send `frames` full PINGs at once, none again, and count the ACKs until all came or the DUT says no more.
+
+    All times in seconds of the caller's clock; `sent_b` are bytes on the line. Uses up no number: `number` stays the next one.
+    """
+
+    def __init__(self, frames: int, payload_b: int, number: int, patience: Patience) -> None:
+        self.frames, self.following = frames, number
+        self.answer: Frame | None = None
+        self.failed = False
+        self.repeats = 0
+        self.acknowledged = 0
+        payload = bytes(at & 0xFF for at in range(payload_b))
+        self._code = encode(Frame(Kind.PING, (number + _FAR_AHEAD) & 0xFF, payload)) * frames
+        self.sent_b = len(self._code)
+        self._due, self._over = True, False
+        self._heard_s = 0.0
+        self._line_s, self._rto_s = patience.line_s(self.sent_b), patience.rto_s(2 * payload_b)
+
+    @property
+    def finished(self) -> bool:
+        """Return True once all are acknowledged or nothing more is to be expected."""
+        return self._over or self.acknowledged == self.frames
+
+    @property
+    def awaited(self) -> str:
+        """Return what is missing, for people."""
+        return "acknowledgement of a burst"
+
+    @property
+    def wake_s(self) -> float:
+        """Return when `expire` is to be called."""
+        return 0.0 if self._due else self._heard_s + self._rto_s
+
+    def outgoing(self, now_s: float) -> bytes:
+        """Return what is to be sent now."""
+        if not self._due:
+            return b""
+        self._due, self._heard_s = False, now_s + self._line_s
+        return self._code
+
+    def receive(self, frame: Frame, now_s: float) -> None:
+        """Take a frame from the DUT."""
+        self.acknowledged += frame.kind == Kind.ACK
+        self.noise(now_s)
+
+    def noise(self, now_s: float) -> None:
+        """Take note that something came: the DUT is still speaking."""
+        self._heard_s = max(self._heard_s, now_s)
+
+    def expire(self, now_s: float) -> None:
+        """Let time pass."""
+        self._over = not self._due and now_s >= self.wake_s

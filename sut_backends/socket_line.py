@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The line to an emulated DUT: one end of a pair of sockets."""
+
+from __future__ import annotations
+
+import fcntl
+import select
+import socket
+import struct
+import termios
+import time
+from collections.abc import Callable
+
+from rig.errors import DeadlineError, DeviceLost
+
+_BLOCK_B = 65_536
+_WRITE_TIMEOUT_S = 10.0
+_POLL_S = 0.001
+_PIECE_B = 64  # what is taken shows piece by piece
+_STUCK_S = 0.2
+
+
+class SocketLine:
+    """A Line on a connected socket, which it owns; `wire` is told every block.
+
+    The rate is a number only: the emulator takes bytes as fast as it can, at times slower than the rate: a write waits while they
+    are taken; time-outs that count from the end of a write then hold on an overloaded machine too.
+    """
+
+    def __init__(self, connected: socket.socket, name: str, baud: int, wire: Callable[[str, bytes], None]) -> None:
+        self.name, self.baud = name, baud
+        self._socket, self._wire = connected, wire
+        self._socket.settimeout(_WRITE_TIMEOUT_S)
+
+    def read(self, timeout_s: float) -> bytes:
+        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none came."""
+        try:
+            ready, _, _ = select.select([self._socket], [], [], max(timeout_s, 0.0))
+            block = self._socket.recv(_BLOCK_B) if ready else b""
+        except (OSError, ValueError) as error:
+            raise self._lost(str(error)) from error
+        if ready and not block:
+            raise self._lost("the other end is closed")
+        if block:
+            self._wire("rx", block)
+        return block
+
+    def write(self, block: bytes) -> None:
+        """Send `block`; raise DeadlineError when the line takes nothing."""
+        try:
+            for at in range(0, len(block), _PIECE_B):
+                self._socket.sendall(block[at : at + _PIECE_B])
+            self._wait_while_it_is_taken()
+        except TimeoutError as error:
+            raise DeadlineError(f"room to write on {self.name}", _WRITE_TIMEOUT_S, try_next="look at the emulator") from error
+        except OSError as error:
+            raise self._lost(str(error)) from error
+        self._wire("tx", block)
+
+    def set_baud(self, baud: int) -> None:
+        """Take note of another line rate."""
+        self.baud = baud
+
+    def close(self) -> None:
+        """Let go; closing twice is allowed."""
+        self._socket.close()
+
+    def _wait_while_it_is_taken(self) -> None:
+        """Return when the other end has read all, or reads no more: that is for the time-outs of the protocol to judge."""
+        left, moved_s = self._untaken(), time.monotonic()
+        while left and time.monotonic() < moved_s + _STUCK_S:
+            time.sleep(_POLL_S)
+            before, left = left, self._untaken()
+            if left != before:
+                moved_s = time.monotonic()
+
+    def _untaken(self) -> int:
+        """Return what the other end has still to read, in some unit."""
+        left: tuple[int] = struct.unpack("i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)))
+        return left[0]
+
+    def _lost(self, evidence: str) -> DeviceLost:
+        return DeviceLost(f"the line {self.name} is gone", evidence=evidence, try_next="look at how the emulator ended")

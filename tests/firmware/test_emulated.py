@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One source on three cores: the machine code for Cortex-M3, M4 and M0, run by an emulator, says what the host's process says."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from rig.plan import Query
+from rig.sut import END, IDLE, SYNC
+from rig.table import Table
+from rig.virtual import World
+from scenarios.tasks.asc.task import AscTask
+from sut_backends.edge_wire import Power
+from sut_backends.emulator_process import EmulatorProcess
+from sut_backends.guest_wire import GuestWire
+from sut_backends.posix import PosixSut
+from sut_backends.qemu import QemuSut
+from tests.boards import BOARDS, image
+from tests.conftest import ROOT
+
+DEVICES = {"mps2": "mps2-an385", "stm32f405": "stm32f405 (netduinoplus2)", "microbit": "microbit"}
+SAMPLE = bytes(range(1, 97))
+Opener = Callable[..., QemuSut]
+
+
+@pytest.fixture
+def start() -> Iterator[Opener]:
+    """Open emulated boards on tables of their own; close them at the end."""
+    opened: list[QemuSut] = []
+
+    def open_board(port: str, workload: str, **settings: object) -> QemuSut:
+        table = Table(seed=1)
+        table.world.supply_on = True
+        program = str(image(port, workload))
+        opened.append(QemuSut.open(QemuSut.Settings(program=program, machine=BOARDS[port], **settings), table))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield open_board
+    for sut in opened:
+        sut.close()
+
+
+def spans(sut: QemuSut, repeat: int) -> tuple[int, ...]:
+    ticks = [mark.tick for mark in sut.run(Query((0,), repeat=repeat, limit_s=60.0)).marks]
+    return tuple(later - earlier for earlier, later in pairwise(ticks))
+
+
+@pytest.mark.parametrize("frame_baud", [0, 230_400])
+@pytest.mark.parametrize("port", BOARDS)
+def test_each_core_takes_part_in_the_same_conversations(start: Opener, port: str, frame_baud: int) -> None:
+    sut = start(port, "null", frame_baud=frame_baud)
+    info = sut.info
+    assert (info.tick_hz, info.task, info.simulated) == (1_000_000, "null", True)
+    assert info.details["baud"] == (frame_baud or 115_200)
+    sut.load(0, SAMPLE)
+    done = sut.run(Query((0,)))
+    assert [mark.phase for mark in done.marks] == [1, 2, END]
+    assert (done.rx_in_window_b, done.iterations) == (0, 1)
+    assert done.output == SAMPLE[:64]
+    first, last = sut.idle(0.02).marks
+    assert (first.phase, last.phase) == (IDLE, END)
+    assert last.tick - first.tick >= 20_000
+    burst = sut.sync().marks
+    assert [mark.phase for mark in burst] == [SYNC] * 8
+    assert [mark.tick for mark in burst] == sorted({mark.tick for mark in burst})
+    assert sut.late_events == sut.edges.reordered_events == 0
+
+
+@pytest.mark.parametrize("port", BOARDS)
+def test_each_core_speaks_text_and_prints_the_times_of_its_edges(port: str) -> None:
+    world = World()
+    with closing(EmulatorProcess("qemu-system-arm", BOARDS[port], image(port, "null"), 5)) as process, process.line as line:
+        edges = GuestWire(process.wire.detach(), world, Power(), 0)
+        with closing(edges):
+            line.settimeout(20.0)
+            assert answer_of(line) == ["m-init-done", "m-ready"]
+            assert ask(line, "name") == [f"m-name-dut-[{DEVICES[port]}]", "m-ready"]
+            assert ask(line, "db load 4") == ["m-[Expecting 4 bytes]", "m-ready"]
+            assert ask(line, "db 01000000") == ["m-load-done", "m-ready"]
+            said = ask(line, "infer 100 2")
+            assert {"m-warmup-start-2", "m-infer-start-100", "m-infer-done"} < {*said}
+            printed = [int(each.removeprefix("m-lap-us-")) for each in said if each.startswith("m-lap-us-")]
+            world.horizon_ns()
+            falls = [state.time_ns // 1_000 for state in world.states() if not state.level]
+    assert len(printed) == 2
+    assert printed == falls
+
+
+def ask(line: socket.socket, command: str) -> list[str]:
+    line.sendall(command.encode() + b"%")
+    return answer_of(line)
+
+
+def answer_of(line: socket.socket) -> list[str]:
+    said = b""
+    while not said.endswith(b"m-ready\r\n"):
+        block = line.recv(1000)
+        assert block, said
+        said += block
+    return said.decode().splitlines()
+
+
+@pytest.mark.parametrize("port", BOARDS)
+def test_the_same_work_takes_the_same_time_within_a_microsecond(start: Opener, port: str) -> None:
+    found = []
+    for _ in range(2):
+        sut = start(port, "null")
+        sut.load(0, SAMPLE)
+        found += [spans(sut, 1000) for _ in range(3)]
+    for phase in zip(*found, strict=True):
+        assert min(phase) > 200  # not only the pulse
+        assert max(phase) - min(phase) <= 1
+
+
+@pytest.mark.parametrize("port", BOARDS)
+def test_the_ticks_of_a_window_are_the_instructions_that_an_observer_counts(start: Opener, tmp_path: Path, port: str) -> None:
+    elf, shift = image(port, "null"), 5
+    if shutil.which("cc") is None:
+        pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
+    plugin, counts, emulator = tmp_path / "counter.so", tmp_path / "counts", tmp_path / "qemu"
+    source = Path(__file__).with_name("instruction_counter.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", plugin, source], check=True)
+    watched = f"{plugin},at={address_of(elf, 'nr_board_pulse')},out={counts}"
+    emulator.write_text(f'#!/bin/sh\nexec qemu-system-arm -plugin "{watched}" "$@"\n')
+    emulator.chmod(0o755)
+    sut = start(port, "null", emulator=str(emulator), icount_shift=shift)
+    sut.load(0, SAMPLE)
+    elapsed = spans(sut, 2000)
+    first, second, third = [int(line) for line in counts.read_text().split()][-3:]
+    assert min(elapsed) > 200
+    for ticks, instructions in zip(elapsed, (second - first, third - second), strict=True):
+        assert abs(ticks - instructions * 2**shift / 1000) <= 1.0
+
+
+def address_of(elf: Path, name: str) -> str:
+    said = subprocess.run(["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True).stdout
+    return next(f"0x{line.split()[0]}" for line in said.splitlines() if line.split()[-1] == name)
+
+
+@pytest.mark.parametrize("port", BOARDS)
+def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start: Opener, port: str) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
+    subprocess.run(["make", "-s", "-C", str(ROOT / "firmware"), "posix"], check=True, capture_output=True)
+    task = AscTask.open(AscTask.Settings(samples=2), Table(folder=ROOT, seed=1))
+    table = Table(seed=1)
+    table.world.supply_on = True
+    board, process = start(port, "asc"), PosixSut.open(PosixSut.Settings(program=str(posix_asc())), table)
+    outputs, elapsed = set(), []
+    try:
+        for index in range(len(task)):
+            payload = task.payload(index)
+            for sut in (board, process):
+                sut.load(0, payload)
+            answers = [sut.run(Query((0,), limit_s=60.0)).output for sut in (board, process)]
+            assert answers[0] == answers[1]
+            outputs.add(answers[0])
+        elapsed = [spans(board, 1) for _ in range(3)]
+    finally:
+        process.close()
+    assert len(outputs) == len(task)
+    for phase in zip(*elapsed, strict=True):
+        assert max(phase) - min(phase) <= 1
+
+
+def posix_asc() -> Path:
+    return ROOT / "firmware" / "build" / "posix" / "asc"
+
+
+@pytest.mark.parametrize("port", BOARDS)
+def test_a_board_tells_how_much_of_its_stack_was_never_used(start: Opener, port: str) -> None:
+    sut = start(port, "null")
+    sut.load(0, SAMPLE)
+    sut.run(Query((0,)))
+    tested = sut.self_test()
+    assert tested is not None
+    findings = {finding.name: finding for finding in tested.findings(simulated=True, own_time=True)}
+    assert all(finding.ok for finding in findings.values()), findings
+    size_b = {"mps2": 4096, "stm32f405": 4096, "microbit": 2048}[port]
+    assert 0 < tested.second.stack_unused_b < size_b - 100
+
+
+def test_the_image_for_silicon_has_no_edge_wire(tmp_path: Path) -> None:
+    image("stm32f405", "null")  # skips where a tool is missing
+    command = ["make", "-s", "-C", str(ROOT / "firmware"), f"BUILD={tmp_path}", "stm32f405-silicon"]
+    subprocess.run(command, check=True, capture_output=True)
+    symbols = {build: names(path) for build, path in (("silicon", tmp_path / "stm32f405-silicon"), ("emulated", image_folder()))}
+    assert "nr_board_wire_write" in symbols["emulated"]
+    assert not [name for name in symbols["silicon"] if "wire" in name]
+
+
+def image_folder() -> Path:
+    return image("stm32f405", "null").parent
+
+
+def names(folder: Path) -> set[str]:
+    said = subprocess.run(["arm-none-eabi-nm", folder / "null.elf"], check=True, capture_output=True, text=True).stdout
+    return {line.split()[-1] for line in said.splitlines()}
+
+
+def test_make_names_the_compiler_that_is_missing(tmp_path: Path) -> None:
+    if shutil.which("make") is None:
+        pytest.skip("make is missing (Debian: apt-get install make)")
+    command = ["make", "-C", str(ROOT / "firmware"), f"BUILD={tmp_path}", "ARM_PREFIX=no-such-", "emulated"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "no-such-gcc is missing (Debian: apt-get install gcc-arm-none-eabi)" in done.stderr

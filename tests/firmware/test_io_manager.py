@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The IO manager's firmware on a simulated ATmega328P: with a DUT that the test plays, and between the rig and the POSIX firmware.
+
+The simulator gives bits and edges to the pins at exact cycles; what the firmware makes of them is compared with what was given.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import serial
+
+from drivers.keysight_n6705.io_manager import IoManager, IoManagerSettings
+from rig.errors import ConfigError, DeadlineError
+from rig.plan import Query
+from rig.sut import END
+from rig.table import Table
+from sut_backends.dut_process import DutProcess
+from sut_backends.faulty_link import Faults
+from sut_backends.uart import UartSut
+
+FIRMWARE = Path(__file__).parents[2] / "firmware"
+NEEDED = {
+    "gcc-avr": shutil.which("avr-gcc"),
+    "binutils-avr": shutil.which("avr-size"),
+    "avr-libc": Path("/usr/lib/avr/include/avr/io.h").exists(),
+    "libsimavr-dev": Path("/usr/include/simavr/sim_avr.h").exists(),
+    "libelf-dev": Path("/usr/include/libelf.h").exists(),
+    "gcc": shutil.which("cc"),
+    "make": shutil.which("make"),
+}
+MISSING = " ".join(package for package, there in NEEDED.items() if not there)
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs the Debian packages {MISSING}")
+
+NAME = b"m-name-io-[neurorig io-manager]\r\n"
+READY = b"m-ready\r\n"
+BOOT = b"\xff\xff\r\nm-init-done\r\nm-ready\r\n"  # whoever listened to noise finds the next start bit in two such bytes
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Build a target with some settings; give its folder."""
+
+    def build(*targets: str, dut_baud: int = 9600) -> Path:
+        folder = tmp_path_factory.getbasetemp() / f"io-manager-{dut_baud}"
+        command = ["make", "-C", str(FIRMWARE), f"BUILD={folder}", f"NR_DUT_BAUD={dut_baud}", *targets]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return folder
+
+    return build
+
+
+class Avr:
+    """The simulated microcontroller; `port` is the host's line, `dut_port` the DUT's where the test plays it."""
+
+    def __init__(self, folder: Path, *options: str, edge_fd: int = -1) -> None:
+        command = [folder / "tests" / "avr_harness", folder / "io_manager" / "io_manager.elf", *options]
+        command += ["--edges", str(edge_fd)] if edge_fd >= 0 else []
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            pass_fds=[edge_fd] if edge_fd >= 0 else [],
+        )
+        self.said = ""
+        self.port = self._word("pty")
+        self.dut_port = "" if "--dut" in options else self._word("dut")
+
+    def tell(self, command: str) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(command + "\n")
+        assert self._process.stdout.readline() == "done\n"
+
+    def close(self) -> None:
+        _, self.said = self._process.communicate(timeout=10)
+
+    def _word(self, expected: str) -> str:
+        assert self._process.stdout is not None
+        word, _, rest = self._process.stdout.readline().strip().partition(" ")
+        assert word == expected
+        return rest
+
+
+@contextmanager
+def running(folder: Path, *options: str, edge_fd: int = -1) -> Iterator[Avr]:
+    avr = Avr(folder, *options, edge_fd=edge_fd)
+    try:
+        yield avr
+    finally:
+        avr.close()
+
+
+@contextmanager
+def opened(port: str) -> Iterator[serial.Serial]:
+    with serial.Serial(port, 115200, timeout=5, exclusive=True) as line:
+        yield line
+
+
+@pytest.fixture
+def avr(built: Callable[..., Path]) -> Iterator[Avr]:
+    with running(built("io-manager", "avr-harness")) as avr:
+        yield avr
+
+
+@pytest.fixture
+def host(avr: Avr) -> Iterator[serial.Serial]:
+    with opened(avr.port) as line:
+        yield line
+
+
+@pytest.fixture
+def dut(avr: Avr) -> Iterator[serial.Serial]:
+    with opened(avr.dut_port) as line:
+        yield line
+
+
+def ask(host: serial.Serial, command: bytes) -> bytes:
+    host.write(command + b"%")
+    return bytes(host.read_until(READY))
+
+
+def unasked_b(host: serial.Serial) -> int:
+    return int(ask(host, b"dut-line").partition(b"m-dut-unasked-")[2].partition(b"\r")[0])
+
+
+def enter_frames(host: serial.Serial, dut: serial.Serial) -> None:
+    assert ask(host, b"dut frame 1").endswith(READY)
+    assert dut.read_until(b"%") == b"frame 1%"
+    dut.write(b"m-frame-[1]\r\nm-ready\r\n")
+    assert host.read_until(b"[dut]: m-ready\r\n").endswith(b"m-ready\r\n")
+
+
+def received(line: serial.Serial, count: int) -> bytes:
+    """All that comes, up to `count` bytes or a silence of half a second."""
+    line.timeout = 0.5
+    out = b""
+    while len(out) < count and (block := line.read(min(count - len(out), 64))):
+        out += block
+    return out
+
+
+# ---- alone ----
+
+
+def test_it_fits_into_the_microcontroller(tmp_path: Path) -> None:
+    command = ["make", "-C", str(FIRMWARE), f"BUILD={tmp_path}", "io-manager"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    last = said.splitlines()[-1] if "Leaving" not in said.splitlines()[-1] else said.splitlines()[-2]
+    assert last.startswith("io manager: ")
+    flash_b, ram_b = (int(word) for word in last.split() if word.isdigit() and word != "2048")
+    assert flash_b < 32_768 - 512
+    assert ram_b < 2048 - 512
+
+
+def test_its_logic_holds_on_the_host(built: Callable[..., Path]) -> None:
+    built("io-manager-test")
+
+
+def test_commands_and_answers_pass_the_pins(host: serial.Serial, dut: serial.Serial) -> None:
+    assert ask(host, b"name") == NAME + b"m-dut-baud-9600\r\n" + READY
+    assert ask(host, b"dut profile") == b"m-dut-passthrough(profile)\r\n" + READY
+    assert dut.read_until(b"%") == b"profile%"
+    dut.write(b"m-profile-[p]\r\nm-model-[m]\r\nm-ready\r\n")
+    expected = b"[dut]: m-profile-[p]\r\n[dut]: m-model-[m]\r\n[dut]: m-ready\r\n"
+    assert host.read_until(b"[dut]: m-ready\r\n") == expected
+
+
+def test_a_dead_dut_is_told_within_two_seconds(avr: Avr, host: serial.Serial) -> None:
+    avr.tell("dut low")
+    began_s = time.monotonic()
+    assert ask(host, b"dut name") == b"m-dut-passthrough(name)\r\n" + READY
+    assert host.read_until(READY) == b"e-[no answer of the DUT, its line is low]\r\n" + READY
+    assert 1.4 < time.monotonic() - began_s < 5.0
+
+
+@pytest.mark.parametrize("dut_baud", [9600, 19200])
+def test_frames_pass_both_ways_at_once_at_full_rate_under_edges(built: Callable[..., Path], dut_baud: int) -> None:
+    folder = built("io-manager", "avr-harness", dut_baud=dut_baud)
+    count = dut_baud // 6  # 1.7 s
+    number = random.Random(dut_baud)
+    up, down = number.randbytes(count), number.randbytes(count).replace(b"name%", b"NAME%")
+    with running(folder, "--dut-baud", str(dut_baud)) as avr, opened(avr.port) as host, opened(avr.dut_port) as dut:
+        enter_frames(host, dut)
+        heard: dict[str, bytes] = {}
+        readers = [
+            threading.Thread(target=lambda: heard.update(up=received(host, count))),
+            threading.Thread(target=lambda: heard.update(down=received(dut, count))),
+        ]
+        for reader in readers:
+            reader.start()
+        avr.tell("falls " + " ".join(str(700_000 * edge + edge % 7 * 1000) for edge in range(1000)))
+        dut.write(up)
+        began_s = time.monotonic()
+        for at in range(0, count, 32):
+            host.write(down[at : at + 32])  # no more than 64 bytes ahead of the slow line
+            time.sleep(max(began_s + (at - 32) * 10 / dut_baud - time.monotonic(), 0.0))
+        for reader in readers:
+            reader.join()
+        assert heard == {"up": up, "down": down}
+        host.timeout = 5
+        assert NAME in ask(host, b"\0name")
+        assert b"m-dut-broken-0\r\nm-dut-lost-0\r\nm-dut-unasked-0\r\nm-host-lost-0\r\n" in ask(host, b"dut-line")
+    assert "misframed 0" in avr.said
+
+
+def test_stamps_are_those_of_the_edges_to_half_a_microsecond(avr: Avr, host: serial.Serial) -> None:
+    # The count of 16 bits overflows each 32.768 ms; in steps of 4.1 ms less 62.5 ns, edges fall close to both sides of that.
+    given_ns = [edge * 4_095_938 for edge in range(250)]
+    avr.tell("falls " + " ".join(map(str, given_ns)))
+    stamps_us = [int(host.readline().removeprefix(b"m-lap-us-")) for _ in given_ns]
+    for (given, stamp), (later_given, later_stamp) in pairwise(zip(given_ns, stamps_us, strict=True)):
+        assert abs((later_stamp - stamp) * 1000 - (later_given - given)) <= 1000
+    assert abs((stamps_us[-1] - stamps_us[0]) * 1000 - given_ns[-1]) <= 1000
+    kept = ask(host, b"stamps").splitlines()
+    assert kept[:2] == [b"m-stamps-missed-0", b"m-stamps-lost-218"]
+    halves = [float(line.removeprefix(b"m-stamp-us-")) for line in kept[2:-1]]
+    assert [int(stamp) for stamp in halves] == stamps_us[-32:]
+    for (given, stamp), (later_given, later_stamp) in pairwise(zip(given_ns[-32:], halves, strict=True)):
+        assert abs((later_stamp - stamp) * 1000 - (later_given - given)) <= 500.001
+
+
+def test_the_driver_of_the_n6705_reads_its_stamps(avr: Avr) -> None:
+    given_s = [0.0, 0.001, 0.0035, 0.25, 0.2501]
+    driver = IoManager(IoManagerSettings(port=avr.port, baud=115200))
+    try:
+        driver.begin()
+        avr.tell("falls " + " ".join(str(round(at_s * 1e9)) for at_s in given_s))
+        taken: list[float] = []
+        end_s = time.monotonic() + 10
+        while len(taken) < len(given_s) and time.monotonic() < end_s:
+            driver.settle()
+            taken += driver.take()
+    finally:
+        driver.close()
+    assert taken == pytest.approx(given_s, abs=1.1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_power_cycles_and_noise_of_the_dut_leave_it_ready(avr: Avr, host: serial.Serial, dut: serial.Serial, seed: int) -> None:
+    enter_frames(host, dut)
+    avr.tell("dut low")
+    avr.tell(f"noise {seed} 200000000")
+    avr.tell("dut high")
+    dut.write(BOOT)
+    assert host.read_until(READY).endswith(b"\r\nm-init-done\r\nm-ready\r\n")
+    host.reset_input_buffer()
+    host.write(b"name%")  # the host knows nothing of frames, but that the line was quiet
+    assert host.read_until(READY) == b"\r\n" + NAME + b"m-dut-baud-9600\r\n" + READY
+    assert dut.read_until(b"name%").endswith(b"name%")
+    avr.tell("dut low")
+    avr.tell(f"noise {seed + 10} 200000000")
+    avr.tell("dut high")
+    before_b = unasked_b(host)
+    dut.write(BOOT)
+    while unasked_b(host) < before_b + len(BOOT) - 2:
+        pass
+    assert ask(host, b"dut name") == b"m-dut-passthrough(name)\r\n" + READY
+    assert dut.read_until(b"%") == b"name%"
+    dut.write(b"m-ready\r\n")
+    assert host.read_until(b"[dut]: m-ready\r\n") == b"[dut]: m-init-done\r\n[dut]: m-ready\r\n"
+
+
+def test_a_client_of_the_public_runner_finds_what_it_looks_for(avr: Avr, host: serial.Serial, dut: serial.Serial) -> None:
+    """It sends words and `%` apart, takes lines up to one with m-ready, wants two of them, then lines up to the DUT's m-ready."""
+    host.write(b"dut name")
+    host.write(b"%")
+    lines = []
+    while not any(b"m-ready" in line for line in lines):
+        lines.append(host.readline().rstrip())
+    assert len(lines) == 2
+    assert lines[1] == b"m-ready"
+    assert dut.read_until(b"%") == b"name%"
+    dut.write(b"m-name-dut-[x]\r\nm-ready\r\n")
+    answer = []
+    while b"m-ready" not in answer:
+        answer.append(host.readline().rstrip().replace(b"[dut]: ", b""))
+    assert answer == [b"m-name-dut-[x]", b"m-ready"]
+
+
+# ---- between the rig and a DUT ----
+
+
+class Chain:
+    """The firmware of a DUT, the IO manager in front of it, and its SYNC line."""
+
+    def __init__(self, folder: Path) -> None:
+        self._stack, self._folder = ExitStack(), folder
+        self.edge_lines: list[str] = []
+        dut_edges, edges = os.pipe()
+        self.dut = self._start_dut(edges)
+        os.close(edges)
+        self._copied, copy = os.pipe()
+        self.avr = Avr(folder, "--dut", self.dut.port, edge_fd=self._copied)
+        os.close(self._copied)
+        self._reader = threading.Thread(target=self._copy, args=(dut_edges, copy))
+        self._reader.start()
+        self.port = self.avr.port
+
+    def _start_dut(self, edge_fd: int) -> DutProcess:
+        dut = DutProcess(self._folder / "posix" / "null", [], edge_fd)
+        self._stack.callback(dut.close)
+        return dut
+
+    def power_cycle(self) -> None:
+        """The DUT restarts; its edges go nowhere from now on."""
+        self.dut.close()
+        self.avr.tell("dut low")
+        with Path(os.devnull).open("wb") as nowhere:
+            self.dut = self._start_dut(nowhere.fileno())
+        self.avr.tell(f"dut open {self.dut.port}")
+
+    def _copy(self, source: int, target: int) -> None:
+        with os.fdopen(source) as lines, os.fdopen(target, "w", buffering=1) as out:
+            for line in lines:
+                self.edge_lines.append(line)
+                out.write(line)
+
+    def falls_s(self) -> list[float]:
+        """When SYNC fell, in the DUT's true time."""
+        return [int(line.split()[1]) / 1e9 for line in self.edge_lines if line.split()[2] == "0"]
+
+    def close(self) -> None:
+        self._stack.close()
+        self._reader.join()
+        self.avr.close()
+
+
+@pytest.fixture
+def chain(built: Callable[..., Path]) -> Iterator[Chain]:
+    folder = built("io-manager", "avr-harness")
+    chain = Chain(built(f"{folder}/posix/null"))
+    try:
+        yield chain
+    finally:
+        chain.close()
+
+
+@contextmanager
+def driven(chain: Chain, **settings: Any) -> Iterator[UartSut]:
+    table = Table(folder=FIRMWARE, seed=1)
+    sut = UartSut.open(UartSut.Settings(port=chain.port, simulated=True, **settings), table)
+    try:
+        yield sut
+    finally:
+        sut.close()
+
+
+def test_the_rig_drives_a_dut_in_the_framed_layer(chain: Chain) -> None:
+    with driven(chain) as sut:
+        assert sut.info.link == f"{chain.port} through neurorig io-manager, 9600 baud, framed"
+        for index in range(2):
+            sample = bytes([index]) + bytes(range(1, 200))
+            sut.load(index, sample)
+            done = sut.run(Query((index,), repeat=3, limit_s=5.0))
+            assert done.output == sample[:64]
+            assert [mark.phase for mark in done.marks] == [1, 2, END]
+        assert len(sut.idle(0.05).marks) == 2
+    with opened(chain.port) as host:  # left as a stranger would like to find it
+        assert NAME + b"m-dut-baud-9600\r\n" + READY in ask(host, b"name")
+
+
+def test_the_rig_drives_a_dut_in_the_text_layer(chain: Chain) -> None:
+    with driven(chain, layer="text") as sut:
+        assert sut.info.link == f"{chain.port} through neurorig io-manager, 9600 baud, text"
+        sut.load(0, bytes(range(60)))
+        done = sut.run(Query((0,), limit_s=5.0))
+        assert done.marks[1].tick > done.marks[0].tick
+        assert len(done.output) == 60 // 4 * 4
+        assert len(sut.sync().marks) == 8
+
+
+def test_stamps_in_the_io_managers_clock_are_those_of_the_duts_edges(chain: Chain) -> None:
+    with driven(chain) as sut:
+        marks = [mark.tick / sut.info.tick_hz for mark in sut.sync().marks]
+    with opened(chain.port) as host:
+        end_s, stamps_s = time.monotonic() + 5, list[float]()
+        while len(stamps_s) < len(marks) and time.monotonic() < end_s:  # edges come 200 ms late, so that none comes too late
+            stamps_s += [float(line[11:]) / 1e6 for line in ask(host, b"stamps").splitlines() if line.startswith(b"m-stamp-us-")]
+    falls_s = chain.falls_s()
+    assert len(stamps_s) == len(falls_s) == len(marks) == 8
+    assert [stamp - stamps_s[0] for stamp in stamps_s] == pytest.approx([fall - falls_s[0] for fall in falls_s], abs=0.6e-6)
+    assert [stamp - stamps_s[0] for stamp in stamps_s] == pytest.approx([mark - marks[0] for mark in marks], abs=1.6e-6)
+
+
+def test_a_host_that_died_among_frames_is_followed_by_another(chain: Chain) -> None:
+    table = Table(folder=FIRMWARE, seed=1)
+    dead = UartSut.open(UartSut.Settings(port=chain.port, simulated=True, through="auto"), table)
+    dead.line.write(b"\x00\x05\x11")
+    dead.line._line.close()  # type: ignore[attr-defined]  # not even its own close() ran
+    with driven(chain) as sut:
+        sut.load(0, b"after")
+        assert sut.run(Query((0,), limit_s=5.0)).output == b"after"
+
+
+def test_a_power_cycle_of_the_dut_is_overcome(chain: Chain) -> None:
+    with driven(chain) as sut:
+        sut.load(0, b"before")
+        chain.power_cycle()
+        done = sut.run(Query((0,), limit_s=5.0))
+        assert (done.output, done.restarts) == (b"before", 1)
+
+
+def test_a_restart_of_the_io_manager_itself_is_overcome_too(chain: Chain) -> None:
+    with driven(chain) as sut:
+        sut.load(0, b"before")
+        chain.avr.tell("reset")
+        done = sut.run(Query((0,), limit_s=5.0))
+        assert (done.output, done.restarts) == (b"before", 1)
+
+
+def test_a_dead_dut_behind_it_is_named(chain: Chain) -> None:
+    chain.avr.tell("dut low")
+    with pytest.raises(DeadlineError) as raised, driven(chain):
+        pass
+    assert "behind the IO manager" in str(raised.value)
+    assert "its line is low" in raised.value.evidence
+
+
+def test_lost_and_spoilt_bytes_are_repaired_through_it(chain: Chain) -> None:
+    with driven(chain, faults=Faults(drop=0.001, flip=0.001, seed=3)) as sut:
+        sample = bytes(range(250)) * 2
+        sut.load(0, sample)
+        assert sut.run(Query((0,), limit_s=5.0)).output == sample[:64]
+
+
+def test_a_change_of_the_rate_behind_it_is_refused_by_name(chain: Chain) -> None:
+    with pytest.raises(ConfigError) as raised, driven(chain, frame_baud=115_200 * 2):
+        pass
+    assert raised.value.path == "sut.uart.frame_baud"
