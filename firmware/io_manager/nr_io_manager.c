@@ -206,6 +206,15 @@ static bool is_command(const struct nr_io_manager *io, const char *text)
 
 enum { DUT_WORD_B = 4 }; /* `dut ` */
 
+/* A DUT that restarted since the last command, or while this one was held, says so in front of its answer. */
+static void say_restart(struct nr_io_manager *io)
+{
+    if (io->restarted) {
+        say(io, NR_IO_TEXT("[dut]: m-init-done"));
+        io->restarted = false;
+    }
+}
+
 /* The answer to come is announced at once, as other IO managers do; the DUT is asked when it is quiet. */
 static void begin_passthrough(struct nr_io_manager *io)
 {
@@ -217,10 +226,7 @@ static void begin_passthrough(struct nr_io_manager *io)
     }
     say(io, NR_IO_TEXT(")"));
     say_ready(io);
-    if (io->restarted) {
-        say(io, NR_IO_TEXT("[dut]: m-init-done"));
-        io->restarted = false;
-    }
+    say_restart(io);
     io->frame_asked = begins(words, words_b, NR_IO_TEXT("frame "));
     io->slow = begins(words, words_b, NR_IO_TEXT("infer"));
     set_mode(io, NR_IO_HELD);
@@ -393,6 +399,7 @@ static void watch_held(struct nr_io_manager *io)
     if (io->port->dut_room(io->port->context) < io->command_b || !(clear || now(io) - io->since >= STEPS_OF_MS(BABBLE_MS))) {
         return;
     }
+    say_restart(io);
     for (uint8_t i = DUT_WORD_B; i < io->command_b; i++) {
         io->port->dut_write(io->port->context, io->command[i]);
     }

@@ -303,6 +303,23 @@ static void test_a_restart_of_the_dut_is_told_with_the_next_command(void)
     host_gets("m-dut-passthrough(name)\r\nm-ready\r\n");
 }
 
+static void test_a_restart_while_a_command_is_held_is_told_with_its_answer(void)
+{
+    static const char boot[] = "m-init-done\r\nm-ready\r\n";
+    begin();
+    bytes_to(&host_in, "dut name%", 9);
+    for (unsigned i = 0; i < sizeof boot - 1U; i++) {
+        add(&dut_in, (uint8_t)boot[i]);
+        run_ms(1);
+    }
+    run_ms(5);
+    dut_gets("name%");
+    dut_says("m-ready\r\n");
+    host_gets("m-dut-passthrough(name)\r\nm-ready\r\n[dut]: m-init-done\r\n[dut]: m-ready\r\n");
+    host_says("dut name%");
+    host_gets("m-dut-passthrough(name)\r\nm-ready\r\n");
+}
+
 static void test_a_dead_dut_is_told_and_so_is_the_level_of_its_line(void)
 {
     begin();
@@ -616,6 +633,7 @@ int main(void)
     RUN(test_a_command_passes_and_its_answer_comes_behind_a_prefix);
     RUN(test_what_follows_the_answer_is_nobodys);
     RUN(test_a_restart_of_the_dut_is_told_with_the_next_command);
+    RUN(test_a_restart_while_a_command_is_held_is_told_with_its_answer);
     RUN(test_a_dead_dut_is_told_and_so_is_the_level_of_its_line);
     RUN(test_noise_is_no_answer);
     RUN(test_an_inference_may_be_silent_for_long);

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import struct
 import subprocess
 import threading
 import time
@@ -22,6 +23,7 @@ import pytest
 import serial
 
 from drivers.keysight_n6705.io_manager import IoManager, IoManagerSettings
+from rig.edge_clock import EDGE_CLOCK
 from rig.errors import ConfigError, DeadlineError
 from rig.plan import Query
 from rig.sut import END
@@ -29,6 +31,7 @@ from rig.table import Table
 from sut_backends.dut_process import DutProcess
 from sut_backends.faulty_link import Faults
 from sut_backends.uart import UartSut
+from tests.sut_backends.public_device import Build, PublicDevice
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 NEEDED = {
@@ -443,3 +446,24 @@ def test_a_change_of_the_rate_behind_it_is_refused_by_name(chain: Chain) -> None
     with pytest.raises(ConfigError) as raised, driven(chain, frame_baud=115_200 * 2):
         pass
     assert raised.value.path == "sut.uart.frame_baud"
+
+
+@pytest.mark.parametrize("energy", [False, True], ids=["performance mode", "energy mode"])
+def test_a_public_device_is_driven_through_the_io_manager_as_it_is_without(built: Callable[..., Path], energy: bool) -> None:
+    with (
+        PublicDevice(Build(sample_b=64, classes=4, energy=energy)) as device,
+        running(built("io-manager", "avr-harness"), "--dut", device.port) as avr,
+    ):
+        settings = UartSut.Settings(port=avr.port, simulated=True, timeout_s=5.0)
+        sut = UartSut.open(settings, Table())
+        try:
+            assert "through neurorig io-manager" in sut.info.link
+            assert sut.info.clock == (EDGE_CLOCK if energy else "")
+            for number in (2, 1):
+                sut.load(number, bytes([number]) + bytes(62) + b"\x5a")
+                scores = struct.unpack("<4i", sut.run(Query((number,), repeat=2, limit_s=5.0)).output)
+                assert scores.index(max(scores)) == number
+        finally:
+            sut.close()
+        assert device.behind_b == 0 and not device.crashed
+        assert "" not in device.commands, "an empty command would be its end"
