@@ -13,6 +13,7 @@ from types import TracebackType
 
 from rig import toolchain
 from rig.errors import DeviceLost
+from rig.leash import Leash
 
 PROGRAM = "qemu-system-arm"
 _END_S = 2.0
@@ -40,6 +41,11 @@ class Emulator:
             except BaseException:
                 self._stderr.close()
                 raise
+        try:
+            self._leash = Leash(self._process.pid)
+        except BaseException:
+            self._end()
+            raise
 
     def wait(self, timeout_s: float | None = None) -> None:
         """Return after `timeout_s` (None: never), or raise DeviceLost when the emulator ends by itself."""
@@ -56,6 +62,10 @@ class Emulator:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end()
+        self._leash.close()
+
+    def _end(self) -> None:
         self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)

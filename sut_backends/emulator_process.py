@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rig import toolchain
 from rig.errors import BenchError, DeviceNotFound
+from rig.leash import Leash
 from sut_backends.child_process import ChildProcess, sha256_of
-from sut_backends.leash import Leash
 
 _BUILD = "make -C firmware emulated"
 _TRY = "start it by hand; it is to be QEMU's system emulation for Arm"

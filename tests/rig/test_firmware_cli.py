@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -486,6 +487,26 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(tmp_pat
     assert process.returncode == 0 and "ended" in rest
     with pytest.raises(serial.SerialException):
         Conversation(told[1], device)
+
+
+@needs_arm
+@needs_qemu
+def test_a_killed_rig_leaves_no_emulator(tmp_path: Path) -> None:
+    folder = project(tmp_path / "board", "microbit")
+    subprocess.run(["make", "-C", folder], check=True, capture_output=True)
+    image = next(path for path in firmware.images(folder) if path.stem == "null")
+    code = f"from pathlib import Path; from rig.emulator import Emulator; e = Emulator(Path({str(image)!r}), 'microbit')"
+    code += "; print(e._process.pid, flush=True); e.wait()"
+    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    emulator = os.pidfd_open(int(holder.stdout.readline()))
+    try:
+        assert not select.select([emulator], [], [], 1.0)[0], "it runs"
+        holder.kill()
+        holder.communicate()
+        assert select.select([emulator], [], [], PATIENT_S)[0], "it ended"
+    finally:
+        os.close(emulator)
 
 
 @needs_qemu
