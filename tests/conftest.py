@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,12 @@ ROOT = Path(__file__).resolve().parent.parent
 VIRTUAL_NULL = ROOT / "benches" / "virtual-null.toml"
 
 pytest_plugins = ["pytester"]
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C also where a shell started the tests in the background, deaf to it: processes of the tests would inherit that."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
