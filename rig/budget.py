@@ -26,6 +26,8 @@ SCATTER, IDLE, SAMPLES = "scatter of trials", "idle subtraction", "choice of sam
 #: Five values whose scatter is below this share of what noise, edges and steps alone must give agree by accident, or because
 #: each met the same step: then what is known of these counts (by chance alone this happens once in a hundred times).
 _TOO_GOOD = 0.3
+#: Standard deviations to each side that hold 95 % of a normal distribution: what the width of a share's interval is divided by.
+_NORMAL = 1.959964
 #: What cancels leaves a rounding error of this share.
 _ROUNDING = 1e-13
 
@@ -44,11 +46,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A metric's combined standard uncertainty, the factor for 95 %, and its parts, largest first."""
+    """A metric's combined standard uncertainty, the factor for 95 %, and its parts, largest first.
+
+    `interval` is the 95 % interval where it is not as wide to both sides: that of a share.
+    """
 
     standard_uncertainty: float
     coverage_factor: float
     parts: tuple[Part, ...]
+    interval: tuple[float, float] | None = None
 
     @property
     def expanded(self) -> float:
@@ -84,6 +90,9 @@ def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Sum
 
 def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
     """Return the standard uncertainty of one trial's metric: the instrument's, the time base's, and the scatter of its samples."""
+    if metric.share:
+        low, high = metric.interval
+        return (high - low) / 2 / _NORMAL
     own = math.hypot(*(part.value for part in parts.values() if part.kind == OWN))
     scatter = own if metric.standard_error is None else metric.standard_error
     combined = math.hypot(scatter, *(part.value for part in parts.values() if part.kind != OWN))
@@ -95,8 +104,10 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
     single = [trial.metrics[name] for trial in trials]
     if not all(math.isfinite(metric.value) for metric in single):
         return None
+    if single[0].share:
+        return _of_share(single)
     if single[0].unit == "1" and any(metric.standard_error is None for metric in single):
-        # What is uncertain about a share is the choice of its samples, and of that nothing is known here.
+        # What is uncertain about an area under a curve is the choice of its samples, and of that nothing is known here.
         return None
     mine = [trial.influences.get(name, {}) for trial in trials]
     parts = [
@@ -114,12 +125,27 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
     if scatter is not None:
         parts.append(Part(SCATTER if len(trials) > 1 else "scatter of samples", scatter, "A", shape, not counts))
     if single[0].unit == "1" and all(metric.standard_error is not None for metric in single):
-        # A share of right answers is the same in every trial: what is uncertain about it is the choice of the samples.
+        # An area under a curve is the same in every trial: what is uncertain about it is the choice of the samples.
         parts.append(Part(SAMPLES, mean([metric.standard_error or 0.0 for metric in single]), "A", "normal", True))
     parts.sort(key=lambda part: (-part.counted, -part.standard_uncertainty, part.component))
     counted = [part for part in parts if part.counted]
     combined = math.sqrt(math.fsum(part.standard_uncertainty**2 for part in counted))
     return Budget(combined, coverage_factor([(part.standard_uncertainty, part.shape) for part in counted]), tuple(parts))
+
+
+def _of_share(single: Sequence[Metric]) -> Budget:
+    """Return the budget of a share: all of it is the choice of the samples.
+
+    They are the same in every trial, so trials do not make the interval narrower. Where answers differ from trial to trial, the
+    ends are the means of the trials' ends, which is wide enough: the interval of one trial allows for its chance already.
+    """
+    low, high = (mean(ends) for ends in zip(*(metric.interval for metric in single), strict=True))
+    value, standard = mean([metric.value for metric in single]), (high - low) / 2 / _NORMAL
+    parts = [Part(SAMPLES, standard, "A", "binomial", True)]
+    scatter, shape = _scatter(single)
+    if len(single) > 1 and scatter:
+        parts.append(Part(SCATTER, scatter, "A", shape, False))
+    return Budget(standard, max(value - low, high - value) / standard, tuple(parts), (low, high))
 
 
 def _scatter(single: Sequence[Metric]) -> tuple[float | None, str]:
@@ -150,6 +176,12 @@ def _moved(measured: Measured, component: str, queries: bool, idles: bool) -> Me
     if queries:
         samples = tuple(replace(sample, windows=tuple(move(window) for window in sample.windows)) for sample in samples)
     return Measured(samples, tuple(move(window) for window in measured.idles) if idles else measured.idles)
+
+
+def lopsided(metric: dict[str, Any]) -> tuple[float, float] | None:
+    """Return the 95 % interval of a metric of results.json where it is not as wide to both sides, else None."""
+    binomial = any(part["shape"] == "binomial" for part in metric["budget"])
+    return tuple(metric["interval_95"]) if binomial else None
 
 
 def table(content: dict[str, Any]) -> dict[str, Any]:

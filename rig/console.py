@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.check import Check
 from rig.errors import RigError
@@ -34,6 +35,7 @@ MAIN_METRICS = (
     "power_dynamic",
     "energy_preprocess",
     "energy_infer",
+    "energy_total",
     "energy_dynamic",
 )
 
@@ -111,7 +113,7 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
         table.add_column(str(trial["number"]), justify="right", min_width=5, style="" if trial["valid"] else "red")
     for name, metric in content["metrics"].items():
         if name in MAIN_METRICS:
-            table.add_row(name, quantity(metric["value"], metric["unit"], metric["expanded_uncertainty"]), *_deviations(metric))
+            table.add_row(name, _shown(metric), *_deviations(metric))
     console.print(table)
     for row in content["resolution"]:
         if row["needed_s"] != 0:
@@ -124,6 +126,13 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     for trial in content["trials"]:
         for line in trial.get("lines", ()):
             console.print(f"trial {trial['number']}  {escape(line)}", soft_wrap=True, highlight=False)
+
+
+def _shown(metric: dict[str, Any]) -> str:
+    interval = lopsided(metric)
+    if interval is None:
+        return quantity(metric["value"], metric["unit"], metric["expanded_uncertainty"])
+    return f"{quantity(metric['value'], metric['unit'])} ({interval[0]:.3g} to {interval[1]:.3g})"
 
 
 def _resolution(row: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from rig.align import Alignment
 from rig.clock import Timebase
 from rig.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.plan import Idle, Query, Score, Step
-from rig.sut import END, IDLE, Completion
+from rig.sut import BATCH, END, IDLE, Completion
 from rig.tie import shifted, tie
 from rig.trace import Trace
 from rig.trial import Measured, Problem, Sample, Window
@@ -27,12 +27,16 @@ SHORT_MARGIN = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """One step that is done: its number in the trial, what was asked, what the device said. A SYNC burst has no step."""
+    """One step that is done: its number in the trial, what was asked, what the device said.
+
+    A SYNC burst has no step; of a batch, `each` of its samples has a score.
+    """
 
     number: int
     step: Step | None
     completion: Completion
     score: Score | None = None
+    each: tuple[Score, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,8 @@ class _Span:
 
 def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
     """Return the phase codes due in a step, or None where any will do (a SYNC burst): docs/PROTOCOL.md section 4."""
+    if isinstance(item.step, Query) and item.step.batch:
+        return [BATCH, END]
     if isinstance(item.step, Query):
         return [*range(1, len(phases) + 1), END]
     return [IDLE, END] if isinstance(item.step, Idle) else None
@@ -203,7 +209,7 @@ def _samples(windows: list[tuple[_Span, Window]]) -> Iterator[Sample]:
     for number, group in grouped.items():
         item = group[0][0].item
         assert isinstance(item.step, Query)
-        score = item.score or Score(False, "", "")
+        score = item.score or Score(bool(item.each) and all(one.correct for one in item.each), "", "")
         yield Sample(
             number,
             item.step.indices,
@@ -211,10 +217,11 @@ def _samples(windows: list[tuple[_Span, Window]]) -> Iterator[Sample]:
             tuple(window for _, window in group),
             score.label,
             score.answer,
-            score.label == score.answer,
+            score.correct if item.each else score.label == score.answer,
             score.scores,
             score.case,
             item.step.timed,
+            item.each,
         )
 
 
@@ -316,4 +323,6 @@ def _short_problems(windows: list[tuple[_Span, Window]], slowest_hz: float, hold
         f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} samples, and twice the SYNC pulse): "
     )
     more = "idle_s" if isinstance(span.item.step, Idle) else f"repeat, now {span.repeat},"
+    if isinstance(span.item.step, Query) and span.item.step.batch:
+        more = "min_duration_s"
     return [Problem("short", f"{detail}raise the scenario's {more} or the monitor's sample rate")]

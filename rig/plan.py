@@ -29,7 +29,8 @@ class Idle:
 class Query:
     """Process the loaded samples `indices`, each phase `repeat` times in a row, within `limit_s`; not counted if `warmup`.
 
-    Where it is not `timed` only the answer is wanted: its windows may be shorter than a monitor can resolve.
+    Where it is not `timed` only the answer is wanted: its windows may be shorter than a monitor can resolve. A `batch` has its
+    samples processed back to back in one window, with all phases in it, `repeat` rounds over them; its output is theirs, joined.
     """
 
     indices: tuple[int, ...]
@@ -38,6 +39,7 @@ class Query:
     due_s: float | None = None
     warmup: bool = False
     timed: bool = True
+    batch: bool = False
 
 
 Step = Load | Idle | Query
@@ -99,6 +101,22 @@ class Reviewer(Protocol):
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
         """Return a valid trial's results in the words of the benchmark."""
+
+
+@runtime_checkable
+class Fitter(Protocol):
+    """What a scenario offers besides whose plan depends on what the device can do."""
+
+    def fitted(self, info: SutInfo) -> Scenario:
+        """Return the scenario for this device; raise ConfigError where it can do none of it."""
+
+
+@runtime_checkable
+class Withholder(Protocol):
+    """What a scenario offers besides that leaves out a metric where a trial cannot give it."""
+
+    def absent(self, measured: Measured) -> dict[str, str]:
+        """Return the names of the metrics that are left out, each with the reason."""
 
 
 @runtime_checkable

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find backends, monitors, scenarios and tasks by entry point."""
+"""Find backends, monitors, scenarios, tasks and their commands by entry point."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from rig.errors import ConfigError
 
 #: Section of a bench file -> entry point group.
 GROUPS = {"sut": "rig.suts", "monitor": "rig.monitors", "scenario": "rig.scenarios", "task": "rig.tasks"}
+COMMANDS = "rig.commands"
 
 
 def names(section: str) -> list[str]:
@@ -22,18 +23,31 @@ def extra(kind: str) -> str:
     return kind.partition("_")[0]
 
 
+def commands() -> list[str]:
+    """Return the names of the commands that outer folders bring."""
+    return sorted(entry_point.name for entry_point in entry_points(group=COMMANDS))
+
+
+def command(name: str) -> Any:
+    """Return the click command behind a name, or None; raise ConfigError where a package that it needs is not installed."""
+    found = next((entry_point for entry_point in entry_points(group=COMMANDS) if entry_point.name == name), None)
+    return found and _loaded(found, f"rig {name}", name)
+
+
 def find(section: str, kind: str) -> Any:
     """Return the class behind a kind: it has a frozen dataclass `Settings` and a classmethod `open(settings, table)`."""
     for entry_point in entry_points(group=GROUPS[section]):
         if entry_point.name == kind:
-            try:
-                return entry_point.load()
-            except ImportError as error:
-                raise ConfigError(
-                    f"needs a package that is not installed: {error.name}",
-                    path=f"{section}.{kind}",
-                    try_next=f"pip install 'neurorig[{extra(kind)}]'",
-                ) from error
+            return _loaded(entry_point, f"{section}.{kind}", extra(kind))
     raise ConfigError(
         f"no such kind of {section}", path=f"{section}.{kind}", try_next=f"one of: {', '.join(names(section)) or 'none installed'}"
     )
+
+
+def _loaded(entry_point: EntryPoint, path: str, extra_name: str) -> Any:
+    try:
+        return entry_point.load()
+    except ImportError as error:
+        raise ConfigError(
+            f"needs a package that is not installed: {error.name}", path=path, try_next=f"pip install 'neurorig[{extra_name}]'"
+        ) from error

@@ -9,15 +9,16 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from rig import config, plugins
-from rig.align import align, debounce_s
 from rig.config import Choice
 from rig.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.errors import RigError
 from rig.finding import Finding
 from rig.plan import Task
+from rig.program import Programmed
 from rig.session import open_part, refuse_mismatch
 from rig.sut import Completion, SutInfo
 from rig.table import Table
+from rig.tie import tie
 from rig.trace import TRACE, Trace
 from rig.trial import Problem
 
@@ -36,6 +37,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
     with ExitStack() as stack:
         task = open_part("task", resolved, table)
         table.reference, table.sample = getattr(task, "reference", None), task.payload(0)
+        table.programs = task.programs if isinstance(task, Programmed) else {}
         yield Finding("task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes")
         monitors = {}
         for rail, choice in resolved.monitors.items():
@@ -82,15 +84,16 @@ def _workload(info: SutInfo, task: Task) -> Finding:
 
 def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Finding:
     """Compare the marks of a burst with the edges that the monitor saw: the SYNC wire."""
-    bounces_s = debounce_s(info.sync_hold_s, trace.edge_hz)
     ticks = [mark.tick for mark in completion.marks]
     if info.clock == EDGE_CLOCK:
         told = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
         if isinstance(told, Problem):
             return Finding(name, False, f"{told.code}: {told.detail}", _WIRE)
         return Finding(name, True, f"{len(told)} pulses of the device, as many edges at the monitor: they are its only clock")
-    alignment = align(ticks, info.tick_hz, trace.falls_s, trace.edge_hz, debounce_s=bounces_s)
+    alignment = tie(trace, ticks, info.tick_hz, info.sync_hold_s, info.clock)
     said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
+    if trace.sync == "clock":
+        said = f"{alignment.marks} marks of the device, by the clock that the monitor reads: there is no wire"
     wrong = "; ".join(f"{problem.code}: {problem.detail}" for problem in alignment.problems)
     return Finding(name, not wrong, wrong or said, _WIRE if wrong else "")
 

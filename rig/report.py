@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rig import store
 from rig.align import RESIDUAL_LIMIT_PERIODS
+from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.clock import Timebase
 from rig.edge_clock import EDGE_CLOCK
@@ -129,7 +130,7 @@ def _decimals(value: float, error: float) -> int:
 def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Part the metrics: what a reader looks for, claimed or beyond the limit first; percentiles and finer divisions behind."""
     phases = "|".join(re.escape(phase) for phase in content["provenance"]["task"]["phases"])
-    finer = re.compile(rf".*_p\d+|power_({phases})|energy_({phases})_dynamic|energy_idle")
+    finer = re.compile(rf".*_p\d+(_early_stopping)?|power_({phases})|energy_({phases})_dynamic|energy_idle")
     judged = content["replication"]["per_metric"]
     telling = {name for name, row in judged.items() if "audit" in content or not (row["ok"] or row["mean"] is None)}
     main = [name for name in content["metrics"] if not finer.fullmatch(name) or name in telling]
@@ -144,6 +145,7 @@ def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
     decimals = _decimals((known[0] if known else 0.0) * factor, (error or 0.0) * factor)
     return {
         "name": name, "unit": unit, "value": _fixed(value, factor, decimals), "error": error and _fixed(error, factor, decimals),
+        "interval": [_fixed(end, factor, max(decimals, 3)) for end in lopsided(metric) or ()],
         "verdict": verdict, "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and "audit" in content else None,
         "trials": [_cell(single["value"], value, factor, decimals) for single in metric["per_trial"]],
     }  # fmt: skip

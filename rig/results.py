@@ -15,7 +15,7 @@ from rig import accuracy, budget, config, plugins, replication, resolution
 from rig.clock import Timebase
 from rig.config import Config
 from rig.measure import Rail, measure
-from rig.plan import Reviewer, Scenario
+from rig.plan import Reviewer, Scenario, Withholder
 from rig.statistics import mean, standard_error
 from rig.store import BENCH, SessionFolder, read_completions
 from rig.table import Table
@@ -23,7 +23,7 @@ from rig.trace import TRACE, Trace
 from rig.trial import Measured, Metric, Problem, Trial
 
 SCHEMA = "neurorig-results-2"
-_PERCENTILE = re.compile(r"_p\d+$")
+_PERCENTILE = re.compile(r"_p\d+(_early_stopping)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
 def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     """Return the content of results.json."""
     provenance = context.provenance
-    values = [{name: metric.value for name, metric in trial.metrics.items()} for trial in trials]
+    names = _common(trials)
+    values = [{name: trial.metrics[name].value for name in names} for trial in trials]
     invalid = sum(not trial.valid for trial in trials)
     claim = context.config.claim
     compared = values if claim else [{name: v for name, v in row.items() if not _PERCENTILE.search(name)} for row in values]
@@ -113,7 +114,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
             "files": [f"trial-{t.number}/samples.jsonl" for t in trials],
         },
         "trials": [_trial(trial) for trial in trials],
-        "metrics": {name: _metric(name, trials) for name in (trials[0].metrics if trials else {})},
+        "metrics": {name: _metric(name, trials) for name in names},
+        "absent": _absent(context.scenario, trials),
         "replication": _verdict(verdict) | {"policy": replication.POLICY},
         "resolution": [dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)],
         "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
@@ -123,6 +125,21 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         content["audit"] = _verdict(replication.audit_check(claim, values, invalid))
     cleaned: dict[str, Any] = _finite(content)
     return cleaned
+
+
+def _common(trials: Sequence[Trial]) -> list[str]:
+    """Return the metrics that all trials have: an invalid one may lack some."""
+    return [name for name in (trials[0].metrics if trials else {}) if all(name in trial.metrics for trial in trials)]
+
+
+def _absent(scenario: Scenario, trials: Sequence[Trial]) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    if not isinstance(scenario, Withholder):
+        return reasons
+    for trial in trials:
+        for name, reason in scenario.absent(trial.measured).items():
+            reasons.setdefault(name, f"trial {trial.number}: {reason}")
+    return reasons
 
 
 def _trial(trial: Trial) -> dict[str, Any]:
@@ -157,18 +174,20 @@ def _metric(name: str, trials: Sequence[Trial]) -> dict[str, Any]:
         "unit": single[0].unit,
         # Over trials where there are several: it holds what differs from trial to trial, which the scatter within one does not.
         "standard_error": standard_error(values) if len(values) > 1 else single[0].standard_error,
-        **_budget(budget.of_metric(name, trials)),
+        **_budget(mean(values), budget.of_metric(name, trials)),
         "per_trial": [_per_trial(name, trial) for trial in trials],
     }
 
 
-def _budget(found: budget.Budget | None) -> dict[str, Any]:
+def _budget(value: float, found: budget.Budget | None) -> dict[str, Any]:
     if found is None:
-        return {"standard_uncertainty": None, "coverage_factor": None, "expanded_uncertainty": None, "budget": []}
+        unknown = ("standard_uncertainty", "coverage_factor", "expanded_uncertainty", "interval_95")
+        return dict.fromkeys(unknown) | {"budget": []}
     return {
         "standard_uncertainty": found.standard_uncertainty,
         "coverage_factor": found.coverage_factor,
         "expanded_uncertainty": found.expanded,
+        "interval_95": found.interval or (value - found.expanded, value + found.expanded),
         "budget": [dataclasses.asdict(part) for part in found.parts],
     }
 

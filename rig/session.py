@@ -15,12 +15,13 @@ from typing import Any
 
 from rig import config, plugins, provenance, results, store
 from rig.config import Config
-from rig.errors import BenchError, ConfigError, LocalProtocolError, RigError
+from rig.errors import BenchError, ConfigError, LocalProtocolError, RemoteProtocolError, RigError
 from rig.events import Event, SessionFinished, SessionStarted, StepDone, Subscriber, TrialFinished, TrialStarted
 from rig.guardian import Guardian
 from rig.measure import Done
 from rig.monitor import EnergyMonitor, Recording
-from rig.plan import Chooser, Idle, Load, Query, Scenario, Step, Task
+from rig.plan import Chooser, Fitter, Idle, Load, Query, Scenario, Step, Task
+from rig.program import Programmed
 from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
 from rig.sut import Completion, SutInfo, SystemUnderTest
 from rig.table import Table
@@ -72,6 +73,7 @@ def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Benc
     with Guardian() as guardian, ExitStack() as stack:
         task = open_part("task", resolved, table)
         table.reference = getattr(task, "reference", None)
+        table.programs = task.programs if isinstance(task, Programmed) else {}
         scenario = open_part("scenario", resolved, table)
         monitors = {}
         for rail, choice in resolved.monitors.items():
@@ -134,10 +136,12 @@ def steps(scenario: Scenario, task: Task, seed: int) -> list[Step]:
 def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]) -> Result:
     """Run the trials, reduce each from its raw files, and write the results."""
     bench_toml = bench.config.toml()
-    about = _provenance(bench, bench_toml)
     refuse_mismatch(bench.sut.info, bench.task)
     _refuse_invisible_pulses(bench)
-    queries = sum(isinstance(step, Query) for step in steps(bench.scenario, bench.task, 0))
+    if isinstance(bench.scenario, Fitter):
+        bench.scenario = bench.scenario.fitted(bench.sut.info)
+    queries = [step for step in steps(bench.scenario, bench.task, 0) if isinstance(step, Query)]
+    about = _provenance(bench, bench_toml, any(query.batch for query in queries))
     folder = SessionFolder.create(root, bench.config.bench.name)
     keeper = Store(folder, bench_toml)
     bench.table.wire = keeper.wire
@@ -149,7 +153,7 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
             subscriber(event)
 
     try:
-        emit(SessionStarted(folder.path, trials, queries, about))
+        emit(SessionStarted(folder.path, trials, len(queries), about))
         context = results.Context.of(folder)
         finished = tuple(_trial(bench, context, folder, number, keeper, emit) for number in range(1, trials + 1))
         content = results.derive(context, finished)
@@ -212,7 +216,7 @@ def _carry_out(bench: Bench, recordings: Sequence[Recording], seed: int) -> Iter
             recording.check()
         completion = _do(bench, step)
         if completion is not None:
-            yield Done(number, step, completion, _score(bench.task, step, completion))
+            yield _done(bench.task, number, step, completion)
     yield Done(number + 1, None, bench.sut.sync())
     for recording in recordings:
         recording.check()
@@ -229,8 +233,18 @@ def _do(bench: Bench, step: Step) -> Completion | None:
             return bench.sut.run(step)
 
 
-def _score(task: Task, step: Step, completion: Completion) -> Any:
-    return task.score(step.indices[0], completion.output) if isinstance(step, Query) else None
+def _done(task: Task, number: int, step: Step, completion: Completion) -> Done:
+    """Score what a query's samples were answered; the outputs of a batch follow each other, all of one length."""
+    if not isinstance(step, Query):
+        return Done(number, step, completion)
+    if not step.batch:
+        return Done(number, step, completion, task.score(step.indices[0], completion.output))
+    length_b, rest_b = divmod(len(completion.output), len(step.indices))
+    if rest_b:
+        raise RemoteProtocolError(f"{len(completion.output)} bytes are no outputs of one length for {len(step.indices)} samples")
+    outputs = [completion.output[at * length_b : (at + 1) * length_b] for at in range(len(step.indices))]
+    each = tuple(task.score(index, output) for index, output in zip(step.indices, outputs, strict=True))
+    return Done(number, step, completion, each=each)
 
 
 def refuse_mismatch(info: SutInfo, task: Task) -> None:
@@ -247,7 +261,7 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
             f"the device runs model {info.model!r}, the bench says {model!r}",
             try_next=f"flash the other image, or name the device's model: task.{task.name}.model",
         )
-    if not info.has_sync_line:
+    if not info.has_sync_line and info.clock != "CLOCK_MONOTONIC":
         raise BenchError(
             "the device has no SYNC line, so energy cannot be tied to its phases", try_next="give its port a mark() and a pin"
         )
@@ -259,13 +273,19 @@ def _refuse_invisible_pulses(bench: Bench) -> None:
         info = monitor.info
         if info.sync == "clock" and bench.sut.info.clock == "CLOCK_MONOTONIC":
             continue  # the device is the host, and its marks count the clock that the monitor reads
+        if not bench.sut.info.has_sync_line and not info.simulated:
+            raise ConfigError(
+                f"{bench.sut.info.name} has no SYNC line for {info.name} to see",
+                path=f"{f'rail.{rail}' if rail else 'monitor'}.{bench.config.monitors[rail].kind}",
+                try_next="a monitor that reads this host's own clock (rapl, nvml), or a simulated one for a try",
+            )
         if info.sync in ("none", "clock"):
             raise ConfigError(
                 f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
                 path=f"{f'rail.{rail}' if rail else 'monitor'}.{bench.config.monitors[rail].kind}",
                 try_next="a monitor that sees edges (rig list)"
                 + (
-                    ", or a SUT that is this host and counts its clock: [sut.posix] host_clock = true"
+                    ", or a SUT that is this host and counts its clock: [sut.cpu], or [sut.posix] host_clock = true"
                     if info.sync == "clock"
                     else ""
                 ),
@@ -279,11 +299,13 @@ def _refuse_invisible_pulses(bench: Bench) -> None:
             )
 
 
-def _provenance(bench: Bench, bench_toml: str) -> dict[str, Any]:
+def _provenance(bench: Bench, bench_toml: str, batches: bool) -> dict[str, Any]:
     sut = dataclasses.asdict(bench.sut.info)
     rails = {rail: dataclasses.asdict(monitor.info) for rail, monitor in bench.monitors.items()}
     # A device that marks only start and end has one phase: the last, as its time stamps stand around the inference.
     phases = list(bench.task.phases) if bench.sut.info.marks_phases else list(bench.task.phases[-1:])
+    # The window of a batch holds all phases of all its samples, and shows none of them apart.
+    phases = ["batch"] if batches else phases
     task = {"name": bench.task.name, "phases": phases, "samples": len(bench.task)} | bench.task.provenance()
     return provenance.collect(bench_toml) | {
         "simulated": bool(bench.sut.info.simulated or any(monitor.info.simulated for monitor in bench.monitors.values())),

@@ -170,6 +170,8 @@ def done_to_json(done: Done) -> dict[str, Any]:
             }
             if not query.timed:
                 line["timed"] = False
+            if query.batch:
+                line["batch"] = True
         case Idle() as idle:
             line |= {"kind": "idle", "duration_s": idle.duration_s}
         case _:
@@ -183,27 +185,35 @@ def done_to_json(done: Done) -> dict[str, Any]:
         "restarts": completion.restarts,
     }
     if done.score is not None:
-        line |= {"label": done.score.label, "answer": done.score.answer}
-        if done.score.scores:
-            line |= {"scores": done.score.scores, "case": done.score.case}
+        line |= _scored(done.score)
+    if done.each:
+        line["each"] = [_scored(score) for score in done.each]
     return line
+
+
+def _scored(score: Score) -> dict[str, Any]:
+    line: dict[str, Any] = {"label": score.label, "answer": score.answer}
+    return line | ({"scores": score.scores, "case": score.case} if score.scores else {})
+
+
+def _score(line: dict[str, Any]) -> Score:
+    scores, case = tuple(float(number) for number in line.get("scores", ())), line.get("case", "")
+    return Score(line["label"] == line["answer"], line["label"], line["answer"], scores, case)
 
 
 def done_from_json(line: dict[str, Any]) -> Done:
     """Return what one line of completions.jsonl says."""
     step: Query | Idle | None = None
     if line["kind"] == "query":
-        step = Query(tuple(line["indices"]), line["limit_s"], line["repeat"], warmup=line["warmup"], timed=line.get("timed", True))
+        how = {"warmup": line["warmup"], "timed": line.get("timed", True), "batch": line.get("batch", False)}
+        step = Query(tuple(line["indices"]), line["limit_s"], line["repeat"], **how)
     elif line["kind"] == "idle":
         step = Idle(line["duration_s"])
     marks = tuple(Mark(phase, tick) for phase, tick in line["marks"])
     counts = line["retransmissions"], line["rx_in_window_b"], line.get("iterations"), line.get("restarts", 0)
     completion = Completion(marks, bytes.fromhex(line["output"]), *counts)
-    score = None
-    if "label" in line:
-        scores, case = tuple(float(number) for number in line.get("scores", ())), line.get("case", "")
-        score = Score(line["label"] == line["answer"], line["label"], line["answer"], scores, case)
-    return Done(line["step"], step, completion, score)
+    score, each = _score(line) if "label" in line else None, tuple(map(_score, line.get("each", ())))
+    return Done(line["step"], step, completion, score, each)
 
 
 def read_completions(folder: Path) -> list[Done]:
@@ -218,6 +228,8 @@ def sample_line(sample: Sample) -> str:
     """Return one line of samples.jsonl."""
     line = {"step": sample.step, "indices": sample.indices, "repeat": sample.repeat}
     line |= {"label": sample.label, "answer": sample.answer, "correct": sample.correct}
+    if sample.each:
+        line["each"] = [_scored(score) for score in sample.each]
     if sample.scores:
         line |= {"scores": sample.scores, "case": sample.case}
     return json.dumps(line | {"windows": [_window(window) for window in sample.windows]})

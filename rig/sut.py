@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rig.plan import Query
 
 END = 0x00
+BATCH = 0x03
 IDLE = 0x40
 SYNC = 0x50
 
@@ -44,6 +45,7 @@ class Completion:
 class SutInfo:
     """What a SUT is.
 
+    `batch_max` is how many samples it can process in one window, 0 where it knows no batches.
     `sync_hold_s` is the length of a SYNC pulse, 0 where it is not known; `marks_phases` is False where phases cannot be marked
     apart (the text layer marks only start and end). `clock` is the host's clock that the ticks count, "CLOCK_MONOTONIC", where the
     SUT is the host itself: then tick 0 is that clock's 0; empty for a device with a timer of its own; "edges" for one that only
@@ -59,6 +61,7 @@ class SutInfo:
     firmware: str = ""
     link: str = ""
     slots: int = 1
+    batch_max: int = 0
     slot_bytes: int = 0
     has_sync_line: bool = True
     sync_hold_s: float = 0.0
@@ -84,7 +87,7 @@ class SystemUnderTest(Protocol):
         """Give one SYNC burst; one mark a pulse."""
 
     def run(self, query: Query) -> Completion:
-        """Process the loaded samples of `query`; a mark at the start of each phase and one at the end."""
+        """Process the loaded samples of `query`; a mark at the start of each phase, or of the batch, and one at the end."""
 
     def close(self) -> None:
         """Leave the device as a stranger would like to find it; closing twice is allowed."""

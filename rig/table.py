@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rig.program import Program
 from rig.virtual import World
 
 
@@ -17,7 +18,8 @@ class Table:
     `folder` is where the bench file lies: relative paths in it start there. `world` is the truth behind simulated devices.
     `wire` is told every block of bytes that passes the UART, with its direction "tx" (host to device) or "rx"; cheap, never raises.
     `seed` makes everything random on this table repeatable. `reference` is the task's own answer to a payload, where it has one:
-    what a virtual device answers. `sample` is a payload that the device must accept, for a probe.
+    what a virtual device answers. `programs` are the task's own implementations by name, where it has any: what a CPU runs.
+    `sample` is a payload that the device must accept, for a probe.
     """
 
     folder: Path = field(default_factory=Path)
@@ -25,4 +27,5 @@ class Table:
     seed: int = 0
     wire: Callable[[str, bytes], None] = lambda direction, block: None
     reference: Callable[[bytes], bytes] | None = None
+    programs: Mapping[str, Program] = field(default_factory=dict)
     sample: bytes = b""

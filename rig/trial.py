@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from rig.binomial import Share
 from rig.clock import Timebase
+from rig.statistics import mean, standard_error
 from rig.uncertainty import Effects, Influence
+
+if TYPE_CHECKING:
+    from rig.plan import Score
 
 #: What can be wrong with a trial. Each makes the trial invalid; none is ever corrected silently.
 PROBLEM_CODES = {
@@ -32,12 +39,27 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number with its unit; `standard_error` is over `n` single values, None where it has no meaning."""
+    """A number with its unit; `standard_error` is over `n` single values, None where it has no meaning.
+
+    `share`: it is the share of `n` samples of which something is so, and its interval that of a binomial count (rig/binomial.py).
+    """
 
     value: float
     unit: str
     standard_error: float | None = None
     n: int = 1
+    share: bool = False
+
+    @classmethod
+    def of_share(cls, outcomes: Sequence[bool]) -> Metric:
+        """Return the share of samples of which something is so."""
+        values = [float(outcome) for outcome in outcomes]
+        return cls(mean(values), "1", standard_error(values), len(values), share=True)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the 95 % interval of a share, by the choice of its samples."""
+        return Share(round(self.value * self.n), self.n).interval() if self.n else (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +93,8 @@ class Window:
 class Sample:
     """One timed query: its windows in the task's order of phases, and how the answer scored.
 
-    `scores` and `case` as of a task's Score; where it is not `timed`, only the answer counts.
+    `scores` and `case` as of a task's Score; where it is not `timed`, only the answer counts. A batch has one window, and
+    `each` of its samples a score, in the order of `indices`; it has no label and answer itself, and is correct when all are.
     """
 
     step: int
@@ -84,6 +107,7 @@ class Sample:
     scores: tuple[float, ...] = ()
     case: str = ""
     timed: bool = True
+    each: tuple[Score, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from rig import early_stopping
 from rig.errors import ConfigError
 from rig.plan import Idle, Load, Plan, Query, Task
 from rig.statistics import mean, percentile, ratio, standard_error
@@ -16,6 +17,9 @@ from rig.table import Table
 from rig.trial import Measured, Metric, Sample
 
 PERCENTILES = (50, 90, 99)
+#: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th percentile of latency.
+LOADGEN_PERCENT = 90.0
+EARLY_STOPPING = "latency_total_p90_early_stopping"
 #: The protocol counts an idle time in 32 bits of microseconds.
 IDLE_MAX_S = 3600.0
 
@@ -74,15 +78,27 @@ class SingleStream:
         metrics = _accuracy(measured.samples)
         for place, phase in enumerate(phases):
             metrics |= _latency(f"latency_{phase}", [sample.windows[place].latency_s for sample in measured.samples])
-        metrics |= _latency("latency_total", [_total_latency_s(sample) for sample in measured.samples])
+        totals_s = [_total_latency_s(sample) for sample in measured.samples]
+        metrics |= _latency("latency_total", totals_s)
+        if not self.absent(measured):
+            estimate_s = early_stopping.estimate(totals_s, LOADGEN_PERCENT)
+            assert estimate_s is not None
+            metrics[EARLY_STOPPING] = Metric(estimate_s, "s", n=len(totals_s))
         return metrics | _energies(measured, phases)
+
+    def absent(self, measured: Measured) -> dict[str, str]:
+        """Return why there is no early-stopping estimate, where there is none."""
+        count, needed = len(measured.samples), early_stopping.needed(LOADGEN_PERCENT)
+        if any(sample.repeat > 1 for sample in measured.samples):
+            return {EARLY_STOPPING: "each latency is the mean of several runs (repeat), of which one by one nothing is known"}
+        return {} if count >= needed else {EARLY_STOPPING: f"needs {needed} samples, there are {count}"}
 
 
 def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
     # A task whose single outputs give no answer, only scores, has no accuracy by the sample.
     if any(not sample.answer for sample in samples):
         return {}
-    return {"accuracy": _metric([float(sample.correct) for sample in samples], "1")}
+    return {"accuracy": Metric.of_share([sample.correct for sample in samples])}
 
 
 def _latency(name: str, values_s: Sequence[float]) -> dict[str, Metric]:

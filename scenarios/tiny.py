@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from rig.errors import ConfigError
 from rig.plan import Idle, Load, Plan, Query, Task
-from rig.statistics import mean, ratio, standard_error
+from rig.statistics import ratio, standard_error
 from rig.table import Table
 from rig.trial import Measured, Metric, Problem, Sample, Window
 from scenarios.single_stream import IDLE_MAX_S
@@ -130,8 +130,7 @@ def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:
 def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:
     if samples and all(sample.scores for sample in samples):
         return quality(cases(samples))
-    right = [float(sample.correct) for sample in samples]
-    return {"accuracy": Metric(mean(right), "1", standard_error(right), len(right))}
+    return {"accuracy": Metric.of_share([sample.correct for sample in samples])}
 
 
 def _median(values: Sequence[float], unit: str) -> Metric:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 
 from rig.errors import ConfigError
 from rig.plan import Idle, Load, Plan, Query, Step, Task
@@ -51,19 +52,21 @@ def different_inputs(task: Task, seed: int) -> list[int]:
 def windows(task: Task, seed: int, length: Length) -> Plan:
     """Yield idle time, then for each input a load, calibrations, and the window itself."""
     chosen = different_inputs(task, seed)
-    rate_hz = _rate_hz((yield Idle(length.idle_s)), length.idle_s)
+    rate_hz = rate_of((yield Idle(length.idle_s)), length.idle_s)
     repeat = 1
     for index in chosen:
         yield Load(index)
-        pace = yield from _calibrate(index, repeat, rate_hz, length.limit_s)
+        ask = partial(Query, (index,), length.limit_s, warmup=True)
+        pace = yield from calibrate(ask, repeat, rate_hz)
         repeat, count = pace.repeat, pace.runs(length)
         yield Query((index,), length.limit_s + 2 * count * pace.whole_s, count)
     yield Idle(length.idle_s)
 
 
 @dataclass(frozen=True, slots=True)
-class _Pace:
-    """What a calibration of `repeat` runs showed: seconds of one inference, and of all phases of one; 0 where it showed nothing."""
+class Pace:
+    """What a calibration of `repeat` runs showed: seconds of one inference (in a batch: of one round), and of all phases of one; 0
+    where it showed nothing."""
 
     repeat: int
     infer_s: float
@@ -76,10 +79,10 @@ class _Pace:
         return min(max(math.ceil(length.window_s * (1 + length.margin) / self.infer_s), length.iterations), REPEAT_MAX)
 
 
-def _calibrate(index: int, repeat: int, rate_hz: float, limit_s: float) -> Generator[Step, Completion | None, _Pace]:
-    """Run the loaded sample in windows that grow until one tells how long an inference takes; none of them counts."""
+def calibrate(ask: Callable[..., Query], repeat: int, rate_hz: float) -> Generator[Step, Completion | None, Pace]:
+    """Ask for windows of `repeat` runs, and of more and more, until one tells how long a run takes; none of them counts."""
     for attempt in range(1, _ATTEMPTS + 1):
-        pace = _pace((yield Query((index,), limit_s, repeat, warmup=True)), repeat, rate_hz)
+        pace = _pace((yield ask(repeat=repeat)), repeat, rate_hz)
         took_s = pace.infer_s * repeat
         if not rate_hz or took_s >= _ENOUGH * _CALIBRATION_S or attempt == _ATTEMPTS:
             break
@@ -88,15 +91,15 @@ def _calibrate(index: int, repeat: int, rate_hz: float, limit_s: float) -> Gener
     return pace
 
 
-def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> _Pace:
+def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> Pace:
     ticks = [mark.tick for mark in completion.marks] if completion is not None else []
     if len(ticks) < 2 or not rate_hz:
-        return _Pace(repeat, 0.0, 0.0)
+        return Pace(repeat, 0.0, 0.0)
     # Inference is the last phase: before it there may be marks of pre-processing, which is not timed here.
-    return _Pace(repeat, (ticks[-1] - ticks[-2]) / rate_hz / repeat, (ticks[-1] - ticks[0]) / rate_hz / repeat)
+    return Pace(repeat, (ticks[-1] - ticks[-2]) / rate_hz / repeat, (ticks[-1] - ticks[0]) / rate_hz / repeat)
 
 
-def _rate_hz(completion: Completion | None, idle_s: float) -> float:
+def rate_of(completion: Completion | None, idle_s: float) -> float:
     """Return the rate of the device's ticks as an idle time of known length shows it; 0 where it shows nothing.
 
     In the text layer the line's own time comes on top: the rate comes out too high, and windows a little longer than asked for.

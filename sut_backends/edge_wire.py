@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 
 from rig.errors import RemoteProtocolError
-from rig.sut import END, SYNC
+from rig.sut import BATCH, END, SYNC
 from rig.virtual import World
 
 MARGIN_NS = 100_000_000  # within this, a line that states an edge has been written and can be read
@@ -27,6 +27,7 @@ class Power:
     preprocess: float = 0.030
     infer: float = 0.050
     sync: float = 0.012
+    batch: float = 0.045
 
     def of(self, phase: int, level: bool) -> float:
         """Return the power from an edge on that starts `phase` or, for SYNC, ends its pulse."""
@@ -34,6 +35,8 @@ class Power:
             return self.idle if level else self.sync
         if phase not in _BUSY:
             return self.idle
+        if phase == BATCH:
+            return self.batch
         return self.preprocess if phase == _PREPROCESS else self.infer
 
 

@@ -15,7 +15,7 @@ from sut_backends.shim.framed import FramedClient
 from sut_backends.shim.line import Line
 from sut_backends.shim.link import Link
 from sut_backends.shim.patience import Patience
-from sut_backends.shim.wire import Done, Flag
+from sut_backends.shim.wire import Batch, Done, Flag
 from sut_backends.slots import Slots
 
 
@@ -78,6 +78,7 @@ class FramedLayer:
             link=f"{self._line.name}, {self._line.baud} baud, framed",
             slots=caps.slots,
             slot_bytes=caps.slot_b,
+            batch_max=self._batch_max,
             has_sync_line=Flag.SYNC_LINE in caps.flags,
             sync_hold_s=(self._hold_us or caps.hold_min_us) / 1e6,
             details=details | self._notes,
@@ -101,13 +102,23 @@ class FramedLayer:
         return self._completion(self._client.sync(count, self._pulses.period_us, self._hold_us, self._timeout_s))
 
     def run(self, query: Query) -> Completion:
-        """Process the sample of `query`."""
+        """Process the sample of `query`, or all samples of a batch."""
+        if query.batch:
+            if len(query.indices) > self._batch_max:
+                raise LocalProtocolError(f"a batch of {len(query.indices)} samples, the DUT takes {self._batch_max or 'none'}")
+            slots = tuple(self._slots.find(index) for index in query.indices)
+            return self._completion(self._client.batch(slots, query.repeat, self._hold_us, query.limit_s))
         slot = self._slots.find(only_index(query))
         return self._completion(self._client.run(slot, query.repeat, self._hold_us, query.limit_s))
 
     def self_test(self) -> SelfTested:
         """Let the DUT test itself; raise SutError where its firmware does not know how to."""
         return self_test(self._client)
+
+    @property
+    def _batch_max(self) -> int:
+        caps = self._client.caps
+        return min(caps.slots, Batch.most(caps.max_payload_b)) if Flag.BATCH in caps.flags else 0
 
     @property
     def untold_retransmissions(self) -> int:

@@ -43,7 +43,7 @@ class Layer(Protocol):
 
 
 def only_index(query: Query) -> int:
-    """Return the one sample of `query`; raise LocalProtocolError where there are more: a window holds one."""
-    if len(query.indices) != 1:
+    """Return the one sample of `query`; raise LocalProtocolError where there are more, or a batch: a window holds one sample."""
+    if query.batch or len(query.indices) != 1:
         raise LocalProtocolError(f"a query of {len(query.indices)} samples, this backend runs one at a time")
     return query.indices[0]

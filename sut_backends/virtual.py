@@ -9,7 +9,7 @@ from typing import Self
 
 from rig.errors import ConfigError, DeadlineError, LocalProtocolError
 from rig.plan import Query
-from rig.sut import END, IDLE, SYNC, Completion, Mark, SutInfo
+from rig.sut import BATCH, END, IDLE, SYNC, Completion, Mark, SutInfo
 from rig.table import Table
 from rig.virtual import NS_PER_S
 
@@ -31,7 +31,8 @@ class VirtualSut:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The device's clock (offset in ticks, rate error in ppm), its phases, its idle power, and how often it answers wrongly."""
+        """The device's clock (offset in ticks, rate error in ppm), its phases, its idle power, how often it answers wrongly, and
+        how many samples it holds."""
 
         tick_hz: int = 1_000_000
         clock_offset_ticks: int = 123_456_789
@@ -44,10 +45,13 @@ class VirtualSut:
         sync_count: int = 8
         sync_period_us: int = 2_003  # no multiple of a sampling period: the pulses of a burst fall on different parts of one
         load_s: float = 0.002
+        slots: int = 1
 
     def __init__(self, settings: Settings, table: Table) -> None:
         if settings.tick_hz < 1:
             raise ConfigError(f"{settings.tick_hz} ticks per second", path="sut.virtual.tick_hz", try_next="1 or more")
+        if settings.slots < 1:
+            raise ConfigError(f"{settings.slots} slots", path="sut.virtual.slots", try_next="1 or more")
         if table.reference is None:
             raise ConfigError("this task has no reference answers, so a virtual device cannot run it", path="sut.virtual")
         self._settings, self._world, self._reference = settings, table.world, table.reference
@@ -59,6 +63,8 @@ class VirtualSut:
             simulated=True,
             tick_hz=settings.tick_hz,
             task="any",
+            slots=settings.slots,
+            batch_max=settings.slots,
             sync_hold_s=settings.sync_hold_us / 1e6,
             details={"clock_ppm": settings.clock_ppm},
         )
@@ -75,8 +81,11 @@ class VirtualSut:
         return self._info
 
     def load(self, index: int, payload: bytes) -> None:
-        """Keep the payload; takes load_s."""
-        self._loaded = {index: payload}
+        """Keep the payload, in place of the oldest one where there is no slot left; takes load_s."""
+        self._loaded.pop(index, None)
+        while len(self._loaded) >= self._settings.slots:
+            del self._loaded[next(iter(self._loaded))]
+        self._loaded[index] = payload
         self._world.advance(round(self._settings.load_s * NS_PER_S))
 
     def idle(self, duration_s: float) -> Completion:
@@ -98,17 +107,33 @@ class VirtualSut:
         missing = [index for index in query.indices if index not in self._loaded]
         if missing:
             raise LocalProtocolError(f"samples {missing} are queried but not loaded")
-        marks, began_ns, completed = [], self._world.now_ns(), 0
-        for number, phase in enumerate((self._settings.preprocess, self._settings.infer), start=1):
-            durations_s = [phase.duration_s * self._vary(phase) for _ in range(query.repeat * len(query.indices))]
-            marks.append(self._mark(number, phase.power_w * self._vary(phase), sum(durations_s)))
-            completed = len(durations_s)
+        began_ns = self._world.now_ns()
+        marks, completed = self._batch(query) if query.batch else self._phases(query)
         took_s = (self._world.now_ns() - began_ns) / NS_PER_S
         marks.append(self._mark(END, self._settings.idle_w, 0.001))
         if took_s > query.limit_s:
             raise DeadlineError("end of the query", query.limit_s, evidence=f"the virtual device takes {took_s:.3g} s for it")
         output = b"".join(self._answer(self._loaded[index]) for index in query.indices)
         return Completion(tuple(marks), output, iterations=completed)
+
+    def _phases(self, query: Query) -> tuple[list[Mark], int]:
+        marks, completed = [], 0
+        for number, phase in enumerate((self._settings.preprocess, self._settings.infer), start=1):
+            durations_s = [phase.duration_s * self._vary(phase) for _ in range(query.repeat * len(query.indices))]
+            marks.append(self._mark(number, phase.power_w * self._vary(phase), sum(durations_s)))
+            completed = len(durations_s)
+        return marks, completed
+
+    def _batch(self, query: Query) -> tuple[list[Mark], int]:
+        """Go through all phases sample by sample: the power changes with each, SYNC stays as it is."""
+        settings, completed = self._settings, 0
+        marks = [self._mark(BATCH, settings.idle_w, 0.0)]
+        for _ in range(query.repeat * len(query.indices)):
+            for phase in (settings.preprocess, settings.infer):
+                self._world.put(self._world.now_ns(), True, phase.power_w * self._vary(phase))
+                self._world.advance(round(phase.duration_s * self._vary(phase) * NS_PER_S))
+            completed += 1
+        return marks, completed
 
     def close(self) -> None:
         """Take the device off the table."""

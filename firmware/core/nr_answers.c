@@ -93,6 +93,9 @@ void nr_send_caps(struct nr_shim *shim, uint8_t seq)
     nr_put_u16(fixed + 24, port->hold_min_us);
     fixed[26] = shim->workload->phases;
     fixed[27] = port->set_baud != NULL ? port->flags : (uint8_t)(port->flags & ~NR_CAP_BAUD);
+    if (nr_knows_batch(shim)) {
+        fixed[27] |= NR_CAP_BATCH;
+    }
     nr_frame_tx_begin(&shim->frame_tx, NR_CAPS, seq);
     nr_frame_tx_put(&shim->frame_tx, fixed, sizeof fixed);
     send_caps_strings(shim);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { BATCH_FIXED_B = 10 };
+
 /* ---- the line ---- */
 
 static void on_baud(struct nr_shim *shim, uint8_t seq, uint32_t baud)
@@ -118,21 +120,72 @@ static void on_result(struct nr_shim *shim, uint8_t seq, uint32_t offset_b)
 
 /* ---- jobs for the window ---- */
 
-static void on_run(struct nr_shim *shim, uint8_t seq, const uint8_t *payload)
+/* True where a slot can be run, else answered. */
+static bool can_run(struct nr_shim *shim, uint8_t seq, uint16_t slot)
 {
-    uint16_t slot = nr_get_u16(payload);
-    uint32_t repeat = nr_get_u32(payload + 2);
     if (slot >= shim->memory.slot_count) {
         nr_answer_error(shim, seq, NR_E_SLOT, shim->memory.slot_count, "no such slot");
-    } else if (!shim->slot_loaded[slot]) {
-        nr_answer_error(shim, seq, NR_E_NOT_LOADED, slot, "this slot is not loaded");
-    } else if (repeat == 0) {
-        nr_answer_error(shim, seq, NR_E_ARGUMENT, 1, "repeat is 1 or more");
-    } else {
-        shim->job.slot = slot;
-        shim->job.repeat = repeat;
-        nr_window_accept(shim, seq, NR_RUN, nr_get_u32(payload + 6), nr_get_u16(payload + 10));
+        return false;
     }
+    if (!shim->slot_loaded[slot]) {
+        nr_answer_error(shim, seq, NR_E_NOT_LOADED, slot, "this slot is not loaded");
+        return false;
+    }
+    return true;
+}
+
+static void on_run(struct nr_shim *shim, uint8_t seq, const uint8_t *payload)
+{
+    shim->job.slot = nr_get_u16(payload);
+    shim->job.repeat = nr_get_u32(payload + 2);
+    if (!can_run(shim, seq, shim->job.slot)) {
+        return;
+    }
+    if (shim->job.repeat == 0) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, 1, "repeat is 1 or more");
+        return;
+    }
+    nr_window_accept(shim, seq, NR_RUN, nr_get_u32(payload + 6), nr_get_u16(payload + 10));
+}
+
+/* The number of slots in a BATCH, or 0, and answered, where they are too few or too many to be run. */
+static uint16_t batch_count(struct nr_shim *shim, uint8_t seq, size_t payload_b)
+{
+    size_t slots_b = payload_b - BATCH_FIXED_B;
+    if (payload_b < BATCH_FIXED_B + 2U || slots_b % 2U != 0) {
+        nr_answer_error(shim, seq, NR_E_LENGTH, BATCH_FIXED_B + 2, "wrong payload length");
+        return 0;
+    }
+    if (!nr_knows_batch(shim)) {
+        nr_answer_error(shim, seq, NR_E_UNSUPPORTED, 0, "no room for the outputs");
+        return 0;
+    }
+    if (slots_b / 2U > shim->memory.slot_count) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, shim->memory.slot_count, "no such slot");
+        return 0;
+    }
+    return (uint16_t)(slots_b / 2U);
+}
+
+static void on_batch(struct nr_shim *shim, uint8_t seq, const uint8_t *payload, size_t payload_b)
+{
+    uint16_t count = batch_count(shim, seq, payload_b);
+    if (count == 0) {
+        return;
+    }
+    for (uint16_t i = 0; i < count; i++) {
+        shim->job.batch[i] = nr_get_u16(payload + BATCH_FIXED_B + (size_t)2 * i);
+        if (!can_run(shim, seq, shim->job.batch[i])) {
+            return;
+        }
+    }
+    shim->job.batch_count = count;
+    shim->job.repeat = nr_get_u32(payload);
+    if (shim->job.repeat == 0 || (uint64_t)shim->job.repeat * count > UINT32_MAX) {
+        nr_answer_error(shim, seq, NR_E_ARGUMENT, 1, "repeat is 1 or more"); /* or cannot be counted */
+        return;
+    }
+    nr_window_accept(shim, seq, NR_BATCH, nr_get_u32(payload + 4), nr_get_u16(payload + 8));
 }
 
 static void on_idle(struct nr_shim *shim, uint8_t seq, const uint8_t *payload)
@@ -198,6 +251,7 @@ void nr_request_execute(struct nr_shim *shim)
     case NR_DATA: on_unstorable_data(shim, seq, payload_b); break;
     case NR_COMMIT: on_commit(shim, seq, nr_get_u16(payload)); break;
     case NR_RUN: on_run(shim, seq, payload); break;
+    case NR_BATCH: on_batch(shim, seq, payload, payload_b); break;
     case NR_IDLE: on_idle(shim, seq, payload); break;
     case NR_SYNC: on_sync(shim, seq, payload); break;
     case NR_RESULT: on_result(shim, seq, nr_get_u32(payload)); break;

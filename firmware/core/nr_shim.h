@@ -38,7 +38,8 @@
 struct nr_memory {
     uint8_t *slots;      /* slot_count * workload->slot_bytes */
     uint16_t slot_count; /* 1 to NR_SLOTS_MAX; the text layer uses slot 0 */
-    uint8_t *output;     /* workload->output_bytes; never NULL */
+    uint8_t *output;     /* workload->output_bytes, or so many for each slot; never NULL */
+    uint32_t output_b;   /* size of `output`: where it holds an output for each slot, the device knows BATCH; 0: it does not */
 };
 
 enum nr_layer { NR_LAYER_TEXT, NR_LAYER_FRAMED };
@@ -99,7 +100,7 @@ struct nr_shim {
     bool output_valid;
     uint32_t output_b;
 
-    /* A RUN, IDLE or SYNC whose guard is running. */
+    /* A RUN, BATCH, IDLE or SYNC whose guard is running. */
     bool guarding;
     uint8_t guard_restarts;
     uint64_t guard_from_tick;
@@ -109,8 +110,10 @@ struct nr_shim {
         uint8_t seq;
         uint16_t slot;
         uint16_t hold_us;
-        uint32_t repeat; /* RUN: repetitions; SYNC: pulses */
+        uint32_t repeat; /* RUN: repetitions; BATCH: rounds; SYNC: pulses */
         uint32_t time_us; /* IDLE: duration; SYNC: period */
+        uint16_t batch[NR_SLOTS_MAX]; /* BATCH: slots, in the order of the request */
+        uint16_t batch_count;
     } job;
 
     /* Marks of the window; written between the edges, hence no packing. */
@@ -129,7 +132,7 @@ struct nr_shim {
 /* Sends the boot text. `port` and `workload` are kept, `memory` is copied. */
 void nr_shim_init(struct nr_shim *shim, const struct nr_port *port, const struct nr_workload *workload, const struct nr_memory *memory);
 
-/* Looks at what came, does what is due, and rests when there was nothing. A window (RUN, IDLE, SYNC, `infer`) runs inside one call. */
+/* Looks at what came, does what is due, and rests when there was nothing. A window (RUN, BATCH, IDLE, SYNC, `infer`) runs inside one call. */
 void nr_shim_poll(struct nr_shim *shim);
 
 #endif

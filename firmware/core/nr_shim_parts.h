@@ -88,7 +88,10 @@ int nr_run_phases(struct nr_shim *shim);
 /* Takes the workload's output after an infer that returned `code`; after a failed one there is none. */
 void nr_fetch_output(struct nr_shim *shim, int code);
 
-/* Answers a RUN, IDLE or SYNC, whose own fields the caller has put into `job`: ACK and the start of its guard, or ERROR. */
+/* True where the output memory takes an output of each slot. */
+bool nr_knows_batch(const struct nr_shim *shim);
+
+/* Answers a RUN, BATCH, IDLE or SYNC, whose own fields the caller has put into `job`: ACK and the start of its guard, or ERROR. */
 void nr_window_accept(struct nr_shim *shim, uint8_t seq, uint8_t type, uint32_t guard_us, uint16_t hold_us);
 
 /* Deals with a frame that came while the guard runs: only the same job is answered, and starts the guard anew. */

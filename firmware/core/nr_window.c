@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { DONE_FIXED_B = 12, DONE_MARK_B = 9 };
+enum { DONE_FIXED_B = 12, DONE_MARK_B = 9, UNEVEN = -1 };
 
 /* Fails to compile when a build chose more marks than DONE can hold. */
 typedef char nr_check_marks[(NR_MARKS_MAX >= 3 && DONE_FIXED_B + DONE_MARK_B * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B) ? 1 : -1];
@@ -112,6 +112,56 @@ int nr_run_phases(struct nr_shim *shim)
     return code;
 }
 
+bool nr_knows_batch(const struct nr_shim *shim)
+{
+    return (uint64_t)shim->workload->output_bytes * shim->memory.slot_count <= shim->memory.output_b;
+}
+
+/* Processes each slot of the batch once and keeps its output behind the one before; returns 0, the workload's code, or UNEVEN where the
+   outputs differ in length: the host could not tell where one ends. */
+static int run_round(struct nr_shim *shim)
+{
+    const struct nr_workload *workload = shim->workload;
+    uint32_t first_b = 0;
+    shim->output_b = 0;
+    for (uint16_t i = 0; i < shim->job.batch_count; i++) {
+        uint32_t length_b;
+        int code = nr_preprocess(shim, shim->job.batch[i], 1);
+        if (code == 0) {
+            code = workload->infer(workload->state);
+        }
+        if (code != 0) {
+            return code;
+        }
+        shim->iterations++;
+        length_b = workload->result(workload->state, shim->memory.output + shim->output_b);
+        if (i == 0) {
+            first_b = length_b;
+        }
+        if (length_b != first_b || length_b > workload->output_bytes) {
+            return UNEVEN;
+        }
+        shim->output_b += length_b;
+    }
+    return 0;
+}
+
+/* One window for all: pre-processing, inference and the copy of the output are in it, sample by sample. */
+static int run_batch(struct nr_shim *shim)
+{
+    int code = 0;
+    nr_mark(shim, NR_PHASE_BATCH);
+    for (uint32_t rounds = 0; code == 0 && rounds < shim->job.repeat; rounds++) {
+        code = run_round(shim);
+    }
+    nr_mark(shim, NR_PHASE_END);
+    shim->output_valid = code == 0;
+    if (code != 0) {
+        shim->output_b = 0;
+    }
+    return code;
+}
+
 static void stay_idle(struct nr_shim *shim)
 {
     nr_mark(shim, NR_PHASE_IDLE);
@@ -189,6 +239,7 @@ void nr_window_open(struct nr_shim *shim)
     nr_drain(shim);
     switch (shim->job.type) {
     case NR_RUN: code = nr_run_phases(shim); break;
+    case NR_BATCH: code = run_batch(shim); break;
     case NR_IDLE: stay_idle(shim); break;
     default: send_sync_burst(shim); break;
     }
@@ -196,9 +247,11 @@ void nr_window_open(struct nr_shim *shim)
     if (shim->job.type == NR_RUN) {
         nr_fetch_output(shim, code);
     }
-    if (code != 0) {
+    if (code == UNEVEN) {
+        nr_answer_error(shim, shim->job.seq, NR_E_UNSUPPORTED, 0, "unequal outputs");
+    } else if (code != 0) {
         nr_answer_error(shim, shim->job.seq, NR_E_WORKLOAD, (uint32_t)code, "the workload failed");
     } else {
-        answer_done(shim, shim->job.type == NR_RUN ? shim->output_b : 0);
+        answer_done(shim, shim->job.type == NR_RUN || shim->job.type == NR_BATCH ? shim->output_b : 0);
     }
 }

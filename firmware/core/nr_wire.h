@@ -26,6 +26,7 @@ enum nr_message {
     NR_IDLE = 0x21,
     NR_SYNC = 0x22,
     NR_RESULT = 0x23,
+    NR_BATCH = 0x24,
 
     NR_ACK = 0x80,
     NR_CAPS = 0x81,
@@ -41,6 +42,7 @@ enum nr_phase {
     NR_PHASE_END = 0x00,
     NR_PHASE_PREPROCESS = 0x01,
     NR_PHASE_INFER = 0x02,
+    NR_PHASE_BATCH = 0x03,
     NR_PHASE_IDLE = 0x40,
     NR_PHASE_SYNC = 0x50
 };
@@ -57,6 +59,6 @@ enum nr_error {
     NR_E_UNSUPPORTED = 9
 };
 
-enum nr_caps_flag { NR_CAP_BAUD = 1, NR_CAP_SYNC_LINE = 2, NR_CAP_MARK_NONBLOCKING = 4 };
+enum nr_caps_flag { NR_CAP_BAUD = 1, NR_CAP_SYNC_LINE = 2, NR_CAP_MARK_NONBLOCKING = 4, NR_CAP_BATCH = 8 };
 
 #endif

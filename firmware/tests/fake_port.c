@@ -144,6 +144,9 @@ static uint32_t fake_result(void *state, uint8_t *output)
 {
     struct fake *fake = state;
     fake->results++;
+    if (fake->output_as_input) {
+        fake->output_length_b = fake->length_b < FAKE_OUTPUT_BYTES ? fake->length_b : FAKE_OUTPUT_BYTES;
+    }
     for (uint32_t i = 0; i < fake->output_length_b; i++) {
         output[i] = fake->length_b != 0 ? (uint8_t)(fake->data[i % fake->length_b] + 1U) : 0;
     }
@@ -200,6 +203,7 @@ void fake_start(struct fake *fake)
     fake->memory.slots = fake->slots;
     fake->memory.slot_count = FAKE_SLOTS;
     fake->memory.output = fake->output_memory;
+    fake->memory.output_b = sizeof fake->output_memory;
     nr_shim_init(&fake->shim, &fake->port, &fake->workload, &fake->memory);
 }
 

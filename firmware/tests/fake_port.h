@@ -71,11 +71,12 @@ struct fake {
     int infer_code;
     int infers_max; /* after so many infer fails; 0: never */
     uint32_t output_length_b;
+    bool output_as_input; /* outputs are as long as their inputs */
     const uint8_t *data;
     uint32_t length_b;
 
     uint8_t slots[FAKE_SLOTS * FAKE_SLOT_B];
-    uint8_t output_memory[FAKE_OUTPUT_BYTES];
+    uint8_t output_memory[FAKE_SLOTS * FAKE_OUTPUT_BYTES];
 };
 
 /* Starts a device; its boot text is in the output. */

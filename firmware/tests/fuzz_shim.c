@@ -62,7 +62,7 @@ static int infer(void *state)
 
 static uint64_t mark(void *context, uint8_t phase, uint16_t hold_us)
 {
-    if (phase == NR_PHASE_INFER && fake.shim.workload == &fake.workload) {
+    if ((phase == NR_PHASE_INFER || phase == NR_PHASE_BATCH) && fake.shim.workload == &fake.workload) {
         counting = true;
         infers_ok = 0;
     } else if (phase == NR_PHASE_END && counting) {
@@ -99,6 +99,10 @@ static void tame(uint8_t type, uint8_t *payload, size_t payload_b)
     if (type == NR_RUN && payload_b == 12) {
         payload[3] = payload[4] = payload[5] = 0; /* repeat */
         payload[8] = payload[9] = 0;              /* guard_us */
+    }
+    if (type == NR_BATCH && payload_b >= 12) {
+        payload[1] = payload[2] = payload[3] = 0; /* repeat */
+        payload[6] = payload[7] = 0;              /* guard_us */
     }
     if (type == NR_SELFTEST && payload_b == 4) {
         payload[1] = payload[3] = 0; /* reads and repeat */
@@ -141,7 +145,7 @@ static void step(void)
         (void)fake_receive(&fake, drained, sizeof drained);
     }
     need(fake.undrained_at_mark == 0);
-    need(fake.shim.output_b <= FAKE_OUTPUT_BYTES && fake.shim.answer_b <= NR_MAX_PAYLOAD_B && fake.shim.marks <= NR_MARKS_MAX);
+    need(fake.shim.output_b <= FAKE_SLOTS * FAKE_OUTPUT_BYTES && fake.shim.answer_b <= NR_MAX_PAYLOAD_B && fake.shim.marks <= NR_MARKS_MAX);
     need(fake.shim.workload == &fake.workload);
 }
 
@@ -149,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t at = 0;
     uint8_t *slots = malloc((size_t)FAKE_SLOTS * FAKE_SLOT_B); /* of their own, so that the sanitizer sees their ends */
-    uint8_t *output = malloc(FAKE_OUTPUT_BYTES);
+    uint8_t *output = malloc((size_t)FAKE_SLOTS * FAKE_OUTPUT_BYTES);
     need(slots != NULL && output != NULL);
     start(slots, output);
     fake_send(&fake, "frame 1%", 8);

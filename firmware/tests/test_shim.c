@@ -168,7 +168,8 @@ static void caps_state_the_device(void)
     at = got.payload;
     CHECK(at[4] == 1 && at[5] == NR_WINDOW && nr_get_u16(at + 6) == NR_MAX_PAYLOAD_B && nr_get_u16(at + 8) == FAKE_SLOTS);
     CHECK(nr_get_u32(at + 10) == FAKE_SLOT_B && nr_get_u32(at + 14) == FAKE_OUTPUT_BYTES && nr_get_u16(at + 18) == NR_MARKS_MAX);
-    CHECK(nr_get_u32(at + 20) == 1000000 && nr_get_u16(at + 24) == 2 && at[26] == 2 && at[27] == (NR_CAP_BAUD | NR_CAP_SYNC_LINE));
+    CHECK(nr_get_u32(at + 20) == 1000000 && nr_get_u16(at + 24) == 2 && at[26] == 2);
+    CHECK(at[27] == (NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_BATCH));
     at += 28;
     for (int i = 0; i < 6; i++) {
         CHECK(at[0] == strlen(strings[i]) && memcmp(at + 1, strings[i], at[0]) == 0);
@@ -543,6 +544,150 @@ static void run_marks_each_phase_and_returns_the_output(void)
     }
     CHECK(got.payload_b == OUTPUT_AT_B + 16 && output_is_right(got.payload + OUTPUT_AT_B, 0, 16, 100));
     CHECK(fake.preprocesses == 4 && fake.infers == 4 && fake.results == 1 && iterations() == 4);
+}
+
+/* BATCH of `count` slots, numbered downwards from the last. */
+static size_t put_batch(uint32_t repeat, uint16_t count)
+{
+    nr_put_u32(payload, repeat);
+    nr_put_u32(payload + 4, GUARD_US);
+    nr_put_u16(payload + 8, 0);
+    for (uint16_t i = 0; i < count; i++) {
+        nr_put_u16(payload + 10 + 2 * i, (uint16_t)(count - 1 - i));
+    }
+    return 10U + 2U * count;
+}
+
+static uint8_t send_batch(uint32_t repeat, uint16_t count)
+{
+    uint8_t own = request(NR_BATCH, put_batch(repeat, count));
+    expect_ack(seq, 0);
+    expect_nothing();
+    return own;
+}
+
+static void a_batch_is_one_window_and_returns_every_output_in_its_order(void)
+{
+    uint8_t own;
+    start();
+    CHECK((got.payload[27] & NR_CAP_BATCH) != 0);
+    load_slot(0, 100);
+    load_slot(1, 7);
+    own = send_batch(3, 2);
+    send(NR_BATCH, own, put_batch(3, 2)); /* heard again in the guard */
+    expect_ack(seq, 0);
+    fake_run_us(&fake, GUARD_US + POLL_US);
+    expect_done(own, 0, 2, 32);
+    CHECK(mark_phase(0) == NR_PHASE_BATCH && mark_phase(1) == NR_PHASE_END && fake.edge_count == 2);
+    CHECK(mark_tick(1) - mark_tick(0) == 3U * 2U * 2U * FAKE_PHASE_US + 2U);
+    CHECK(fake.preprocesses == 6 && fake.infers == 6 && fake.results == 6 && iterations() == 6);
+    CHECK(got.payload_b == DONE_FIXED_B + 2 * 9 + 32);
+    CHECK(output_is_right(got.payload + DONE_FIXED_B + 2 * 9, 0, 16, 7));
+    CHECK(output_is_right(got.payload + DONE_FIXED_B + 2 * 9 + 16, 0, 16, 100));
+}
+
+static void a_workload_with_one_timed_phase_does_all_of_it_in_a_batch(void)
+{
+    uint8_t own;
+    start();
+    fake.workload.phases = 1;
+    load_slot(0, 100);
+    own = send_batch(3, 1);
+    fake_run_us(&fake, GUARD_US + POLL_US);
+    expect_done(own, 0, 2, 16);
+    CHECK(mark_phase(0) == NR_PHASE_BATCH && fake.preprocesses == 3 && fake.infers == 3 && iterations() == 3);
+}
+
+static void the_outputs_of_a_batch_fill_their_memory_and_are_fetched_in_chunks(void)
+{
+    uint8_t own;
+    size_t total_b = 2 * FAKE_OUTPUT_BYTES;
+    start();
+    fake.output_length_b = FAKE_OUTPUT_BYTES;
+    load_slot(0, 100);
+    load_slot(1, 7);
+    own = send_batch(1, 2);
+    fake_run_us(&fake, GUARD_US + POLL_US);
+    expect_done(own, 0, 2, (uint32_t)total_b);
+    for (size_t at = 0; at < total_b; at += got.payload_b - 4) {
+        nr_put_u32(payload, (uint32_t)at);
+        own = request(NR_RESULT, 4);
+        expect_frame(NR_CHUNK, own);
+        for (size_t i = 4; i < got.payload_b; i++) {
+            size_t place = at + i - 4;
+            CHECK(output_is_right(got.payload + i, place % FAKE_OUTPUT_BYTES, 1, place < FAKE_OUTPUT_BYTES ? 7 : 100));
+        }
+        CHECK(got.payload_b > 4);
+    }
+}
+
+static void a_batch_that_fails_has_no_output_and_ends_with_a_mark(void)
+{
+    uint8_t own;
+    start();
+    load_slot(0, 100);
+    load_slot(1, 100);
+    fake.infers_max = 1;
+    own = send_batch(5, 2);
+    fake_run_us(&fake, GUARD_US + POLL_US);
+    expect_error(own, NR_E_WORKLOAD, 99);
+    CHECK(fake.infers == 2 && fake.edge_count == 2 && fake.edges[1].phase == NR_PHASE_END);
+    fake.infers_max = 0;
+    fake.output_as_input = true;
+    load_slot(1, 99);
+    own = send_batch(1, 2);
+    fake_run_us(&fake, GUARD_US + POLL_US);
+    expect_error(own, NR_E_UNSUPPORTED, 0);
+    nr_put_u32(payload, 0);
+    own = request(NR_RESULT, 4);
+    expect_frame(NR_CHUNK, own);
+    CHECK(got.payload_b == 4);
+}
+
+static void arguments_of_a_batch_are_checked(void)
+{
+    uint8_t own;
+    start();
+    load_slot(0, 100);
+    own = request(NR_BATCH, put_batch(1, 2));
+    expect_error(own, NR_E_NOT_LOADED, 1);
+    own = request(NR_BATCH, put_batch(1, 0));
+    expect_error(own, NR_E_LENGTH, 12);
+    own = request(NR_BATCH, put_batch(1, 1) + 1);
+    expect_error(own, NR_E_LENGTH, 12);
+    own = request(NR_BATCH, 0);
+    expect_error(own, NR_E_LENGTH, 12);
+    own = request(NR_BATCH, put_batch(1, 3));
+    expect_error(own, NR_E_ARGUMENT, FAKE_SLOTS);
+    load_slot(1, 100);
+    own = request(NR_BATCH, put_batch(0, 2));
+    expect_error(own, NR_E_ARGUMENT, 1);
+    own = request(NR_BATCH, put_batch(UINT32_MAX / 2 + 1, 2));
+    expect_error(own, NR_E_ARGUMENT, 1);
+    (void)put_batch(1, 2);
+    nr_put_u16(payload + 12, 2);
+    own = request(NR_BATCH, 14);
+    expect_error(own, NR_E_SLOT, 2);
+    (void)put_batch(1, 2);
+    nr_put_u16(payload + 8, 1);
+    own = request(NR_BATCH, 14);
+    expect_error(own, NR_E_ARGUMENT, 2);
+    CHECK(fake.edge_count == 0);
+}
+
+static void a_device_with_room_for_one_output_knows_no_batch(void)
+{
+    uint8_t own;
+    start();
+    fake.shim.memory.output_b = 2 * FAKE_OUTPUT_BYTES - 1;
+    say_hello(5);
+    CHECK((got.payload[27] & NR_CAP_BATCH) == 0);
+    load_slot(0, 100);
+    own = request(NR_BATCH, put_batch(1, 1));
+    expect_error(own, NR_E_UNSUPPORTED, 0);
+    own = send_run(1);
+    fake_run_us(&fake, GUARD_US + POLL_US);
+    expect_done(own, 0, 3, 16);
 }
 
 static void one_timed_phase_has_two_marks(void)
@@ -1011,6 +1156,12 @@ int main(void)
     RUN(run_marks_each_phase_and_returns_the_output);
     RUN(one_timed_phase_has_two_marks);
     RUN(a_long_output_is_fetched_in_chunks);
+    RUN(a_batch_is_one_window_and_returns_every_output_in_its_order);
+    RUN(a_workload_with_one_timed_phase_does_all_of_it_in_a_batch);
+    RUN(the_outputs_of_a_batch_fill_their_memory_and_are_fetched_in_chunks);
+    RUN(a_batch_that_fails_has_no_output_and_ends_with_a_mark);
+    RUN(arguments_of_a_batch_are_checked);
+    RUN(a_device_with_room_for_one_output_knows_no_batch);
     RUN(arguments_of_windows_are_checked);
     RUN(idle_is_as_long_as_asked);
     RUN(a_sync_burst_has_its_pattern);

@@ -63,7 +63,18 @@ def main() -> None:
         sys.exit(BenchError.exit_code)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Our commands, and those of tasks: found by entry point and imported only when they are called or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *plugins.commands()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found: click.Command | None = super().get_command(ctx, cmd_name) or plugins.command(cmd_name)
+        return found
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("neurorig"))
 def rig() -> None:
     """Measure accuracy, latency and energy of a device under test."""

@@ -110,6 +110,13 @@ class FramedClient:
         self._within(done, limit_s)
         return done
 
+    def batch(self, slots: tuple[int, ...], repeat: int, hold_us: int, limit_s: float) -> Done:
+        """Process all `slots` in one window, `repeat` rounds over them; it must be over within `limit_s`."""
+        guard_us = self._guard_us
+        done = self._window(Kind.BATCH, wire.Batch(repeat, guard_us, hold_us, slots).pack(), guard_us, limit_s)
+        self._within(done, limit_s)
+        return done
+
     def idle(self, duration_s: float, hold_us: int, grace_s: float) -> Done:
         """Let the DUT be idle for `duration_s`; it may take `grace_s` longer."""
         duration_us, guard_us = round(duration_s * _US_PER_S), self._guard_us

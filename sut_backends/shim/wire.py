@@ -38,6 +38,7 @@ class Kind(IntEnum):
     IDLE = 0x21
     SYNC = 0x22
     RESULT = 0x23
+    BATCH = 0x24
     ACK = 0x80
     CAPS = 0x81
     PONG = 0x82
@@ -54,6 +55,7 @@ class Flag(IntFlag):
     BAUD = 1
     SYNC_LINE = 2
     MARK_NONBLOCKING = 4
+    BATCH = 8
 
 
 UNKNOWN_REQUEST = 1  # what a firmware of before a request answers it with
@@ -176,6 +178,38 @@ class Run(_Numbers):
     repeat: int
     guard_us: int
     hold_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Process `slots` one after the other in one window, `repeat` rounds over them."""
+
+    kind: ClassVar[Kind] = Kind.BATCH
+    shape: ClassVar[struct.Struct] = struct.Struct("<IIH")
+    repeat: int
+    guard_us: int
+    hold_us: int
+    slots: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload; raise LocalProtocolError where a number does not fit its field."""
+        try:
+            return self.shape.pack(self.repeat, self.guard_us, self.hold_us) + struct.pack(f"<{len(self.slots)}H", *self.slots)
+        except struct.error as error:
+            raise LocalProtocolError(f"{self} does not fit its fields", evidence=str(error)) from error
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Batch:
+        """Read a payload."""
+        (repeat, guard_us, hold_us), rest = _split(payload, cls.shape, "BATCH")
+        if not rest or len(rest) % 2:
+            raise ValueError(f"BATCH with {len(rest)} bytes of slot numbers, 2 each expected")
+        return cls(repeat, guard_us, hold_us, struct.unpack(f"<{len(rest) // 2}H", rest))
+
+    @classmethod
+    def most(cls, max_payload_b: int) -> int:
+        """Return how many slots a request can name."""
+        return max(max_payload_b - cls.shape.size, 0) // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,4 +400,4 @@ class Refusal:
         return cls(code, detail, text.decode("ascii", "backslashreplace"))
 
 
-Request = Hello | Baud | SelfTest | Load | Data | Commit | Run | Idle | Sync | Result
+Request = Hello | Baud | SelfTest | Load | Data | Commit | Run | Batch | Idle | Sync | Result

@@ -133,3 +133,10 @@ def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Pat
         assert "session fail" in checked.stdout and "samples measured" in checked.stdout
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_task_brings_commands_of_its_own(tmp_path: Path) -> None:
+    assert "qubo" in rig("--help", cwd=tmp_path).stdout
+    verified = rig("qubo", "targets", "--verify", "--nodes", "10", cwd=tmp_path)
+    assert verified.returncode == 0, verified.stderr
+    assert "20 of 20 vectors cost what the table says" in verified.stdout

@@ -252,3 +252,30 @@ def test_a_delay_of_sync_that_dominates_wants_longer_windows(run_virtual: Run, t
     short = preprocess(0.01)
     assert short["because"] == "edge delay" and short["needed_s"] > short["window_s"]
     assert preprocess(1.1 * short["needed_s"])["needed_s"] == 0.0
+
+
+def test_an_accuracy_of_one_has_an_interval_below_it_however_many_trials_there_are(run_virtual: Run) -> None:
+    for trials in (1, 5):
+        metric = run_virtual("task.null.samples=20", trials=trials).content["metrics"]["accuracy"]
+        assert metric["value"] == 1.0
+        low, high = metric["interval_95"]
+        assert (low, high) == (pytest.approx(0.025 ** (1 / 20)), 1.0), "the samples are the same in every trial"
+        assert metric["expanded_uncertainty"] == pytest.approx(1 - low)
+        assert 0 < metric["standard_uncertainty"] == pytest.approx(metric["per_trial"][0]["standard_uncertainty"])
+
+
+def test_the_interval_of_any_other_metric_is_its_value_and_its_expanded_uncertainty(run_virtual: Run) -> None:
+    for name, metric in run_virtual(trials=2).content["metrics"].items():
+        if name != "accuracy":
+            half = metric["expanded_uncertainty"]
+            assert metric["interval_95"] == [metric["value"] - half, metric["value"] + half], name
+
+
+def test_a_metric_that_a_trial_cannot_give_is_absent_with_its_reason(run_virtual: Run) -> None:
+    content = run_virtual("task.null.samples=5", trials=2).content
+    assert content["absent"] == {"latency_total_p90_early_stopping": "trial 1: needs 64 samples, there are 5"}
+    content = run_virtual("task.null.samples=64", trials=1).content
+    assert content["absent"] == {}
+    estimate = content["metrics"]["latency_total_p90_early_stopping"]
+    assert estimate["value"] > content["metrics"]["latency_total_p90"]["value"]
+    assert "latency_total_p90_early_stopping" not in content["replication"]["per_metric"], "percentiles are not compared"

@@ -12,13 +12,15 @@ import pytest
 
 from rig.errors import DeadlineError, LocalProtocolError
 from rig.plan import Query
-from rig.sut import END, IDLE, SystemUnderTest
+from rig.sut import BATCH, END, IDLE, SystemUnderTest
 from rig.table import Table
+from sut_backends.cpu import CpuSut
 from sut_backends.posix import PosixSut
 from sut_backends.qemu import QemuSut
 from sut_backends.uart import UartSut
 from sut_backends.virtual import VirtualSut
 from tests.boards import image
+from tests.sut_backends import public_programs
 
 pytestmark = pytest.mark.posix
 SAMPLE = bytes(range(64))
@@ -35,11 +37,16 @@ class Opened:
 
 def virtual(table: Table, program: Path, port: Callable[[], str]) -> Opened:
     table.reference = lambda payload: payload
-    return Opened(VirtualSut.open(VirtualSut.Settings(), table), 2)
+    return Opened(VirtualSut.open(VirtualSut.Settings(slots=4), table), 2)
 
 
 def posix(table: Table, program: Path, port: Callable[[], str]) -> Opened:
     return Opened(PosixSut.open(PosixSut.Settings(program=str(program)), table), 2)
+
+
+def cpu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
+    table.programs = {"null": public_programs.program("null")}
+    return Opened(CpuSut.open(CpuSut.Settings(), table), 2)
 
 
 def qemu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
@@ -54,7 +61,7 @@ def uart_text(table: Table, program: Path, port: Callable[[], str]) -> Opened:
     return Opened(UartSut.open(UartSut.Settings(port=port(), layer="text"), table), 1, counts=False)
 
 
-@pytest.fixture(params=[virtual, posix, qemu, uart_framed, uart_text], ids=lambda backend: backend.__name__)
+@pytest.fixture(params=[virtual, posix, cpu, qemu, uart_framed, uart_text], ids=lambda backend: backend.__name__)
 def opened(request: pytest.FixtureRequest, null_program: Path, start_dut: Callable[..., object]) -> Iterator[Opened]:
     table = Table()
     table.world.supply_on = True
@@ -70,6 +77,23 @@ def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:
     assert [mark.tick for mark in completion.marks] == sorted(mark.tick for mark in completion.marks)
     assert completion.output
     assert completion.rx_in_window_b == 0
+
+
+def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(opened: Opened) -> None:
+    payloads = {index: bytes([index]) * 64 for index in range(min(opened.sut.info.batch_max, 3) or 1)}
+    for index, payload in payloads.items():
+        opened.sut.load(index, payload)
+    query = Query(tuple(reversed(payloads)), limit_s=10.0, repeat=5, batch=True)
+    if not opened.sut.info.batch_max:
+        with pytest.raises(LocalProtocolError, match=r"batch|one at a time"):
+            opened.sut.run(query)
+        return
+    assert len(payloads) == 3
+    completion = opened.sut.run(query)
+    assert [mark.phase for mark in completion.marks] == [BATCH, END]
+    assert completion.output == b"".join(payloads[index] for index in query.indices)
+    assert completion.iterations == 15
+    assert opened.sut.run(Query((1,), limit_s=10.0)).output == payloads[1]
 
 
 def test_the_iterations_of_a_query_are_told_where_the_device_counts_them(opened: Opened) -> None:

@@ -55,6 +55,13 @@ def test_a_device_that_runs_less_often_than_asked_says_so(null_program: Path, ta
         assert [sut.run(Query((0,), repeat=repeat, limit_s=5.0)).iterations for repeat in (10, 4, 3, 1)] == [7, 1, 0, 0]
 
 
+def test_a_device_that_ends_a_batch_early_says_so(null_program: Path, table: Table) -> None:
+    with opened(null_program, table, skip_iterations=3) as sut:
+        for index in range(2):
+            sut.load(index, SAMPLE)
+        assert sut.run(Query((0, 1), repeat=10, limit_s=5.0, batch=True)).iterations == 7 * 2
+
+
 def test_a_program_is_found_beside_the_bench_file(null_program: Path, tmp_path: Path, table: Table) -> None:
     (tmp_path / "dut").symlink_to(null_program)
     table.folder = tmp_path

@@ -102,12 +102,14 @@ def test_an_emulator_behind_a_port_is_called_simulated_where_the_bench_says_so(s
 
 def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_errors(start_dut: Start, table: Table) -> None:
     with opened(start_dut().port, table) as sut:
-        for index in range(3):
+        for index in range(sut.info.slots + 1):
             sut.load(index, SAMPLE)
         with pytest.raises(LocalProtocolError, match="sample 0 is not loaded"):
             sut.run(Query((0,)))
         with pytest.raises(LocalProtocolError, match="2 samples"):
             sut.run(Query((1, 2)))
+        with pytest.raises(LocalProtocolError, match=f"a batch of {sut.info.slots + 1} samples, the DUT takes {sut.info.slots}"):
+            sut.run(Query(tuple(range(sut.info.slots + 1)), batch=True))
         with pytest.raises(LocalProtocolError, match="has 40000 bytes"):
             sut.load(9, bytes(40_000))
         assert sut.run(Query((2,))).output == SAMPLE[:64]

@@ -25,6 +25,7 @@ VALUES = [
         "0100000001000000 02000000 0300 0400 05000000 06000000 07000000 0800000009000000 0a000000 0100ff 0b0000000c000000 0d000000",
     ),
     (wire.Run(1, 2, 30_000, 50), "0100020000003075000032 00"),
+    (wire.Batch(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
     (wire.Idle(1_000_000, 30_000, 50), "40420f00307500003200"),
     (wire.Sync(8, 5_000, 30_000, 50), "0888130000307500003200"),
     (wire.Result(64), "40000000"),
@@ -84,5 +85,6 @@ def test_numbers_are_those_of_the_firmware() -> None:
     assert values["FRAME_OVERHEAD_B"] == wire.FRAME_OVERHEAD_B
     assert values["TEXT_COMMAND_MAX"] == wire.TEXT_COMMAND_MAX
     assert values["GUARD_RESTARTS_MAX"] == wire.GUARD_RESTARTS_MAX
-    assert (values["CAP_BAUD"], values["CAP_SYNC_LINE"], values["CAP_MARK_NONBLOCKING"]) == tuple(Flag)
+    flags = ("CAP_BAUD", "CAP_SYNC_LINE", "CAP_MARK_NONBLOCKING", "CAP_BATCH")
+    assert tuple(values[name] for name in flags) == tuple(Flag)
     assert {value for name, value in values.items() if name.startswith("E_")} == set(wire.ERROR_MEANING)

@@ -22,7 +22,7 @@ typedef struct nr_null workload_state;
 #endif
 
 static uint8_t slot_memory[NR_SLOTS * SLOT_BYTES];
-static uint8_t output_memory[OUTPUT_BYTES];
+static uint8_t output_memory[NR_SLOTS * OUTPUT_BYTES];
 static struct nr_port port;
 static struct nr_workload workload;
 static workload_state state;
@@ -30,7 +30,7 @@ static struct nr_shim shim;
 
 int main(void)
 {
-    struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory};
+    struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory, sizeof output_memory};
     nr_board_init();
     nr_cortex_m_port(&port, NR_BUILD);
     nr_interrupts_on();

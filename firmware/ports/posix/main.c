@@ -26,7 +26,7 @@ typedef struct nr_null workload_state;
 #define NR_BUILD "unknown"
 #endif
 #ifndef NR_SLOTS
-#define NR_SLOTS 2
+#define NR_SLOTS NR_SLOTS_MAX
 #endif
 #ifndef NR_SLOT_MEMORY_B
 #define NR_SLOT_MEMORY_B (4U << 20) /* costs a host nothing until it is touched */
@@ -150,7 +150,7 @@ static const char *parse_options(struct nr_posix_options *options, int count, ch
 static uint64_t mark_of_a_lazy_device(void *context, uint8_t phase, uint16_t hold_us)
 {
     uint64_t tick = posix_mark(context, phase, hold_us);
-    if (phase == NR_PHASE_PREPROCESS) {
+    if (phase == NR_PHASE_PREPROCESS || phase == NR_PHASE_BATCH) {
         shim.job.repeat -= shim.job.repeat < posix.options.skip_iterations ? shim.job.repeat : posix.options.skip_iterations;
     }
     return tick;
@@ -158,7 +158,7 @@ static uint64_t mark_of_a_lazy_device(void *context, uint8_t phase, uint16_t hol
 
 static void start(void)
 {
-    const struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory};
+    const struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory, sizeof output_memory};
     fill_workload(&workload, &state);
     nr_shim_init(&shim, &port, &workload, &memory);
 }
@@ -191,7 +191,7 @@ int main(int count, char *arguments[])
         return fail(arguments[0], "standard input is closed; it is the leash, and has to be open");
     }
     fill_workload(&workload, &state);
-    if (workload.slot_bytes > NR_SLOT_MEMORY_B / NR_SLOTS || workload.output_bytes > NR_OUTPUT_MEMORY_B) {
+    if (workload.slot_bytes > NR_SLOT_MEMORY_B / NR_SLOTS || workload.output_bytes > NR_OUTPUT_MEMORY_B / NR_SLOTS) {
         return fail(arguments[0], "built with too little slot or output memory for this workload");
     }
     problem = nr_posix_open(&posix, &options, NR_BUILD, &port, power_up);

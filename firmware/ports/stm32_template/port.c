@@ -341,7 +341,7 @@ static void fill_port(struct nr_port *port)
 }
 
 static uint8_t slot_memory[SLOTS * SLOT_BYTES];
-static uint8_t output_memory[OUTPUT_BYTES];
+static uint8_t output_memory[SLOTS * OUTPUT_BYTES];
 static struct nr_port port;
 static struct nr_workload workload;
 static workload_state state;
@@ -349,7 +349,7 @@ static struct nr_shim shim;
 
 int main(void)
 {
-    struct nr_memory memory = {slot_memory, SLOTS, output_memory};
+    struct nr_memory memory = {slot_memory, SLOTS, output_memory, sizeof output_memory};
     start_clocks();
     start_sync();
     start_timer();

@@ -110,7 +110,7 @@ static int board_set_baud(void *context, uint32_t baud)
 }
 
 static uint8_t slot_memory[SLOTS * SLOT_BYTES];
-static uint8_t output_memory[OUTPUT_BYTES];
+static uint8_t output_memory[SLOTS * OUTPUT_BYTES];
 static struct board this_board;
 static struct nr_port port;
 static struct nr_workload workload;
@@ -141,7 +141,7 @@ static void fill_port(void)
 /* Clocks, pins, timer and UART come first; write them here or in the start-up code. */
 int main(void)
 {
-    struct nr_memory memory = {slot_memory, SLOTS, output_memory};
+    struct nr_memory memory = {slot_memory, SLOTS, output_memory, sizeof output_memory};
     fill_port();
     fill_workload(&workload, &state);
     nr_shim_init(&shim, &port, &workload, &memory);

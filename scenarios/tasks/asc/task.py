@@ -19,8 +19,9 @@ from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import CLASSES, Clip, Dataset, open_dataset
 from scenarios.tasks.asc.generate import GENERATOR_VERSION, ensure
 from scenarios.tasks.asc.integer import outputs
-from scenarios.tasks.asc.model import RATE_HZ, Model
+from scenarios.tasks.asc.model import RATE_HZ
 from scenarios.tasks.asc.nirfile import read_model
+from scenarios.tasks.asc.programs import programs
 
 GENERATED = "generated"
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
@@ -65,10 +66,11 @@ class AscTask:
         else:
             folder = table.folder / Path(settings.data).expanduser()
         model = table.folder / Path(settings.model).expanduser() if settings.model else SHIPPED_MODEL
-        return cls(settings, open_dataset(folder), read_model(model))
+        return cls(settings, open_dataset(folder), model)
 
-    def __init__(self, settings: Settings, dataset: Dataset, model: Model) -> None:
-        self._settings, self._dataset, self._model = settings, dataset, model
+    def __init__(self, settings: Settings, dataset: Dataset, path: Path) -> None:
+        self._settings, self._dataset, self._model = settings, dataset, read_model(path)
+        self.programs = programs(path.resolve(), self._model)
         every = [Sample(clip, second) for clip in dataset.test for second in range(clip.samples)]
         self._samples = balanced(every, settings.samples, settings.seed) if settings.samples else every
         self._reader = ClipReader()

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rig.statistics import mean, standard_error
+from rig.statistics import mean
 from rig.trial import Metric, Sample
 from scenarios.tasks.mlperf_tiny.roc import Area, area, one_against_rest
 
@@ -43,8 +43,7 @@ def quality(found: Sequence[Case]) -> dict[str, Metric]:
         return {}
     metrics: dict[str, Metric] = {}
     if len(found[0].scores) > 1:
-        right = [float(case.correct) for case in found]
-        metrics["accuracy"] = Metric(mean(right), "1", standard_error(right), len(right))
+        metrics["accuracy"] = Metric.of_share([case.correct for case in found])
     under = _area(found)
     if not math.isnan(under.value):
         metrics["auc"] = Metric(under.value, "1", under.standard_error, len(found))

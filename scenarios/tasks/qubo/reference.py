@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CPU reference solver: the firmware's own search (firmware/workloads/qubo), compiled for this host on first use.
+
+So that one algorithm is compared on two systems. A C compiler is needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig import firmware
+from rig.errors import ConfigError
+from scenarios.tasks.qubo import edges
+from scenarios.tasks.qubo.graph import Graph
+from scenarios.tasks.qubo.library import Library
+
+#: Neighbours touched between two looks at the clock: some 20 us.
+WORK_PER_POLL = 20_000
+COST_MIN = -(2**31)
+REFUSALS = ("good", "truncated", "too large", "checksum", "node", "number", "edges")
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """The first cost at or below a threshold, and the CPU time from the start at which it was known."""
+
+    threshold: int
+    cost: int
+    latency_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The result of a search: its best vector (nodes, int8), that vector's cost, the time it took, and the thresholds crossed."""
+
+    cost: int
+    vector: NDArray[np.int8]
+    duration_s: float
+    crossings: tuple[Crossing, ...]
+
+
+class Solver:
+    """The firmware's search on one graph: start it with a seed, search as often and as long as wanted."""
+
+    def __init__(self, graph: Graph, cache: Path | None = None) -> None:
+        self._nodes = graph.nodes
+        self._c = _functions(library().compiled(cache))
+        memory_b = self._c.nr_qubo_memory_b(graph.nodes, graph.edges)
+        self._memory = (ctypes.c_uint32 * (memory_b // 4))()
+        self._state = ctypes.create_string_buffer(self._c.nr_qubo_state_b())
+        wire = edges.encode(graph)
+        refusal = self._c.nr_qubo_load(self._state, self._memory, memory_b, wire, len(wire))
+        if refusal:
+            raise ConfigError(f"the solver refuses the graph: {REFUSALS[refusal]}", evidence=f"{graph.nodes} nodes")
+        self.start(0)
+
+    @property
+    def memory_b(self) -> int:
+        """Return the memory that the graph and the search on it need, in bytes."""
+        return ctypes.sizeof(self._memory) + len(self._state)
+
+    @property
+    def cost(self) -> int:
+        """Return the best cost so far."""
+        return int(self._c.nr_qubo_best_cost(self._state))
+
+    @property
+    def vector(self) -> NDArray[np.int8]:
+        """Return the best vector so far (nodes)."""
+        packed = np.frombuffer(ctypes.string_at(self._c.nr_qubo_best(self._state), (self._nodes + 7) // 8), np.uint8)
+        return np.unpackbits(packed, count=self._nodes, bitorder="little").astype(np.int8)
+
+    def start(self, seed: int) -> None:
+        """Begin anew; the same seed (32 bits) gives the same search."""
+        self._c.nr_qubo_start(self._state, seed & 0xFFFFFFFF)
+
+    def search(self, limit_s: float, target: int = COST_MIN, thresholds: Sequence[int] = ()) -> Found:
+        """Search until the cost is at or below `target`, or for `limit_s` of this thread's CPU time.
+
+        `thresholds` are costs whose crossings are told.
+        """
+        waiting = sorted({*thresholds, target} - {COST_MIN}, reverse=True)
+        crossings: list[Crossing] = []
+        start_s = time.thread_time()
+        while True:
+            now_s = time.thread_time() - start_s
+            while waiting and self.cost <= waiting[0]:
+                crossings.append(Crossing(waiting.pop(0), self.cost, now_s))
+            if self.cost <= target or now_s >= limit_s:
+                told = tuple(crossing for crossing in crossings if crossing.threshold in thresholds)
+                return Found(self.cost, self.vector, now_s, told)
+            self._c.nr_qubo_set_report_at(self._state, waiting[0] if waiting else COST_MIN)
+            self._c.nr_qubo_step(self._state, WORK_PER_POLL)
+
+
+def library() -> Library:
+    """Return the firmware's search as a library for this host."""
+    root = firmware.sources()
+    sources, core = root / "workloads" / "qubo", root / "core"
+    headers = [*sorted(sources.glob("*.h")), core / "nr_frame.h"]
+    return Library("qubo", [*sorted(sources.glob("*.c")), core / "nr_frame.c"], headers, [core])
+
+
+def _functions(path: Path) -> ctypes.CDLL:
+    c = ctypes.CDLL(str(path))
+    c.nr_qubo_memory_b.restype, c.nr_qubo_memory_b.argtypes = ctypes.c_uint64, (ctypes.c_uint32, ctypes.c_uint32)
+    c.nr_qubo_state_b.restype = ctypes.c_uint32
+    c.nr_qubo_load.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_uint32)
+    c.nr_qubo_start.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
+    c.nr_qubo_step.restype, c.nr_qubo_step.argtypes = ctypes.c_bool, (ctypes.c_void_p, ctypes.c_uint32)
+    c.nr_qubo_set_report_at.argtypes = (ctypes.c_void_p, ctypes.c_int32)
+    c.nr_qubo_best_cost.restype, c.nr_qubo_best_cost.argtypes = ctypes.c_int32, (ctypes.c_void_p,)
+    c.nr_qubo_best.restype, c.nr_qubo_best.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+    return c

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This computer's processor as a system under test: the conventional baseline, a task's own program in a process of its own.
+
+There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC, by which the processor's energy counters are read as well.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from rig.errors import BenchError, ConfigError, SutError
+from rig.plan import Query
+from rig.program import Program
+from rig.sut import END, IDLE, SYNC, Completion, Mark, SutInfo
+from rig.table import Table
+from sut_backends.cpu_process import CpuProcess
+from sut_backends.edge_wire import Power
+from sut_backends.imagined_wire import ImaginedWire
+from sut_backends.slots import Slots
+
+_LOAD_S = 20.0
+#: A burst: count, period, and multiples of the period after each pulse (docs/PROTOCOL.md section 4).
+_PULSES, _PERIOD_S, _PATTERN = 8, 0.002003, (1, 2, 1, 4)
+_REFUSED, _FAILED = 1, 2
+
+
+class CpuSut:
+    """A task's program on this computer's processor."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """Which of the task's programs (empty: its first), on which core (-1: wherever the scheduler puts it), on how many threads
+        of the numerical library, and how many samples are kept.
+
+        A simulated monitor sees pulses of `sync_hold_us` and `power_w` (W) drawn; a real one sees no pulses and what is drawn.
+        """
+
+        program: str = ""
+        core: int = -1
+        threads: int = 1
+        slots: int = 64
+        sync_hold_us: int = 50
+        power_w: Power = field(default_factory=Power)
+
+    def __init__(self, settings: Settings, name: str, program: Program, process: CpuProcess, wire: ImaginedWire) -> None:
+        self._process, self._wire, self._slots = process, wire, Slots(settings.slots)
+        self._closed = False
+        about = process.about
+        details = about | {
+            "pinned": settings.core >= 0,
+            "threads": settings.threads,
+            "governor": _governor(about["cores"]),
+            "garbage_collector": "off inside a query",
+            "program": name,
+            "entry": program.entry,
+            "simulated_power_w": dataclasses.asdict(settings.power_w),
+        }
+        self._info = SutInfo(
+            name=f"{_processor()}, {name}",
+            kind="cpu",
+            simulated=False,
+            tick_hz=1_000_000_000,
+            task=program.task,
+            model=program.model,
+            firmware=f"{program.entry}, {about['python']}, numpy {about['numpy']}",
+            link="pipe",
+            slots=settings.slots,
+            batch_max=settings.slots,
+            has_sync_line=False,
+            sync_hold_s=settings.sync_hold_us * 1e-6,
+            clock="CLOCK_MONOTONIC",
+            details=details,
+        )
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Start the program; ConfigError where the task has none of that name or the core does not exist."""
+        _validate(settings)
+        name = settings.program or next(iter(table.programs), "")
+        if name not in table.programs:
+            raise ConfigError(
+                f"this task has no program {name!r} for a CPU" if name else "this task has no program for a CPU",
+                path="sut.cpu.program",
+                try_next=f"one of {', '.join(table.programs)}" if table.programs else "another task, or another SUT",
+            )
+        process = CpuProcess(table.programs[name], settings.core, settings.threads)
+        wire = ImaginedWire(table.world, settings.power_w, settings.sync_hold_us * 1000)
+        return cls(settings, name, table.programs[name], process, wire)
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the processor and its program are."""
+        return self._info
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Hand the payload to the process, which converts it to what its program wants, untimed."""
+        slot = self._slots.take(index)
+        _good(self._process.ask({"op": "load", "slot": slot}, payload, _LOAD_S))
+        self._slots.keep(slot, index)
+
+    def idle(self, duration_s: float) -> Completion:
+        """Wait; the process waits for its next request, the program and its data in memory."""
+        start = self._wire.pulse(IDLE)
+        time.sleep(duration_s)
+        return Completion((start, self._wire.pulse(END)), iterations=0)
+
+    def sync(self) -> Completion:
+        """Stamp a burst of marks, of which only simulated monitors see pulses."""
+        marks = []
+        for pulse in range(_PULSES):
+            marks.append(self._wire.pulse(SYNC))
+            time.sleep(_PERIOD_S * _PATTERN[pulse % len(_PATTERN)])
+        return Completion(tuple(marks), iterations=0)
+
+    def run(self, query: Query) -> Completion:
+        """Run each phase over the samples of the query, `repeat` times; of a batch all phases of each sample, `repeat` rounds."""
+        slots = [self._slots.find(index) for index in query.indices]
+        with self._wire.busy():
+            request = {"op": "run", "slots": slots, "repeat": query.repeat, "batch": query.batch}
+            told, output = _good(self._process.ask(request, b"", query.limit_s))
+            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            self._wire.tell(marks)
+        return Completion(marks, output, iterations=query.repeat * len(slots))
+
+    def close(self) -> None:
+        """End the process; closing twice is allowed."""
+        if not self._closed:
+            self._closed = True
+            self._process.close()
+            self._wire.close()
+
+
+def _good(answer: tuple[dict[str, Any], bytes]) -> tuple[dict[str, Any], bytes]:
+    if "error" in answer[0]:
+        refused = answer[0]["refused"]
+        raise SutError(
+            "the program refuses this" if refused else "the program failed",
+            code=_REFUSED if refused else _FAILED,
+            evidence=answer[0]["error"],
+        )
+    return answer
+
+
+def _validate(settings: CpuSut.Settings) -> None:
+    for name, low in (("core", -1), ("threads", 1), ("slots", 1), ("sync_hold_us", 1)):
+        if getattr(settings, name) < low:
+            raise ConfigError(f"{getattr(settings, name)}", path=f"sut.cpu.{name}", try_next=f"{low} or more")
+    if settings.core < 0:
+        return
+    if not hasattr(os, "sched_getaffinity"):
+        raise BenchError("this operating system does not pin a process to a core", try_next="sut.cpu.core = -1")
+    allowed = sorted(os.sched_getaffinity(0))
+    if settings.core not in allowed:
+        raise ConfigError(f"core {settings.core} is not ours to use", path="sut.cpu.core", try_next=f"one of {allowed}, or -1")
+
+
+def _processor() -> str:
+    """Return the processor's name as Linux tells it, else the machine's kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
+
+
+def _governor(cores: list[int]) -> str:
+    """Return what decides the frequency of the first core; "not readable" where the kernel does not tell."""
+    path = Path(f"/sys/devices/system/cpu/cpu{cores[0] if cores else 0}/cpufreq/scaling_governor")
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return "not readable"

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process in which a processor runs a task's program and stamps its marks; it imports nothing that costs it time.
+
+Requests and answers are a line of JSON each, and as many bytes after it as its `bytes` says; the end of its input ends it.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, BinaryIO
+
+from rig.program import Routine
+from rig.sut import BATCH, END
+
+_EMPTY_WINDOWS = 1000
+
+Marks = list[tuple[int, int]]
+Work = Callable[[Routine, Sequence[Any], int], tuple[Marks, Sequence[Any]]]
+
+
+def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests until there are no more."""
+    slots: dict[int, Any] = {}
+    for line in requests:
+        request = json.loads(line)
+        payload = requests.read(request.get("bytes", 0))
+        try:
+            if request["op"] == "load":
+                slots[request["slot"]] = routine.load(payload)
+                answer(answers, {})
+            else:
+                work = batched if request["batch"] else phased
+                marks, results = uncollected(work, routine, [slots[slot] for slot in request["slots"]], request["repeat"])
+                output = b"".join(routine.output(result) for result in results)
+                answer(answers, {"marks": marks}, output)
+        except Exception as error:
+            answer(answers, {"error": f"{type(error).__name__}: {error}", "refused": isinstance(error, ValueError)})
+
+
+def uncollected(work: Work, routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
+    """Do `work`; return its marks (phase, CLOCK_MONOTONIC in ns) and its last results.
+
+    The garbage collector does not run in between: it would fall into some windows and not into others.
+    """
+    gc.collect()
+    gc.disable()
+    try:
+        return work(routine, values, repeat)
+    finally:
+        gc.enable()
+
+
+def phased(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
+    """Run each phase `repeat` times over all values before the next."""
+    now_ns, marks = time.monotonic_ns, []
+    for number, phase in enumerate(routine.phases, start=1):
+        results: Sequence[Any] = values
+        marks.append((number, now_ns()))
+        for _ in range(repeat):
+            results = [phase(value) for value in values]
+        values = results
+    marks.append((END, now_ns()))
+    return marks, values
+
+
+def batched(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
+    """Run all phases of a value, then those of the next, `repeat` rounds over all values."""
+    results: list[Any] = []
+    start_ns = time.monotonic_ns()
+    for _ in range(repeat):
+        results = []
+        for value in values:
+            for phase in routine.phases:
+                value = phase(value)
+            results.append(value)
+    return [(BATCH, start_ns), (END, time.monotonic_ns())], results
+
+
+def overhead_ns(phases: int) -> float:
+    """Return the median length of a window in which nothing is done."""
+    nothing = Routine(bytes, (lambda value: value,) * phases, bytes)
+    lengths = []
+    for _ in range(_EMPTY_WINDOWS):
+        marks, _ = phased(nothing, [b""], 1)
+        lengths.append((marks[-1][1] - marks[0][1]) / phases)
+    return sorted(lengths)[_EMPTY_WINDOWS // 2]
+
+
+def answer(answers: BinaryIO, content: dict[str, Any], block: bytes = b"") -> None:
+    """Write one answer."""
+    answers.write(json.dumps(content | {"bytes": len(block)}).encode() + b"\n" + block)
+    answers.flush()
+
+
+def main(order: str) -> None:
+    """Do what `order`, JSON, says: `entry`, `arguments`, `core` (-1: any) and `threads` of numerical libraries."""
+    told = json.loads(order)
+    for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM"):
+        os.environ[f"{name}_NUM_THREADS"] = str(told["threads"])
+    # Whatever the program prints goes to standard error: this pipe is for answers alone.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if told["core"] >= 0:
+        os.sched_setaffinity(0, {told["core"]})
+    try:
+        module, _, function = told["entry"].partition(":")
+        routine: Routine = getattr(importlib.import_module(module), function)(**told["arguments"])
+    except Exception as error:
+        answer(answers, {"error": f"{type(error).__name__}: {error}"})
+        return
+    gc.freeze()
+    numpy = sys.modules.get("numpy")
+    about = {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "numpy": getattr(numpy, "__version__", "not used"),
+        "cores": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
+        "overhead_ns": overhead_ns(len(routine.phases)),
+        "phases": len(routine.phases),
+    }
+    answer(answers, about)
+    serve(routine, sys.stdin.buffer, answers)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig qubo targets` makes a table, goes on where it was stopped, and verifies what it made."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rig.errors import ConfigError
+from scenarios.tasks.qubo import targets
+from scenarios.tasks.qubo.campaign import Job, Journal, campaign, engine, run
+from scenarios.tasks.qubo.command import qubo
+from scenarios.tasks.qubo.graph import Workload
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+class Here(Executor):
+    """Runs a job at once, in this process, and counts."""
+
+    def __init__(self, jobs_until_crash: int = 1000) -> None:
+        self.count, self._left = 0, jobs_until_crash
+
+    def submit(self, function, /, *arguments, **named):  # type: ignore[no-untyped-def]
+        """Run it; the job after the last allowed one fails."""
+        future: Future = Future()
+        if self.count == self._left:
+            future.set_exception(RuntimeError("power cut"))
+        else:
+            self.count += 1
+            future.set_result(function(*arguments, **named))
+        return future
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(qubo, ["targets", *map(str, arguments)], standalone_mode=False, catch_exceptions=False)
+
+
+def jobs(search_s: float = 0.01) -> list[Job]:
+    return [Job(Workload(nodes, 0.1, 0), search_s, 0.0, 0.0, 1) for nodes in (10, 20, 30)]
+
+
+def test_a_table_is_made_proven_and_verified(tmp_path: Path) -> None:
+    path = tmp_path / "targets.csv"
+    base = targets.read()
+    small = {workload: row for workload, row in base.rows.items() if workload.nodes == 25 and workload.density >= 0.1}
+    targets.write(targets.Targets(1, {}), path)
+    result = command("--table", path, "--nodes", 25, "--search", 0.05, "--jobs", 1)
+    assert result.return_value == 0
+    made = targets.read(path)
+    assert {workload.nodes for workload in made.rows} == {25}
+    assert len(made.rows) == 20
+    assert all(made.rows[workload].cost == row.cost for workload, row in small.items())
+    assert not Path(f"{path}.partial").exists()
+    assert command("--table", path, "--nodes", 25, "--verify").return_value == 0
+
+
+def test_verify_finds_a_changed_vector_and_says_which(tmp_path: Path) -> None:
+    path = tmp_path / "targets.csv"
+    lines = targets.SHIPPED.read_text().splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if line.startswith("50,0.1,3,"))
+    row, _, solution = lines[place].rpartition(",")
+    lines[place] = f"{row},{'B' if solution[0] == 'A' else 'A'}{solution[1:]}"
+    path.write_text("".join(lines))
+    assert command("--table", path, "--nodes", 50, "--verify").return_value == 1
+    assert command("--table", path, "--nodes", 25, "--verify").return_value == 0
+
+
+def test_a_size_that_is_not_published_is_refused() -> None:
+    with pytest.raises(ConfigError, match="5000"):
+        command("--nodes", 26)
+
+
+def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    with pytest.raises(RuntimeError, match="power cut"):
+        list(campaign(jobs(), journal, Here(jobs_until_crash=2)))
+    journal_size = len(journal.done())
+    assert 1 <= journal_size <= 2
+    engine_again = Here()
+    results = {job.workload.nodes: target for job, target in campaign(jobs(), journal, engine_again)}
+    assert engine_again.count == 3 - journal_size
+    assert sorted(results) == [10, 20, 30]
+
+
+def test_a_line_that_was_cut_off_is_done_again_and_spoils_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    assert len(list(campaign(jobs(), Journal(path), Here()))) == 3
+    path.write_text(path.read_text()[:-40])
+    assert len(Journal(path).done()) == 2
+    again = Here()
+    assert len(list(campaign(jobs(), Journal(path), again))) == 3
+    assert again.count == 1
+    assert len(Journal(path).done()) == 3
+
+
+def test_other_settings_are_another_job(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    list(campaign(jobs(0.01), journal, Here()))
+    again = Here()
+    list(campaign(jobs(0.02), journal, again))
+    assert again.count == 3
+
+
+def test_a_job_never_gives_back_less_than_it_knew() -> None:
+    known = targets.read().rows[Workload(250, 0.05, 0)]
+    again = run(Job(known.workload, 0.0, 0.0, 0.0, 1, known))
+    assert (again.cost, again.method, again.solution) == (known.cost, known.method, known.solution)
+
+
+def test_a_proof_names_who_found_it_and_who_proved_it() -> None:
+    found = run(Job(Workload(50, 0.25, 0), 0.05, 0.0, 10.0, 1))
+    assert (found.cost, found.proven, found.method) == (-12, True, "local search, proven by branch and bound")
+
+
+def test_a_campaign_runs_on_a_dask_cluster(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
+        ) as cluster,
+        engine(None, cluster.scheduler_address) as pool,
+    ):
+        found = {job.workload.nodes: target.cost for job, target in campaign(jobs(), Journal(tmp_path / "journal"), pool)}
+    assert found == {job.workload.nodes: run(job).cost for job in jobs()}
+
+
+def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(ConfigError, match="no Dask scheduler"), engine(None, "tcp://127.0.0.1:9", connect_s=0.5):
+        pass

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenario offline: what it asks for, whatever the device, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rig.errors import ConfigError
+from rig.plan import Fitter, Idle, Load, Query, Reviewer, Score, Step
+from rig.session import steps
+from rig.sut import BATCH, END, IDLE, Completion, Mark, SutInfo
+from rig.table import Table
+from rig.trial import Measured, Sample, Window
+from scenarios.offline import Offline
+from scenarios.tasks.null import NullTask
+
+TICK_HZ = 1_000_000
+
+
+def offline(slots: int = 0, **settings: Any) -> Offline:
+    scenario = Offline.open(Offline.Settings(**settings), Table())
+    return scenario.fitted(device(slots)) if slots else scenario
+
+
+def device(batch_max: int) -> SutInfo:
+    return SutInfo("dut", "uart", False, TICK_HZ, "null", batch_max=batch_max)
+
+
+def null(samples: int) -> NullTask:
+    return NullTask(NullTask.Settings(samples=samples, payload_b=16))
+
+
+def steady(sample_s: float, took_s: list[float]) -> Callable[[Step], Completion | None]:
+    """Return a device that takes as long for each sample; `took_s` gets the length of each window that counts."""
+    now = [12345]
+
+    def mark(phase: int, duration_s: float) -> Mark:
+        tick = now[0]
+        now[0] += round(duration_s * TICK_HZ)
+        return Mark(phase, tick)
+
+    def answer(step: Step) -> Completion | None:
+        match step:
+            case Idle(duration_s):
+                return Completion((mark(IDLE, duration_s), mark(END, 0.001)))
+            case Query():
+                whole_s = sample_s * len(step.indices) * step.repeat
+                if not step.warmup:
+                    took_s.append(whole_s)
+                return Completion((mark(BATCH, whole_s), mark(END, 0.001)))
+        return None
+
+    return answer
+
+
+def carried_out(scenario: Offline, samples: int, answer: Callable[[Step], Completion | None], seed: int = 1) -> list[Step]:
+    plan, done, completion = scenario.plan(null(samples), seed), [], None
+    while True:
+        try:
+            step = plan.send(completion)
+        except StopIteration:
+            return done
+        done.append(step)
+        completion = answer(step)
+
+
+def batches(done: list[Step]) -> list[Query]:
+    return [step for step in done if isinstance(step, Query) and not step.warmup]
+
+
+@given(
+    samples=st.integers(1, 60),
+    slots=st.integers(1, 9),
+    chunk=st.integers(0, 9),
+    sample_s=st.floats(1e-5, 2.0),
+    min_duration_s=st.floats(0.5, 600.0),
+    min_count=st.integers(1, 30_000),
+    seed=st.integers(0, 3),
+)
+def test_every_sample_is_in_one_batch_of_loaded_ones_and_the_minimums_hold(
+    samples: int, slots: int, chunk: int, sample_s: float, min_duration_s: float, min_count: int, seed: int
+) -> None:
+    took_s: list[float] = []
+    scenario = offline(slots, min_duration_s=min_duration_s, min_count=min_count, chunk=min(chunk, slots))
+    done = carried_out(scenario, samples, steady(sample_s, took_s), seed)
+    asked = batches(done)
+    assert sorted(index for query in asked for index in query.indices) == list(range(samples))
+    assert sorted(step.index for step in done if isinstance(step, Load)) == list(range(samples))
+    assert isinstance(done[0], Idle) and isinstance(done[-1], Idle)
+
+    held: list[int] = []  # by a device that forgets the oldest
+    for step in done:
+        if isinstance(step, Load):
+            held = [*held, step.index][-slots:]
+        elif isinstance(step, Query):
+            assert step.batch and set(step.indices) <= set(held)
+            assert len(step.indices) <= (min(chunk, slots) or slots)
+
+    (repeat,) = {query.repeat for query in asked}
+    assert sum(took_s) >= min_duration_s
+    assert repeat * samples >= min_count
+    # And no longer than is of use.
+    less = repeat - 1
+    assert less == 0 or less * samples < min_count or less * samples * sample_s <= min_duration_s * 1.06
+    assert all(query.limit_s > length_s for query, length_s in zip(asked, took_s, strict=True))
+
+
+def test_the_order_is_that_of_the_trials_seed() -> None:
+    orders = [[q.indices for q in batches(carried_out(offline(4), 12, steady(0.1, []), seed))] for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_a_plan_without_a_device_is_one_batch_of_all_samples() -> None:
+    (query,) = [step for step in steps(offline(), null(10), 1) if isinstance(step, Query) and not step.warmup]
+    assert sorted(query.indices) == list(range(10))
+
+
+def test_a_device_without_batches_is_refused_and_another_scenario_named() -> None:
+    scenario = offline()
+    assert isinstance(scenario, Fitter)
+    with pytest.raises(ConfigError, match="cannot process several samples in one window") as refused:
+        scenario.fitted(device(0))
+    assert "single_stream" in refused.value.try_next
+
+
+def test_a_chunk_that_the_device_cannot_hold_is_refused() -> None:
+    with pytest.raises(ConfigError, match="5 samples at a time, dut takes 4"):
+        offline(4, chunk=5)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("min_duration_s", 0.0),
+        ("min_duration_s", 1e9),
+        ("min_count", 0),
+        ("margin", 0.0),
+        ("chunk", -1),
+        ("idle_s", 0.0),
+        ("limit_s", 0.0),
+        ("limit_s", float("nan")),
+    ],
+)
+def test_settings_out_of_range_are_refused(key: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=rf"scenario\.offline\.{key}"):
+        offline(**{key: value})
+
+
+def measured(*lengths_s: float, repeat: int = 1, size: int = 2) -> Measured:
+    """Return batches of so many seconds in all, at 2 W, each with `size` samples of which the first is right."""
+    each = (Score(True, "a", "a"), *[Score(False, "a", "b")] * (size - 1))
+    samples = tuple(
+        Sample(
+            number,
+            tuple(range(size * number, size * (number + 1))),
+            repeat,
+            (Window("batch", 0.0, length_s, length_s / repeat, 2.0 * length_s / repeat),),
+            "",
+            "",
+            False,
+            each=each,
+        )
+        for number, length_s in enumerate(lengths_s)
+    )
+    return Measured(samples, (Window("idle", 0.0, 1.0, 1.0, 0.5),))
+
+
+def test_rates_are_over_all_windows_together() -> None:
+    metrics = offline().summarise(measured(1.0, 3.0, repeat=5, size=4), ["batch"])
+    assert {name: metric.value for name, metric in metrics.items()} == pytest.approx(
+        {
+            "accuracy": 1 / 4,
+            "throughput": 40 / 4.0,
+            "power_idle": 0.5,
+            "power_active": 2.0,
+            "power_dynamic": 1.5,
+            "energy_total": 8.0 / 40,
+            "energy_idle": 0.5 * 4.0 / 40,
+            "energy_dynamic": (8.0 - 2.0) / 40,
+        }
+    )
+    assert metrics["accuracy"].n == 8
+
+
+def test_a_trial_below_its_own_minimums_breaks_a_rule() -> None:
+    scenario = offline(min_duration_s=2.0, min_count=4)
+    assert isinstance(scenario, Reviewer)
+    assert scenario.problems(measured(1.0, 1.0)) == ()
+    assert ["min_duration_s" in p.detail for p in scenario.problems(measured(0.9, 1.0)) if p.code == "rule"] == [True]
+    assert ["min_count" in p.detail for p in scenario.problems(measured(2.0)) if p.code == "rule"] == [True]
+
+
+def test_the_lines_tell_chunks_untimed_loading_and_what_loadgen_does_differently() -> None:
+    first, other, last = offline().lines(measured(1.0, 3.0, repeat=5, size=4))
+    assert first.startswith("8 samples in 2 chunks of 4 or less, 5 rounds over each: 40 inferences in 4.000 s of windows.")
+    assert "untimed" in first
+    assert other == "LoadGen's Offline has all samples in one query and lasts 600 s or more."
+    assert last == "Samples per second: 10"
+    assert len(offline().lines(measured(600.0))) == 2

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This computer as the system under test: the firmware's answers, valid trials, and the energy that its counter was fed."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from drivers.virtual import VirtualMonitor
+from rig.check import check
+from rig.errors import ConfigError
+from rig.monitor import MonitorInfo
+from rig.plan import Query
+from rig.probe import probe
+from rig.report import write_report
+from rig.session import open_bench
+from rig.sut import SystemUnderTest
+from sut_backends.posix import PosixSut
+from tests.conftest import ROOT
+
+RAPL = ["monitor.rapl.root=simulator", "monitor.rapl.poll_hz=500", "task.asc.samples=2", "scenario.single_stream.repeat=4"]
+SHORT = ["scenario.single_stream.idle_s=0.3", "scenario.single_stream.warmup=0"]
+
+
+def answers(sut: SystemUnderTest, payloads: list[bytes]) -> list[bytes]:
+    """Return what a system answers to each payload."""
+    found = []
+    for index, payload in enumerate(payloads):
+        sut.load(index, payload)
+        found.append(sut.run(Query((index,))).output)
+    return found
+
+
+@pytest.mark.posix
+def test_its_integer_program_gives_the_bytes_of_the_firmware(firmware: Path) -> None:
+    with open_bench(ROOT / "benches" / "cpu-asc-virtual.toml") as bench:
+        payloads = [bench.task.payload(index) for index in range(len(bench.task))]
+        of_cpu = answers(bench.sut, payloads)
+        device = PosixSut.open(PosixSut.Settings(program=str(firmware / "asc")), bench.table)
+        try:
+            assert of_cpu == answers(device, payloads)
+        finally:
+            device.close()
+
+
+def test_five_trials_by_its_energy_counter_are_valid_and_have_the_energy_that_the_counter_was_fed(tmp_path: Path) -> None:
+    with open_bench(ROOT / "benches" / "cpu-asc.toml", [*RAPL, *SHORT]) as bench:
+        result = bench.run(5, tmp_path)
+    content = result.content
+    assert content["problems"] == []
+    assert (content["simulated"], content["provenance"]["sut"]["simulated"]) == (True, False), "only the counter is"
+    # What the simulated counter is fed with: 5 W of the host, and what is said to be drawn in each phase.
+    for name, expected_w in (("power_idle", 5.010), ("power_preprocess", 5.030), ("power_infer", 5.050)):
+        assert content["metrics"][name]["value"] == pytest.approx(expected_w, abs=0.003), name
+    for phase in ("preprocess", "infer"):
+        energy_j, latency_s = (content["metrics"][f"{what}_{phase}"]["value"] for what in ("energy", "latency"))
+        power_w = content["metrics"][f"power_{phase}"]["value"]
+        assert energy_j == pytest.approx(power_w * latency_s, rel=0.01)
+    assert "latency_total_p90_early_stopping" not in content["metrics"]
+    assert "repeat" in content["absent"]["latency_total_p90_early_stopping"]
+    assert check(result.folder).ok
+    write_report(result.folder)
+
+
+def test_the_nir_program_on_a_virtual_monitor_has_the_power_it_is_said_to_draw(tmp_path: Path) -> None:
+    overrides = ["sut.cpu.program=nir", "task.asc.samples=4", "scenario.single_stream.repeat=1", *SHORT]
+    with open_bench(ROOT / "benches" / "cpu-asc-virtual.toml", overrides) as bench:
+        result = bench.run(1, tmp_path)
+    assert result.content["problems"] == []
+    for name, expected_w in (("power_idle", 2.0), ("power_preprocess", 9.0), ("power_infer", 8.0)):
+        metric = result.content["metrics"][name]
+        assert abs(metric["value"] - expected_w) <= max(metric["expanded_uncertainty"], 0.003 * expected_w), name
+    assert result.content["provenance"]["sut"]["details"]["program"] == "nir"
+
+
+def test_a_probe_says_that_marks_and_monitor_share_a_clock() -> None:
+    findings = {finding.name: finding for finding in probe(ROOT / "benches" / "cpu-asc.toml", RAPL)}
+    assert all(finding.ok for finding in findings.values())
+    assert "there is no wire" in findings["SYNC wire"].detail
+
+
+def test_a_real_monitor_that_wants_edges_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = VirtualMonitor.info.fget  # type: ignore[attr-defined]
+
+    def real(monitor: VirtualMonitor) -> MonitorInfo:
+        return dataclasses.replace(original(monitor), simulated=False)
+
+    with open_bench(ROOT / "benches" / "cpu-asc-virtual.toml", ["task.asc.samples=2"]) as bench:
+        monkeypatch.setattr(VirtualMonitor, "info", property(real))
+        with pytest.raises(ConfigError, match="no SYNC line for virtual monitor to see") as caught:
+            bench.run(1, tmp_path)
+    assert "rapl" in caught.value.try_next
+    assert not list(tmp_path.iterdir())
