@@ -27,7 +27,7 @@ arm_sources = $(CORE) $(ARM_SHARED) $(arm_folder)/board.c $(wildcard workloads/$
 arm_objects = $(patsubst %.c,$(BUILD)/$(1)/objects/%.o,$(arm_sources))
 arm_headers = $(wildcard core/*.h ports/cortex_m/*.h ports/cortex_m/include/*.h $(arm_folder)/*.h workloads/*/*.h)
 arm_build_id = $(shell cat $(sort $(arm_sources) $(arm_headers) ports/cortex_m/main.c) | $(HASH) | cut -c 1-12)
-arm_define = -DNR_BUILD='"$(arm_build_id)"' $(if $(filter asc,$(2)),-DNR_WORKLOAD_ASC)
+arm_define = -DNR_BUILD='"$(arm_build_id)"'
 
 .PHONY: emulated emulated-size stm32f405-silicon arm-compiler
 emulated: arm-compiler $(foreach port,$(EMULATED),$(WORKLOADS:%=$(BUILD)/$(port)/%.elf))
@@ -46,7 +46,7 @@ $(BUILD)/$(1)/objects/%.o: %.c $(call arm_headers,$(1)) Makefile cortex_m.mk
 
 $(BUILD)/$(1)/%.elf: ports/cortex_m/main.c ports/cortex_m/image.ld $(call arm_folder,$(1))/memory.ld \
     $$$$(call arm_objects,$(1),$$$$*) $(call arm_headers,$(1)) Makefile cortex_m.mk
-	$(ARM_PREFIX)gcc $(call arm_flags,$(1)) $$(call arm_define,$(1),$$*) $(ARM_LINK) -L $(call arm_folder,$(1)) \
+	$(ARM_PREFIX)gcc -Iworkloads/$$* $(call arm_flags,$(1)) $$(call arm_define,$(1),$$*) $(ARM_LINK) -L $(call arm_folder,$(1)) \
 	    -o $$@ $$(filter %main.c %.o,$$^) -lgcc
 endef
 .PRECIOUS: $(BUILD)/%.o

@@ -9,18 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nr_image_workload.h"
 #include "nr_posix.h"
 #include "nr_shim.h"
-
-#ifdef NR_WORKLOAD_ASC
-#include "nr_asc.h"
-typedef struct nr_asc workload_state;
-#define fill_workload nr_asc_workload
-#else
-#include "nr_null.h"
-typedef struct nr_null workload_state;
-#define fill_workload nr_null_workload
-#endif
 
 #ifndef NR_BUILD
 #define NR_BUILD "unknown"
@@ -40,7 +31,7 @@ static uint8_t output_memory[NR_OUTPUT_MEMORY_B];
 static struct nr_posix posix;
 static struct nr_port port;
 static struct nr_workload workload;
-static workload_state state;
+static nr_image_workload state;
 static struct nr_shim shim;
 static uint64_t (*posix_mark)(void *context, uint8_t phase, uint16_t hold_us);
 static jmp_buf power_on;
@@ -159,7 +150,7 @@ static uint64_t mark_of_a_lazy_device(void *context, uint8_t phase, uint16_t hol
 static void start(void)
 {
     const struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory, sizeof output_memory};
-    fill_workload(&workload, &state);
+    NR_IMAGE_FILL_WORKLOAD(&workload, &state);
     nr_shim_init(&shim, &port, &workload, &memory);
 }
 
@@ -190,7 +181,7 @@ int main(int count, char *arguments[])
     if (fcntl(STDIN_FILENO, F_GETFD) < 0) {
         return fail(arguments[0], "standard input is closed; it is the leash, and has to be open");
     }
-    fill_workload(&workload, &state);
+    NR_IMAGE_FILL_WORKLOAD(&workload, &state);
     if (workload.slot_bytes > NR_SLOT_MEMORY_B / NR_SLOTS || workload.output_bytes > NR_OUTPUT_MEMORY_B / NR_SLOTS) {
         return fail(arguments[0], "built with too little slot or output memory for this workload");
     }

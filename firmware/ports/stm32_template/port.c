@@ -5,24 +5,11 @@
 
    Two contexts: the main loop, which is all of the core and of this file but the two nr_on_ functions at the top, and the interrupts.
    They share the ring (its two indices have one writer each) and the level of SYNC. */
+#include "nr_image_workload.h"
 #include "nr_port.h"
 #include "nr_shim.h"
 #include "start.h"
 #include "stm32.h"
-
-#ifdef NR_WORKLOAD_ASC
-#include "nr_asc.h"
-typedef struct nr_asc workload_state;
-#define fill_workload nr_asc_workload
-#define SLOT_BYTES NR_ASC_INPUT_B
-#define OUTPUT_BYTES NR_ASC_OUTPUT_B
-#else
-#include "nr_null.h"
-typedef struct nr_null workload_state;
-#define fill_workload nr_null_workload
-#define SLOT_BYTES NR_NULL_SLOT_BYTES
-#define OUTPUT_BYTES NR_NULL_OUTPUT_BYTES
-#endif
 
 #ifndef NR_BUILD
 #define NR_BUILD "unknown"
@@ -340,11 +327,11 @@ static void fill_port(struct nr_port *port)
     port->sync_level = board_sync_level;
 }
 
-static uint8_t slot_memory[SLOTS * SLOT_BYTES];
-static uint8_t output_memory[SLOTS * OUTPUT_BYTES];
+static uint8_t slot_memory[SLOTS * NR_IMAGE_SLOT_B];
+static uint8_t output_memory[SLOTS * NR_IMAGE_OUTPUT_B];
 static struct nr_port port;
 static struct nr_workload workload;
-static workload_state state;
+static nr_image_workload state;
 static struct nr_shim shim;
 
 int main(void)
@@ -356,7 +343,7 @@ int main(void)
     start_usart(&this_board);
     interrupts_on();
     fill_port(&port);
-    fill_workload(&workload, &state);
+    NR_IMAGE_FILL_WORKLOAD(&workload, &state);
     nr_shim_init(&shim, &port, &workload, &memory);
     for (;;) {
         nr_shim_poll(&shim);

@@ -15,22 +15,9 @@
    and edges must agree within the timer's resolution, and a window of the null workload is the overhead that every result contains.
 
    Order of work: write, ticks, read, and the text layer answers `name%`; then mark, then set_baud, then what waits for power: wait, rest. */
+#include "nr_image_workload.h"
 #include "nr_port.h"
 #include "nr_shim.h"
-
-#ifdef NR_WORKLOAD_ASC
-#include "nr_asc.h"
-typedef struct nr_asc workload_state;
-#define fill_workload nr_asc_workload
-#define SLOT_BYTES NR_ASC_INPUT_B
-#define OUTPUT_BYTES NR_ASC_OUTPUT_B
-#else
-#include "nr_null.h"
-typedef struct nr_null workload_state;
-#define fill_workload nr_null_workload
-#define SLOT_BYTES NR_NULL_SLOT_BYTES
-#define OUTPUT_BYTES NR_NULL_OUTPUT_BYTES
-#endif
 
 enum { SLOTS = 1 }; /* a second slot lets the host load while it thinks; it costs one more input */
 
@@ -109,12 +96,12 @@ static int board_set_baud(void *context, uint32_t baud)
     return -1;
 }
 
-static uint8_t slot_memory[SLOTS * SLOT_BYTES];
-static uint8_t output_memory[SLOTS * OUTPUT_BYTES];
+static uint8_t slot_memory[SLOTS * NR_IMAGE_SLOT_B];
+static uint8_t output_memory[SLOTS * NR_IMAGE_OUTPUT_B];
 static struct board this_board;
 static struct nr_port port;
 static struct nr_workload workload;
-static workload_state state;
+static nr_image_workload state;
 static struct nr_shim shim; /* about 2 KiB; too large for most stacks */
 
 static void fill_port(void)
@@ -143,7 +130,7 @@ int main(void)
 {
     struct nr_memory memory = {slot_memory, SLOTS, output_memory, sizeof output_memory};
     fill_port();
-    fill_workload(&workload, &state);
+    NR_IMAGE_FILL_WORKLOAD(&workload, &state);
     nr_shim_init(&shim, &port, &workload, &memory);
     for (;;) {
         nr_shim_poll(&shim);
