@@ -45,13 +45,15 @@ def targets(
     dask: str,
 ) -> int:
     """Look for better solutions of the published workloads and keep them; stopped and called again, it goes on."""
+    unknown = set(sizes) - set(table.NODES)
+    if unknown:
+        cause = f"the published grid has no workload of {min(unknown)} nodes"
+        raise ConfigError(cause, path="--nodes", try_next=f"one of {', '.join(map(str, table.NODES))}")
     if verify:
         return _verify(table.read(path), sizes)
     old = table.read(path) if path.exists() else Targets(0, {})
     known = old.rows
     wanted = [workload for workload in GRID if not sizes or workload.nodes in sizes]
-    if not wanted:
-        raise ConfigError("the published grid has no workload of that size", path="--nodes", try_next=f"one of {table.NODES}")
     times = (search_s, kamis_s, prove_s, seed)
     todo = [Job(workload, *times, known.get(workload)) for workload in wanted if not _is_proven(known.get(workload))]
     journal = Path(f"{path}.partial")

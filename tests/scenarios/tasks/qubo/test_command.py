@@ -72,6 +72,8 @@ def test_verify_finds_a_changed_vector_and_says_which(tmp_path: Path) -> None:
 def test_a_size_that_is_not_published_is_refused() -> None:
     with pytest.raises(ConfigError, match="5000"):
         command("--nodes", 26)
+    with pytest.raises(ConfigError, match="no workload of 26 nodes"):
+        command("--nodes", 25, "--nodes", 26, "--verify")
 
 
 def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:
