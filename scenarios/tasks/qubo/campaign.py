@@ -136,7 +136,10 @@ class Journal:
 
 
 def campaign(jobs: Iterable[Job], journal: Journal, pool: Executor) -> Iterator[tuple[Job, Target]]:
-    """Yield each job with its result, those in the journal first, the others as they are finished and kept."""
+    """Yield each job with its result, those in the journal first, the others as they are finished and kept.
+
+    When a job fails, what has not begun is called off, what is under way is kept first, and then its error is raised.
+    """
     done = journal.done()
     waiting = {}
     for job in jobs:
@@ -144,8 +147,16 @@ def campaign(jobs: Iterable[Job], journal: Journal, pool: Executor) -> Iterator[
             yield job, done[job.key]
         else:
             waiting[pool.submit(run, job)] = job
+    failures = []
     try:
         for future in as_completed(waiting):
+            if future.cancelled():
+                continue
+            if (failure := future.exception()) is not None:
+                failures.append(failure)
+                for other in waiting:
+                    other.cancel()
+                continue
             target = future.result()
             journal.add(waiting[future], target)
             yield waiting[future], target
@@ -154,3 +165,5 @@ def campaign(jobs: Iterable[Job], journal: Journal, pool: Executor) -> Iterator[
         raise
     except OSError as error:
         raise DataError("the journal cannot be written", evidence=str(error)) from error
+    if failures:
+        raise failures[0]

@@ -80,11 +80,10 @@ def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal")
     with pytest.raises(RuntimeError, match="power cut"):
         list(campaign(jobs(), journal, Here(jobs_until_crash=2)))
-    journal_size = len(journal.done())
-    assert 1 <= journal_size <= 2
+    assert len(journal.done()) == 2, "what was finished is kept, whichever is looked at first"
     engine_again = Here()
     results = {job.workload.nodes: target for job, target in campaign(jobs(), journal, engine_again)}
-    assert engine_again.count == 3 - journal_size
+    assert engine_again.count == 1
     assert sorted(results) == [10, 20, 30]
 
 
