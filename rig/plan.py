@@ -42,7 +42,55 @@ class Query:
     batch: bool = False
 
 
-Step = Load | Idle | Query
+@dataclass(frozen=True, slots=True)
+class Solve:
+    """Search the loaded workload `index` for a vector of low cost, from `seed` on, for `timeout_s` or until `target` is reached.
+
+    `thresholds` are costs, falling: the device marks the moment at which it knows a cost at or below each. Without a `target` it
+    goes on until the time-out. `limit_s` is what it may take beyond the time-out; a `warmup` is not counted.
+    """
+
+    index: int
+    timeout_s: float
+    seed: int
+    target: int | None = None
+    thresholds: tuple[int, ...] = ()
+    limit_s: float = 20.0
+    warmup: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A stretch of a stream: the task's samples `indices` one behind the other, cut after `samples` samples of the signal."""
+
+    label: str
+    indices: tuple[int, ...]
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Play `scenes` to the device at `sample_hz`; it answers for a `window` of samples every `hop` samples, while it listens.
+
+    Window k is samples k hop to k hop + window - 1, and is there for the device when the last of them has been played by the
+    device's own timer. `preloaded`: all of them are in the device's memory before, and the link is silent meanwhile. `limit_s` is
+    what it may take beyond the length of the stream.
+    """
+
+    scenes: tuple[Scene, ...]
+    hop: int
+    window: int
+    sample_hz: int
+    preloaded: bool = False
+    limit_s: float = 20.0
+
+    @property
+    def windows(self) -> int:
+        """Return how many whole windows the stream has."""
+        return max((sum(scene.samples for scene in self.scenes) - self.window) // self.hop + 1, 0)
+
+
+Step = Load | Idle | Query | Solve | Stream
 Plan = Generator[Step, Completion | None, None]
 
 
@@ -117,6 +165,21 @@ class Withholder(Protocol):
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return the names of the metrics that are left out, each with the reason."""
+
+
+@runtime_checkable
+class Played(Protocol):
+    """What a task offers besides whose samples are stretches of a signal in time, so that they can be played as a stream.
+
+    `window` is how many samples of the signal one inference takes, `sample_b` how many bytes one of them has in a payload.
+    """
+
+    sample_hz: int
+    window: int
+    sample_b: int
+
+    def recordings(self) -> Sequence[tuple[str, tuple[int, ...]]]:
+        """Return for each recording its label and the indices of its samples, one behind the other in time."""
 
 
 @runtime_checkable

@@ -20,10 +20,10 @@ from rig.events import Event, SessionFinished, SessionStarted, StepDone, Subscri
 from rig.guardian import Guardian
 from rig.measure import Done
 from rig.monitor import EnergyMonitor, Recording
-from rig.plan import Chooser, Fitter, Idle, Load, Query, Scenario, Step, Task
+from rig.plan import Chooser, Fitter, Idle, Load, Played, Query, Scenario, Solve, Step, Stream, Task
 from rig.program import Programmed
 from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
-from rig.sut import Completion, SutInfo, SystemUnderTest
+from rig.sut import Completion, Solving, Streaming, SutInfo, SystemUnderTest
 from rig.table import Table
 from rig.trace import storage_error
 from rig.trial import Metric, Trial
@@ -231,6 +231,24 @@ def _do(bench: Bench, step: Step) -> Completion | None:
             return bench.sut.idle(duration_s)
         case Query():
             return bench.sut.run(step)
+        case Solve():
+            if not isinstance(bench.sut, Solving):
+                raise LocalProtocolError(f"{bench.sut.info.name} cannot search by itself")
+            return bench.sut.solve(step)
+        case Stream():
+            if not isinstance(bench.sut, Streaming):
+                raise LocalProtocolError(f"{bench.sut.info.name} cannot listen to a stream")
+            return bench.sut.stream(step, _windows(bench.task, step))
+
+
+def _windows(task: Task, step: Stream) -> list[bytes]:
+    """Return the payload of each window of a stream: what is played, cut anew every hop."""
+    assert isinstance(task, Played)
+    width_b = task.sample_b
+    scenes = (b"".join(task.payload(index) for index in scene.indices)[: scene.samples * width_b] for scene in step.scenes)
+    played = b"".join(scenes)
+    starts = (k * step.hop for k in range(step.windows))
+    return [played[start * width_b : (start + step.window) * width_b] for start in starts]
 
 
 def _done(task: Task, number: int, step: Step, completion: Completion) -> Done:

@@ -20,7 +20,7 @@ from rig.cli.firmware import firmware
 from rig.cli.measure import measure
 from rig.cli.scan import scan
 from rig.errors import BenchError, DataError, RigError
-from rig.plan import Idle, Load, Query, Step
+from rig.plan import Idle, Load, Query, Solve, Step, Stream
 from rig.probe import probe as probe_bench
 from rig.store import SessionFolder
 
@@ -136,6 +136,11 @@ def _step(step: Step) -> str:
         case Query():
             remarks = [f"{step.repeat} times" if step.repeat > 1 else "", "warm-up" if step.warmup else ""]
             return f"query sample {', '.join(map(str, step.indices))} " + ", ".join(filter(None, remarks))
+        case Solve():
+            target = "" if step.target is None else f", to {step.target}"
+            return f"solve workload {step.index} for {step.timeout_s:g} s{target}, seed {step.seed}{', warm-up' * step.warmup}"
+        case Stream():
+            return f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows} windows"
 
 
 @rig.command()
