@@ -21,7 +21,7 @@ from rig.errors import RigError
 from rig.events import Event, SessionStarted, StepDone, TrialFinished, TrialStarted
 from rig.plan import Query
 from rig.quantity import quantity, share
-from rig.replication import LIMIT, relative
+from rig.replication import LIMIT, deviation
 
 #: What a person looks for first; the rest is in results.json and the report.
 MAIN_METRICS = (
@@ -113,7 +113,7 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
         table.add_column(str(trial["number"]), justify="right", min_width=5, style="" if trial["valid"] else "red")
     for name, metric in content["metrics"].items():
         if name in MAIN_METRICS:
-            table.add_row(name, _shown(metric), *_deviations(metric))
+            table.add_row(name, _shown(metric), *_deviations(name, metric))
     console.print(table)
     for row in content["resolution"]:
         if row["needed_s"] != 0:
@@ -167,14 +167,14 @@ def _cell(cell: dict[str, Any] | None) -> str:
     return share(cell["relative"]) if cell["counted"] else f"({share(cell['relative'])})"
 
 
-def _deviations(metric: dict[str, Any]) -> list[str]:
+def _deviations(name: str, metric: dict[str, Any]) -> list[str]:
     cells = []
     for trial in metric["per_trial"]:
         if trial["value"] is None or metric["value"] is None:
             cells.append("-")
             continue
-        deviation = relative(trial["value"], metric["value"])
-        cells.append(f"[red]{100 * deviation:+.2f}[/]" if abs(deviation) > LIMIT else f"{100 * deviation:+.2f}")
+        away = deviation(name, trial["value"], metric["value"])
+        cells.append(f"[red]{100 * away:+.2f}[/]" if abs(away) > LIMIT else f"{100 * away:+.2f}")
     return cells
 
 

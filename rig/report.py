@@ -29,7 +29,7 @@ from rig.clock import Timebase
 from rig.edge_clock import EDGE_CLOCK
 from rig.errors import DataError
 from rig.quantity import quantity, scale, share
-from rig.replication import LIMIT, relative
+from rig.replication import LIMIT, deviation
 from rig.results import SCHEMA
 from rig.store import SessionFolder
 from rig.trace import TRACE, Trace
@@ -147,17 +147,17 @@ def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
         "name": name, "unit": unit, "value": _fixed(value, factor, decimals), "error": error and _fixed(error, factor, decimals),
         "interval": [_fixed(end, factor, max(decimals, 3)) for end in lopsided(metric) or ()],
         "verdict": verdict, "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and "audit" in content else None,
-        "trials": [_cell(single["value"], value, factor, decimals) for single in metric["per_trial"]],
+        "trials": [_cell(name, single["value"], value, factor, decimals) for single in metric["per_trial"]],
     }  # fmt: skip
 
 
-def _cell(value: float | None, average: float | None, factor: float, decimals: int) -> dict[str, Any]:
-    deviation = _relative(value, average)
-    return {"value": _fixed(value, factor, decimals), "deviation": _percent(deviation), "beyond": abs(deviation) > LIMIT}
+def _cell(name: str, value: float | None, average: float | None, factor: float, decimals: int) -> dict[str, Any]:
+    away = _away(name, value, average)
+    return {"value": _fixed(value, factor, decimals), "deviation": _percent(away), "beyond": abs(away) > LIMIT}
 
 
-def _relative(value: float | None, reference: float | None) -> float:
-    return math.nan if value is None or reference is None else relative(value, reference)
+def _away(name: str, value: float | None, reference: float | None) -> float:
+    return math.nan if value is None or reference is None else deviation(name, value, reference)
 
 
 def _fixed(value: float | None, factor: float, decimals: int) -> str:
@@ -362,8 +362,8 @@ def _dots(content: dict[str, Any]) -> Plot:
     names = [name for name in _split(content)[0] if name in judged and judged[name]["mean"] is not None]
     if not names:
         return Markup(), "Not drawn: nothing to compare."
-    away = [[_relative(one["value"], judged[name]["claimed"]) for one in metrics[name]["per_trial"]] for name in names]
-    largest = max((abs(deviation) for row in away for deviation in row if math.isfinite(deviation)), default=0.0)
+    away = [[_away(name, one["value"], judged[name]["claimed"]) for one in metrics[name]["per_trial"]] for name in names]
+    largest = max((abs(one) for row in away for one in row if math.isfinite(one)), default=0.0)
     shown = min(max(1.15 * largest, 1.4 * LIMIT), _SHOWN_DEVIATION)
     figure = Figure(figsize=(10.4, 0.8 + 0.36 * len(names)), layout="constrained")
     axes = figure.subplots()
@@ -373,7 +373,7 @@ def _dots(content: dict[str, Any]) -> Plot:
         axes.axhline(row, color=_FAINT, lw=0.4, alpha=0.6)
         _draw_dots(axes, row, away[row], shown, [trial["valid"] for trial in content["trials"]])
         if claims:
-            average = float(np.clip(_relative(metrics[name]["value"], judged[name]["claimed"]), -shown, shown))
+            average = float(np.clip(_away(name, metrics[name]["value"], judged[name]["claimed"]), -shown, shown))
             axes.plot(average * 100, row, "D", ms=6, color=_INK, mfc="none", zorder=4, clip_on=False)
     axes.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.4, -0.6), xlim=(-shown * 100, shown * 100))
     reference, compared = ("claimed value", "their mean (diamond)") if claims else ("mean of the trials", "each")
@@ -383,12 +383,12 @@ def _dots(content: dict[str, Any]) -> Plot:
 
 
 def _draw_dots(axes: Axes, row: int, away: Sequence[float], shown: float, valid: Sequence[bool]) -> None:
-    for deviation, counts, offset in zip(
+    for distance, counts, offset in zip(
         away, valid, np.linspace(-0.26, 0.26, len(away)) if len(away) > 1 else (0.0,), strict=True
     ):
-        beyond, colour = abs(deviation) > shown, _BAD if abs(deviation) > LIMIT else _SERIES[0]
-        marker = ("<" if deviation < 0 else ">") if beyond else "o"
-        at = math.copysign(0.985 * shown, deviation) if beyond else deviation
+        beyond, colour = abs(distance) > shown, _BAD if abs(distance) > LIMIT else _SERIES[0]
+        marker = ("<" if distance < 0 else ">") if beyond else "o"
+        at = math.copysign(0.985 * shown, distance) if beyond else distance
         axes.plot(at * 100, row + offset, marker, ms=4.2, color=colour, mfc=colour if counts else "none", zorder=3)
 
 

@@ -23,7 +23,8 @@ from rig.trace import TRACE, Trace
 from rig.trial import Measured, Metric, Problem, Trial
 
 SCHEMA = "neurorig-results-2"
-_PERCENTILE = re.compile(r"_p\d+(_early_stopping)?$")
+#: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts of a search make coarse.
+_COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|repeated)_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     values = [{name: trial.metrics[name].value for name in names} for trial in trials]
     invalid = sum(not trial.valid for trial in trials)
     claim = context.config.claim
-    compared = values if claim else [{name: v for name, v in row.items() if not _PERCENTILE.search(name)} for row in values]
+    compared = values if claim else [{name: v for name, v in row.items() if not _COARSE.search(name)} for row in values]
     verdict = replication.replication_check(claim, compared, invalid)
     content: dict[str, Any] = {
         "schema": SCHEMA,

@@ -74,3 +74,16 @@ def test_a_claim_of_zero_is_met_by_zero_only() -> None:
 )
 def test_the_audit_rule_looks_only_in_the_direction_that_matters(name: str, mean: float, ok: bool) -> None:
     assert audit_check({name: 1.0}, trials(*[mean] * 5, name=name)).ok is ok
+
+
+@pytest.mark.parametrize(("gap", "ok"), [(0.049, True), (-0.049, True), (0.051, False), (math.nan, False)])
+def test_a_gap_is_compared_by_the_cost_it_stands_for_so_that_a_claim_of_zero_can_be_met(gap: float, ok: bool) -> None:
+    verdict = replication_check({"gap_1s": 0.0}, trials(*[gap] * 5, name="gap_1s"))
+    assert verdict.ok is ok
+
+
+def test_the_audit_wants_95_percent_of_the_cost_that_a_claimed_gap_stands_for() -> None:
+    assert audit_check({"gap_1s": 0.0}, trials(*[0.05] * 5, name="gap_1s")).ok
+    assert audit_check({"gap_1s": 0.0}, trials(*[-0.5] * 5, name="gap_1s")).ok
+    assert not audit_check({"gap_1s": 0.0}, trials(*[0.051] * 5, name="gap_1s")).ok
+    assert audit_check({"gap_1s": 0.2}, trials(*[0.24] * 5, name="gap_1s")).ok
