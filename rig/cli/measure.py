@@ -84,8 +84,8 @@ def measure(
 ) -> int:
     """Print energy, charge and power of windows on a trace of any origin.
 
-    TRACE is a trace of the rig's own, the folder of a trial, a JLS file of another program (Joulescope UI), or a CSV table (Nordic
-    Power Profiler, or any with named columns). Exit code 1 says that a window has no energy.
+    TRACE is a trace of the rig's own, the folder of a trial, a JLS file of another program (Joulescope UI), a .ppk2 file (Nordic
+    Power Profiler), or a CSV table (any with named columns). Exit code 1 says that a window has no energy.
     """
     if sum((bool(edges), by_markers, bool(times), whole)) > 1:
         raise ConfigError("windows can be chosen in one way at a time", try_next="one of --edges, --markers, --times, --whole")
@@ -138,7 +138,7 @@ def _spans(opened: Opened, edges: str | None, by_markers: bool, times: Sequence[
         return windowing.by_times(times)
     if by_markers:
         if opened.marked is None:
-            raise DataError("a table has no markers", try_next="--times or --edges")
+            raise DataError(f"a file of this kind ({opened.origin}) has no markers", try_next="--times or --edges")
         return windowing.by_markers(markers.read(opened.marked, trace))
     if edges or (not whole and (len(trace.falls_s) or len(trace.rises_s))):
         return windowing.by_edges(trace, edges or windowing.PATTERNS[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open a trace of any origin: the rig's own, a JLS file that another program wrote, or a text table. How: docs/MEASURE.md."""
+"""Open a trace of any origin: the rig's own, a JLS file that another program wrote, or a table. How: docs/MEASURE.md."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import cattrs
 from rig import accuracy
 from rig.accuracy import Accuracy
 from rig.errors import ConfigError, DataError
-from rig.foreign import jls, table
+from rig.foreign import jls, jls1, ppk2, table
 from rig.foreign.markers import Marked, jls_state
 from rig.foreign.origin import Opened, Options
+from rig.foreign.tagged import MAGIC as JLS_1
 from rig.store import PROVENANCE, read_json
 from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, TRACE, VOLTAGE, Trace, about_of, reading, recover
 
@@ -27,10 +28,8 @@ def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opene
     options = options or Options()
     path = _file(path)
     is_jls, is_closed = jls_state(path)
-    if not is_jls and path.name.endswith((".jls", PARTIAL)):
-        raise DataError(f"{path} is not a JLS file", evidence="it does not begin as JLS version 2 does")
     if not is_jls:
-        return table.convert(path, scratch, options)
+        return _converted(path, scratch, options)
     readable, notes = path, []
     if not is_closed:
         readable = _recovered(path, scratch)
@@ -61,6 +60,21 @@ def accuracy_beside(path: Path) -> Accuracy | None:
         except (KeyError, TypeError, cattrs.BaseValidationError) as error:
             raise DataError(f"{session / PROVENANCE} says nothing of the accuracy of this trace", evidence=repr(error)) from error
     return None
+
+
+def _converted(path: Path, scratch: Path, options: Options) -> Opened:
+    """Convert a file that is not JLS version 2, by what it begins with."""
+    with path.open("rb") as stream:
+        head = stream.read(len(JLS_1))
+    if head == JLS_1:
+        return jls1.convert(path, scratch, options)
+    if head.startswith(ppk2.MAGIC):
+        return ppk2.convert(path, scratch, options)
+    if path.name.endswith((".jls", PARTIAL)):
+        raise DataError(f"{path} is not a JLS file", evidence="it begins neither as JLS version 2 does nor as version 1")
+    if path.suffix == ".ppk":
+        raise DataError(f"{path} is of Power Profiler's first format", try_next="open it in Power Profiler, and save it as .ppk2")
+    return table.convert(path, scratch, options)
 
 
 def _file(path: Path) -> Path:

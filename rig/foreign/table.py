@@ -9,9 +9,9 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import StringIO
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from rig.foreign.grid import Grid, Run
 from rig.foreign.heading import Column, Heading, Line, choose
+from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.foreign.origin import Opened, Options
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace
@@ -29,11 +30,10 @@ _PIECE = 1 << 16
 _HEAD_B = 1 << 16
 _DELIMITERS = (";", "\t", ",")
 #: Levels of a digital line, as programs write them. X: it was both within one sample; -: not known (Power Profiler).
-_HIGH, _LOW, _BOTH, _UNKNOWN = 1, 0, 2, -1
 _LEVELS = {
-    **dict.fromkeys(("1", "1.0", "true", "h", "high"), _HIGH),
-    **dict.fromkeys(("0", "0.0", "false", "l", "low"), _LOW),
-    "x": _BOTH, "-": _UNKNOWN, "": _UNKNOWN,
+    **dict.fromkeys(("1", "1.0", "true", "h", "high"), HIGH),
+    **dict.fromkeys(("0", "0.0", "false", "l", "low"), LOW),
+    "x": BOTH, "-": UNKNOWN, "": UNKNOWN,
 }  # fmt: skip
 _LEVEL_CHARACTERS = 16
 _ROW = np.dtype([("time", "f8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4")])
@@ -48,23 +48,6 @@ class _Form:
     decimal_comma: bool
     names: tuple[str, ...]
     skipped: int
-
-
-@dataclass(slots=True)
-class _Levels:
-    """The SYNC line as stretches of equal level; levels that nobody knows end one."""
-
-    stretches: list[tuple[int, int]] = field(default_factory=list)
-
-    def add(self, first: int, levels: NDArray[np.int8]) -> None:
-        """Append levels of samples from `first` on."""
-        last = self.stretches[-1][1] if self.stretches else _UNKNOWN
-        changes = np.flatnonzero(np.diff(levels, prepend=np.int8(last)))
-        self.stretches += [(first + int(at), int(levels[at])) for at in changes]
-
-    def lose(self, first: int) -> None:
-        """Note that the level is not known from `first` on."""
-        self.stretches.append((first, _UNKNOWN))
 
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
@@ -87,7 +70,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             folder, sample_hz=rate_hz, edge_hz=rate_hz, source=path.name, serial="", about=about, sync_kind=kind
         ) as writer:
             levels = _write(numbers, runs, heading, options, writer)
-            _stamp(levels, rate_hz, writer, notes)
+            levels.stamp(rate_hz, writer, notes)
     finally:
         numbers.unlink(missing_ok=True)
     if not options.rate_hz:
@@ -266,9 +249,9 @@ def _dtype(numeric: int, texts: int) -> np.dtype[Any]:
     return np.dtype([(f"c{number}", kind) for number, kind in enumerate(kinds)])
 
 
-def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter) -> _Levels:
+def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter) -> Levels:
     """Write the rows where their times put them, and leave out what is missing between runs."""
-    levels = _Levels()
+    levels = Levels(heading.sync.column.name if heading.sync else "")
     with numbers.open("rb") as stream:
         for run in runs:
             missing = run.first - writer.samples
@@ -288,23 +271,3 @@ def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Option
                 writer.analog(rows["current"], rows["voltage"] if heading.voltage else np.full(count, constant_v))
                 left -= count
     return levels
-
-
-def _stamp(levels: _Levels, rate_hz: float, writer: TraceWriter, notes: list[str]) -> None:
-    """Stamp the edges of a digital line: between two samples half a sample early, as rig/trace.py has it; within a sample that was
-    both, in its middle."""
-    stretches, unclear = levels.stretches, 0
-    before = _UNKNOWN
-    for (at, level), (stop, after) in pairwise([*stretches, (-1, _UNKNOWN)]):
-        known = before in (_LOW, _HIGH)
-        if known and level in (_LOW, _HIGH):
-            writer.stamp((at - 0.5) / rate_hz, fall=level == _LOW)
-        elif level == _BOTH and known and after in (_LOW, _HIGH) and stop - at == 1:
-            writer.stamp((at + 0.5) / rate_hz, fall=before == _HIGH)
-            if after == before:
-                writer.stamp((at + 0.5) / rate_hz, fall=before == _LOW)
-        elif level == _BOTH:
-            unclear += 1
-        before = level
-    if unclear:
-        notes.append(f"{unclear} times SYNC changes faster than the samples tell: these edges are left out")

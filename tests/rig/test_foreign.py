@@ -418,6 +418,20 @@ def test_a_power_profiler_export_with_a_column_for_each_line_is_read(tmp_path: P
     assert opened(path, supply_v=3.0, sync="D1").trace.falls_s.tolist() == pytest.approx([4.5e-5])
 
 
+def test_an_otii_export_of_one_channel_is_read_with_its_unit_named(tmp_path: Path, opened: Open) -> None:
+    # Heading and form of the numbers as in a file that Otii 3 exported: the channel stands in the file's name alone.
+    rows = "".join(f"{k / 50_000:.6f},{0.005 + k * 1e-6:.9g}\n" for k in range(200))
+    path = table(tmp_path, '"Timestamp","Value"\n' + rows, name="Main power - Ace.csv")
+    with pytest.raises(DataError, match="no column of times") as error:
+        opened(path)
+    assert "--time COLUMN:UNIT" in error.value.try_next
+    found = opened(path, time="Timestamp:s", power="Value:W")
+    expected_j = sum(0.005 + k * 1e-6 for k in range(200)) / 50_000
+    assert found.trace.sample_hz == 50_000 and found.trace.energy_j(0.0, 200 / 50_000) == pytest.approx(expected_j, rel=1e-6)
+    current = opened(path, time="Timestamp:s", current="Value:A", supply_v=3.3)
+    assert current.trace.energy_j(0.0, 200 / 50_000) == pytest.approx(3.3 * expected_j, rel=1e-6)
+
+
 def test_a_missing_row_is_a_gap_and_hides_edges(tmp_path: Path, opened: Open) -> None:
     rows = "".join(f"{k},0.5,2,{int(k < 50)}\n" for k in range(100) if k not in (48, 49, 70))
     found = opened(table(tmp_path, "time_ms,current_a,voltage_v,sync\n" + rows))
