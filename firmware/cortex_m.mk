@@ -12,21 +12,22 @@ cpu_mps2 := -mcpu=cortex-m3
 cpu_stm32f405 := -mcpu=cortex-m4 -mfloat-abi=soft
 cpu_microbit := -mcpu=cortex-m0
 cpu_stm32f405-silicon := $(cpu_stm32f405)
-defines_mps2 := -DNR_EMULATED
-defines_stm32f405 := -DNR_EMULATED
+defines_mps2 := -DNR_EMULATED -DNR_QUBO_SLOTS=1 -DNR_QUBO_MEMORY_B=3200000 -DNR_QUBO_SLOT_B=860000
+qubo_stm32f405 := -DNR_QUBO_SLOTS=1 -DNR_QUBO_MEMORY_B=84000 -DNR_QUBO_SLOT_B=28000
+defines_stm32f405 := -DNR_EMULATED $(qubo_stm32f405)
 defines_microbit := -DNR_EMULATED -DNR_NULL_SLOT_BYTES=16000
-defines_stm32f405-silicon := $(CLOCKS)
+defines_stm32f405-silicon := $(CLOCKS) $(qubo_stm32f405)
 
 ARM_FLAGS := -Os -g -mthumb -ffreestanding -ffunction-sections -fdata-sections -fno-tree-loop-distribute-patterns
 ARM_LINK := -nostdlib -nostartfiles -Wl,--gc-sections,--fatal-warnings -T ports/cortex_m/image.ld
 ARM_SHARED := $(filter-out ports/cortex_m/main.c,$(wildcard ports/cortex_m/*.c))
 arm_folder = ports/$(1:-silicon=)
 arm_include = -Icore -Iports/cortex_m/include -Iports/cortex_m -I$(arm_folder) $(patsubst %,-I%,$(wildcard workloads/*))
-arm_flags = $(STRICT) $(ARM_FLAGS) $(cpu_$(1)) $(defines_$(1)) $(arm_include)
+arm_flags = $(STRICT) $(ARM_FLAGS) $(cpu_$(1)) $(defines_$(1)) $(call without,$(LEAVE_OUT)) $(arm_include)
 arm_sources = $(CORE) $(ARM_SHARED) $(arm_folder)/board.c $(wildcard workloads/$(2)/*.c)
 arm_objects = $(patsubst %.c,$(BUILD)/$(1)/objects/%.o,$(arm_sources))
 arm_headers = $(wildcard core/*.h ports/cortex_m/*.h ports/cortex_m/include/*.h $(arm_folder)/*.h workloads/*/*.h)
-arm_build_id = $(shell cat $(sort $(arm_sources) $(arm_headers) ports/cortex_m/main.c) | $(HASH) | cut -c 1-12)
+arm_build_id = $(shell (cat $(sort $(arm_sources) $(arm_headers) ports/cortex_m/main.c); echo $(LEAVE_OUT)) | $(HASH) | cut -c 1-12)
 arm_define = -DNR_BUILD='"$(arm_build_id)"'
 
 .PHONY: emulated emulated-size stm32f405-silicon arm-compiler

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print what the core takes of a Cortex-M: flash by part, RAM by part, stack by the worst chain of calls; `make size`.
 
-Flash is code and constants of the objects, and what a linker makes of them together with libgcc: without port, workload, C library.
+Flash is code and constants of the objects, and what a linker makes of them together with libgcc, where a build leaves out no part,
+one, or all that can be left out (core/nr_shim.h): without port, workload, C library.
 The stack comes from gcc's own account of each function and its calls. What is called through pointers (port and workload), what the
 C library and libgcc use, and interrupts come on top. Recursion and frames of unknown size are errors.
 """
@@ -12,16 +13,24 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 CORE = Path(__file__).parent / "core"
+SOURCES = sorted(CORE.glob("*.c"))
 CPUS = ("cortex-m0plus", "cortex-m4")
 FLAGS = ("-std=c99", "-mthumb", "-Os", "-ffreestanding", "-ffunction-sections", "-fdata-sections", "-I", str(CORE))
 PARTS = {
-    "frames and framed layer": ("frame", "framed_layer", "requests", "input", "answers", "window", "shim"),
-    "text layer": ("text", "text_layer"),
+    "frames and framed layer": ("frame", "framed_layer", "requests", "input", "answers", "window", "shim", "division"),
+    "text layer without its commands": ("text_layer", "text_line"),
+    "all text commands": ("text", "text_classic"),
+    "`name` and `frame` alone": ("text_minimal",),
     "self-test": ("self_test",),
+    "searches (OPTIMIZE)": ("optimize",),
+    "streams (STREAM, TAKE)": ("stream",),
 }
+SMALL = ("WORDS", "CLASSIC", "SELF_TEST")
+BUILDS = (("WORDS",), SMALL, (*SMALL, "STREAM"), (*SMALL, "STREAM", "OPTIMIZE"))
 BUFFERS = {
     "received bytes (NR_BACKLOG_B)": "backlog",
     "received frame (NR_MAX_PAYLOAD_B)": "frame_rx_buffer",
@@ -54,12 +63,12 @@ class Compiler:
         run(*self._command, "-fstack-usage", "-fcallgraph-info=su", "-c", "-o", target, source)
         return target
 
-    def link(self, objects: list[Path]) -> Path:
-        """Link objects with libgcc and a main, leaving open what port, workload and C library bring."""
+    def link(self, core: list[Path], left_out: tuple[str, ...] = ()) -> Path:
+        """Link sources or objects with libgcc and a main, leaving open what port, workload and C library bring."""
         main, target = self._folder / "start.c", self._folder / "linked.elf"
         main.write_text(START)
         options = ["-nostdlib", "-Wl,--gc-sections,-e,start,--unresolved-symbols=ignore-all"]
-        run(*self._command, *options, "-o", target, main, *objects, "-lgcc")
+        run(*self._command, *(f"-DNR_WITH_{name}=0" for name in left_out), *options, "-o", target, main, *core, "-lgcc")
         return target
 
     def sizeof(self, expressions: dict[str, str]) -> dict[str, int]:
@@ -117,12 +126,14 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
     """Return rows of the table in bytes, and the worst chain of calls."""
     with tempfile.TemporaryDirectory() as scratch:
         compiler = Compiler(gcc, cpu, Path(scratch))
-        objects = {source.stem.removeprefix("nr_"): compiler.compile(source) for source in sorted(CORE.glob("*.c"))}
+        objects = {source.stem.removeprefix("nr_"): compiler.compile(source) for source in SOURCES}
         missing = set(objects) ^ {name for names in PARTS.values() for name in names}
         if missing:
             sys.exit(f"which part do these belong to: {', '.join(sorted(missing))}")
         rows = {f"flash: {part}": sum(compiler.flash_b(objects[name]) for name in names) for part, names in PARTS.items()}
-        rows["flash: all, linked with libgcc's 64-bit division"] = compiler.flash_b(compiler.link(list(objects.values())))
+        rows["flash: linked, all parts"] = compiler.flash_b(compiler.link(list(objects.values())))
+        for left_out in BUILDS:
+            rows[f"flash: linked, without {', '.join(left_out)}"] = compiler.flash_b(compiler.link(SOURCES, left_out))
         sizes = compiler.sizeof(
             {name: " + ".join(f"sizeof s->{field}" for field in fields.split()) for name, fields in BUFFERS.items()}
             | {"all": "sizeof *s"}
@@ -139,7 +150,8 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
 def main() -> None:
     """Print the table as Markdown."""
     gcc = sys.argv[1]
-    columns = {cpu: measure(gcc, cpu) for cpu in CPUS}
+    with ThreadPoolExecutor() as pool:
+        columns = dict(zip(CPUS, pool.map(lambda cpu: measure(gcc, cpu), CPUS), strict=True))
     lines = [f"{run(gcc, '--version').splitlines()[0]}, `{' '.join(FLAGS[1:3])}`; bytes", ""]
     lines += [f"| | {' | '.join(CPUS)} |", f"|---|{'---:|' * len(CPUS)}"]
     lines += [f"| {row} | {' | '.join(str(columns[cpu][0][row]) for cpu in CPUS)} |" for row in columns[CPUS[0]][0]]

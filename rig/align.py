@@ -92,11 +92,13 @@ def align(
     *,
     debounce_s: float = 0.0,
     dark_s: Sequence[tuple[float, float]] = (),
+    open_end: bool = False,
 ) -> Alignment:
     """Pair marks with falling edges and fit the time base.
 
-    An edge less than `debounce_s` after another is a bounce of it (the function of this name). `dark_s` are the spans, in the
-    monitor's time, in which it lost samples: a mark there has no edge for a known reason, which the caller names.
+    `open_end`: the marks are those of a beginning, and edges behind the last of them are nobody's fault. An edge less than
+    `debounce_s` after another is a bounce of it (the function of this name). `dark_s` are the spans, in the monitor's time, in
+    which it lost samples: a mark there has no edge for a known reason, which the caller names.
     """
     marks, edges = len(ticks), len(falls_s)
     if backwards(ticks):
@@ -115,7 +117,7 @@ def align(
         return Alignment(None, (_unaligned(marks, edges, reading.why),), marks, edges, 0)
     missing = np.setdiff1d(np.arange(marks), found.marks)
     dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), dark_s, limit_s)
-    extra = np.setdiff1d(np.arange(edges), found.edges)
+    extra = np.setdiff1d(np.arange(found.edges.max() + 1 if open_end and len(found) else edges), found.edges)
     bounced = ~np.isin(extra, seen.leads)
     problems = [
         *_edges_problem(marks, edges, len(found), missing[~dark].tolist(), extra[~bounced].tolist(), extra[bounced].tolist()),

@@ -11,7 +11,7 @@ from typing import Any
 
 from rig.coverage import coverage_factor
 from rig.statistics import mean, standard_error
-from rig.trial import Measured, Metric, Trial, Window
+from rig.trial import Measured, Metric, Sample, Trial, Window
 from rig.uncertainty import COMMON, OWN, TRIAL, Influence
 
 Summarise = Callable[[Measured], Mapping[str, Metric]]
@@ -68,23 +68,26 @@ def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Sum
 
     So it holds for any scenario, and what cancels in a difference (an offset in dynamic power, a clock in a power) cancels here.
     Effects that differ from window to window are divided by the root of the number of windows. Those, and steps, differ between
-    queries and idle times, so nothing of them cancels in a difference.
+    queries, idle times and streams, so nothing of them cancels in a difference.
     """
     found: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
     for component, (kind, shape) in _components(measured).items():
         steps = component.split(": ")[-1] == _STEPS
-        groups = ((True, False), (False, True)) if kind == OWN or steps else ((True, True),)
-        for queries, idles in groups:
-            windows = len(measured.samples) if queries else len(measured.idles)
-            share = 1 / math.sqrt(windows) if kind == OWN and windows else 1.0
-            shifted = summarise(_moved(measured, component, queries, idles))
+        groups = (("samples",), ("idles",), ("streams",)) if kind == OWN or steps else (("samples", "idles", "streams"),)
+        for group in groups:
+            windows = len(getattr(measured, group[0]))
+            if not windows and len(group) == 1:
+                continue
+            shifted = summarise(_moved(measured, component, group))
             for name, metric in metrics.items():
-                delta = (shifted[name].value - metric.value) * share
+                # A metric may be of some of the samples only.
+                count = max(min(windows, metric.n), 1) if "samples" in group else windows
+                delta = (shifted[name].value - metric.value) * (1 / math.sqrt(count) if kind == OWN else 1.0)
                 if abs(delta) > _ROUNDING * abs(metric.value) and math.isfinite(delta):
                     # What noise, edges and ticks do to the idle windows is one line, wherever idle power is taken off.
-                    title = component if queries else f"{component}, idle" if steps else IDLE
+                    title = component if group != ("idles",) else f"{component}, idle" if steps else IDLE
                     before = found[name][title].value if title in found[name] else 0.0
-                    found[name][title] = Influence(kind, shape, delta if queries else math.hypot(before, delta))
+                    found[name][title] = Influence(kind, shape, delta if "samples" in group else math.hypot(before, delta))
     return found
 
 
@@ -161,10 +164,12 @@ def _named(rows: Sequence[Mapping[str, Influence]], kinds: Iterable[str]) -> lis
 
 def _components(measured: Measured) -> dict[str, tuple[str, str]]:
     windows = [window for sample in measured.samples for window in sample.windows] + list(measured.idles)
+    windows += [stream.whole for stream in measured.streams]
+    windows += [one.window for sample in measured.samples for one in sample.crossings if one.window is not None]
     return {name: (effect.kind, effect.shape) for window in windows for name, effect in window.effects.of.items()}
 
 
-def _moved(measured: Measured, component: str, queries: bool, idles: bool) -> Measured:
+def _moved(measured: Measured, component: str, group: Sequence[str]) -> Measured:
     def move(window: Window) -> Window:
         effect = window.effects.of.get(component)
         if effect is None:
@@ -172,10 +177,21 @@ def _moved(measured: Measured, component: str, queries: bool, idles: bool) -> Me
         energy_j = None if window.energy_j is None else window.energy_j + effect.energy_j
         return replace(window, latency_s=window.latency_s + effect.latency_s, energy_j=energy_j)
 
-    samples = measured.samples
-    if queries:
-        samples = tuple(replace(sample, windows=tuple(move(window) for window in sample.windows)) for sample in samples)
-    return Measured(samples, tuple(move(window) for window in measured.idles) if idles else measured.idles)
+    def moved(sample: Sample) -> Sample:
+        hop = sample.hop
+        if hop is not None:
+            hop = replace(hop, response=move(hop.response), since_onset=move(hop.since_onset))
+        crossings = tuple(replace(one, window=one.window and move(one.window)) for one in sample.crossings)
+        return replace(sample, windows=tuple(map(move, sample.windows)), hop=hop, crossings=crossings)
+
+    parts: dict[str, Any] = {}
+    if "samples" in group:
+        parts["samples"] = tuple(map(moved, measured.samples))
+    if "idles" in group:
+        parts["idles"] = tuple(map(move, measured.idles))
+    if "streams" in group:
+        parts["streams"] = tuple(replace(stream, whole=move(stream.whole)) for stream in measured.streams)
+    return replace(measured, **parts)
 
 
 def lopsided(metric: dict[str, Any]) -> tuple[float, float] | None:

@@ -15,6 +15,7 @@ from rig import results, store
 from rig.errors import DataError, RigError
 from rig.finding import Finding
 from rig.quantity import quantity
+from rig.sitting import sittings
 from rig.store import COMPLETIONS, RECORDED, RESULTS, SAMPLES, SessionFolder
 from rig.trace import PARTIAL, TRACE, recover
 from rig.trial import Trial
@@ -180,8 +181,9 @@ def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tu
     """Measure what a killed or failed trial left; the original files stay untouched."""
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            for rail in context.provenance["monitors"]:
-                _readable(path / rail, Path(scratch) / rail)
+            for place in sittings(path):
+                for rail in context.provenance["monitors"]:
+                    _readable(place / rail, Path(scratch) / place.relative_to(path) / rail)
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))
         except (RigError, *_DAMAGE) as error:
             return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {_cause(error)}")]
@@ -192,7 +194,7 @@ def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tu
 
 def _readable(folder: Path, scratch: Path) -> None:
     """Put a copy of a trace that can be opened, and what lies beside it, into `scratch`."""
-    scratch.mkdir(exist_ok=True)
+    scratch.mkdir(parents=True, exist_ok=True)
     if (folder / PARTIAL).exists():
         recover(folder / PARTIAL, scratch / TRACE)
     for name in RECORDED:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,32 +15,45 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from rig import survey
 from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.check import Check
 from rig.errors import RigError
-from rig.events import Event, SessionStarted, StepDone, TrialFinished, TrialStarted
-from rig.plan import Query
+from rig.events import Event, SessionResumed, SessionStarted, StepDone, TrialFinished, TrialResumed, TrialStarted
+from rig.plan import Query, Solve, Stream
 from rig.quantity import quantity, share
 from rig.replication import LIMIT, deviation
+from rig.survey import DONE, FAILED, Covered
 
 #: What a person looks for first; the rest is in results.json and the report.
 MAIN_METRICS = (
     "accuracy",
     "auc",
     "throughput",
+    "recognised",
+    "latency_onset",
     "latency_preprocess",
     "latency_infer",
+    "latency_response",
+    "within_deadline",
+    "duty_cycle",
     "power_idle",
     "power_active",
     "power_dynamic",
+    "power_stream",
     "energy_preprocess",
     "energy_infer",
     "energy_total",
     "energy_dynamic",
+    "energy_stream",
 )
 
 
+#: What a grid of searches is as a whole; its cells are told in lines.
+_OVERALL = re.compile(r"(gap|power)_\d+[mu]?s|(latency|energy|success)_to_[0-9p]+pct|wade")
+#: More lines than this are shown of one trial only.
+_LINES = 5
 #: A component below this share everywhere is left out of the terminal's table; the report has all.
 _TELLING = 1e-5
 
@@ -82,9 +96,16 @@ class RunProgress:
             case SessionStarted():
                 self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
                 self._task = self._progress.add_task("queries", total=event.trials * event.queries)
-            case TrialStarted() if self._task is not None:
+            case SessionResumed():
+                stands = (
+                    f"goes on: {event.finished} of {event.trials} trials are finished, {event.done} queries of the next are done"
+                )
+                self._console.print(f"session [bold]{escape(str(event.folder))}[/] {stands}", soft_wrap=True)
+                done = event.finished * event.queries + event.done
+                self._task = self._progress.add_task("queries", total=event.trials * event.queries, completed=done)
+            case TrialStarted() | TrialResumed() if self._task is not None:
                 self._progress.update(self._task, description=f"trial {event.trial}")
-            case StepDone() if self._task is not None and isinstance(event.done.step, Query):
+            case StepDone() if self._task is not None and isinstance(event.done.step, Query | Solve | Stream):
                 self._progress.advance(self._task)
             case TrialFinished():
                 for problem in event.trial.problems:
@@ -112,7 +133,7 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     for trial in content["trials"]:
         table.add_column(str(trial["number"]), justify="right", min_width=5, style="" if trial["valid"] else "red")
     for name, metric in content["metrics"].items():
-        if name in MAIN_METRICS:
+        if name in MAIN_METRICS or _OVERALL.fullmatch(name):
             table.add_row(name, _shown(metric), *_deviations(name, metric))
     console.print(table)
     for row in content["resolution"]:
@@ -123,9 +144,51 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     for name in ("replication", "audit"):
         if name in content:
             _print_verdict(console, name, content[name])
-    for trial in content["trials"]:
-        for line in trial.get("lines", ()):
+    _print_lines(console, content["trials"])
+    if "coverage" in content:
+        _print_coverage(console, content["coverage"])
+
+
+def _print_lines(console: Console, trials: Sequence[dict[str, Any]]) -> None:
+    told = [trial for trial in trials if trial.get("lines")]
+    shown = told if all(len(trial["lines"]) <= _LINES for trial in told) else told[:1]
+    for trial in shown:
+        for line in trial["lines"]:
             console.print(f"trial {trial['number']}  {escape(line)}", soft_wrap=True, highlight=False)
+    if len(shown) < len(told):
+        console.print(f"the lines of {len(told) - len(shown)} more trials: trial-N/results.txt", soft_wrap=True)
+
+
+def _print_coverage(console: Console, coverage: dict[str, Any]) -> None:
+    """Print how many cells are done, and of each workload that is not whole, what is missing or why it failed."""
+    console.print(f"coverage: {coverage['done']} cells done, {coverage['failed']} failed, {coverage['missing']} missing")
+    for workload in dict.fromkeys(cell["workload"] for cell in coverage["cells"]):
+        cells = [cell for cell in coverage["cells"] if cell["workload"] == workload and cell["state"] != DONE]
+        for state in dict.fromkeys(cell["state"] for cell in cells):
+            of_state = [cell for cell in cells if cell["state"] == state]
+            reasons = dict.fromkeys(reason for cell in of_state for reason in cell["failures"])
+            whats = ", ".join(cell["what"] for cell in of_state)
+            console.print(f"  [red]{state}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}", soft_wrap=True)
+
+
+def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
+    """Print a table of workloads and what is asked of each, then what is not done."""
+    whats = list(dict.fromkeys(cell.what for cell in cells))
+    table, found = Table(box=SIMPLE_HEAD, pad_edge=False), {(cell.workload, cell.what): cell for cell in cells}
+    for title in ("workload", *whats):
+        table.add_column(title, no_wrap=True)
+    for workload in dict.fromkeys(cell.workload for cell in cells):
+        table.add_row(workload, *(_state(found.get((workload, what))) for what in whats))
+    console.print(table)
+    _print_coverage(console, survey.content(cells))
+
+
+def _state(cell: Covered | None) -> str:
+    if cell is None:
+        return ""
+    colour = {DONE: "green", FAILED: "red"}.get(cell.state, "yellow")
+    count = "" if cell.asked == 1 or not cell.done else f" {cell.done} of {cell.asked}"
+    return f"[{colour}]{cell.state}{count if cell.state != DONE else ''}[/]"
 
 
 def _shown(metric: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rig.measure import Done
+from rig.done import Done
 from rig.trial import Trial
 
 
@@ -23,12 +23,36 @@ class SessionStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionResumed:
+    """The bench is open again, and the session goes on: so many of its `trials` are `finished`, and so many queries of the next one
+    are `done`."""
+
+    folder: Path
+    trials: int
+    queries: int
+    finished: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
 class TrialStarted:
     """A trial begins; its raw data go to `folder`."""
 
     trial: int
     seed: int
     folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResumed:
+    """A trial goes on behind step number `step`, in a further sitting whose raw data go to `folder`; `files` as of a trial, those
+    of the sitting before."""
+
+    trial: int
+    sitting: int
+    step: int
+    folder: Path
+    files: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +80,5 @@ class SessionFinished:
     files: dict[str, str] = field(default_factory=dict)
 
 
-Event = SessionStarted | TrialStarted | StepDone | TrialFinished | SessionFinished
+Event = SessionStarted | SessionResumed | TrialStarted | TrialResumed | StepDone | TrialFinished | SessionFinished
 Subscriber = Callable[[Event], None]

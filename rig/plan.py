@@ -5,17 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rig.survey import Covered
 from rig.sut import Completion, SutInfo
+from rig.table import Searcher
 from rig.trial import Measured, Metric, Problem
+
+if TYPE_CHECKING:
+    from rig.done import Done
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Bring sample `index` into the device's memory; untimed."""
+    """Bring sample `index` into the device's memory; untimed.
+
+    Where it is `optional`, a device may refuse it: the plan is sent a Completion that says why, else None.
+    """
 
     index: int
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +99,28 @@ class Stream:
         """Return how many whole windows the stream has."""
         return max((sum(scene.samples for scene in self.scenes) - self.window) // self.hop + 1, 0)
 
+    def onset(self, scene: int) -> int:
+        """Return the number of the first sample of the signal that belongs to a scene."""
+        return sum(before.samples for before in self.scenes[:scene])
+
+    def scene_of(self, window: int) -> int:
+        """Return the number of the scene in which most of a window's newest hop lies; of two halves, the later scene."""
+        end = window * self.hop + self.window
+        ends = accumulate(scene.samples for scene in self.scenes)
+        return next(number for number, stop in enumerate(ends) if end - (self.hop + 1) // 2 < stop)
+
 
 Step = Load | Idle | Query | Solve | Stream
 Plan = Generator[Step, Completion | None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a vector costs, as the host evaluates it, beside the workload's target cost and what the device claimed."""
+
+    cost: int
+    target: int
+    claimed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +128,9 @@ class Score:
     """What a task makes of one output: `correct`, and the label and answer as the task names them.
 
     The answer is empty where one output alone gives none; then `scores` are what it said, and all samples of one `case` are judged
-    together.
+    together. Of a search, `case` is the workload's cell, `label` the target cost and `answer` the vector's, as text; `costs` has
+    both as numbers, and it is correct when the vector's is at or below the target. `fault` says, in words, what makes its output
+    unusable, such as a vector of another length: then there are no costs.
     """
 
     correct: bool
@@ -107,6 +138,8 @@ class Score:
     answer: str
     scores: tuple[float, ...] = ()
     case: str = ""
+    costs: Costs | None = None
+    fault: str = ""
 
 
 class Task(Protocol):
@@ -168,6 +201,14 @@ class Withholder(Protocol):
 
 
 @runtime_checkable
+class Surveyor(Protocol):
+    """What a scenario offers besides whose plan is a grid of cells, of which a device or a session may leave some undone."""
+
+    def survey(self, names: Sequence[str], done: Sequence[Done]) -> tuple[Covered, ...]:
+        """Return the cells of one trial; `names` are those of the task's samples, `done` is what was done of the trial's plan."""
+
+
+@runtime_checkable
 class Played(Protocol):
     """What a task offers besides whose samples are stretches of a signal in time, so that they can be played as a stream.
 
@@ -180,6 +221,28 @@ class Played(Protocol):
 
     def recordings(self) -> Sequence[tuple[str, tuple[int, ...]]]:
         """Return for each recording its label and the indices of its samples, one behind the other in time."""
+
+
+@runtime_checkable
+class Optimized(Protocol):
+    """What a task offers besides whose samples are workloads to search for a vector of low cost; its phases are ("solve",)."""
+
+    def target(self, index: int) -> int:
+        """Return the target cost of workload `index`; raise ConfigError where none is known."""
+
+    def cell(self, index: int) -> str:
+        """Return the name of the cell that workload `index` is one of, such as "250n_5pct": letters, digits and underscores."""
+
+    def workload(self, index: int) -> str:
+        """Return the name of workload `index`, such as "250n_5pct_s0"."""
+
+
+@runtime_checkable
+class Searched(Protocol):
+    """What a task offers besides whose workloads a virtual device can really search, in virtual time."""
+
+    def searcher(self, payload: bytes, seed: int) -> Searcher:
+        """Return a search of the workload `payload` from `seed` on."""
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from rig.config import Choice
 from rig.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.errors import RigError
 from rig.finding import Finding
-from rig.plan import Task
+from rig.plan import Searched, Task
 from rig.program import Programmed
 from rig.session import open_part, refuse_mismatch
 from rig.sut import Completion, SutInfo
@@ -38,6 +38,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
         task = open_part("task", resolved, table)
         table.reference, table.sample = getattr(task, "reference", None), task.payload(0)
         table.programs = task.programs if isinstance(task, Programmed) else {}
+        table.searcher = task.searcher if isinstance(task, Searched) else None
         yield Finding("task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes")
         monitors = {}
         for rail, choice in resolved.monitors.items():

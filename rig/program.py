@@ -22,17 +22,36 @@ class Program:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Search(Protocol):
+    """A search under way, for a vector of low cost."""
+
+    @property
+    def cost(self) -> int:
+        """Return the cost of its best vector so far, by its own account."""
+
+    def advance(self, left_s: float, until: int | None) -> bool:
+        """Search on, in a piece of its own choice: at most until the cost is at or below `until`, or for `left_s`.
+
+        Returns False where it can do no more in the time left.
+        """
+
+    def output(self, met: bool) -> bytes:
+        """Return the task's output; `met`: it ended at its target. Untimed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Routine:
     """A workload, ready to run: `load` is untimed, as is `output`; each of `phases` is timed, in the order of the task's.
 
     The first phase gets what `load` made of a payload, each further one what the phase before returned, `output` what the last
     returned. A phase may be run many times on the same value, so it must not change it. ValueError from `load` refuses a payload.
+    A workload that is searched has no phases but `search`: it gets what `load` made and a seed, and begins a Search, in timed time.
     """
 
     load: Callable[[bytes], Any]
     phases: tuple[Callable[[Any], Any], ...]
     output: Callable[[Any], bytes]
+    search: Callable[[Any, int], Search] | None = None
 
 
 @runtime_checkable

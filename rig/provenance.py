@@ -16,11 +16,16 @@ from typing import Any
 
 import rig
 
+#: What must be the same for a session to go on.
+_OF_BENCH = ("neurorig", "revision", "bench_sha256", "task")
+_OF_SUT = ("name", "kind", "model", "firmware", "tick_hz")
+_OF_MONITOR = ("name", "kind", "serial", "sample_hz", "edge_hz")
+
 
 def collect(bench_toml: str) -> dict[str, Any]:
     """Return versions of the rig and what it runs on, the source revision, the bench file's hash and the host."""
     return {
-        "created_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "created_utc": utc_now(),
         "neurorig": _version("neurorig"),
         "revision": revision(Path(rig.__file__).resolve().parent.parent),
         "bench_sha256": hashlib.sha256(bench_toml.encode()).hexdigest(),
@@ -28,6 +33,26 @@ def collect(bench_toml: str) -> dict[str, Any]:
         "packages": packages(),
         "host": {"system": platform.platform(), "machine": platform.machine(), "node": platform.node(), "cpus": os.cpu_count()},
     }
+
+
+def utc_now() -> str:
+    """Return the time of day: for people, never for a measurement."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def changed(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Say what of a bench differs from what it was when its session began: the rig, the task, the device, the instruments.
+
+    What differs each time a device is opened (its link, what was measured of it) does not count.
+    """
+    said = []
+    parts = [("", _OF_BENCH, before, now), ("sut", _OF_SUT, before["sut"], now["sut"])]
+    parts += [
+        (f"monitor {rail}".strip(), _OF_MONITOR, old, now["monitors"].get(rail, {})) for rail, old in before["monitors"].items()
+    ]
+    for part, keys, old, new in parts:
+        said += [f"{part} {key}: {new.get(key)!r}, was {old[key]!r}".strip() for key in keys if old[key] != new.get(key)]
+    return said
 
 
 def packages() -> dict[str, str]:

@@ -37,8 +37,8 @@ POLICY = (
     "Another claimed value of 0 is met only by a mean of exactly 0."
 )
 
-#: Metrics where more is better; for all others less is.
-HIGHER_IS_BETTER = ("accuracy", "throughput")
+#: Metrics where more is better, by the beginning of their names; for all others less is.
+HIGHER_IS_BETTER = ("accuracy", "throughput", "recognised", "within_deadline", "success_", "wade")
 #: Metrics that are a gap to a target cost: 1 - gap is the share of that cost which was reached, and more is better.
 GAP = "gap"
 
@@ -116,7 +116,7 @@ def _one_sided(name: str, claimed: float, average: float) -> MetricVerdict:
     away = deviation(name, average, claimed)
     if name.startswith(GAP):
         return MetricVerdict(claimed, average, -away, 1 - AUDIT_SHARE, 1 - average >= AUDIT_SHARE * (1 - claimed) * (1 - _ROUNDING))
-    if name in HIGHER_IS_BETTER:
+    if name.startswith(HIGHER_IS_BETTER):
         return MetricVerdict(claimed, average, -away, 1 - AUDIT_SHARE, average >= AUDIT_SHARE * claimed * (1 - _ROUNDING))
     return MetricVerdict(claimed, average, away, 1 / AUDIT_SHARE - 1, average <= claimed / AUDIT_SHARE * (1 + _ROUNDING))
 

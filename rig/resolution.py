@@ -7,9 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rig.plan import Solve
 from rig.replication import LIMIT
 from rig.statistics import mean
-from rig.trial import Trial, Window
+from rig.trial import Measured, Trial, Window
 
 #: Two standard uncertainties: about 95 %.
 _K = 2.0
@@ -39,22 +40,32 @@ class Resolution:
 
 
 def resolve(trials: Sequence[Trial], phases: Sequence[str]) -> list[Resolution]:
-    """Return the resolution of each phase that has energies, and of the idle windows."""
+    """Return the resolution of each phase that has energies, of streams as a whole, and of the idle windows."""
     found = []
-    for place, phase in enumerate([*phases, "idle"]):
-        windows = [
-            window
-            for trial in trials
-            for window in (
-                trial.measured.idles
-                if phase == "idle"
-                else [sample.windows[place] for sample in trial.measured.samples if sample.timed]
-            )
-        ]
+    searches = dict.fromkeys(_search(phases[0], s.solve) for trial in trials for s in trial.measured.samples if s.solve is not None)
+    for place, phase in enumerate([*(searches or phases), "stream", "idle"]):
+        windows = [window for trial in trials for window in _windows(trial.measured, place, phase)]
         known = [window for window in windows if window.energy_j and window.energy_j > 0]
         if known:
             found.append(_of(phase, known))
     return found
+
+
+def _windows(measured: Measured, place: int, phase: str) -> Sequence[Window]:
+    if phase == "idle":
+        return measured.idles
+    if phase == "stream":
+        return [stream.whole for stream in measured.streams]
+    found = [sample for sample in measured.samples if sample.solve is not None]
+    if found:
+        return [sample.windows[0] for sample in found if _search(sample.windows[0].phase, sample.solve) == phase]
+    return [sample.windows[place] for sample in measured.samples if sample.timed]
+
+
+def _search(phase: str, solve: Solve | None) -> str:
+    """Return what tells searches apart: their windows are as long as their time-out, or as it takes to the target."""
+    assert solve is not None
+    return f"{phase} {solve.timeout_s:g} s" if solve.target is None else f"{phase} to target"
 
 
 def _of(phase: str, windows: Sequence[Window]) -> Resolution:

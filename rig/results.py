@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import accuracy, budget, config, plugins, replication, resolution
+from rig import accuracy, budget, config, plugins, replication, resolution, survey
 from rig.clock import Timebase
 from rig.config import Config
-from rig.measure import Rail, measure
-from rig.plan import Reviewer, Scenario, Withholder
+from rig.measure import Outcome, Rail, measure, together
+from rig.plan import Reviewer, Scenario, Surveyor, Withholder
+from rig.sitting import counted, sittings
 from rig.statistics import mean, standard_error
-from rig.store import BENCH, SessionFolder, read_completions
+from rig.store import BENCH, SessionFolder
+from rig.survey import Covered
 from rig.table import Table
 from rig.trace import TRACE, Trace
 from rig.trial import Measured, Metric, Problem, Trial
@@ -50,15 +52,7 @@ class Context:
 
 def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces: Path | None = None) -> Trial:
     """Measure one trial from its raw files; `traces` is the folder of the traces where they do not lie in `folder`."""
-    traces = traces or folder
-    rails = [
-        Rail(name, Trace.open(traces / name / TRACE), accuracy.from_json(info["accuracy"]))
-        for name, info in context.provenance["monitors"].items()
-    ]
-    about = context.provenance["sut"]
-    outcome = measure(
-        read_completions(folder), context.phases, about["tick_hz"], about["sync_hold_s"], rails, about.get("clock", "")
-    )
+    outcome = _measured(context, folder, traces or folder)
 
     def summarise(measured: Measured) -> dict[str, Metric]:
         return context.scenario.summarise(measured, context.phases)
@@ -77,6 +71,43 @@ def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces:
         rails=outcome.rails,
         influences=budget.influences(outcome.measured, metrics, summarise),
         lines=_lines(context, outcome.measured, problems),
+        sittings=len(sittings(folder)),
+        survey=survey_of(context, folder),
+    )
+
+
+def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
+    """Return what of its plan a trial has done, also one that was cut off or never begun; empty where the plan is no grid."""
+    if not isinstance(context.scenario, Surveyor):
+        return ()
+    done = [item for steps in counted(folder) for item in steps]
+    return context.scenario.survey(context.provenance["task"].get("names", ()), done)
+
+
+def rails_of(context: Context, folder: Path) -> list[Rail]:
+    """Open the traces of a sitting."""
+    return [
+        Rail(name, Trace.open(folder / name / TRACE), accuracy.from_json(info["accuracy"]))
+        for name, info in context.provenance["monitors"].items()
+    ]
+
+
+def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
+    """Measure each sitting of a trial, and put them together."""
+    about, places, steps = context.provenance["sut"], sittings(folder), counted(folder)
+    clocks = about["tick_hz"], about["sync_hold_s"]
+    return together(
+        [
+            measure(
+                done,
+                context.phases,
+                *clocks,
+                rails_of(context, traces / place.relative_to(folder)),
+                about.get("clock", ""),
+                open_end=place != places[-1],
+            )
+            for place, done in zip(places, steps, strict=True)
+        ]
     )
 
 
@@ -122,6 +153,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
         "provenance": provenance,
     }
+    if covered := survey.summed(trial.survey for trial in trials):
+        content["coverage"] = survey.content(covered)
     if claim:
         content["audit"] = _verdict(replication.audit_check(claim, values, invalid))
     cleaned: dict[str, Any] = _finite(content)
@@ -144,17 +177,21 @@ def _absent(scenario: Scenario, trials: Sequence[Trial]) -> dict[str, str]:
 
 
 def _trial(trial: Trial) -> dict[str, Any]:
-    return {
-        "number": trial.number,
-        "seed": trial.seed,
-        "valid": trial.valid,
-        "samples": len(trial.measured.samples),
-        "retransmissions": trial.retransmissions,
-        "counts": trial.counts,
-        "timebase": None if trial.timebase is None else dataclasses.asdict(trial.timebase),
-        "rails": {name: _rail(timebase, trial.timebase) for name, timebase in trial.rails.items() if name},
-        "problems": [_problem(problem) for problem in trial.problems],
-    } | ({"lines": trial.lines} if trial.lines else {})
+    return (
+        {
+            "number": trial.number,
+            "seed": trial.seed,
+            "valid": trial.valid,
+            "samples": len(trial.measured.samples),
+            "retransmissions": trial.retransmissions,
+            "counts": trial.counts,
+            "timebase": None if trial.timebase is None else dataclasses.asdict(trial.timebase),
+            "rails": {name: _rail(timebase, trial.timebase) for name, timebase in trial.rails.items() if name},
+            "problems": [_problem(problem) for problem in trial.problems],
+        }
+        | ({"lines": trial.lines} if trial.lines else {})
+        | ({"sittings": trial.sittings} if trial.sittings > 1 else {})
+    )
 
 
 def _rail(timebase: Timebase, reference: Timebase | None) -> dict[str, Any]:

@@ -7,26 +7,56 @@ import dataclasses
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rig import config, plugins, provenance, results, store
+from rig import config, plugins, provenance, results, store, streaming
 from rig.config import Config
-from rig.errors import BenchError, ConfigError, LocalProtocolError, RemoteProtocolError, RigError
-from rig.events import Event, SessionFinished, SessionStarted, StepDone, Subscriber, TrialFinished, TrialStarted
+from rig.done import Done
+from rig.errors import BenchError, ConfigError, DataError, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from rig.events import (
+    Event,
+    SessionFinished,
+    SessionResumed,
+    SessionStarted,
+    StepDone,
+    Subscriber,
+    TrialFinished,
+    TrialResumed,
+    TrialStarted,
+)
 from rig.guardian import Guardian
-from rig.measure import Done
 from rig.monitor import EnergyMonitor, Recording
-from rig.plan import Chooser, Fitter, Idle, Load, Played, Query, Scenario, Solve, Step, Stream, Task
+from rig.plan import (
+    Chooser,
+    Fitter,
+    Idle,
+    Load,
+    Optimized,
+    Played,
+    Query,
+    Scenario,
+    Score,
+    Searched,
+    Solve,
+    Step,
+    Stream,
+    Task,
+)
 from rig.program import Programmed
+from rig.resume import Begun, Standing, refuse_finished, standing
+from rig.sitting import hashes, sitting
 from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
 from rig.sut import Completion, Solving, Streaming, SutInfo, SystemUnderTest
 from rig.table import Table
 from rig.trace import storage_error
 from rig.trial import Metric, Trial
+
+#: Steps that are measured.
+_TIMED = (Query, Solve, Stream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +103,7 @@ def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Benc
     with Guardian() as guardian, ExitStack() as stack:
         task = open_part("task", resolved, table)
         table.reference = getattr(task, "reference", None)
+        table.searcher = task.searcher if isinstance(task, Searched) else None
         table.programs = task.programs if isinstance(task, Programmed) else {}
         scenario = open_part("scenario", resolved, table)
         monitors = {}
@@ -127,25 +158,71 @@ def steps(scenario: Scenario, task: Task, seed: int) -> list[Step]:
     try:
         step = next(plan)
         while True:
+            _refuse_unsuited(step, scenario, task)
             listed.append(step)
             step = plan.send(Completion(()))
     except StopIteration:
         return listed
 
 
+def _refuse_unsuited(step: Step, scenario: Scenario, task: Task) -> None:
+    if isinstance(step, Query) and isinstance(task, Optimized):
+        raise ConfigError(
+            f"{task.name} has workloads to search, no samples to answer",
+            path=f"scenario.{scenario.name}",
+            try_next="[scenario.optimization]",
+        )
+
+
 def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]) -> Result:
     """Run the trials, reduce each from its raw files, and write the results."""
     bench_toml = bench.config.toml()
+    about, queries = _prepared(bench, bench_toml)
+    folder = SessionFolder.create(root, bench.config.bench.name)
+    started = SessionStarted(folder.path, trials, queries, about)
+    return _session(bench, Store(folder, bench_toml), started, Standing(trials, (), None), subscribers)
+
+
+def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
+    """Go on with a session that was cut off, on the same bench.
+
+    Finished trials stay; the one that was begun goes on behind the last step of which everything was measured.
+
+    Raises what `standing` does, and ConfigError where device, instruments, task or rig are not what they were.
+    """
+    folder = SessionFolder(path)
+    refuse_finished(folder)
+    with closing(Store(folder, None)) as keeper, open_bench(path / store.BENCH) as bench:
+        now, queries = _prepared(bench, bench.config.toml())
+        if differences := provenance.changed(folder.provenance(), now):
+            raise ConfigError(
+                f"the bench is not what it was when {path} began",
+                evidence="; ".join(differences),
+                try_next="rig run, for a new session",
+            )
+        stands = standing(folder, results.Context.of(folder))
+        done = [item for item in stands.begun.done if isinstance(item.step, _TIMED)] if stands.begun else []
+        resumed = SessionResumed(path, stands.trials, queries, len(stands.finished), len(done))
+        return _session(bench, keeper, resumed, stands, subscribers)
+
+
+def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
+    """Refuse what cannot be measured, fit the scenario to the device; return the provenance, and the queries of a trial."""
     refuse_mismatch(bench.sut.info, bench.task)
     _refuse_invisible_pulses(bench)
+    if isinstance(bench.task, Optimized):
+        steps(bench.scenario, bench.task, 0)  # that scenario and task do not suit each other is said before what the device lacks
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
-    queries = [step for step in steps(bench.scenario, bench.task, 0) if isinstance(step, Query)]
-    about = _provenance(bench, bench_toml, any(query.batch for query in queries))
-    folder = SessionFolder.create(root, bench.config.bench.name)
-    keeper = Store(folder, bench_toml)
-    bench.table.wire = keeper.wire
+    queries = [step for step in steps(bench.scenario, bench.task, 0) if isinstance(step, _TIMED)]
+    return _provenance(bench, bench_toml, any(isinstance(query, Query) and query.batch for query in queries)), len(queries)
 
+
+def _session(
+    bench: Bench, keeper: Store, started: SessionStarted | SessionResumed, stands: Standing, subscribers: Sequence[Subscriber]
+) -> Result:
+    folder = SessionFolder(started.folder)
+    bench.table.wire = keeper.wire
     everyone: tuple[Subscriber, ...] = (keeper, *subscribers)
 
     def emit(event: Event) -> None:
@@ -153,13 +230,20 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
             subscriber(event)
 
     try:
-        emit(SessionStarted(folder.path, trials, len(queries), about))
+        emit(started)
         context = results.Context.of(folder)
-        finished = tuple(_trial(bench, context, folder, number, keeper, emit) for number in range(1, trials + 1))
+        finished = []
+        for number in range(1, stands.trials + 1):
+            if number in stands.finished:
+                seed = trial_seed(bench.config.bench.seed, number)
+                finished.append(results.reduce_trial(context, folder.trial(number), number, seed))
+                continue
+            begun = stands.begun if stands.begun is not None and stands.begun.number == number else None
+            finished.append(_trial(bench, context, folder, number, keeper, emit, begun))
         content = results.derive(context, finished)
         store.write_text(folder.path / RESULTS, store.json_text(content))
         emit(SessionFinished("success", files={RESULTS: store.sha256(folder.path / RESULTS)}))
-        return Result(folder.path, finished, content)
+        return Result(folder.path, tuple(finished), content)
     except KeyboardInterrupt:
         emit(SessionFinished("abort", "stopped by the user"))
         raise
@@ -174,23 +258,35 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
             keeper.close()
 
 
-def _trial(bench: Bench, context: results.Context, folder: SessionFolder, number: int, keeper: Store, emit: Subscriber) -> Trial:
+def _trial(
+    bench: Bench,
+    context: results.Context,
+    folder: SessionFolder,
+    number: int,
+    keeper: Store,
+    emit: Subscriber,
+    begun: Begun | None = None,
+) -> Trial:
     path, seed = folder.trial(number), trial_seed(bench.config.bench.seed, number)
+    place = path if begun is None else sitting(path, begun.sitting)
     try:
-        path.mkdir()
+        place.mkdir()
     except OSError as error:
-        raise storage_error(error, path) from error
-    emit(TrialStarted(number, seed, path))
+        raise storage_error(error, place) from error
+    if begun is None:
+        emit(TrialStarted(number, seed, path))
+    else:
+        emit(TrialResumed(number, begun.sitting, begun.step, place, hashes(path, list(bench.monitors))))
     with ExitStack() as stack:
-        recordings = [stack.enter_context(monitor.record(_rail_folder(path, rail))) for rail, monitor in bench.monitors.items()]
-        for done in _carry_out(bench, recordings, seed):
+        recordings = [stack.enter_context(monitor.record(_rail_folder(place, rail))) for rail, monitor in bench.monitors.items()]
+        for done in _carry_out(bench, recordings, seed, begun.done if begun else ()):
             emit(StepDone(number, done))
     keeper.end_trial()
     trial = results.reduce_trial(context, path, number, seed)
     store.write_text(path / SAMPLES, store.samples_text(trial))
     if trial.lines:
         store.write_text(path / LINES, "".join(line + "\n" for line in trial.lines))
-    emit(TrialFinished(trial, store.hashes(path, list(bench.monitors))))
+    emit(TrialFinished(trial, hashes(path, list(bench.monitors))))
     return trial
 
 
@@ -202,31 +298,52 @@ def _rail_folder(path: Path, rail: str) -> Path:
     return path / rail
 
 
-def _carry_out(bench: Bench, recordings: Sequence[Recording], seed: int) -> Iterator[Done]:
-    """Do the steps of one trial between two SYNC bursts."""
-    yield Done(0, None, bench.sut.sync())
+def _carry_out(bench: Bench, recordings: Sequence[Recording], seed: int, before: Sequence[Done] = ()) -> Iterator[Done]:
+    """Do the steps of one trial between two SYNC bursts; those `before` are done already, in a sitting that was cut off."""
+    at = before[-1].number if before else 0
+    yield Done(at, None, bench.sut.sync())
     plan, number, completion = bench.scenario.plan(bench.task, seed), 0, None
+    known = {item.number: item for item in before if item.step is not None}
+    loaded: dict[int, None] = {}
     while True:
         try:
             step = plan.send(completion)
         except StopIteration:
             break
         number += 1
+        if number <= at:
+            completion = _known(step, known.get(number), loaded)
+            continue
+        for index in list(loaded)[-bench.sut.info.slots :]:
+            bench.sut.load(index, bench.task.payload(index))
+        loaded.clear()
         for recording in recordings:
             recording.check()
         completion = _do(bench, step)
         if completion is not None:
             yield _done(bench.task, number, step, completion)
-    yield Done(number + 1, None, bench.sut.sync())
+    yield Done(max(number, at) + 1, None, bench.sut.sync())
     for recording in recordings:
         recording.check()
 
 
+def _known(step: Step, item: Done | None, loaded: dict[int, None]) -> Completion | None:
+    """Return what came of a step in an earlier sitting; note what the device had in its memory by then."""
+    if item is not None and item.step != step:
+        raise DataError(
+            f"step {item.number} was {item.step}, the plan has {step}",
+            try_next="rig run, for a new session: this one's plan has changed",
+        )
+    if isinstance(step, Load) and item is None:
+        loaded.pop(step.index, None)
+        loaded[step.index] = None
+    return item.completion if item is not None else None
+
+
 def _do(bench: Bench, step: Step) -> Completion | None:
     match step:
-        case Load(index):
-            bench.sut.load(index, bench.task.payload(index))
-            return None
+        case Load():
+            return _load(bench, step)
         case Idle(duration_s):
             return bench.sut.idle(duration_s)
         case Query():
@@ -241,6 +358,18 @@ def _do(bench: Bench, step: Step) -> Completion | None:
             return bench.sut.stream(step, _windows(bench.task, step))
 
 
+def _load(bench: Bench, step: Load) -> Completion | None:
+    payload = bench.task.payload(step.index)
+    try:
+        bench.sut.load(step.index, payload)
+    except (SutError, LocalProtocolError) as error:
+        # What a device says that it cannot hold, its backend may refuse already.
+        if not step.optional:
+            raise
+        return Completion((), refusal=" ".join(filter(None, (error.cause, error.evidence))))
+    return None
+
+
 def _windows(task: Task, step: Stream) -> list[bytes]:
     """Return the payload of each window of a stream: what is played, cut anew every hop."""
     assert isinstance(task, Played)
@@ -252,7 +381,11 @@ def _windows(task: Task, step: Stream) -> list[bytes]:
 
 
 def _done(task: Task, number: int, step: Step, completion: Completion) -> Done:
-    """Score what a query's samples were answered; the outputs of a batch follow each other, all of one length."""
+    """Score what a query's samples, or a stream's windows, were answered; several outputs follow each other, all of one length."""
+    if isinstance(step, Stream):
+        return Done(number, step, completion, each=streaming.scores(task, step, completion))
+    if isinstance(step, Solve):
+        return Done(number, step, completion, _searched(task, step, completion))
     if not isinstance(step, Query):
         return Done(number, step, completion)
     if not step.batch:
@@ -263,6 +396,14 @@ def _done(task: Task, number: int, step: Step, completion: Completion) -> Done:
     outputs = [completion.output[at * length_b : (at + 1) * length_b] for at in range(len(step.indices))]
     each = tuple(task.score(index, output) for index, output in zip(step.indices, outputs, strict=True))
     return Done(number, step, completion, each=each)
+
+
+def _searched(task: Task, step: Solve, completion: Completion) -> Score:
+    """Score what a search found; an answer of no use makes the trial a problem, and does not end the session."""
+    try:
+        return task.score(step.index, completion.output)
+    except RemoteProtocolError as error:
+        return Score(False, "", "", fault=error.cause)
 
 
 def refuse_mismatch(info: SutInfo, task: Task) -> None:
@@ -325,6 +466,8 @@ def _provenance(bench: Bench, bench_toml: str, batches: bool) -> dict[str, Any]:
     # The window of a batch holds all phases of all its samples, and shows none of them apart.
     phases = ["batch"] if batches else phases
     task = {"name": bench.task.name, "phases": phases, "samples": len(bench.task)} | bench.task.provenance()
+    if isinstance(bench.task, Optimized):
+        task["names"] = [bench.task.workload(index) for index in range(len(bench.task))]
     return provenance.collect(bench_toml) | {
         "simulated": bool(bench.sut.info.simulated or any(monitor.info.simulated for monitor in bench.monitors.values())),
         "sut": sut,

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
+import os
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,13 +16,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from rig.errors import DataError
-from rig.events import Event, SessionFinished, SessionStarted, StepDone, TrialFinished, TrialStarted
-from rig.measure import Done
-from rig.plan import Idle, Query, Score
+from rig.done import Done
+from rig.errors import DataError, DeviceBusy
+from rig.events import (
+    Event,
+    SessionFinished,
+    SessionResumed,
+    SessionStarted,
+    StepDone,
+    TrialFinished,
+    TrialResumed,
+    TrialStarted,
+)
+from rig.plan import Costs, Idle, Load, Query, Scene, Score, Solve, Step, Stream
+from rig.provenance import utc_now
 from rig.sut import Completion, Mark
 from rig.trace import EDGES, GAPS, TRACE, storage_error
-from rig.trial import Sample, Trial, Window
+from rig.trial import Crossing, Sample, Streamed, Trial, Window
 
 EVENTS_SCHEMA = "neurorig-events-1"
 BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
@@ -73,14 +86,18 @@ class SessionFolder:
 class Store:
     """Write everything a session says into its folder, line by line, so that a killed process loses at most the line it was in."""
 
-    def __init__(self, folder: SessionFolder, bench_toml: str) -> None:
+    def __init__(self, folder: SessionFolder, bench_toml: str | None) -> None:
+        """Begin a session, or, without the text of a bench file, go on with one that was cut off."""
         self._folder = folder
         self._events: IO[str] | None = None
         self._completions: IO[str] | None = None
         self._uart: IO[str] | None = None
         self._wire_failure: OSError | None = None
         self._started_s = 0.0
-        write_text(folder.path / BENCH, bench_toml)
+        if bench_toml is not None:
+            write_text(folder.path / BENCH, bench_toml)
+        else:
+            self._events = _opened(folder.path / EVENTS)
 
     def __call__(self, event: Event) -> None:
         """Write one event."""
@@ -115,15 +132,19 @@ class Store:
         match event:
             case SessionStarted():
                 write_text(self._folder.path / PROVENANCE, json_text(event.provenance))
-                self._events = (self._folder.path / EVENTS).open("a", encoding="utf-8")
+                self._events = _opened(self._folder.path / EVENTS)
                 files = {name: sha256(self._folder.path / name) for name in (BENCH, PROVENANCE)}
                 line = {"schema": EVENTS_SCHEMA, "event": "session_started", "trials": event.trials, "queries": event.queries}
                 self._line(line | {"files": files})
+            case SessionResumed():
+                self._line({"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()})
             case TrialStarted():
-                self._completions = (event.folder / COMPLETIONS).open("a", encoding="utf-8")
-                self._uart = (event.folder / UART).open("a", encoding="utf-8")
-                self._started_s = time.monotonic()
+                self._open_trial(event.folder)
                 self._line({"event": "trial_started", "trial": event.trial, "seed": event.seed})
+            case TrialResumed():
+                self._open_trial(event.folder)
+                line = {"event": "trial_resumed", "trial": event.trial, "sitting": event.sitting, "step": event.step}
+                self._line(line | {"files": event.files})
             case StepDone():
                 assert self._completions is not None and self._uart is not None
                 self._completions.write(json.dumps(done_to_json(event.done)) + "\n")
@@ -134,6 +155,11 @@ class Store:
                 self._line({"event": "trial_finished", "trial": event.trial.number, "problems": problems, "files": event.files})
             case SessionFinished():
                 self._line({"event": "session_finished", "status": event.status, "reason": event.reason, "files": event.files})
+
+    def _open_trial(self, folder: Path) -> None:
+        self._completions = (folder / COMPLETIONS).open("a", encoding="utf-8")
+        self._uart = (folder / UART).open("a", encoding="utf-8")
+        self._started_s = time.monotonic()
 
     def end_trial(self) -> None:
         """Close the raw files of a trial, so that they can be hashed."""
@@ -155,6 +181,22 @@ class Store:
             self._events.flush()
 
 
+def _opened(path: Path) -> IO[str]:
+    """Open the file of events to append to it, and keep others from doing so; what a killed process left of a line is cut off."""
+    stream = path.open("a", encoding="utf-8")
+    try:
+        if sys.platform != "win32":  # where a file that is open for writing is not locked by itself
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        stream.close()
+        raise DeviceBusy(f"{path.parent} is being written", try_next="wait until its session has ended, or stop it") from error
+    content = path.read_bytes()
+    os.truncate(path, content.rfind(b"\n") + 1)
+    return stream
+
+
 def done_to_json(done: Done) -> dict[str, Any]:
     """Return one line of completions.jsonl."""
     completion = done.completion
@@ -174,6 +216,12 @@ def done_to_json(done: Done) -> dict[str, Any]:
                 line["batch"] = True
         case Idle() as idle:
             line |= {"kind": "idle", "duration_s": idle.duration_s}
+        case Load() as load:
+            line |= {"kind": "load", "index": load.index, "refusal": completion.refusal}
+        case Solve() as solve:
+            line |= {"kind": "solve"} | dataclasses.asdict(solve)
+        case Stream() as stream:
+            line |= {"kind": "stream"} | dataclasses.asdict(stream)
         case _:
             line["kind"] = "sync"
     line["marks"] = [[mark.phase, mark.tick] for mark in completion.marks]
@@ -184,6 +232,8 @@ def done_to_json(done: Done) -> dict[str, Any]:
         "iterations": completion.iterations,
         "restarts": completion.restarts,
     }
+    if completion.faults:
+        line["faults"] = completion.faults
     if done.score is not None:
         line |= _scored(done.score)
     if done.each:
@@ -193,25 +243,39 @@ def done_to_json(done: Done) -> dict[str, Any]:
 
 def _scored(score: Score) -> dict[str, Any]:
     line: dict[str, Any] = {"label": score.label, "answer": score.answer}
-    return line | ({"scores": score.scores, "case": score.case} if score.scores else {})
+    line |= {"scores": score.scores, "case": score.case} if score.scores else {}
+    line |= {"case": score.case, "costs": dataclasses.asdict(score.costs)} if score.costs else {}
+    return line | ({"case": score.case, "fault": score.fault} if score.fault else {})
 
 
 def _score(line: dict[str, Any]) -> Score:
     scores, case = tuple(float(number) for number in line.get("scores", ())), line.get("case", "")
-    return Score(line["label"] == line["answer"], line["label"], line["answer"], scores, case)
+    costs = Costs(**line["costs"]) if "costs" in line else None
+    correct = costs.cost <= costs.target if costs else line["label"] == line["answer"]
+    return Score(correct, line["label"], line["answer"], scores, case, costs, line.get("fault", ""))
 
 
 def done_from_json(line: dict[str, Any]) -> Done:
     """Return what one line of completions.jsonl says."""
-    step: Query | Idle | None = None
+    step: Step | None = None
     if line["kind"] == "query":
         how = {"warmup": line["warmup"], "timed": line.get("timed", True), "batch": line.get("batch", False)}
         step = Query(tuple(line["indices"]), line["limit_s"], line["repeat"], **how)
     elif line["kind"] == "idle":
         step = Idle(line["duration_s"])
+    elif line["kind"] == "load":
+        step = Load(line["index"], optional=True)
+    elif line["kind"] == "solve":
+        limits = {key: line[key] for key in ("target", "limit_s", "warmup")}
+        step = Solve(line["index"], line["timeout_s"], line["seed"], thresholds=tuple(line["thresholds"]), **limits)
+    elif line["kind"] == "stream":
+        scenes = tuple(Scene(scene["label"], tuple(scene["indices"]), scene["samples"]) for scene in line["scenes"])
+        step = Stream(scenes, *(line[key] for key in ("hop", "window", "sample_hz", "preloaded", "limit_s")))
     marks = tuple(Mark(phase, tick) for phase, tick in line["marks"])
     counts = line["retransmissions"], line["rx_in_window_b"], line.get("iterations"), line.get("restarts", 0)
-    completion = Completion(marks, bytes.fromhex(line["output"]), *counts)
+    completion = Completion(
+        marks, bytes.fromhex(line["output"]), *counts, faults=tuple(line.get("faults", ())), refusal=line.get("refusal", "")
+    )
     score, each = _score(line) if "label" in line else None, tuple(map(_score, line.get("each", ())))
     return Done(line["step"], step, completion, score, each)
 
@@ -226,19 +290,42 @@ def read_completions(folder: Path) -> list[Done]:
 
 def sample_line(sample: Sample) -> str:
     """Return one line of samples.jsonl."""
-    line = {"step": sample.step, "indices": sample.indices, "repeat": sample.repeat}
+    line: dict[str, Any] = {"step": sample.step, "indices": sample.indices, "repeat": sample.repeat}
+    if sample.hop is not None:
+        line |= {"window": sample.hop.window, "scene": sample.hop.scene}
+        line |= {"response": _window(sample.hop.response), "since_onset": _window(sample.hop.since_onset)}
     line |= {"label": sample.label, "answer": sample.answer, "correct": sample.correct}
     if sample.each:
         line["each"] = [_scored(score) for score in sample.each]
     if sample.scores:
         line |= {"scores": sample.scores, "case": sample.case}
+    if sample.solve is not None:
+        line |= _search(sample, sample.solve)
     return json.dumps(line | {"windows": [_window(window) for window in sample.windows]})
 
 
+def _search(sample: Sample, solve: Solve) -> dict[str, Any]:
+    how = {key: getattr(solve, key) for key in ("timeout_s", "seed", "target")}
+    costs = dataclasses.asdict(sample.costs) if sample.costs else None
+    return {"case": sample.case, "solve": how, "costs": costs, "crossings": [_crossing(one) for one in sample.crossings]}
+
+
+def _crossing(crossing: Crossing) -> dict[str, Any]:
+    window = _window(crossing.window) if crossing.window else None
+    return {"threshold": crossing.threshold, "resolved": crossing.resolved, "window": window}
+
+
 def samples_text(trial: Trial) -> str:
-    """Return samples.jsonl: idle windows first, then one line a sample."""
+    """Return samples.jsonl: idle windows first, then streams, then one line a sample."""
     idles = [json.dumps({"idle": _window(window)}) for window in trial.measured.idles]
-    return "".join(line + "\n" for line in [*idles, *map(sample_line, trial.measured.samples)])
+    streams = [json.dumps({"stream": _stream(stream)}) for stream in trial.measured.streams]
+    return "".join(line + "\n" for line in [*idles, *streams, *map(sample_line, trial.measured.samples)])
+
+
+def _stream(stream: Streamed) -> dict[str, Any]:
+    scenes = [{"label": label, "onset_s": onset_s} for label, onset_s in zip(stream.labels, stream.onsets_s, strict=True)]
+    line = {"step": stream.step, "due": stream.due, "hop_s": stream.hop_s, "window_s": stream.window_s}
+    return line | {"preloaded": stream.preloaded, "scenes": scenes, "whole": _window(stream.whole)}
 
 
 def _window(window: Window) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Completion:
     `rx_in_window_b` are bytes the device received while it should have heard nothing; `iterations` is how many times it completed
     the last phase, over all samples of the query (0 after an idle time or a burst), as it counted them itself; None: it does not
     say. `restarts` counts how often the device restarted, and was brought back, since the previous completion. `faults` are what
-    went wrong in a stream, in words.
+    went wrong in a stream, in words. `refusal` says why the device did not take an optional load; then there is nothing else.
     """
 
     marks: tuple[Mark, ...]
@@ -46,6 +46,7 @@ class Completion:
     iterations: int | None = None
     restarts: int = 0
     faults: tuple[str, ...] = ()
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

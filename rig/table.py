@@ -6,9 +6,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from rig.program import Program
 from rig.virtual import World
+
+
+class Searcher(Protocol):
+    """A search for a vector of low cost that goes on step by step, so that a virtual device can do it in virtual time."""
+
+    @property
+    def cost(self) -> int:
+        """Return the best cost so far."""
+
+    def step(self, work: int) -> None:
+        """Search on for at least `work` touched neighbours."""
+
+    def output(self, met: bool) -> bytes:
+        """Return what a device answers at the end: the best cost so far and its vector; `met`: the target was reached."""
 
 
 @dataclass(slots=True)
@@ -18,8 +33,9 @@ class Table:
     `folder` is where the bench file lies: relative paths in it start there. `world` is the truth behind simulated devices.
     `wire` is told every block of bytes that passes the UART, with its direction "tx" (host to device) or "rx"; cheap, never raises.
     `seed` makes everything random on this table repeatable. `reference` is the task's own answer to a payload, where it has one:
-    what a virtual device answers. `programs` are the task's own implementations by name, where it has any: what a CPU runs.
-    `sample` is a payload that the device must accept, for a probe.
+    what a virtual device answers. `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
+    search: what a virtual device does for a Solve. `programs` are the task's own implementations by name, where it has any: what a
+    CPU runs. `sample` is a payload that the device must accept, for a probe.
     """
 
     folder: Path = field(default_factory=Path)
@@ -27,5 +43,6 @@ class Table:
     seed: int = 0
     wire: Callable[[str, bytes], None] = lambda direction, block: None
     reference: Callable[[bytes], bytes] | None = None
+    searcher: Callable[[bytes, int], Searcher] | None = None
     programs: Mapping[str, Program] = field(default_factory=dict)
     sample: bytes = b""

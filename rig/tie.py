@@ -19,15 +19,16 @@ from rig.trial import Problem
 SHIFT_LIMIT = 0.05
 
 
-def tie(trace: Trace, ticks: Sequence[int], tick_hz: float, hold_s: float, clock: str) -> Alignment:
+def tie(trace: Trace, ticks: Sequence[int], tick_hz: float, hold_s: float, clock: str, open_end: bool = False) -> Alignment:
     """Return the time base of one trace; `hold_s` is the length of a SYNC pulse, `clock` the host's clock that `ticks` count, or
-    empty."""
+    empty; `open_end`: there may be edges behind the last of the ticks."""
     if trace.sync == "start":
         return _first_edge(trace, ticks, tick_hz)
     if trace.sync == "clock":
         return _same_clock(trace, ticks, tick_hz, clock)
     dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
-    return align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=debounce_s(hold_s, trace.edge_hz), dark_s=dark_s)
+    bounce_s = debounce_s(hold_s, trace.edge_hz)
+    return align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=bounce_s, dark_s=dark_s, open_end=open_end)
 
 
 def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Problem]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from rig.binomial import Share
 from rig.clock import Timebase
 from rig.statistics import mean, standard_error
+from rig.survey import Covered
 from rig.uncertainty import Effects, Influence
 
 if TYPE_CHECKING:
-    from rig.plan import Score
+    from rig.plan import Costs, Score, Solve
 
 #: What can be wrong with a trial. Each makes the trial invalid; none is ever corrected silently.
 PROBLEM_CODES = {
@@ -25,6 +26,9 @@ PROBLEM_CODES = {
     "power": "the measured power is not positive",
     "link": "the UART was not silent inside a measured window",
     "restart": "the device restarted, and its timer with it",
+    "stream": "the signal and the device did not keep pace: windows came late, were lost, or have no answer",
+    "cost": "the device's vector is not what it claims: another length, or another cost",
+    "timeout": "the device searched beyond its time-out",
     "rule": "a rule of the benchmark is not met",
 }
 
@@ -90,11 +94,56 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Hop:
+    """Which window of a stream a sample is: its number, the number of its scene, and two times that end at its decision.
+
+    `response` begins when the window's last sample was captured, `since_onset` when the first sample of its scene was. Neither
+    has an energy.
+    """
+
+    window: int
+    scene: int
+    response: Window
+    since_onset: Window
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """One stream: from the moment at which it began to its end (`whole`), and what was played.
+
+    `labels` and `onsets_s` (when their first samples were captured, seconds of the first monitor) are of its scenes. `due` windows
+    were asked for, one every `hop_s`.
+    """
+
+    step: int
+    whole: Window
+    labels: tuple[str, ...]
+    onsets_s: tuple[float, ...]
+    due: int
+    hop_s: float
+    window_s: float
+    preloaded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """One threshold of a search: the window from its start to the mark by which the device knew it reached; None: it is not.
+
+    `resolved` is False where that window is too short for the monitor or for the SYNC pulse to tell its length and energy.
+    """
+
+    threshold: int
+    window: Window | None
+    resolved: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed query: its windows in the task's order of phases, and how the answer scored.
+    """One timed query, or one window of a stream: its windows in the task's order of phases, and how the answer scored.
 
     `scores` and `case` as of a task's Score; where it is not `timed`, only the answer counts. A batch has one window, and
     `each` of its samples a score, in the order of `indices`; it has no label and answer itself, and is correct when all are.
+    A search is `solve`, with its thresholds as `crossings`, and `costs` unless its answer was of no use.
     """
 
     step: int
@@ -108,20 +157,26 @@ class Sample:
     case: str = ""
     timed: bool = True
     each: tuple[Score, ...] = ()
+    hop: Hop | None = None
+    solve: Solve | None = None
+    costs: Costs | None = None
+    crossings: tuple[Crossing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Everything measured in one trial: timed samples and idle windows, in the order they happened."""
+    """Everything measured in one trial: timed samples, idle windows and streams, in the order they happened."""
 
     samples: tuple[Sample, ...]
     idles: tuple[Window, ...]
+    streams: tuple[Streamed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has all), and its problems; valid when
-    it has none. `lines` state its results in the words of its benchmark, where that has any."""
+    it has none. `lines` state its results in the words of its benchmark, where that has any; it was recorded in so many `sittings`.
+    """
 
     number: int
     seed: int
@@ -134,6 +189,8 @@ class Trial:
     rails: dict[str, Timebase] = field(default_factory=dict)
     influences: dict[str, dict[str, Influence]] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
+    sittings: int = 1
+    survey: tuple[Covered, ...] = ()
 
     @property
     def valid(self) -> bool:

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from rig.errors import BenchError, ConfigError, SutError
-from rig.plan import Query
+from rig.errors import BenchError, ConfigError, LocalProtocolError, SutError
+from rig.plan import Query, Solve
 from rig.program import Program
 from rig.sut import END, IDLE, SYNC, Completion, Mark, SutInfo
 from rig.table import Table
 from sut_backends.cpu_process import CpuProcess
+from sut_backends.cpu_worker import THRESHOLDS_MAX
 from sut_backends.edge_wire import Power
 from sut_backends.imagined_wire import ImaginedWire
 from sut_backends.slots import Slots
@@ -39,6 +40,7 @@ class CpuSut:
         of the numerical library, and how many samples are kept.
 
         A simulated monitor sees pulses of `sync_hold_us` and `power_w` (W) drawn; a real one sees no pulses and what is drawn.
+        The marks of a search lie two such pulses apart or more.
         """
 
         program: str = ""
@@ -52,6 +54,7 @@ class CpuSut:
         self._process, self._wire, self._slots = process, wire, Slots(settings.slots)
         self._closed = False
         about = process.about
+        self._apart_ns = 2000 * settings.sync_hold_us
         details = about | {
             "pinned": settings.core >= 0,
             "threads": settings.threads,
@@ -71,7 +74,9 @@ class CpuSut:
             firmware=f"{program.entry}, {about['python']}, numpy {about['numpy']}",
             link="pipe",
             slots=settings.slots,
-            batch_max=settings.slots,
+            batch_max=settings.slots if about["phases"] else 0,
+            solves=about["searches"],
+            thresholds_max=THRESHOLDS_MAX if about["searches"] else 0,
             has_sync_line=False,
             sync_hold_s=settings.sync_hold_us * 1e-6,
             clock="CLOCK_MONOTONIC",
@@ -120,6 +125,8 @@ class CpuSut:
 
     def run(self, query: Query) -> Completion:
         """Run each phase over the samples of the query, `repeat` times; of a batch all phases of each sample, `repeat` rounds."""
+        if not self._process.about["phases"]:
+            raise LocalProtocolError("this program searches, and has no phases to run", try_next="[scenario.optimization]")
         slots = [self._slots.find(index) for index in query.indices]
         with self._wire.busy():
             request = {"op": "run", "slots": slots, "repeat": query.repeat, "batch": query.batch}
@@ -127,6 +134,26 @@ class CpuSut:
             marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
             self._wire.tell(marks)
         return Completion(marks, output, iterations=query.repeat * len(slots))
+
+    def solve(self, step: Solve) -> Completion:
+        """Search until the target is met or the time is over, as the program can: a sampler may overrun its time-out."""
+        if not self._info.solves:
+            raise LocalProtocolError("this program runs phases, and does not search", try_next="[scenario.single_stream]")
+        if len(step.thresholds) > THRESHOLDS_MAX:
+            raise LocalProtocolError(f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked")
+        order = {
+            "seed": step.seed,
+            "timeout_ns": round(1e9 * step.timeout_s),
+            "target": step.target,
+            "thresholds": step.thresholds,
+            "apart_ns": self._apart_ns,
+        }
+        request = {"op": "solve", "slot": self._slots.find(step.index), "order": order}
+        with self._wire.busy():
+            told, output = _good(self._process.ask(request, b"", step.timeout_s + step.limit_s))
+            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            self._wire.tell(marks)
+        return Completion(marks, output, iterations=1)
 
     def close(self) -> None:
         """End the process; closing twice is allowed."""

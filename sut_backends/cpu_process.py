@@ -16,6 +16,7 @@ from sut_backends.child_process import ChildProcess
 
 _START_S = 60.0
 _BLOCK_B = 1 << 16
+_AWAITED = {"load": "end of the load", "run": "end of the query", "solve": "end of the search"}
 #: The child looks for code where this process does.
 _CODE = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sut_backends.cpu_worker import main; main(sys.argv[2])"
 
@@ -43,7 +44,7 @@ class CpuProcess(ChildProcess):
         """Return the answer to a request, and its bytes; DeadlineError ends the process, as nothing else stops a computation."""
         end_s = time.monotonic() + limit_s
         self._send(json.dumps(request | {"bytes": len(payload)}).encode() + b"\n" + payload)
-        return self._answer(end_s, "end of the query" if request["op"] == "run" else "end of the load", limit_s)
+        return self._answer(end_s, _AWAITED[request["op"]], limit_s)
 
     def _send(self, block: bytes) -> None:
         assert self._process.stdin is not None

@@ -13,13 +13,18 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from rig.program import Routine
-from rig.sut import BATCH, END
+from rig.program import Routine, Search
+from rig.sut import BATCH, END, REACHED
 
 _EMPTY_WINDOWS = 1000
+_SOLVE = 1
+#: The most thresholds in one search, as the framed layer has them.
+THRESHOLDS_MAX = 14
 
 Marks = list[tuple[int, int]]
 Work = Callable[[Routine, Sequence[Any], int], tuple[Marks, Sequence[Any]]]
@@ -35,6 +40,9 @@ def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
             if request["op"] == "load":
                 slots[request["slot"]] = routine.load(payload)
                 answer(answers, {})
+            elif request["op"] == "solve":
+                marks, output = solved(routine, slots[request["slot"]], Order(**request["order"]))
+                answer(answers, {"marks": marks}, output)
             else:
                 work = batched if request["batch"] else phased
                 marks, results = uncollected(work, routine, [slots[slot] for slot in request["slots"]], request["repeat"])
@@ -45,14 +53,18 @@ def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def uncollected(work: Work, routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
-    """Do `work`; return its marks (phase, CLOCK_MONOTONIC in ns) and its last results.
+    """Do `work`; return its marks (phase, CLOCK_MONOTONIC in ns) and its last results."""
+    with no_collector():
+        return work(routine, values, repeat)
 
-    The garbage collector does not run in between: it would fall into some windows and not into others.
-    """
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    """Keep the garbage collector out: it would fall into some windows and not into others."""
     gc.collect()
     gc.disable()
     try:
-        return work(routine, values, repeat)
+        yield
     finally:
         gc.enable()
 
@@ -83,14 +95,92 @@ def batched(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks
     return [(BATCH, start_ns), (END, time.monotonic_ns())], results
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a search is told; `apart_ns`: marks lie as far apart or farther, as a device's pulses do."""
+
+    seed: int
+    timeout_ns: int
+    target: int | None
+    thresholds: list[int]
+    apart_ns: int
+
+
+def solved(routine: Routine, value: Any, order: Order) -> tuple[Marks, bytes]:
+    """Search until the target is met or the time is over; return the marks and the output, which is made after the last mark."""
+    if routine.search is None:
+        raise ValueError("this program does not search")
+    with no_collector():
+        marks = [(_SOLVE, time.monotonic_ns())]
+        search = routine.search(value, order.seed)
+        met = searched(search, order, marks)
+    return marks, search.output(met)
+
+
+def searched(search: Search, order: Order, marks: Marks) -> bool:
+    """Carry a search on to its end, and mark what it reaches; return whether it met its target.
+
+    A threshold is marked when the search is known to be there; where the mark before is too near, at the first look after it is
+    far enough, with what was reached meanwhile. Nothing but the end waits for that.
+    """
+    now_ns = time.monotonic_ns
+    end_ns, told, more = marks[0][1] + order.timeout_ns, 0, True
+    while True:
+        cost, at_ns = search.cost, now_ns()
+        reached = sum(cost <= threshold for threshold in order.thresholds)
+        met = order.target is not None and cost <= order.target
+        over = met or at_ns >= end_ns or not more
+        if reached > told and (over or at_ns >= marks[-1][1] + order.apart_ns):
+            marks.append((REACHED + reached - 1, _not_before(marks[-1][1] + order.apart_ns)))
+            told = reached
+        if over:
+            marks.append((END, _not_before(marks[-1][1] + order.apart_ns)))
+            return met
+        next_costs = [*order.thresholds[reached : reached + 1], *([] if order.target is None else [order.target])]
+        until = max(next_costs, default=None)
+        more = search.advance((end_ns - at_ns) * 1e-9, until)
+
+
+def _not_before(due_ns: int) -> int:
+    """Return the time, when it is `due_ns` or later."""
+    while (at_ns := time.monotonic_ns()) < due_ns:
+        pass
+    return at_ns
+
+
+class Nothing:
+    """A search that is over at once."""
+
+    cost = 0
+
+    def advance(self, left_s: float, until: int | None) -> bool:
+        """Do nothing."""
+        return False
+
+    def output(self, met: bool) -> bytes:
+        """Return nothing."""
+        return b""
+
+
 def overhead_ns(phases: int) -> float:
-    """Return the median length of a window in which nothing is done."""
+    """Return the median length of a window in which nothing is done; of a search where there are no phases."""
+    if not phases:
+        return _empty_search_ns()
     nothing = Routine(bytes, (lambda value: value,) * phases, bytes)
     lengths = []
     for _ in range(_EMPTY_WINDOWS):
         marks, _ = phased(nothing, [b""], 1)
         lengths.append((marks[-1][1] - marks[0][1]) / phases)
     return sorted(lengths)[_EMPTY_WINDOWS // 2]
+
+
+def _empty_search_ns() -> float:
+    lengths = []
+    for _ in range(_EMPTY_WINDOWS):
+        marks = [(_SOLVE, time.monotonic_ns())]
+        searched(Nothing(), Order(0, 0, None, [], 0), marks)
+        lengths.append(marks[-1][1] - marks[0][1])
+    return float(sorted(lengths)[_EMPTY_WINDOWS // 2])
 
 
 def answer(answers: BinaryIO, content: dict[str, Any], block: bytes = b"") -> None:
@@ -123,6 +213,7 @@ def main(order: str) -> None:
         "cores": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
         "overhead_ns": overhead_ns(len(routine.phases)),
         "phases": len(routine.phases),
+        "searches": routine.search is not None,
     }
     answer(answers, about)
     serve(routine, sys.stdin.buffer, answers)

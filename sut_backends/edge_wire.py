@@ -10,11 +10,12 @@ import time
 from dataclasses import dataclass
 
 from rig.errors import RemoteProtocolError
-from rig.sut import BATCH, END, SYNC
+from rig.sut import BATCH, END, REACHED, STREAM, SYNC
 from rig.virtual import World
 
 MARGIN_NS = 100_000_000  # within this, a line that states an edge has been written and can be read
-_BUSY = range(0x01, 0x40)  # phases in which the host may take time from the device
+# Phases in which the host may take time from the device; between the windows of a stream it listens.
+_BUSY = {*range(0x01, STREAM), *range(REACHED, REACHED + 0x10)}
 _PREPROCESS = 0x01
 _BLOCK_B = 65_536
 
@@ -30,14 +31,17 @@ class Power:
     batch: float = 0.045
 
     def of(self, phase: int, level: bool) -> float:
-        """Return the power from an edge on that starts `phase` or, for SYNC, ends its pulse."""
+        """Return the power from an edge on that starts `phase` or, for SYNC, ends its pulse.
+
+        A search has one phase, the first, which goes on behind the marks of its thresholds.
+        """
         if phase == SYNC:
             return self.idle if level else self.sync
         if phase not in _BUSY:
             return self.idle
         if phase == BATCH:
             return self.batch
-        return self.preprocess if phase == _PREPROCESS else self.infer
+        return self.preprocess if phase == _PREPROCESS or phase >= REACHED else self.infer
 
 
 class EdgeWire:

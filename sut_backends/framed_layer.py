@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rig.errors import LocalProtocolError
-from rig.plan import Query
+from rig.plan import Query, Solve, Stream
 from rig.sut import Completion, Mark, SutInfo
+from sut_backends.feed import Feed
 from sut_backends.layer import Pulses, only_index
 from sut_backends.self_test import SelfTested, self_test
 from sut_backends.shim.exchange import Exchange
@@ -15,7 +17,7 @@ from sut_backends.shim.framed import FramedClient
 from sut_backends.shim.line import Line
 from sut_backends.shim.link import Link
 from sut_backends.shim.patience import Patience
-from sut_backends.shim.wire import Batch, Done, Flag
+from sut_backends.shim.wire import Batch, Done, Flag, Optimize
 from sut_backends.slots import Slots
 
 
@@ -79,6 +81,9 @@ class FramedLayer:
             slots=caps.slots,
             slot_bytes=caps.slot_b,
             batch_max=self._batch_max,
+            solves=Flag.OPTIMIZE in caps.flags,
+            thresholds_max=self._thresholds_max,
+            streams=Flag.STREAM in caps.flags,
             has_sync_line=Flag.SYNC_LINE in caps.flags,
             sync_hold_s=(self._hold_us or caps.hold_min_us) / 1e6,
             details=details | self._notes,
@@ -111,6 +116,30 @@ class FramedLayer:
         slot = self._slots.find(only_index(query))
         return self._completion(self._client.run(slot, query.repeat, self._hold_us, query.limit_s))
 
+    def solve(self, step: Solve) -> Completion:
+        """Search the workload of `step`; its output is the DUT's."""
+        if Flag.OPTIMIZE not in self._client.caps.flags:
+            raise LocalProtocolError(
+                "this DUT is asked to search, which it cannot", evidence=f"it runs {self._client.caps.workload}"
+            )
+        if len(step.thresholds) > self._thresholds_max or [*step.thresholds] != sorted({*step.thresholds}, reverse=True):
+            cause = f"thresholds {step.thresholds}: {self._thresholds_max} at most, and each below the one before"
+            raise LocalProtocolError(cause)
+        slot = self._slots.find(step.index)
+        return self._completion(
+            self._client.optimize(slot, step.seed, step.timeout_s, step.target, step.thresholds, self._hold_us, step.limit_s)
+        )
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream, feeding the DUT while it listens; what it had loaded before is gone then."""
+        caps = self._client.caps
+        if Flag.STREAM not in caps.flags:
+            raise LocalProtocolError("this DUT knows no streams", evidence=f"it runs {caps.workload}, firmware {caps.firmware}")
+        self._slots = Slots(caps.slots)
+        heard = Feed(self._client, step, windows, self._hold_us).play()
+        before, self._told = self._told, self._client.retransmissions
+        return Completion(heard.marks, heard.output, self._told - before, heard.disturbed_b, heard.windows, faults=heard.faults)
+
     def self_test(self) -> SelfTested:
         """Let the DUT test itself; raise SutError where its firmware does not know how to."""
         return self_test(self._client)
@@ -119,6 +148,11 @@ class FramedLayer:
     def _batch_max(self) -> int:
         caps = self._client.caps
         return min(caps.slots, Batch.most(caps.max_payload_b)) if Flag.BATCH in caps.flags else 0
+
+    @property
+    def _thresholds_max(self) -> int:
+        caps = self._client.caps
+        return Optimize.most(caps) if Flag.OPTIMIZE in caps.flags else 0
 
     @property
     def untold_retransmissions(self) -> int:

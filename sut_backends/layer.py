@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from rig.errors import LocalProtocolError
-from rig.plan import Query
+from rig.plan import Query, Solve, Stream
 from rig.sut import Completion, SutInfo
 
 
@@ -34,6 +35,8 @@ class Layer(Protocol):
     def idle(self, duration_s: float) -> Completion: ...
     def sync(self) -> Completion: ...
     def run(self, query: Query) -> Completion: ...
+    def solve(self, step: Solve) -> Completion: ...
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion: ...
 
     def forgotten(self) -> bool:
         """Say, after an error, whether the DUT is there but has forgotten what it was told, as after a restart nobody heard."""

@@ -32,7 +32,9 @@ class PosixSut(WatchedSut):
         `host_clock`: the SUT is this host itself, which takes what it takes, and stamps its marks with CLOCK_MONOTONIC.
 
         `strict_baud` spoils bytes at a wrong line rate; a fault after 0 queries means never; `skip_iterations` of every query are
-        left out, as by a firmware whose loop ends early.
+        left out, as by a firmware whose loop ends early. A search ends `overrun_timeout_us` late, claims a cost that is lower by
+        one than its vector's (`wrong_cost`), or cuts that vector (`short_vector`). `slow_hop_us` more go by for each window of a
+        stream.
         """
 
         program: PathText
@@ -47,6 +49,10 @@ class PosixSut(WatchedSut):
         skip_iterations: int = 0
         restart_after_bytes: int = 0
         restart_after_queries: int = 0
+        overrun_timeout_us: int = 0
+        slow_hop_us: int = 0
+        wrong_cost: bool = False
+        short_vector: bool = False
         power_w: Power = field(default_factory=Power)
 
         @property
@@ -61,10 +67,13 @@ class PosixSut(WatchedSut):
                 "--skip-iterations": self.skip_iterations,
                 "--restart-after-bytes": self.restart_after_bytes,
                 "--restart-after-queries": self.restart_after_queries,
+                "--overrun-timeout": self.overrun_timeout_us,
+                "--slow-hop": self.slow_hop_us,
             }
             for name, count in faults.items():
                 options += [name, str(count)] if count else []
-            return options
+            options += ["--wrong-cost"] if self.wrong_cost else []
+            return options + (["--short-vector"] if self.short_vector else [])
 
     def __init__(self, uart: UartSut, process: DutProcess, edges: EdgeWire, settings: Settings, stack: ExitStack) -> None:
         super().__init__(uart, process, edges, stack)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from rig.edge_clock import EDGE_CLOCK
 from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.finding import Finding
-from rig.plan import Query
+from rig.plan import Query, Solve
 from rig.sut import Completion, SutInfo
 from rig.table import Table
 from sut_backends.shim.text import ATTENTION_S, USUAL_BAUDS, TextClient
@@ -19,6 +19,7 @@ from sut_backends.uart import UartSut, open_line
 _SAMPLE_B = 16
 _IDLE_S = 0.1
 _LIMIT_S = 10.0
+_SEARCH_S = 0.05
 
 
 def probe(settings: UartSut.Settings, table: Table) -> Iterator[Finding]:
@@ -68,6 +69,8 @@ def _steps(sut: UartSut, given: bytes, own_time: bool) -> Iterator[Finding]:
         ("load", lambda: sut.load(0, sample)),
         ("query", lambda: sut.run(Query((0,), limit_s=_LIMIT_S))),
     ]
+    if sut.info.solves:
+        steps[-1] = ("search", lambda: sut.solve(Solve(0, _SEARCH_S, seed=1, limit_s=_LIMIT_S)))
     for name, step in steps:
         try:
             yield Finding(name, True, _said(step(), sut.info))

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from rig.errors import DeadlineError, DeviceLost, DeviceRestarted, RemoteProtocolError, RigError
-from rig.plan import Query
+from rig.plan import Query, Solve, Stream
 from rig.sut import Completion, SutInfo
 from sut_backends.layer import Layer
 
@@ -58,10 +58,13 @@ class ResumingLayer:
 
     def run(self, query: Query) -> Completion:
         """Process the sample of `query`."""
-        for index in query.indices:
-            if index in self._samples:
-                self._samples[index] = self._samples.pop(index)
+        self._use(query.indices)
         return self._told(self._done(lambda: self.layer.run(query)))
+
+    def solve(self, step: Solve) -> Completion:
+        """Search the workload of `step`."""
+        self._use((step.index,))
+        return self._told(self._done(lambda: self.layer.solve(step)))
 
     def forgotten(self) -> bool:
         """Say whether the DUT forgot its session."""
@@ -70,6 +73,25 @@ class ResumingLayer:
     def leave(self) -> None:
         """Take the DUT to the text layer at the first line rate."""
         self.layer.leave()
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream, once: a signal that a restart interrupts cannot be gone on with. Samples are loaded anew after it."""
+        self._samples.clear()
+        try:
+            return self._told(self.layer.stream(step, windows))
+        except (DeadlineError, RemoteProtocolError) as error:
+            if not self.layer.forgotten():
+                raise
+            raise DeviceRestarted(
+                "the DUT restarted in the middle of a stream",
+                evidence=f"{error.cause}; {error.evidence}",
+                try_next="look at its supply, its reset line and its watchdog",
+            ) from error
+
+    def _use(self, indices: Sequence[int]) -> None:
+        for index in indices:
+            if index in self._samples:
+                self._samples[index] = self._samples.pop(index)
 
     def _done(self, step: Callable[[], _Result]) -> _Result:
         try:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Sequence
 
 from rig.edge_clock import EDGE_CLOCK
 from rig.errors import LocalProtocolError, RemoteProtocolError
-from rig.plan import Query
+from rig.plan import Query, Solve, Stream
 from rig.sut import END, IDLE, SYNC, Completion, Mark, SutInfo
 from sut_backends.layer import Pulses, only_index
 from sut_backends.shim.text import TextClient
@@ -95,6 +96,20 @@ class TextLayer:
         inference = self._client.infer(query.repeat, query.limit_s)
         output = struct.pack(f"<{len(inference.output_thousandths)}i", *inference.output_thousandths)
         return Completion((Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output)
+
+    def solve(self, step: Solve) -> Completion:
+        """Raise LocalProtocolError: there is no command for it."""
+        raise LocalProtocolError(
+            f"workload {step.index} cannot be searched in the text layer",
+            try_next='layer = "auto", and a firmware that knows frames',
+        )
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Raise LocalProtocolError: there is no command for it."""
+        raise LocalProtocolError(
+            f"a stream of {len(windows)} windows cannot be played in the text layer",
+            try_next='layer = "auto", and a firmware that knows frames',
+        )
 
     @property
     def untold_retransmissions(self) -> int:

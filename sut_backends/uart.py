@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
 from rig.errors import ConfigError, DeadlineError, ProtocolError, RigError, SutError
 from rig.finding import Finding
-from rig.plan import Query
+from rig.plan import Query, Solve, Stream
 from rig.serial_port import SerialPort
 from rig.sut import Completion, SutInfo
 from rig.table import Table
@@ -110,6 +110,14 @@ class UartSut:
     def run(self, query: Query) -> Completion:
         """Process the loaded sample of `query`; a mark at the start of each phase and one at the end."""
         return self._layer.run(query)
+
+    def solve(self, step: Solve) -> Completion:
+        """Search the loaded workload: a mark at the start, at thresholds and at the end."""
+        return self._layer.solve(step)
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at the end."""
+        return self._layer.stream(step, windows)
 
     def self_test(self) -> SelfTested | None:
         """Let the DUT test itself; None in the text layer, which has no self-test. Raise SutError where the firmware has none."""

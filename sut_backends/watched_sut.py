@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from rig.errors import DeadlineError, DeviceLost, ProtocolError
-from rig.plan import Query
+from rig.plan import Query, Solve, Stream
 from rig.sut import Completion
 from sut_backends.child_process import ChildProcess
 from sut_backends.edge_wire import EdgeWire
@@ -46,6 +46,16 @@ class WatchedSut:
         """Process the loaded sample of `query`; a mark at the start of each phase and one at the end."""
         with watched(self._process, self.edges):
             return self._uart.run(query)
+
+    def solve(self, step: Solve) -> Completion:
+        """Search the loaded workload: a mark at the start, at thresholds and at the end."""
+        with watched(self._process, self.edges):
+            return self._uart.solve(step)
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at the end."""
+        with watched(self._process, self.edges):
+            return self._uart.stream(step, windows)
 
     def self_test(self) -> SelfTested | None:
         """Let the DUT test itself; None in the text layer, which has no self-test."""

@@ -12,36 +12,48 @@ enum {
     ERROR_TEXT_MAX_B = 40
 };
 
-/* ---- kept ---- */
-
-void nr_answer_again(struct nr_shim *shim)
+static void send(struct nr_shim *shim, uint8_t type, uint8_t seq, const uint8_t *payload, size_t length_b)
 {
-    nr_frame_tx_begin(&shim->frame_tx, shim->answer_type, shim->answer_seq);
-    nr_frame_tx_put(&shim->frame_tx, shim->answer, shim->answer_b);
+    nr_frame_tx_begin(&shim->frame_tx, type, seq);
+    nr_frame_tx_put(&shim->frame_tx, payload, length_b);
     nr_frame_tx_end(&shim->frame_tx);
 }
 
-void nr_answer(struct nr_shim *shim, uint8_t seq, uint8_t type, size_t length_b)
+/* ---- kept ---- */
+
+void nr_answer_again(struct nr_shim *shim) { send(shim, shim->answer_type, shim->answer_seq, shim->answer, shim->answer_b); }
+
+void nr_answer(struct nr_shim *shim, uint8_t type, size_t length_b)
 {
     shim->answer_valid = true;
-    shim->answer_seq = seq;
     shim->answer_type = type;
     shim->answer_b = length_b;
     nr_answer_again(shim);
 }
 
-void nr_answer_status(struct nr_shim *shim, uint8_t seq) { nr_answer(shim, seq, NR_STATUS, 0); }
+void nr_answer_status(struct nr_shim *shim) { nr_answer(shim, NR_STATUS, 0); }
 
-void nr_answer_error(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t detail, const char *text)
+static void put_error(uint8_t *to, uint8_t code, uint32_t detail)
+{
+    to[0] = code;
+    nr_put_u32(to + 1, detail);
+}
+
+void nr_answer_code(struct nr_shim *shim, uint8_t code, uint32_t detail)
+{
+    put_error(shim->answer, code, detail);
+    nr_answer(shim, NR_ERROR, ERROR_FIXED_B);
+}
+
+void nr_answer_words(struct nr_shim *shim, uint8_t code, uint32_t detail, const char *text)
 {
     size_t text_b = strlen(text);
     if (text_b > ERROR_TEXT_MAX_B) {
         text_b = ERROR_TEXT_MAX_B;
     }
-    shim->answer[0] = code;
-    nr_put_u32(shim->answer + 1, detail);
+    put_error(shim->answer, code, detail);
     memcpy(shim->answer + ERROR_FIXED_B, text, text_b);
-    nr_answer(shim, seq, NR_ERROR, ERROR_FIXED_B + text_b);
+    nr_answer(shim, NR_ERROR, ERROR_FIXED_B + text_b);
 }
 
 /* ---- on the fly ---- */
@@ -50,9 +62,7 @@ void nr_send_ack(struct nr_shim *shim)
 {
     uint8_t received[4];
     nr_put_u32(received, shim->received);
-    nr_frame_tx_begin(&shim->frame_tx, NR_ACK, shim->expected);
-    nr_frame_tx_put(&shim->frame_tx, received, sizeof received);
-    nr_frame_tx_end(&shim->frame_tx);
+    send(shim, NR_ACK, shim->expected, received, sizeof received);
 }
 
 static void send_caps_strings(struct nr_shim *shim)
@@ -70,11 +80,32 @@ static void send_caps_strings(struct nr_shim *shim)
         room_b -= length_b;
         byte = (uint8_t)length_b;
         nr_frame_tx_put(&shim->frame_tx, &byte, 1);
-        for (size_t at = 0; at < length_b; at++) {
-            byte = (uint8_t)strings[i][at];
-            nr_frame_tx_put(&shim->frame_tx, &byte, 1);
-        }
+        nr_frame_tx_put(&shim->frame_tx, (const uint8_t *)strings[i], length_b);
     }
+}
+
+static uint8_t caps_flags(const struct nr_shim *shim)
+{
+    uint8_t flags = shim->port->flags;
+    if (shim->port->set_baud == NULL) {
+        flags &= (uint8_t)~NR_CAP_BAUD;
+    }
+    if (nr_knows_batch(shim)) {
+        flags |= NR_CAP_BATCH;
+    }
+    if (nr_knows_optimize(shim)) {
+        flags |= NR_CAP_OPTIMIZE;
+    }
+    if (nr_knows_stream(shim)) {
+        flags |= NR_CAP_STREAM;
+    }
+    if (!NR_WITH_SELF_TEST) {
+        flags |= NR_CAP_NO_SELF_TEST;
+    }
+    if (!NR_WITH_CLASSIC) {
+        flags |= NR_CAP_NO_CLASSIC;
+    }
+    return flags;
 }
 
 void nr_send_caps(struct nr_shim *shim, uint8_t seq)
@@ -92,10 +123,7 @@ void nr_send_caps(struct nr_shim *shim, uint8_t seq)
     nr_put_u32(fixed + 20, port->tick_hz);
     nr_put_u16(fixed + 24, port->hold_min_us);
     fixed[26] = shim->workload->phases;
-    fixed[27] = port->set_baud != NULL ? port->flags : (uint8_t)(port->flags & ~NR_CAP_BAUD);
-    if (nr_knows_batch(shim)) {
-        fixed[27] |= NR_CAP_BATCH;
-    }
+    fixed[27] = caps_flags(shim);
     nr_frame_tx_begin(&shim->frame_tx, NR_CAPS, seq);
     nr_frame_tx_put(&shim->frame_tx, fixed, sizeof fixed);
     send_caps_strings(shim);
@@ -106,9 +134,6 @@ void nr_send_caps(struct nr_shim *shim, uint8_t seq)
 void nr_refuse_hello(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t detail)
 {
     uint8_t error[ERROR_FIXED_B];
-    error[0] = code;
-    nr_put_u32(error + 1, detail);
-    nr_frame_tx_begin(&shim->frame_tx, NR_ERROR, seq);
-    nr_frame_tx_put(&shim->frame_tx, error, sizeof error);
-    nr_frame_tx_end(&shim->frame_tx);
+    put_error(error, code, detail);
+    send(shim, NR_ERROR, seq, error, sizeof error);
 }

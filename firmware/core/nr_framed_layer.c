@@ -21,6 +21,7 @@ static void new_session(struct nr_shim *shim, uint8_t seq, uint32_t nonce)
     shim->output_valid = false;
     shim->output_b = 0;
     nr_upload_drop(shim);
+    nr_stream_stop(shim);
     memset(shim->slot_loaded, 0, sizeof shim->slot_loaded);
 }
 
@@ -102,6 +103,7 @@ static void on_frame(struct nr_shim *shim)
         on_data(shim, ahead);
     } else if (ahead == 0) {
         advance(shim);
+        shim->answer_seq = seq;
         nr_request_execute(shim);
     } else if (ahead == 0xFF && shim->answer_valid && seq == shim->answer_seq) {
         nr_answer_again(shim);

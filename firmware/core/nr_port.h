@@ -38,7 +38,8 @@ struct nr_port {
     /* Waits `duration_us` configured and ready (not asleep): the idle state whose power is reported. */
     void (*wait)(void *context, uint32_t duration_us);
 
-    /* Called when there is nothing to do, until a byte may have come: wait-for-interrupt, or a short sleep. May return at any time. */
+    /* Called when there is nothing to do, until a byte may have come: wait-for-interrupt, or a short sleep. May return at any time, and does
+       so within 10 ms while a stream is played (between its marks NR_PHASE_STREAM or NR_PHASE_DECIDED and the next one). */
     void (*rest)(void *context);
 
     /* Changes the UART rate; the core has called `drain` before. Returns 0, or -1 and no change when the rate cannot be made within 2 %.

@@ -30,7 +30,7 @@ static uint32_t no_result(void *state, uint8_t *output)
 }
 
 static const struct nr_workload no_workload = {
-    "", "", 0, 0, 2, NULL, nothing_to_load, nothing_to_load, nothing_to_infer, no_result,
+    "", "", 0, 0, 2, NULL, nothing_to_load, nothing_to_load, nothing_to_infer, no_result, NULL, 0,
 };
 
 /* ---- parts of the report ---- */
@@ -121,7 +121,7 @@ static void time_empty_queries(struct nr_shim *shim, uint16_t repeat, uint8_t *t
     nr_put_u32(to + 4, at_most_u32(span_max));
 }
 
-void nr_self_test(struct nr_shim *shim, uint8_t seq, uint16_t reads, uint16_t repeat)
+void nr_self_test(struct nr_shim *shim, uint16_t reads, uint16_t repeat)
 {
     uint8_t *report = shim->answer;
     uint64_t from_tick = nr_now_tick(shim); /* first: the host knows when it asked */
@@ -134,5 +134,5 @@ void nr_self_test(struct nr_shim *shim, uint8_t seq, uint16_t reads, uint16_t re
     time_empty_queries(shim, repeat, report + 43);
     look_at_stack(shim, report + 32); /* last: all of this has used it */
     nr_put_u32(report + 51, at_most_u32(nr_now_tick(shim) - from_tick));
-    nr_answer(shim, seq, NR_REPORT, REPORT_B);
+    nr_answer(shim, NR_REPORT, REPORT_B);
 }

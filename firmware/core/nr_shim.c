@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time, bytes from the port to their layer, and what falls due when none come. */
+#include "nr_division.h"
 #include "nr_shim_parts.h"
 
 #include <string.h>
@@ -18,17 +19,10 @@ void nr_drain(const struct nr_shim *shim) { shim->port->drain(shim->port->contex
 
 uint64_t nr_us_to_ticks(const struct nr_shim *shim, uint64_t duration_us)
 {
-    uint64_t seconds = duration_us / 1000000U;
-    uint64_t rest_us = duration_us % 1000000U;
-    return seconds * shim->port->tick_hz + rest_us * shim->port->tick_hz / 1000000U;
+    return nr_scale(duration_us, shim->port->tick_hz, NR_US_PER_S);
 }
 
-uint64_t nr_ticks_to_us(const struct nr_shim *shim, uint64_t ticks)
-{
-    uint64_t seconds = ticks / shim->port->tick_hz;
-    uint64_t rest = ticks % shim->port->tick_hz;
-    return seconds * 1000000U + rest * 1000000U / shim->port->tick_hz;
-}
+uint64_t nr_ticks_to_us(const struct nr_shim *shim, uint64_t ticks) { return nr_scale(ticks, NR_US_PER_S, shim->port->tick_hz); }
 
 /* True when at least `duration_us` lie between two readings of the timer, whatever its phase was. */
 static bool passed(const struct nr_shim *shim, uint64_t from_tick, uint64_t to_tick, uint64_t duration_us)
@@ -61,7 +55,11 @@ static void on_silence(struct nr_shim *shim, uint64_t tick)
         nr_window_open(shim);
         return;
     }
-    shim->port->rest(shim->port->context);
+    if (nr_stream_plays(shim)) {
+        nr_stream_rest(shim);
+    } else {
+        shim->port->rest(shim->port->context);
+    }
 }
 
 /* ---- start and poll ---- */
@@ -95,6 +93,9 @@ static void take_byte(struct nr_shim *shim, uint8_t byte)
 
 void nr_shim_poll(struct nr_shim *shim)
 {
+    if (nr_stream_plays(shim)) {
+        nr_stream_step(shim);
+    }
     if (shim->backlog_next_b == shim->backlog_used_b) {
         /* The timer is read before the UART: only then does an empty UART prove silence up to that moment, however late we are. */
         uint64_t tick = nr_now_tick(shim);

@@ -30,6 +30,12 @@ void nr_text_layer_enter(struct nr_shim *shim);
 /* Takes a byte; the last one of a command executes it and sends its answer. */
 void nr_text_layer_byte(struct nr_shim *shim, uint8_t byte);
 
+/* ---- nr_text_classic.c, nr_text_minimal.c ---- */
+
+/* Execute the command in text_rx and say what comes of it, up to `m-ready`; NR_WITH_CLASSIC chooses one of them. */
+void nr_text_classic(struct nr_shim *shim);
+void nr_text_minimal(struct nr_shim *shim);
+
 /* ---- nr_framed_layer.c: session and order ---- */
 
 /* Goes to the framed layer, without a session until a HELLO. */
@@ -43,14 +49,23 @@ void nr_framed_layer_drop_partial(struct nr_shim *shim);
 
 /* ---- nr_answers.c ---- */
 
-/* Keeps and sends an answer of `length_b` bytes, which the caller has put into `shim->answer`. */
-void nr_answer(struct nr_shim *shim, uint8_t seq, uint8_t type, size_t length_b);
+/* Keeps and sends an answer to the request being executed, of `length_b` bytes, which the caller has put into `shim->answer`. */
+void nr_answer(struct nr_shim *shim, uint8_t type, size_t length_b);
 
 /* Keeps and sends STATUS. */
-void nr_answer_status(struct nr_shim *shim, uint8_t seq);
+void nr_answer_status(struct nr_shim *shim);
 
-/* Keeps and sends ERROR; `text` is for people, and cut where it is too long. */
-void nr_answer_error(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t detail, const char *text);
+/* Keeps and sends ERROR; `text` is for people, and cut where it is too long. Without words no text is left in the image. */
+void nr_answer_code(struct nr_shim *shim, uint8_t code, uint32_t detail);
+void nr_answer_words(struct nr_shim *shim, uint8_t code, uint32_t detail, const char *text);
+static inline void nr_answer_error(struct nr_shim *shim, uint8_t code, uint32_t detail, const char *text)
+{
+    if (NR_WITH_WORDS) {
+        nr_answer_words(shim, code, detail, text);
+    } else {
+        nr_answer_code(shim, code, detail);
+    }
+}
 
 /* Sends the kept answer again. */
 void nr_answer_again(struct nr_shim *shim);
@@ -65,10 +80,65 @@ void nr_refuse_hello(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t d
 /* Executes the request in the receive buffer; it is in order and has not been executed before. */
 void nr_request_execute(struct nr_shim *shim);
 
+/* True where a slot can be run, else answered. */
+bool nr_can_run(struct nr_shim *shim, uint16_t slot);
+
+/* ---- nr_optimize.c ---- */
+
+/* True where the workload is a search. */
+bool nr_knows_optimize(const struct nr_shim *shim);
+
+/* Answers an OPTIMIZE as nr_window_accept does. */
+void nr_optimize_request(struct nr_shim *shim, const uint8_t *payload, size_t payload_b);
+
+/* Does its timed part, with its marks, and counts it as one iteration; returns 0 or the workload's code. */
+int nr_optimize_window(struct nr_shim *shim);
+
+/* ---- nr_stream.c ---- */
+
+/* True where there is room for the answers of a stream, and TAKEN takes one. */
+bool nr_knows_stream(const struct nr_shim *shim);
+
+/* Answers a STREAM, and starts it. */
+void nr_stream_start(struct nr_shim *shim, const uint8_t *payload);
+
+/* Answers a TAKE. */
+void nr_stream_take(struct nr_shim *shim, uint32_t next);
+
+/* True while a stream is played; what follows but nr_stream_stop is only for then. */
+static inline bool nr_stream_plays(const struct nr_shim *shim) { return NR_WITH_STREAM && shim->stream.state == NR_STREAM_PLAYING; }
+
+/* Ends the stream with its last mark. */
+void nr_stream_end(struct nr_shim *shim, enum nr_stream_state state);
+
+/* Ends the stream, if any, and forgets its answers. */
+static inline void nr_stream_stop(struct nr_shim *shim)
+{
+    if (nr_stream_plays(shim)) {
+        nr_stream_end(shim, NR_STREAM_NONE);
+    }
+    shim->stream.state = NR_STREAM_NONE;
+}
+
+/* Processes the next window where that is due; ends a stream that cannot go on. */
+void nr_stream_step(struct nr_shim *shim);
+
+/* Rests with nothing to do: up to the next window, or for some milliseconds. */
+void nr_stream_rest(const struct nr_shim *shim);
+
+/* True where a request may be executed meanwhile. */
+bool nr_stream_allows(uint8_t type);
+
+/* True where a slot may be filled: only that of the next window may, once it was played. */
+bool nr_stream_allows_load(const struct nr_shim *shim, uint16_t slot);
+
+/* Takes note that this slot was filled. */
+void nr_stream_on_loaded(struct nr_shim *shim);
+
 /* ---- nr_self_test.c ---- */
 
 /* Answers SELFTEST by REPORT; gives 26 pulses of SYNC. */
-void nr_self_test(struct nr_shim *shim, uint8_t seq, uint16_t reads, uint16_t repeat);
+void nr_self_test(struct nr_shim *shim, uint16_t reads, uint16_t repeat);
 
 /* ---- nr_window.c: what is timed ---- */
 
@@ -91,8 +161,9 @@ void nr_fetch_output(struct nr_shim *shim, int code);
 /* True where the output memory takes an output of each slot. */
 bool nr_knows_batch(const struct nr_shim *shim);
 
-/* Answers a RUN, BATCH, IDLE or SYNC, whose own fields the caller has put into `job`: ACK and the start of its guard, or ERROR. */
-void nr_window_accept(struct nr_shim *shim, uint8_t seq, uint8_t type, uint32_t guard_us, uint16_t hold_us);
+/* Answers a RUN, BATCH, IDLE, SYNC or OPTIMIZE, whose own fields the caller has put into `job`: ACK and the start of its guard, or
+   ERROR. */
+void nr_window_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us);
 
 /* Deals with a frame that came while the guard runs: only the same job is answered, and starts the guard anew. */
 void nr_window_frame_in_guard(struct nr_shim *shim);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The classic commands: their words and numbers, taken apart and printed. */
 #include "nr_text.h"
 
 #include <string.h>
 
+#include "nr_division.h"
 #include "nr_frame.h"
 
 enum { WORDS_MAX = 3, WARMUPS_DEFAULT = 10 };
@@ -11,34 +13,6 @@ struct word {
     const uint8_t *at;
     size_t length_b;
 };
-
-/* ---- receiving ---- */
-
-void nr_text_rx_init(struct nr_text_rx *rx)
-{
-    rx->length_b = 0;
-    rx->overflow = false;
-}
-
-bool nr_text_rx_byte(struct nr_text_rx *rx, uint8_t byte)
-{
-    if (byte == '%') {
-        return true;
-    }
-    if (byte == 0) { /* no text holds a zero: a stray frame, whose bytes must not spoil the next command */
-        nr_text_rx_init(rx);
-        return false;
-    }
-    if ((byte == '\r' || byte == '\n') && rx->length_b == 0) {
-        return false;
-    }
-    if (rx->length_b == NR_TEXT_COMMAND_MAX) {
-        rx->overflow = true;
-        return false;
-    }
-    rx->line[rx->length_b++] = byte;
-    return false;
-}
 
 /* ---- parsing ---- */
 
@@ -196,48 +170,20 @@ int nr_text_hex_digit(uint8_t digit)
 
 /* ---- printing ---- */
 
-void nr_text_tx_init(struct nr_text_tx *tx, void (*write)(void *context, const uint8_t *bytes, size_t length_b), void *context)
-{
-    tx->used_b = 0;
-    tx->write = write;
-    tx->context = context;
-}
-
-void nr_text_flush(struct nr_text_tx *tx)
-{
-    if (tx->used_b != 0) {
-        tx->write(tx->context, tx->buffer, tx->used_b);
-        tx->used_b = 0;
-    }
-}
-
-static void put_char(struct nr_text_tx *tx, char character)
-{
-    if (tx->used_b == sizeof tx->buffer) {
-        nr_text_flush(tx);
-    }
-    tx->buffer[tx->used_b++] = (uint8_t)character;
-}
-
-void nr_text_put(struct nr_text_tx *tx, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        put_char(tx, *text);
-    }
-}
-
-void nr_text_put_number(struct nr_text_tx *tx, uint64_t number)
+/* At least `least` digits, at most 20. */
+static void put_digits(struct nr_text_tx *tx, uint64_t number, size_t least)
 {
     char digits[20];
     size_t count = 0;
     do {
-        digits[count++] = (char)('0' + (int)(number % 10U));
-        number /= 10U;
-    } while (number != 0);
+        digits[count++] = (char)('0' + (int)nr_divide(&number, 10));
+    } while (number != 0 || count < least);
     while (count != 0) {
-        put_char(tx, digits[--count]);
+        nr_text_put_char(tx, digits[--count]);
     }
 }
+
+void nr_text_put_number(struct nr_text_tx *tx, uint64_t number) { put_digits(tx, number, 1); }
 
 static int64_t number_at(const uint8_t *numbers, size_t index)
 {
@@ -259,41 +205,57 @@ static uint64_t scale_of(const uint8_t *numbers, size_t count)
     return count > 1 ? sum : 0;
 }
 
-/* Thousandths that are lost when every number is rounded down. */
-static uint64_t missing_thousandths(const uint8_t *numbers, size_t count, uint64_t sum)
+/* A number in thousandths of the sum, rounded down; `rest` is what that leaves. */
+static uint32_t share_at(const uint8_t *numbers, size_t index, uint64_t sum, uint64_t *rest)
 {
-    uint64_t missing = 1000;
+    uint64_t thousandths = (uint64_t)number_at(numbers, index) * 1000U;
+    *rest = nr_divide(&thousandths, sum);
+    return (uint32_t)thousandths;
+}
+
+/* Thousandths that are lost when every number is rounded down. */
+static uint32_t missing_thousandths(const uint8_t *numbers, size_t count, uint64_t sum)
+{
+    uint32_t missing = 1000;
+    uint64_t rest;
     for (size_t i = 0; i < count; i++) {
-        missing -= (uint64_t)number_at(numbers, i) * 1000U / sum;
+        missing -= share_at(numbers, i, sum, &rest);
     }
     return missing;
 }
 
 /* How many numbers have a better claim to a lost thousandth: a larger remainder, or an equal one and come first. */
-static uint64_t better_claims(const uint8_t *numbers, size_t count, uint64_t sum, size_t index)
+static size_t better_claims(const uint8_t *numbers, size_t count, uint64_t sum, size_t index, uint64_t own)
 {
-    uint64_t own = (uint64_t)number_at(numbers, index) * 1000U % sum;
-    uint64_t better = 0;
+    uint64_t other;
+    size_t better = 0;
     for (size_t i = 0; i < count; i++) {
-        uint64_t other = (uint64_t)number_at(numbers, i) * 1000U % sum;
+        (void)share_at(numbers, i, sum, &other);
         better += (other > own || (other == own && i < index)) ? 1U : 0U;
     }
     return better;
 }
 
+/* Largest remainders, so that the order of the numbers survives the rounding. */
+static uint32_t rounded_share(const uint8_t *numbers, size_t count, uint64_t sum, size_t index)
+{
+    uint64_t rest;
+    uint32_t share = share_at(numbers, index, sum, &rest);
+    return better_claims(numbers, count, sum, index, rest) < missing_thousandths(numbers, count, sum) ? share + 1U : share;
+}
+
 static void put_thousandths(struct nr_text_tx *tx, uint64_t thousandths)
 {
-    nr_text_put_number(tx, thousandths / 1000U);
-    put_char(tx, '.');
-    put_char(tx, (char)('0' + (int)(thousandths / 100U % 10U)));
-    put_char(tx, (char)('0' + (int)(thousandths / 10U % 10U)));
-    put_char(tx, (char)('0' + (int)(thousandths % 10U)));
+    uint64_t rest = nr_divide(&thousandths, 1000);
+    put_digits(tx, thousandths, 1);
+    nr_text_put_char(tx, '.');
+    put_digits(tx, rest, 3);
 }
 
 static void put_plain(struct nr_text_tx *tx, int64_t number)
 {
     if (number < 0) {
-        put_char(tx, '-');
+        nr_text_put_char(tx, '-');
     }
     put_thousandths(tx, (uint64_t)(number < 0 ? -number : number) * 1000U);
 }
@@ -301,16 +263,14 @@ static void put_plain(struct nr_text_tx *tx, int64_t number)
 void nr_text_put_results(struct nr_text_tx *tx, const uint8_t *numbers, size_t count)
 {
     uint64_t sum = scale_of(numbers, count);
-    uint64_t missing = sum != 0 ? missing_thousandths(numbers, count, sum) : 0;
     for (size_t i = 0; i < count; i++) {
         if (i != 0) {
-            put_char(tx, ',');
+            nr_text_put_char(tx, ',');
         }
         if (sum == 0) {
             put_plain(tx, number_at(numbers, i));
-        } else { /* largest remainders, so that the order of the numbers survives the rounding */
-            uint64_t extra = better_claims(numbers, count, sum, i) < missing ? 1U : 0U;
-            put_thousandths(tx, (uint64_t)number_at(numbers, i) * 1000U / sum + extra);
+        } else {
+            put_thousandths(tx, rounded_share(numbers, count, sum, i));
         }
     }
 }

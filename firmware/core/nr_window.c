@@ -66,14 +66,13 @@ static void start_guard(struct nr_shim *shim)
     shim->guard_from_tick = nr_now_tick(shim);
 }
 
-void nr_window_accept(struct nr_shim *shim, uint8_t seq, uint8_t type, uint32_t guard_us, uint16_t hold_us)
+void nr_window_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us)
 {
     if (hold_us != 0 && hold_us < shim->port->hold_min_us) {
-        nr_answer_error(shim, seq, NR_E_ARGUMENT, shim->port->hold_min_us, "hold shorter than hold_min_us");
+        nr_answer_error(shim, NR_E_ARGUMENT, shim->port->hold_min_us, "hold shorter than hold_min_us");
         return;
     }
     shim->job.type = type;
-    shim->job.seq = seq;
     shim->job.hold_us = hold_us != 0 ? hold_us : shim->port->hold_min_us;
     shim->guard_us = guard_us;
     shim->guard_restarts = 0;
@@ -83,7 +82,7 @@ void nr_window_accept(struct nr_shim *shim, uint8_t seq, uint8_t type, uint32_t 
 
 void nr_window_frame_in_guard(struct nr_shim *shim)
 {
-    if (nr_frame_type(&shim->frame_rx) != shim->job.type || nr_frame_seq(&shim->frame_rx) != shim->job.seq) {
+    if (nr_frame_type(&shim->frame_rx) != shim->job.type || nr_frame_seq(&shim->frame_rx) != shim->answer_seq) {
         return;
     }
     if (shim->guard_restarts < NR_GUARD_RESTARTS_MAX) {
@@ -114,7 +113,7 @@ int nr_run_phases(struct nr_shim *shim)
 
 bool nr_knows_batch(const struct nr_shim *shim)
 {
-    return (uint64_t)shim->workload->output_bytes * shim->memory.slot_count <= shim->memory.output_b;
+    return shim->workload->infer != NULL && (uint64_t)shim->workload->output_bytes * shim->memory.slot_count <= shim->memory.output_b;
 }
 
 /* Processes each slot of the batch once and keeps its output behind the one before; returns 0, the workload's code, or UNEVEN where the
@@ -227,31 +226,33 @@ static void answer_done(struct nr_shim *shim, uint32_t output_b)
         room_b = output_b;
     }
     memcpy(to, shim->memory.output, room_b);
-    nr_answer(shim, shim->job.seq, NR_DONE, (size_t)(to - shim->answer) + room_b);
+    nr_answer(shim, NR_DONE, (size_t)(to - shim->answer) + room_b);
 }
 
 void nr_window_open(struct nr_shim *shim)
 {
     int code = 0;
     shim->guarding = false;
+    nr_stream_stop(shim); /* whose answers lie where outputs go */
     shim->marks = 0;
     shim->iterations = 0;
     nr_drain(shim);
     switch (shim->job.type) {
     case NR_RUN: code = nr_run_phases(shim); break;
     case NR_BATCH: code = run_batch(shim); break;
+    case NR_OPTIMIZE: code = NR_WITH_OPTIMIZE ? nr_optimize_window(shim) : 0; break;
     case NR_IDLE: stay_idle(shim); break;
     default: send_sync_burst(shim); break;
     }
     count_disturbance(shim);
-    if (shim->job.type == NR_RUN) {
+    if (shim->job.type == NR_RUN || shim->job.type == NR_OPTIMIZE) {
         nr_fetch_output(shim, code);
     }
     if (code == UNEVEN) {
-        nr_answer_error(shim, shim->job.seq, NR_E_UNSUPPORTED, 0, "unequal outputs");
+        nr_answer_error(shim, NR_E_UNSUPPORTED, 0, "unequal outputs");
     } else if (code != 0) {
-        nr_answer_error(shim, shim->job.seq, NR_E_WORKLOAD, (uint32_t)code, "the workload failed");
+        nr_answer_error(shim, NR_E_WORKLOAD, (uint32_t)code, "the workload failed");
     } else {
-        answer_done(shim, shim->job.type == NR_RUN || shim->job.type == NR_BATCH ? shim->output_b : 0);
+        answer_done(shim, shim->job.type == NR_IDLE || shim->job.type == NR_SYNC ? 0 : shim->output_b);
     }
 }

@@ -5,12 +5,14 @@
 
 enum {
     NR_PROTOCOL = 1,
+    NR_US_PER_S = 1000000,
     NR_FRAME_OVERHEAD_B = 6,     /* type, seq, crc32 */
     NR_PARTIAL_TIMEOUT_MS = 100, /* a partial frame is dropped after this silence */
     NR_BAUD_TIMEOUT_MS = 500,    /* without a good frame the old rate returns */
     NR_TEXT_COMMAND_MAX = 80,
     NR_TEXT_HOLD_US = 50,        /* SYNC pulse where no host can ask for another: slow monitors see it too */
-    NR_GUARD_RESTARTS_MAX = 8
+    NR_GUARD_RESTARTS_MAX = 8,
+    NR_THRESHOLDS_MAX = 14       /* of OPTIMIZE, where as many marks and two more are kept */
 };
 
 enum nr_message {
@@ -27,6 +29,9 @@ enum nr_message {
     NR_SYNC = 0x22,
     NR_RESULT = 0x23,
     NR_BATCH = 0x24,
+    NR_STREAM = 0x30,
+    NR_TAKE = 0x31,
+    NR_OPTIMIZE = 0x40,
 
     NR_ACK = 0x80,
     NR_CAPS = 0x81,
@@ -35,6 +40,7 @@ enum nr_message {
     NR_REPORT = 0x84,
     NR_DONE = 0x90,
     NR_CHUNK = 0x91,
+    NR_TAKEN = 0x92,
     NR_ERROR = 0xFF
 };
 
@@ -43,8 +49,11 @@ enum nr_phase {
     NR_PHASE_PREPROCESS = 0x01,
     NR_PHASE_INFER = 0x02,
     NR_PHASE_BATCH = 0x03,
+    NR_PHASE_STREAM = 0x20,
+    NR_PHASE_DECIDED = 0x21,
     NR_PHASE_IDLE = 0x40,
-    NR_PHASE_SYNC = 0x50
+    NR_PHASE_SYNC = 0x50,
+    NR_PHASE_REACHED = 0x60 /* of a search, and threshold 0; the others follow */
 };
 
 enum nr_error {
@@ -59,6 +68,24 @@ enum nr_error {
     NR_E_UNSUPPORTED = 9
 };
 
-enum nr_caps_flag { NR_CAP_BAUD = 1, NR_CAP_SYNC_LINE = 2, NR_CAP_MARK_NONBLOCKING = 4, NR_CAP_BATCH = 8 };
+enum nr_stream_state {
+    NR_STREAM_NONE = 0,
+    NR_STREAM_PLAYING = 1,
+    NR_STREAM_FINISHED = 2,
+    NR_STREAM_STARVED = 3,
+    NR_STREAM_OVERRUN = 4,
+    NR_STREAM_FAILED = 5
+};
+
+enum nr_caps_flag {
+    NR_CAP_BAUD = 1,
+    NR_CAP_SYNC_LINE = 2,
+    NR_CAP_MARK_NONBLOCKING = 4,
+    NR_CAP_BATCH = 8,
+    NR_CAP_OPTIMIZE = 16,
+    NR_CAP_STREAM = 32,
+    NR_CAP_NO_SELF_TEST = 64, /* what every firmware had once is missed, not announced */
+    NR_CAP_NO_CLASSIC = 128
+};
 
 #endif

@@ -4,7 +4,25 @@
 
 #include <stdint.h>
 
-/* A workload: what the bytes mean. Four functions and their fixed sizes; the memory behind `state` belongs to the caller.
+/* What the host asks of a search, and what ties the search to the device. */
+struct nr_search {
+    uint32_t seed;             /* the same seed gives the same search */
+    int32_t target;            /* a cost at or below it ends the search; with INT32_MIN only time does */
+    uint64_t end_tick;         /* at this tick the search ends, in any case */
+    const int32_t *thresholds; /* costs, strictly falling */
+    uint8_t threshold_count;
+
+    void *context; /* passed to both functions */
+    uint64_t (*ticks)(void *context);
+
+    /* To be called as soon as the best cost is at or below threshold `last`: once, for all that were reached together. */
+    void (*reached)(void *context, uint8_t last);
+};
+
+/* `load` returns this where the input needs more of the workload's own memory than `memory_bytes`: the host sees ERROR 4. */
+enum { NR_LOAD_TOO_LARGE = -1 };
+
+/* A workload: what the bytes mean. A few functions and their fixed sizes; the memory behind `state` belongs to the caller.
    Each function returns 0, or a positive code of its own that the host sees as ERROR 7. None may block on I/O. */
 struct nr_workload {
     const char *name;     /* "asc" */
@@ -21,12 +39,18 @@ struct nr_workload {
     /* Turns the input into what infer reads; timed as phase 1. Must give the same result when repeated. */
     int (*preprocess)(void *state, const uint8_t *data, uint32_t length_b);
 
-    /* Runs the model from its initial state; timed as phase 2. Must give the same result when repeated. */
+    /* Runs the model from its initial state; timed as phase 2. Must give the same result when repeated.
+       NULL: all it does is optimize. */
     int (*infer)(void *state);
 
-    /* Writes the output of the last infer, at most `output_bytes`; returns its length in bytes. Untimed.
+    /* Writes the output of the last infer or optimize, at most `output_bytes`; returns its length in bytes. Untimed.
        The text layer prints it as signed 32-bit little-endian numbers; in frames it is just bytes. */
     uint32_t (*result)(void *state, uint8_t *output);
+
+    /* Searches the input that preprocess has taken in just before, untimed: OPTIMIZE. NULL: this workload is no search. */
+    int (*optimize)(void *state, const struct nr_search *search);
+
+    uint32_t memory_bytes; /* see NR_LOAD_TOO_LARGE */
 };
 
 #endif

@@ -53,12 +53,19 @@ static uint64_t fake_ticks(void *context)
     return fake->tick;
 }
 
+static bool is_silent_phase(uint8_t phase)
+{
+    return phase != NR_PHASE_END && phase != NR_PHASE_STREAM && phase != NR_PHASE_DECIDED;
+}
+
 static uint64_t fake_mark(void *context, uint8_t phase, uint16_t hold_us)
 {
     struct fake *fake = context;
     struct fake_edge *edge = &fake->edges[fake->edge_count++ % FAKE_EDGES];
-    fake->undrained_at_mark += fake->undrained_b;
-    fake->in_window = phase == NR_PHASE_SYNC ? --fake->sync_left != 0 : phase != NR_PHASE_END;
+    if (fake->shim.stream.state != NR_STREAM_PLAYING) { /* while a stream plays, the line goes on */
+        fake->undrained_at_mark += fake->undrained_b;
+    }
+    fake->in_window = phase == NR_PHASE_SYNC ? --fake->sync_left != 0 : is_silent_phase(phase);
     edge->tick = fake->tick;
     edge->phase = phase;
     edge->hold_us = hold_us;
@@ -151,6 +158,36 @@ static uint32_t fake_result(void *state, uint8_t *output)
         output[i] = fake->length_b != 0 ? (uint8_t)(fake->data[i % fake->length_b] + 1U) : 0;
     }
     return fake->output_length_b;
+}
+
+/* Costs as the test says, one a move, until the target or the time is reached; thresholds that one move reaches are told together. */
+static int fake_optimize(void *state, const struct nr_search *search)
+{
+    struct fake *fake = state;
+    int32_t best = 0;
+    uint8_t told = 0;
+    fake->searches++;
+    fake->search = *search;
+    for (size_t move = 0; best > search->target && search->ticks(search->context) < search->end_tick; move++) {
+        uint8_t before = told;
+        fake->tick += FAKE_MOVE_US;
+        best = fake->search_costs[move < FAKE_COSTS ? move : FAKE_COSTS - 1];
+        while (told < search->threshold_count && best <= search->thresholds[told]) {
+            told++;
+        }
+        if (told != before) {
+            search->reached(search->context, (uint8_t)(told - 1U));
+        }
+    }
+    return fake->search_code;
+}
+
+void fake_only_searches(struct fake *fake)
+{
+    fake->workload.infer = NULL;
+    fake->workload.optimize = fake_optimize;
+    fake->workload.phases = 1;
+    fake->workload.memory_bytes = 4096;
 }
 
 static void fill_port(struct fake *fake)

@@ -18,6 +18,8 @@ enum {
     FAKE_OUTPUT_BYTES = 400,
     FAKE_REST_US = 500,
     FAKE_STACK_B = 2048,
+    FAKE_COSTS = 8,
+    FAKE_MOVE_US = 250, /* of a search */
     FAKE_PHASE_US = 1000 /* what one preprocess or infer takes */
 };
 
@@ -70,6 +72,10 @@ struct fake {
     int preprocess_code;
     int infer_code;
     int infers_max; /* after so many infer fails; 0: never */
+    int searches;
+    int search_code;
+    int32_t search_costs[FAKE_COSTS]; /* the best costs that a search finds, one a move; the last one stays */
+    struct nr_search search;          /* what the last one was told */
     uint32_t output_length_b;
     bool output_as_input; /* outputs are as long as their inputs */
     const uint8_t *data;
@@ -81,6 +87,9 @@ struct fake {
 
 /* Starts a device; its boot text is in the output. */
 void fake_start(struct fake *fake);
+
+/* Makes the workload one that is searched and cannot infer. */
+void fake_only_searches(struct fake *fake);
 
 /* Lets bytes arrive at once, or `delay_us` from now. */
 void fake_send(struct fake *fake, const void *bytes, size_t length_b);

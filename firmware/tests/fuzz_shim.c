@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: a device fed with anything. Each input byte goes to the device; a byte 0xFE also takes a frame description from
-   the bytes behind it, so that the fuzzer gets past the CRC. The sanitizers look for memory errors; what is demanded here: nothing is
-   sent in a window, nothing runs but an input as it was accepted, and DONE tells the iterations there were. */
+   the bytes behind it, so that the fuzzer gets past the CRC; 0xFD lets 101 ms pass, 0xFC makes outputs short. The sanitizers look for memory errors; what is demanded here: nothing is
+   sent in a window, nothing runs but an input as it was accepted, DONE tells the iterations there were, and no window of a stream runs
+   before it was played. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { INFERS_MAX = 300 };
+enum { INFERS_MAX = 300, SHORT_OUTPUT_B = 16 };
 
 static struct fake fake;
 static uint8_t drained[FAKE_OUTPUT_B];
@@ -29,6 +30,7 @@ static void need(bool condition)
 static int (*fake_load)(void *state, const uint8_t *data, uint32_t length_b);
 static int (*fake_preprocess)(void *state, const uint8_t *data, uint32_t length_b);
 static int (*fake_infer)(void *state);
+static int (*fake_optimize)(void *state, const struct nr_search *search);
 static uint64_t (*fake_mark)(void *context, uint8_t phase, uint16_t hold_us);
 
 static size_t slot_of(const uint8_t *data)
@@ -60,8 +62,34 @@ static int infer(void *state)
     return code;
 }
 
+static int optimize(void *state, const struct nr_search *search)
+{
+    need(search->threshold_count <= NR_THRESHOLDS_MAX && search->end_tick > fake.tick - FAKE_MOVE_US);
+    for (uint8_t i = 1; i < search->threshold_count; i++) {
+        need(search->thresholds[i] < search->thresholds[i - 1]);
+    }
+    return fake_optimize(state, search);
+}
+
+/* A stream's windows are counted in order, lie in their slots, and none begins before its last sample. */
+static void check_stream(uint8_t phase)
+{
+    const struct nr_stream *stream = &fake.shim.stream;
+    if (stream->state != NR_STREAM_PLAYING) {
+        return;
+    }
+    need(stream->done <= stream->loaded && stream->loaded <= stream->windows && stream->loaded - stream->done <= FAKE_SLOTS);
+    need(stream->first <= stream->done && stream->done - stream->first <= NR_STREAM_RECORDS);
+    need(stream->slot == stream->done % FAKE_SLOTS && stream->loading_slot == stream->loaded % FAKE_SLOTS);
+    if (phase == NR_PHASE_PREPROCESS) {
+        uint64_t samples = (uint64_t)stream->done * stream->hop + stream->window;
+        need(fake.tick - stream->start_tick >= samples * fake.port.tick_hz / stream->sample_hz);
+    }
+}
+
 static uint64_t mark(void *context, uint8_t phase, uint16_t hold_us)
 {
+    check_stream(phase);
     if ((phase == NR_PHASE_INFER || phase == NR_PHASE_BATCH) && fake.shim.workload == &fake.workload) {
         counting = true;
         infers_ok = 0;
@@ -73,7 +101,7 @@ static uint64_t mark(void *context, uint8_t phase, uint16_t hold_us)
     return fake_mark(context, phase, hold_us);
 }
 
-static void start(uint8_t *slots, uint8_t *output)
+static void start(uint8_t *slots, uint8_t *output, bool searches)
 {
     fake_start(&fake);
     fake.infers_max = INFERS_MAX; /* `infer 4000000000` is no finding */
@@ -87,6 +115,14 @@ static void start(uint8_t *slots, uint8_t *output)
     fake.workload.preprocess = preprocess;
     fake.workload.infer = infer;
     fake.port.mark = mark;
+    if (searches) {
+        for (int i = 0; i < FAKE_COSTS; i++) {
+            fake.search_costs[i] = -3 * i;
+        }
+        fake_only_searches(&fake);
+        fake_optimize = fake.workload.optimize;
+        fake.workload.optimize = optimize;
+    }
     memset(accepted_crc, 0, sizeof accepted_crc);
     counting = false;
 }
@@ -103,6 +139,15 @@ static void tame(uint8_t type, uint8_t *payload, size_t payload_b)
     if (type == NR_BATCH && payload_b >= 12) {
         payload[1] = payload[2] = payload[3] = 0; /* repeat */
         payload[6] = payload[7] = 0;              /* guard_us */
+    }
+    if (type == NR_OPTIMIZE && payload_b >= 20) {
+        payload[8] = payload[9] = 0;   /* timeout_us */
+        payload[16] = payload[17] = 0; /* guard_us */
+    }
+    if (type == NR_STREAM && payload_b == 18) {
+        payload[1] = payload[2] = payload[3] = 0; /* windows, */
+        payload[5] = payload[6] = payload[7] = 0; /* hop */
+        payload[9] = payload[10] = payload[11] = 0; /* and window */
     }
     if (type == NR_SELFTEST && payload_b == 4) {
         payload[1] = payload[3] = 0; /* reads and repeat */
@@ -155,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *slots = malloc((size_t)FAKE_SLOTS * FAKE_SLOT_B); /* of their own, so that the sanitizer sees their ends */
     uint8_t *output = malloc((size_t)FAKE_SLOTS * FAKE_OUTPUT_BYTES);
     need(slots != NULL && output != NULL);
-    start(slots, output);
+    start(slots, output, size != 0 && data[0] % 4 >= 2);
     fake_send(&fake, "frame 1%", 8);
     if (size != 0 && data[0] % 2 == 0) {
         fake.input_used = 0; /* these stay in the text layer */
@@ -167,6 +212,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             at += send_frame(data + at, size - at);
         } else if (byte == 0xFD) {
             fake.tick += 101000;
+        } else if (byte == 0xFC) {
+            fake.workload.output_bytes = SHORT_OUTPUT_B; /* answers so short that the device knows STREAM */
+            fake.output_length_b = SHORT_OUTPUT_B;
         } else {
             fake_send(&fake, &byte, 1);
         }

@@ -272,7 +272,7 @@ static void wrong_requests_are_refused_once_and_the_session_goes_on(void)
         uint8_t code;
         uint32_t detail;
     } table[] = {
-        {0x06, 0, NR_E_TYPE, 0x06},  {0x00, 0, NR_E_TYPE, 0},     {0x30, 9, NR_E_TYPE, 0x30},   {0x61, 0, NR_E_TYPE, 0x61},
+        {0x06, 0, NR_E_TYPE, 0x06},  {0x00, 0, NR_E_TYPE, 0},     {0x3F, 9, NR_E_TYPE, 0x3F},   {0x61, 0, NR_E_TYPE, 0x61},
         {0x7F, 1, NR_E_TYPE, 0x7F},  {NR_BAUD, 3, NR_E_LENGTH, 4}, {NR_TEXT, 1, NR_E_LENGTH, 0}, {NR_SELFTEST, 8, NR_E_LENGTH, 4}, {NR_LOAD, 9, NR_E_LENGTH, 10},
         {NR_LOAD, 11, NR_E_LENGTH, 10}, {NR_COMMIT, 1, NR_E_LENGTH, 2}, {NR_RUN, 11, NR_E_LENGTH, 12}, {NR_IDLE, 0, NR_E_LENGTH, 10},
         {NR_SYNC, 12, NR_E_LENGTH, 11}, {NR_RESULT, 5, NR_E_LENGTH, 4}, {NR_DATA, 4, NR_E_LENGTH, 5}, {NR_DATA, 0, NR_E_LENGTH, 5},

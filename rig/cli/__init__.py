@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from rig import console, plugins, session, store
 from rig.check import check
+from rig.cli.coverage import coverage
 from rig.cli.firmware import firmware
 from rig.cli.measure import measure
 from rig.cli.scan import scan
@@ -102,6 +103,19 @@ def run(bench: Path, overrides: tuple[str, ...], trials: int | None, sessions: P
 def _run(bench: Path, overrides: Sequence[str], trials: int | None, sessions: Path) -> int:
     with session.open_bench(bench, overrides) as opened, console.RunProgress(OUT) as progress:
         result = opened.run(trials, sessions, (progress,))
+    return _finish(result)
+
+
+@rig.command()
+@click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def resume(path: Path) -> int:
+    """Go on with a session that was cut off, where it stopped; the bench must be the same."""
+    with console.RunProgress(OUT) as progress:
+        result = session.resume(path, (progress,))
+    return _finish(result)
+
+
+def _finish(result: session.Result) -> int:
     console.print_results(OUT, result.content)
     OUT.print(f"report {_write_report(result.folder)}", soft_wrap=True)
     return 0 if result.ok else FALSE
@@ -124,6 +138,12 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
     counts = Counter(type(step).__name__ for step in steps)
     idle_s = sum(step.duration_s for step in steps if isinstance(step, Idle))
     of_trial = f"{counts['Load']} loads, {counts['Query']} queries, {counts['Idle']} idle times ({idle_s:g} s)"
+    if counts["Solve"]:
+        search_s = sum(step.timeout_s for step in steps if isinstance(step, Solve))
+        of_trial += f", {counts['Solve']} searches ({search_s:g} s at most)"
+    if played := [step for step in steps if isinstance(step, Stream)]:
+        played_s = sum(scene.samples / step.sample_hz for step in played for scene in step.scenes)
+        of_trial += f", {len(played)} stream{'s' * (len(played) > 1)} ({played_s:g} s)"
     OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
 
 
@@ -222,6 +242,7 @@ def _write_report(folder: Path) -> Path:
         raise DataError(f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}") from error
 
 
+rig.add_command(coverage)
 rig.add_command(firmware)
 rig.add_command(measure)
 rig.add_command(scan)

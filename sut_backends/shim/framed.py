@@ -14,7 +14,7 @@ from sut_backends.shim import wire
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.exchange import Exchange
 from sut_backends.shim.request import Silence
-from sut_backends.shim.wire import Caps, Done, Flag, Kind, Report
+from sut_backends.shim.wire import Caps, Done, Flag, Kind, Report, Taken
 
 _WINDOW_REQUEST_B = 64  # RUN, IDLE or SYNC and its ACK on the line
 _PINGS = 4  # enough for the deviation of the round trip to settle
@@ -117,6 +117,22 @@ class FramedClient:
         self._within(done, limit_s)
         return done
 
+    def optimize(
+        self, slot: int, seed: int, timeout_s: float, target: int | None, thresholds: tuple[int, ...], hold_us: int, grace_s: float
+    ) -> Done:
+        """Search `slot`; the window must be over `grace_s` after the time-out."""
+        timeout_us, guard_us, goal = (
+            round(timeout_s * _US_PER_S),
+            self._guard_us,
+            wire.Optimize.no_target if target is None else target,
+        )
+        if not 0 < timeout_us <= _U32_MAX:
+            raise LocalProtocolError(f"a time-out of {timeout_s} s is not 1 to {_U32_MAX} microseconds")
+        request = wire.Optimize(slot, seed, timeout_us, goal, guard_us, hold_us, thresholds)
+        done = self._window(Kind.OPTIMIZE, request.pack(), guard_us, timeout_s + grace_s)
+        self._within(done, timeout_s + grace_s)
+        return done
+
     def idle(self, duration_s: float, hold_us: int, grace_s: float) -> Done:
         """Let the DUT be idle for `duration_s`; it may take `grace_s` longer."""
         duration_us, guard_us = round(duration_s * _US_PER_S), self._guard_us
@@ -131,6 +147,18 @@ class FramedClient:
         guard_us = self._guard_us
         request = wire.Sync(count, period_us, guard_us, hold_us).pack()
         return self._window(Kind.SYNC, request, guard_us, burst_us / _US_PER_S + grace_s)
+
+    def stream(self, windows: int, hop: int, window: int, sample_hz: int, hold_us: int) -> None:
+        """Start a stream whose first windows are loaded; `hop` and `window` are in samples."""
+        self._exchange.ask(Kind.STREAM, wire.Stream(windows, hop, window, sample_hz, hold_us).pack())
+
+    def take(self, first: int) -> Taken:
+        """Return the answers to a stream that are there, from window `first` on; those before it are acknowledged."""
+        return _read(Taken, self._exchange.ask(Kind.TAKE, wire.Take(first).pack(), expect=Kind.TAKEN))
+
+    def expect_busy(self, busy_s: float) -> None:
+        """Be patient from here on: the DUT may be at work for `busy_s`, and listen only then."""
+        self._exchange.link.patience.busy_s = busy_s
 
     def switch_baud(self, baud: int) -> Switch:
         """Change the line rate as PROTOCOL section 6 says; stay at the old one where the new one does not work."""

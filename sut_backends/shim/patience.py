@@ -12,12 +12,14 @@ GUARD_MARGIN = 1.5  # a lost ACK is repaired after one time-out; half of one mor
 class Patience:
     """Estimate the retransmission time-out (RTO) as RFC 6298 does, with the time on the line taken out and added back.
 
-    All times in seconds. `baud` may be changed when the line changes.
+    All times in seconds. `baud` may be changed when the line changes; `busy_s` is how long a DUT that processes a stream may leave
+    the line alone: it is waited for, and no round trip is learnt meanwhile.
     """
 
     def __init__(self, baud: int, timeout_s: float = 2.0) -> None:
         self.baud = baud
         self.timeout_s = timeout_s
+        self.busy_s = 0.0
         self.round_trip_s: float | None = None
         self._deviation_s = 0.0
 
@@ -27,6 +29,8 @@ class Patience:
 
     def learn(self, elapsed_s: float, count_b: int) -> None:
         """Take one round trip in which `count_b` bytes passed, and in which nothing was sent twice."""
+        if self.busy_s:
+            return
         sample_s = max(elapsed_s - self.line_s(count_b), 0.0)
         if self.round_trip_s is None:
             self.round_trip_s, self._deviation_s = sample_s, sample_s / 2
@@ -39,7 +43,7 @@ class Patience:
         measured_s = RTO_FIRST_S if self.round_trip_s is None else self.round_trip_s + 4 * self._deviation_s
         rto_s = max(RTO_MIN_S, measured_s)
         ceiling_s = max(rto_s, self.timeout_s / 8)
-        return min(rto_s * 1.5**repeats, ceiling_s) + self.line_s(count_b)
+        return min(rto_s * 1.5**repeats, ceiling_s) + self.line_s(count_b) + self.busy_s
 
     def guard_s(self, count_b: int) -> float:
         """Return how long the DUT should listen after its ACK: longer than the time-out, so that the repair precedes the window."""

@@ -160,5 +160,10 @@ def _on_line_b(payload_b: int) -> int:
 def _answer_payload_b(frame: Frame, longest_b: int) -> int:
     if frame.kind == Kind.PING:
         return len(frame.payload)
-    longer = {Kind.HELLO: wire.CAPS_MAX_PAYLOAD_B, Kind.RESULT: longest_b, Kind.SELFTEST: wire.Report.shape.size}
+    longer = {
+        Kind.HELLO: wire.CAPS_MAX_PAYLOAD_B,
+        Kind.RESULT: longest_b,
+        Kind.SELFTEST: wire.Report.shape.size,
+        Kind.TAKE: longest_b,
+    }
     return longer.get(Kind(frame.kind), 4)

@@ -21,6 +21,7 @@ PARTIAL_TIMEOUT_S = 0.1  # the DUT drops a partial frame after this silence
 BAUD_TIMEOUT_S = 0.5  # without a good frame the DUT returns to the old rate
 TEXT_COMMAND_MAX = 80  # with its `%`
 GUARD_RESTARTS_MAX = 8
+THRESHOLDS_MAX = 14  # of OPTIMIZE
 
 
 class Kind(IntEnum):
@@ -39,6 +40,9 @@ class Kind(IntEnum):
     SYNC = 0x22
     RESULT = 0x23
     BATCH = 0x24
+    STREAM = 0x30
+    TAKE = 0x31
+    OPTIMIZE = 0x40
     ACK = 0x80
     CAPS = 0x81
     PONG = 0x82
@@ -46,16 +50,21 @@ class Kind(IntEnum):
     REPORT = 0x84
     DONE = 0x90
     CHUNK = 0x91
+    TAKEN = 0x92
     ERROR = 0xFF
 
 
 class Flag(IntFlag):
-    """What CAPS says the DUT can do."""
+    """What CAPS says the DUT can do, and what its firmware was built without."""
 
     BAUD = 1
     SYNC_LINE = 2
     MARK_NONBLOCKING = 4
     BATCH = 8
+    OPTIMIZE = 16
+    STREAM = 32
+    NO_SELF_TEST = 64
+    NO_CLASSIC = 128
 
 
 UNKNOWN_REQUEST = 1  # what a firmware of before a request answers it with
@@ -213,6 +222,44 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Optimize:
+    """Search a slot until a cost at or below `target` is found, or `timeout_us` are over; mark the `thresholds`."""
+
+    kind: ClassVar[Kind] = Kind.OPTIMIZE
+    shape: ClassVar[struct.Struct] = struct.Struct("<HIIiIH")
+    no_target: ClassVar[int] = -(2**31)
+    slot: int
+    seed: int
+    timeout_us: int
+    target: int
+    guard_us: int
+    hold_us: int
+    thresholds: tuple[int, ...] = ()
+
+    def pack(self) -> bytes:
+        """Return the payload; raise LocalProtocolError where a number does not fit its field."""
+        numbers = (self.slot, self.seed, self.timeout_us, self.target, self.guard_us, self.hold_us)
+        try:
+            return self.shape.pack(*numbers) + struct.pack(f"<{len(self.thresholds)}i", *self.thresholds)
+        except struct.error as error:
+            raise LocalProtocolError(f"{self} does not fit its fields", evidence=str(error)) from error
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Optimize:
+        """Read a payload."""
+        (slot, seed, timeout_us, target, guard_us, hold_us), rest = _split(payload, cls.shape, "OPTIMIZE")
+        if len(rest) % 4:
+            raise ValueError(f"OPTIMIZE with {len(rest)} bytes of thresholds, 4 each expected")
+        thresholds = struct.unpack(f"<{len(rest) // 4}i", rest)
+        return cls(slot, seed, timeout_us, target, guard_us, hold_us, thresholds)
+
+    @classmethod
+    def most(cls, caps: Caps) -> int:
+        """Return how many thresholds a request can name, and DONE can tell."""
+        return max(min((caps.max_payload_b - cls.shape.size) // 4, caps.marks_max - 2, THRESHOLDS_MAX), 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Idle(_Numbers):
     """Stay configured and ready for `duration_us`."""
 
@@ -243,6 +290,39 @@ class Result(_Numbers):
     kind: ClassVar[Kind] = Kind.RESULT
     shape: ClassVar[struct.Struct] = struct.Struct("<I")
     offset_b: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(_Numbers):
+    """Play `windows` windows of a signal at `sample_hz`; `hop` and `window` are in samples."""
+
+    kind: ClassVar[Kind] = Kind.STREAM
+    shape: ClassVar[struct.Struct] = struct.Struct("<IIIIH")
+    windows: int
+    hop: int
+    window: int
+    sample_hz: int
+    hold_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Take(_Numbers):
+    """Ask for answers of a stream from window `next` on; those before it are acknowledged."""
+
+    kind: ClassVar[Kind] = Kind.TAKE
+    shape: ClassVar[struct.Struct] = struct.Struct("<I")
+    next: int
+
+
+class StreamState(IntEnum):
+    """Where a stream is, as TAKEN says."""
+
+    NONE = 0
+    PLAYING = 1
+    FINISHED = 2
+    STARVED = 3
+    OVERRUN = 4
+    FAILED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +414,52 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """Answers of a stream: `count` records from window `first` on. Of `late` windows `worst_window` was late most."""
+
+    kind: ClassVar[Kind] = Kind.TAKEN
+    shape: ClassVar[struct.Struct] = struct.Struct("<BBQQIIIIIIB")
+    unequal: ClassVar[int] = 2**32 - 1  # in place of the workload's code: outputs differ in length
+    state: StreamState
+    room: int
+    start_tick: int
+    end_tick: int
+    done: int
+    late: int
+    worst_window: int
+    worst_ticks: int
+    code: int
+    first: int
+    count: int
+    records: bytes = b""
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        ticks = (self.start_tick, self.end_tick)
+        numbers = (self.done, self.late, self.worst_window, self.worst_ticks, self.code, self.first, self.count)
+        return self.shape.pack(self.state, self.room, *ticks, *numbers) + self.records
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Taken:
+        """Read a payload."""
+        numbers, records = _split(payload, cls.shape, "TAKEN")
+        state, room, start, end, done, late, worst, ticks, code, first, count = numbers
+        taken = cls(StreamState(state), room, start, end, done, late, worst, ticks, code, first, count, records)
+        if len(records) % taken.count if taken.count else records:
+            raise ValueError(f"TAKEN with {len(records)} bytes of {taken.count} records of one length")
+        return taken
+
+    def split(self, marks: int) -> list[tuple[tuple[int, ...], bytes]]:
+        """Return the records: the ticks of each window's marks, and its output; raise ValueError where they are too short."""
+        size = len(self.records) // self.count if self.count else 0
+        ticks = struct.Struct(f"<{marks}Q")
+        if self.count and size < ticks.size:
+            raise ValueError(f"records of {size} bytes, {marks} marks have {ticks.size}")
+        each = (self.records[at * size : (at + 1) * size] for at in range(self.count))
+        return [(ticks.unpack_from(record), record[ticks.size :]) for record in each]
+
+
+@dataclass(frozen=True, slots=True)
 class Report(_Numbers):
     """What a DUT found out about itself: docs/PROTOCOL.md section 7. What is received is counted since the REPORT before."""
 
@@ -400,4 +526,4 @@ class Refusal:
         return cls(code, detail, text.decode("ascii", "backslashreplace"))
 
 
-Request = Hello | Baud | SelfTest | Load | Data | Commit | Run | Batch | Idle | Sync | Result
+Request = Hello | Baud | SelfTest | Load | Data | Commit | Run | Batch | Optimize | Stream | Take | Idle | Sync | Result

@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from rig.plan import Query
-from rig.sut import END, IDLE, SYNC
+from rig.errors import SutError
+from rig.plan import Query, Solve
+from rig.sut import END, IDLE, REACHED, SYNC, Completion
 from rig.table import Table
 from rig.virtual import World
 from scenarios.tasks.asc.task import AscTask
+from scenarios.tasks.qubo.edges import HEAD, encode
+from scenarios.tasks.qubo.graph import Workload, generate
 from sut_backends.edge_wire import Power
 from sut_backends.emulator_process import EmulatorProcess
 from sut_backends.guest_wire import GuestWire
@@ -153,7 +156,7 @@ def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start
     task = AscTask.open(AscTask.Settings(samples=2), Table(folder=ROOT, seed=1))
     table = Table(seed=1)
     table.world.supply_on = True
-    board, process = start(port, "asc"), PosixSut.open(PosixSut.Settings(program=str(posix_asc())), table)
+    board, process = start(port, "asc"), PosixSut.open(PosixSut.Settings(program=str(posix_program("asc"))), table)
     outputs, elapsed = set(), []
     try:
         for index in range(len(task)):
@@ -171,8 +174,69 @@ def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start
         assert max(phase) - min(phase) <= 1
 
 
-def posix_asc() -> Path:
-    return ROOT / "firmware" / "build" / "posix" / "asc"
+def posix_program(workload: str) -> Path:
+    return ROOT / "firmware" / "build" / "posix" / workload
+
+
+#: Searches that end at a target: where time ends them, two processors have not come equally far.
+SEARCHES = (
+    (Workload(100, 0.25, 0), Solve(0, 10.0, seed=3, target=-16, thresholds=(-5, -12, -15, -16))),
+    (Workload(250, 0.05, 1), Solve(0, 10.0, seed=4, target=-66, thresholds=(-20, -60, -66))),
+    (Workload(50, 0.1, 2), Solve(0, 10.0, seed=5, target=-19)),
+)
+
+
+@pytest.mark.parametrize("port", BOARDS)
+def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start: Opener, port: str) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
+    subprocess.run(["make", "-s", "-C", str(ROOT / "firmware"), "posix"], check=True, capture_output=True)
+    table = Table(seed=1)
+    table.world.supply_on = True
+    # The shortest pulses: a mark waits for the one before it.
+    board, process = (
+        start(port, "qubo", sync_hold_us=0),
+        PosixSut.open(PosixSut.Settings(program=str(posix_program("qubo"))), table),
+    )
+    try:
+        for workload, step in SEARCHES:
+            payload = encode(generate(workload))
+            for sut in (board, process):
+                sut.load(0, payload)
+            first, again, there = board.solve(step), board.solve(step), process.solve(step)
+            assert first.output == again.output == there.output
+            assert first.output[4] == 1  # ended by its target
+            assert [mark.phase for mark in first.marks] == [mark.phase for mark in there.marks]
+            assert first.marks[-2].phase == REACHED + len(step.thresholds) - 1 or not step.thresholds
+            assert max(abs(one - two) for one, two in zip(elapsed_of(first), elapsed_of(again), strict=True)) <= 1
+    finally:
+        process.close()
+
+
+def elapsed_of(done: Completion) -> list[int]:
+    return [mark.tick - done.marks[0].tick for mark in done.marks]
+
+
+@pytest.mark.parametrize(("port", "room_b"), [("stm32f405", 84_000), ("microbit", 16_384)])
+def test_a_board_refuses_a_graph_that_it_has_no_room_for(start: Opener, port: str, room_b: int) -> None:
+    # Whole, or where that would take long only its head, which is all that it looks at.
+    graph = HEAD.pack(500, 20_000, 0) if port == "stm32f405" else encode(generate(Workload(250, 0.1, 0)))
+    sut = start(port, "qubo")
+    with pytest.raises(SutError, match="too large") as caught:
+        sut.load(0, graph)
+    assert caught.value.code == 4
+    assert f"detail {room_b}" in caught.value.evidence
+
+
+@pytest.mark.parametrize(
+    "workload", [Workload(50, 0.1, 2), Workload(100, 0.25, 0), Workload(250, 0.25, 0), Workload(1000, 0.01, 0)]
+)
+def test_at_the_pace_of_168_mhz_a_time_out_of_a_millisecond_is_kept_within_some_percent(start: Opener, workload: Workload) -> None:
+    sut = start("stm32f405", "qubo", icount_shift=3)  # 125 million instructions in 1 s
+    sut.load(0, encode(generate(workload)))
+    for seed in range(5):
+        _, took_us = elapsed_of(sut.solve(Solve(0, 0.001, seed=seed)))
+        assert 1000 <= took_us <= 1040, seed
 
 
 @pytest.mark.parametrize("port", BOARDS)

@@ -29,7 +29,7 @@ def make(target: str, *settings: str) -> str:
 
 def test_host_tests_pass(tmp_path: Path) -> None:
     output = make("test", f"BUILD={tmp_path}")
-    for name in ("frame", "text", "shim", "self_test", "faults", "time"):
+    for name in ("frame", "division", "text", "shim", "stream", "self_test", "faults", "time", "minimal"):
         assert f"{name}: " in output
 
 

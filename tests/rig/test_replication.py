@@ -70,6 +70,9 @@ def test_a_claim_of_zero_is_met_by_zero_only() -> None:
         ("accuracy", 0.95, True),
         ("accuracy", 0.94, False),
         ("accuracy", 1.5, True),
+        ("success_to_5pct", 1.5, True),
+        ("success_to_5pct", 0.94, False),
+        ("wade_250n_5pct", 1.5, True),
     ],
 )
 def test_the_audit_rule_looks_only_in_the_direction_that_matters(name: str, mean: float, ok: bool) -> None:

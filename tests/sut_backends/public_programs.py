@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import time
 
 from rig.program import Program, Routine
 
@@ -28,6 +30,45 @@ def talkative() -> Routine:
         return block
 
     return Routine(bytes, (shout,), bytes)
+
+
+class Stairs:
+    """A search that goes down by one at every look, or by `stride`, to `bottom`, from its seed on; then it only spends its time."""
+
+    def __init__(self, bottom: int, seed: int) -> None:
+        self.cost, self._bottom = -seed, bottom
+        self.asked: list[int | None] = []
+
+    def advance(self, left_s: float, until: int | None) -> bool:
+        """Go down a step; slowly, so that marks need not wait for each other."""
+        self.asked.append(until)
+        time.sleep(0.002)
+        self.cost = max(self.cost - 1, self._bottom)
+        return True
+
+    def output(self, met: bool) -> bytes:
+        """Answer with all there is to know."""
+        return json.dumps([self.cost, met, self.asked]).encode()
+
+
+def stairs() -> Routine:
+    """Search: the payload is how far down the stairs go."""
+    return Routine(lambda payload: -int(payload), (), bytes, Stairs)
+
+
+class Sleeper(Stairs):
+    """A search that looks up once only, far too late, and then says that it can do no more."""
+
+    def advance(self, left_s: float, until: int | None) -> bool:
+        """Sleep."""
+        time.sleep(left_s + 0.05)
+        self.cost = self._bottom
+        return False
+
+
+def sleeper() -> Routine:
+    """Search without looking at the time."""
+    return Routine(lambda payload: -int(payload), (), bytes, Sleeper)
 
 
 def mortal() -> Routine:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -11,10 +12,10 @@ from itertools import pairwise
 
 import pytest
 
-from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, SutError
-from rig.plan import Query
+from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, LocalProtocolError, SutError
+from rig.plan import Query, Solve
 from rig.program import Program
-from rig.sut import BATCH, END
+from rig.sut import BATCH, END, REACHED
 from rig.table import Table
 from sut_backends.cpu import CpuSut
 from tests.sut_backends.public_programs import program
@@ -25,7 +26,7 @@ Open = Callable[..., CpuSut]
 @pytest.fixture
 def start(table: Table) -> Iterator[Open]:
     """Start programs by name; all are ended."""
-    table.programs = {name: program(name) for name in ("null", "talkative", "mortal")}
+    table.programs = {name: program(name) for name in ("null", "talkative", "mortal", "stairs", "sleeper")}
     with ExitStack() as stack:
 
         def opened(name: str, **settings: int) -> CpuSut:
@@ -73,6 +74,73 @@ def test_a_batch_has_one_window_and_the_outputs_of_its_samples_in_order(start: O
     completion = sut.run(Query((4, 0, 2), repeat=7, batch=True))
     assert [mark.phase for mark in completion.marks] == [BATCH, END]
     assert (completion.output, completion.iterations) == (b"\4\4\4\0\0\0\2\2\2", 21)
+
+
+def test_a_search_marks_what_it_reaches_and_stops_at_its_target(start: Open) -> None:
+    sut = start("stairs")
+    sut.load(0, b"100")
+    before_ns = time.monotonic_ns()
+    completion = sut.solve(Solve(0, 10.0, seed=0, target=-6, thresholds=(-2, -5, -9)))
+    marks = completion.marks
+    assert [mark.phase for mark in marks] == [1, REACHED, REACHED + 1, END]
+    # A step down takes 2 ms and more.
+    for mark, steps in zip(marks, (0, 2, 5, 6), strict=True):
+        assert mark.tick - marks[0].tick >= steps * 2_000_000
+    assert before_ns <= marks[0].tick and marks[-1].tick <= time.monotonic_ns()
+    assert json.loads(completion.output) == [-6, True, [-2, -2, -5, -5, -5, -6]], "it is told how far down to search"
+
+
+def test_a_search_without_a_target_goes_on_until_its_time_is_over(start: Open) -> None:
+    sut = start("stairs")
+    sut.load(0, b"3")
+    completion = sut.solve(Solve(0, 0.05, seed=1))
+    assert (completion.marks[-1].tick - completion.marks[0].tick) >= 50_000_000
+    cost, met, asked = json.loads(completion.output)
+    assert (cost, met, set(asked)) == (-3, False, {None})
+
+
+def test_thresholds_that_are_reached_at_once_have_one_mark(start: Open) -> None:
+    sut = start("stairs")
+    sut.load(0, b"100")
+    completion = sut.solve(Solve(0, 1.0, seed=5, target=-7, thresholds=(-3, -4, -5, -7)))
+    assert [mark.phase for mark in completion.marks] == [1, REACHED + 2, REACHED + 3, END]
+
+
+def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(start: Open, table: Table) -> None:
+    sut = start("stairs", sync_hold_us=3_000)
+    sut.load(0, b"100")
+    marks = sut.solve(Solve(0, 10.0, seed=0, target=-20, thresholds=tuple(range(-1, -15, -1)))).marks
+    assert all(late.tick - early.tick >= 6_000_000 for early, late in pairwise(marks))
+    assert marks[-2].phase == REACHED + 13 and marks[-1].phase == END
+    states = table.world.states()
+    falls = [now.time_ns for before, now in pairwise(states) if before.level and not now.level]
+    assert falls[-len(marks) :] == [mark.tick - table.world.monotonic_ns for mark in marks]
+
+
+def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(start: Open) -> None:
+    sut = start("sleeper")
+    sut.load(0, b"9")
+    completion = sut.solve(Solve(0, 0.02, seed=0, thresholds=(-9,)))
+    assert [mark.phase for mark in completion.marks] == [1, REACHED, END]
+    assert completion.marks[-1].tick - completion.marks[0].tick >= 70_000_000
+    with pytest.raises(DeadlineError, match="end of the search"):
+        sut.solve(Solve(0, 0.02, seed=0, limit_s=0.001))
+
+
+def test_what_a_program_cannot_do_is_refused(start: Open) -> None:
+    searches, runs = start("stairs"), start("null")
+    assert (searches.info.solves, searches.info.batch_max, searches.info.thresholds_max) == (True, 0, 14)
+    assert (runs.info.solves, runs.info.thresholds_max) == (False, 0)
+    for sut in (searches, runs):
+        sut.load(0, b"5")
+    with pytest.raises(LocalProtocolError, match="no phases"):
+        searches.run(Query((0,)))
+    with pytest.raises(LocalProtocolError, match="does not search"):
+        runs.solve(Solve(0, 0.1, seed=0))
+    with pytest.raises(LocalProtocolError, match="15 thresholds"):
+        searches.solve(Solve(0, 0.1, seed=0, thresholds=tuple(range(0, -15, -1))))
+    with pytest.raises(LocalProtocolError):
+        searches.solve(Solve(1, 0.1, seed=0))
 
 
 def test_what_a_program_prints_is_no_answer(start: Open) -> None:

@@ -26,6 +26,8 @@ VALUES = [
     ),
     (wire.Run(1, 2, 30_000, 50), "0100020000003075000032 00"),
     (wire.Batch(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
+    (wire.Optimize(1, 2, 1_000_000, -16, 30_000, 50), "0100 02000000 40420f00 f0ffffff 30750000 3200"),
+    (wire.Optimize(1, 2, 3, -(2**31), 4, 5, (0, -17)), "0100 02000000 03000000 00000080 04000000 0500 00000000 efffffff"),
     (wire.Idle(1_000_000, 30_000, 50), "40420f00307500003200"),
     (wire.Sync(8, 5_000, 30_000, 50), "0888130000307500003200"),
     (wire.Result(64), "40000000"),
@@ -85,6 +87,6 @@ def test_numbers_are_those_of_the_firmware() -> None:
     assert values["FRAME_OVERHEAD_B"] == wire.FRAME_OVERHEAD_B
     assert values["TEXT_COMMAND_MAX"] == wire.TEXT_COMMAND_MAX
     assert values["GUARD_RESTARTS_MAX"] == wire.GUARD_RESTARTS_MAX
-    flags = ("CAP_BAUD", "CAP_SYNC_LINE", "CAP_MARK_NONBLOCKING", "CAP_BATCH")
-    assert tuple(values[name] for name in flags) == tuple(Flag)
+    assert values["THRESHOLDS_MAX"] == wire.THRESHOLDS_MAX
+    assert {flag.name: flag.value for flag in Flag} == {name: values[f"CAP_{name}"] for name in Flag.__members__}
     assert {value for name, value in values.items() if name.startswith("E_")} == set(wire.ERROR_MEANING)

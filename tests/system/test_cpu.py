@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,24 @@ def test_the_nir_program_on_a_virtual_monitor_has_the_power_it_is_said_to_draw(t
         metric = result.content["metrics"][name]
         assert abs(metric["value"] - expected_w) <= max(metric["expanded_uncertainty"], 0.003 * expected_w), name
     assert result.content["provenance"]["sut"]["details"]["program"] == "nir"
+
+
+@pytest.mark.posix
+def test_a_search_on_this_computer_is_a_session_whose_costs_are_evaluated_and_checked(tmp_path: Path) -> None:
+    if not shutil.which("cc"):
+        pytest.skip("the reference search needs a C compiler: apt-get install gcc libc6-dev")
+    few = ["scenario.optimization.timeouts_s=[0.01]", "task.qubo.nodes=[250]", "task.qubo.densities=[0.05]", "task.qubo.seeds=[0]"]
+    # A machine that many share may stop a search for a while: that is no subject here.
+    few += ["scenario.optimization.overrun_s=5.0", "scenario.optimization.idle_s=0.2"]
+    with open_bench(ROOT / "benches" / "cpu-qubo-virtual.toml", few) as bench:
+        result = bench.run(1, tmp_path)
+    assert result.content["problems"] == []
+    searches = [sample for sample in result.trials[0].measured.samples if sample.solve is not None]
+    assert [sample.solve.target for sample in searches if sample.solve] == [None, -69]
+    assert all(sample.costs is not None and sample.costs.claimed == sample.costs.cost < 0 for sample in searches)
+    assert result.metrics["power_active"].value == pytest.approx(9.0, rel=0.01)
+    assert check(result.folder).ok
+    write_report(result.folder)
 
 
 def test_a_probe_says_that_marks_and_monitor_share_a_clock() -> None:

@@ -14,8 +14,9 @@ import pytest
 
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.st_lpm01a.simulator import Faults, SimulatorSettings
+from rig.done import Done
 from rig.edge_clock import EDGE_CLOCK
-from rig.measure import Done, Outcome, Rail, measure
+from rig.measure import Outcome, Rail, measure
 from rig.plan import Idle, Load, Query, Step
 from rig.table import Table
 from rig.trace import TRACE, Trace

@@ -136,11 +136,11 @@ def test_the_report_shows_throughput_over_the_trials(tmp_path: Path) -> None:
 
 @pytest.mark.posix
 def test_the_firmware_processes_a_set_larger_than_its_slots(firmware: Path, tmp_path: Path) -> None:
-    result = run(tmp_path, POSIX, f"sut.posix.program={firmware / 'null'}")
+    result = run(tmp_path, POSIX, f"sut.posix.program={firmware / 'null'}", "task.null.samples=20")
     assert not result.content["problems"]
     slots = result.content["provenance"]["sut"]["slots"]
     sizes = [len(line["indices"]) for line in batches(result)]  # type: ignore[arg-type]
-    assert slots > 1 and max(sizes) == slots and sum(sizes) == 10 and len(sizes) == -(-10 // slots)
+    assert 1 < slots < 20 and max(sizes) == slots and sum(sizes) == 20 and len(sizes) == -(-20 // slots)
     assert result.metrics["accuracy"].value == 1.0
     for done in read_completions(result.folder / "trial-1"):
         if done.each:
@@ -150,11 +150,11 @@ def test_the_firmware_processes_a_set_larger_than_its_slots(firmware: Path, tmp_
 
 @pytest.mark.posix
 def test_a_power_cut_in_a_batch_loads_the_whole_chunk_again(firmware: Path, tmp_path: Path) -> None:
-    program = f"sut.posix.program={firmware / 'null'}"
-    undisturbed = run(tmp_path, POSIX, program)
+    program = (f"sut.posix.program={firmware / 'null'}", "scenario.offline.chunk=4")
+    undisturbed = run(tmp_path, POSIX, *program)
     queries = sum(isinstance(done.step, Query) for done in read_completions(undisturbed.folder / "trial-1"))
     # In the second chunk of three.
-    result = run(tmp_path, POSIX, program, f"sut.posix.restart_after_queries={queries - 2}")
+    result = run(tmp_path, POSIX, *program, f"sut.posix.restart_after_queries={queries - 2}")
     assert "restart" in {problem["code"] for problem in result.content["problems"]}
     done = [item for item in read_completions(result.folder / "trial-1") if isinstance(item.step, Query) and not item.step.warmup]
     assert [item.completion.restarts for item in done] == [0, 1, 0]

@@ -8,8 +8,13 @@
 #define NR_BUILD "unknown"
 #endif
 
-static uint8_t slot_memory[NR_SLOTS * NR_IMAGE_SLOT_B];
-static uint8_t output_memory[NR_SLOTS * NR_IMAGE_OUTPUT_B];
+#ifndef NR_IMAGE_SLOTS
+#define NR_IMAGE_SLOTS NR_SLOTS
+#endif
+
+static uint8_t slot_memory[NR_IMAGE_SLOTS * NR_IMAGE_SLOT_B];
+/* An output for each slot of a batch, or for each answer of a stream that waits. */
+static uint8_t output_memory[(NR_IMAGE_SLOTS > NR_STREAM_RECORDS ? NR_IMAGE_SLOTS : NR_STREAM_RECORDS) * NR_IMAGE_OUTPUT_B];
 static struct nr_port port;
 static struct nr_workload workload;
 static nr_image_workload state;
@@ -17,7 +22,7 @@ static struct nr_shim shim;
 
 int main(void)
 {
-    struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory, sizeof output_memory};
+    struct nr_memory memory = {slot_memory, NR_IMAGE_SLOTS, output_memory, sizeof output_memory};
     nr_board_init();
     nr_cortex_m_port(&port, NR_BUILD);
     nr_interrupts_on();

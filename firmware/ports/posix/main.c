@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blocks.h"
 #include "nr_image_workload.h"
 #include "nr_posix.h"
 #include "nr_shim.h"
@@ -16,11 +17,14 @@
 #ifndef NR_BUILD
 #define NR_BUILD "unknown"
 #endif
+#ifdef NR_IMAGE_SLOTS
+#define NR_SLOTS NR_IMAGE_SLOTS /* as many as a workload wants */
+#endif
 #ifndef NR_SLOTS
 #define NR_SLOTS NR_SLOTS_MAX
 #endif
 #ifndef NR_SLOT_MEMORY_B
-#define NR_SLOT_MEMORY_B (4U << 20) /* costs a host nothing until it is touched */
+#define NR_SLOT_MEMORY_B (NR_SLOTS * NR_IMAGE_SLOT_B) /* costs a host nothing until it is touched */
 #endif
 #ifndef NR_OUTPUT_MEMORY_B
 #define NR_OUTPUT_MEMORY_B (64U << 10)
@@ -34,6 +38,7 @@ static struct nr_workload workload;
 static nr_image_workload state;
 static struct nr_shim shim;
 static uint64_t (*posix_mark)(void *context, uint8_t phase, uint16_t hold_us);
+static uint64_t (*quick_mark)(void *context, uint8_t phase, uint16_t hold_us);
 static jmp_buf power_on;
 
 enum { BLOCK_NS = 25 }; /* makes ASC take some ten milliseconds, as on a small microcontroller */
@@ -52,7 +57,11 @@ static const char usage[] =
     "  --mute-after-queries N   send nothing from there on\n"
     "  --skip-iterations N      run each phase N times less often than asked, and say so in DONE\n"
     "  --restart-after-bytes N  lose power, once, when N bytes have come: memory is empty, the timer begins anew\n"
-    "  --restart-after-queries N  the same in the first phase of the query after N\n";
+    "  --restart-after-queries N  the same in the first phase of the query after N\n"
+    "  --slow-hop US            take so many microseconds more for each window of a stream\n"
+    "  --wrong-cost             a search claims a cost that is lower by one than its vector's\n"
+    "  --short-vector           the last byte of its vector is missing\n"
+    "  --overrun-timeout US     it ends so many microseconds after its time-out\n";
 
 static int fail(const char *what, const char *why)
 {
@@ -97,6 +106,10 @@ static const struct option option_table[] = {
     {"skip-iterations", required_argument, NULL, 's'},
     {"restart-after-bytes", required_argument, NULL, 'r'},
     {"restart-after-queries", required_argument, NULL, 'q'},
+    {"slow-hop", required_argument, NULL, 'x'},
+    {"wrong-cost", no_argument, NULL, 'w'},
+    {"short-vector", no_argument, NULL, 'v'},
+    {"overrun-timeout", required_argument, NULL, 'u'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -117,6 +130,10 @@ static void set_option(struct nr_posix_options *options, int option, const char 
     case 's': options->skip_iterations = (uint32_t)number_of(value, 0, UINT32_MAX, problem); break;
     case 'r': options->restart_after_b = number_of(value, 0, INT64_MAX, problem); break;
     case 'q': options->restart_after_queries = number_of(value, 0, INT64_MAX, problem); break;
+    case 'x': options->slow_hop_us = (uint32_t)number_of(value, 0, UINT32_MAX, problem); break;
+    case 'w': options->search.wrong_cost = true; break;
+    case 'v': options->search.short_vector = true; break;
+    case 'u': options->search.overrun_us = (uint32_t)number_of(value, 0, UINT32_MAX, problem); break;
     default: *problem = "unknown option or missing value; see --help"; break;
     }
 }
@@ -147,10 +164,25 @@ static uint64_t mark_of_a_lazy_device(void *context, uint8_t phase, uint16_t hol
     return tick;
 }
 
+/* The fault of --slow-hop: a processor that takes longer than its workload does. */
+static uint64_t mark_of_a_slow_device(void *context, uint8_t phase, uint16_t hold_us)
+{
+    uint64_t tick = quick_mark(context, phase, hold_us);
+    if (phase == NR_PHASE_PREPROCESS && shim.stream.state == NR_STREAM_PLAYING) {
+        if (posix.options.host_clock) {
+            port.wait(port.context, posix.options.slow_hop_us);
+        } else {
+            nr_blocks_add((uint64_t)posix.options.slow_hop_us * 1000U / posix.options.block_ns);
+        }
+    }
+    return tick;
+}
+
 static void start(void)
 {
     const struct nr_memory memory = {slot_memory, NR_SLOTS, output_memory, sizeof output_memory};
     NR_IMAGE_FILL_WORKLOAD(&workload, &state);
+    nr_search_faults(&posix.options.search, port.tick_hz, &workload);
     nr_shim_init(&shim, &port, &workload, &memory);
 }
 
@@ -173,7 +205,7 @@ static void serve(void)
 int main(int count, char *arguments[])
 {
     struct nr_posix_options options = {{0, 1000000, 0}, false, BLOCK_NS, -1, 0, NULL, NR_POSIX_NEVER, NR_POSIX_NEVER, 0,
-                                        NR_POSIX_NEVER, NR_POSIX_NEVER};
+                                        NR_POSIX_NEVER, NR_POSIX_NEVER, {false, false, 0}, 0};
     const char *problem = parse_options(&options, count, arguments);
     if (problem != NULL) {
         return fail(arguments[0], problem);
@@ -192,6 +224,13 @@ int main(int count, char *arguments[])
     if (options.skip_iterations != 0) {
         posix_mark = port.mark;
         port.mark = mark_of_a_lazy_device;
+    }
+    if (options.slow_hop_us != 0) {
+        if (!options.host_clock && options.block_ns == 0) {
+            return fail(arguments[0], "--slow-hop needs --host-clock, or a --block-ns");
+        }
+        quick_mark = port.mark;
+        port.mark = mark_of_a_slow_device;
     }
     start();
     /* Last, so that a client who connects at once finds the boot text sent, and not on its way. */

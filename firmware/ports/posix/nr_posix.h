@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "nr_port.h"
+#include "search_faults.h"
 #include "true_time.h"
 
 enum { NR_POSIX_NEVER = -1 };
@@ -27,6 +28,8 @@ struct nr_posix_options {
     uint32_t skip_iterations;   /* of each phase of a RUN */
     int64_t restart_after_b;       /* the power is cut, once, when so many bytes were received, or NR_POSIX_NEVER */
     int64_t restart_after_queries; /* the same in the first phase of the query after so many, or NR_POSIX_NEVER */
+    struct nr_search_faults search;
+    uint32_t slow_hop_us;       /* more for each window of a stream; with host_clock or block_ns only */
 };
 
 struct nr_posix {
@@ -42,6 +45,7 @@ struct nr_posix {
 
     struct nr_true_time time;
     bool in_query;
+    bool listening; /* to a stream, between its windows */
     int64_t queries;
     int64_t stolen_ns;    /* wall time less true time at the last mark */
     int64_t rise_ns;      /* true time at which the last pulse ends */

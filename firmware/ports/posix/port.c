@@ -235,6 +235,7 @@ static void cycle_power(struct nr_posix *posix)
     posix->options.restart_after_b = NR_POSIX_NEVER;
     posix->options.restart_after_queries = NR_POSIX_NEVER;
     posix->in_query = false;
+    posix->listening = false;
     posix->baud = posix->options.baud != 0 ? posix->options.baud : BAUD_AT_START;
     if (!posix->options.host_clock) {
         posix->options.rate.offset += posix->offset - nr_ticks_of(&posix->options.rate, rest_ns);
@@ -248,7 +249,7 @@ static void cycle_power(struct nr_posix *posix)
     posix->power_up();
 }
 
-static bool is_busy_phase(uint8_t phase) { return phase != NR_PHASE_END && phase < NR_PHASE_IDLE; }
+static bool is_busy_phase(uint8_t phase) { return (phase != NR_PHASE_END && phase < NR_PHASE_STREAM) || phase >= NR_PHASE_REACHED; }
 
 /* Counts queries and plays the faults that were asked for. */
 static void note_query(struct nr_posix *posix, uint8_t phase)
@@ -286,6 +287,7 @@ static uint64_t posix_mark(void *context, uint8_t phase, uint16_t hold_us)
     write_edge(posix, now_ns, 0, phase, posix->stolen_ns);
     write_edge(posix, now_ns + hold_ns, 1, phase, posix->stolen_ns);
     note_query(posix, phase);
+    posix->listening = phase == NR_PHASE_STREAM || phase == NR_PHASE_DECIDED;
     if (!posix->options.host_clock) {
         nr_true_time_resume(&posix->time, now_ns, is_busy_phase(phase));
     }
@@ -320,7 +322,8 @@ static void posix_rest(void *context)
 {
     const struct nr_posix *posix = context;
     struct pollfd fds[2] = {{STDIN_FILENO, POLLIN, 0}, {posix->master_fd, POLLIN, 0}};
-    int timeout_ms = nr_wall_ns() - posix->active_ns < BRISK_NS ? 1 : 50; /* guards and time-outs are counted from recent bytes */
+    /* Guards and time-outs are counted from recent bytes; a stream's windows come whatever the line does. */
+    int timeout_ms = posix->listening || nr_wall_ns() - posix->active_ns < BRISK_NS ? 1 : 50;
     (void)poll(fds, 2, timeout_ms);
     feel_leash(&fds[0]);
 }

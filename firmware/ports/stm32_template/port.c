@@ -24,7 +24,7 @@ enum {
     HOLD_MIN_US = 2,     /* SysTick ends a pulse some cycles late, never early */
     REST_US = 1000,
     SPIN_US = 20,        /* the last part of a wait: to fall asleep and wake takes some microseconds of its own */
-    SLOTS = 1,           /* BOARD: a second slot lets the host load while the device computes; it costs one more input of RAM */
+    SLOTS = 1,           /* BOARD: a second slot is what a stream needs; it costs one more input of RAM */
     RING_B = 4096        /* a power of two; NR_WINDOW full frames are 8 * (256 + 10) bytes */
 };
 
@@ -328,7 +328,8 @@ static void fill_port(struct nr_port *port)
 }
 
 static uint8_t slot_memory[SLOTS * NR_IMAGE_SLOT_B];
-static uint8_t output_memory[SLOTS * NR_IMAGE_OUTPUT_B];
+/* An output for each slot of a batch, or for each answer of a stream that waits. */
+static uint8_t output_memory[(SLOTS > NR_STREAM_RECORDS ? SLOTS : NR_STREAM_RECORDS) * NR_IMAGE_OUTPUT_B];
 static struct nr_port port;
 static struct nr_workload workload;
 static nr_image_workload state;

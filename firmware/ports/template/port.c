@@ -19,7 +19,7 @@
 #include "nr_port.h"
 #include "nr_shim.h"
 
-enum { SLOTS = 1 }; /* a second slot lets the host load while it thinks; it costs one more input */
+enum { SLOTS = 1 }; /* a stream needs a second one, to take in a window while another is played; it costs one more input */
 
 /* Whatever your functions need; they get it as `context`. */
 struct board {
@@ -83,7 +83,7 @@ static void board_wait(void *context, uint32_t duration_us)
 }
 
 /* Nothing to do until a byte comes or a millisecond has passed. May return at any time, also at once.
-   Write here: wait-for-interrupt, with a timer tick armed, and with the test for "ring empty" and the sleep made one by disabling
+   Write here: wait-for-interrupt, with a timer tick armed (a stream relies on 10 ms at most), and with the test for "ring empty" and the sleep made one by disabling
    interrupts around both (on Cortex-M a pending interrupt ends WFI even so). */
 static void board_rest(void *context) { (void)context; }
 
@@ -97,7 +97,8 @@ static int board_set_baud(void *context, uint32_t baud)
 }
 
 static uint8_t slot_memory[SLOTS * NR_IMAGE_SLOT_B];
-static uint8_t output_memory[SLOTS * NR_IMAGE_OUTPUT_B];
+/* An output for each slot of a batch, or for each answer of a stream that waits. */
+static uint8_t output_memory[(SLOTS > NR_STREAM_RECORDS ? SLOTS : NR_STREAM_RECORDS) * NR_IMAGE_OUTPUT_B];
 static struct board this_board;
 static struct nr_port port;
 static struct nr_workload workload;

@@ -262,4 +262,6 @@ void nr_asc_workload(struct nr_workload *out, struct nr_asc *state)
     out->preprocess = asc_preprocess;
     out->infer = asc_infer;
     out->result = asc_result;
+    out->optimize = NULL;
+    out->memory_bytes = 0;
 }

@@ -50,4 +50,6 @@ void nr_null_workload(struct nr_workload *out, struct nr_null *state)
     out->preprocess = null_preprocess;
     out->infer = null_infer;
     out->result = null_result;
+    out->optimize = NULL;
+    out->memory_bytes = 0;
 }

@@ -107,23 +107,37 @@ static void drop(struct nr_qubo *qubo, uint32_t v) /* a chosen node */
     qubo->work += stop - start;
 }
 
-static void force(struct nr_qubo *qubo, uint32_t v) /* a node that is not chosen; its chosen neighbours leave */
+/* Drops the next chosen neighbour of the node that is forced in; false when there is none left. */
+static bool make_room(struct nr_qubo *qubo)
 {
-    const uint32_t start = qubo->graph.row[v], stop = qubo->graph.row[v + 1];
-    for (uint32_t i = start; qubo->tight[v] > 0 && i < stop; i++) {
-        uint16_t w = qubo->graph.neighbour[i];
+    const uint32_t stop = qubo->graph.row[qubo->forced + 1];
+    while (qubo->tight[qubo->forced] > 0 && qubo->forced_at < stop) {
+        uint16_t w = qubo->graph.neighbour[qubo->forced_at++];
         if (qubo->place[w] < qubo->chosen) {
             drop(qubo, w);
             qubo->tabu[w] = qubo->move + (qubo->sparse ? TABU_SPARSE : TABU_DENSE);
+            return true;
         }
     }
-    choose(qubo, v);
+    return false;
 }
 
-static void kick(struct nr_qubo *qubo, unsigned nodes)
+/* Goes on with a kick: nodes by chance that are not chosen come in, and their chosen neighbours leave first, one a call. */
+static void go_on_kicking(struct nr_qubo *qubo)
 {
-    for (; nodes > 0 && qubo->chosen < qubo->graph.nodes; nodes--) {
-        force(qubo, qubo->order[qubo->chosen + below(qubo, qubo->graph.nodes - qubo->chosen)]);
+    const uint32_t n = qubo->graph.nodes;
+    if (qubo->forced == n) {
+        if (qubo->chosen == n) {
+            qubo->kicks = 0;
+            return;
+        }
+        qubo->forced = qubo->order[qubo->chosen + below(qubo, n - qubo->chosen)];
+        qubo->forced_at = qubo->graph.row[qubo->forced];
+    }
+    if (!make_room(qubo)) {
+        choose(qubo, qubo->forced);
+        qubo->forced = n;
+        qubo->kicks--;
     }
 }
 
@@ -204,14 +218,14 @@ static void wander(struct nr_qubo *qubo)
     if (qubo->idle_moves >= (qubo->sparse ? (uint32_t)KICK_AFTER_SPARSE : (uint32_t)KICK_AFTER_DENSE)) {
         qubo->idle_moves = 0;
         qubo->local_best = 0;
-        kick(qubo, qubo->sparse ? KICK_NODES_SPARSE : KICK_NODES_DENSE);
+        qubo->kicks = qubo->sparse ? KICK_NODES_SPARSE : KICK_NODES_DENSE;
         return;
     }
     uint32_t v = find_swap(qubo);
     if (v < qubo->graph.nodes) {
         swap_in(qubo, v);
     } else {
-        kick(qubo, 1);
+        qubo->kicks = 1;
     }
 }
 
@@ -228,6 +242,9 @@ void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed)
     qubo->chosen = qubo->swappable = 0;
     qubo->free = n;
     qubo->move = qubo->idle_moves = qubo->local_best = 0;
+    qubo->kicks = 0;
+    qubo->forced = n;
+    qubo->forced_at = 0;
     qubo->random = seed != 0 ? seed * UINT32_C(2654435761) : 1; /* spreads small seeds; odd, so only 0 gives 0, which must not be */
     qubo->best_cost = 0;
     qubo->report_at = INT32_MIN;
@@ -240,6 +257,10 @@ bool nr_qubo_step(struct nr_qubo *qubo, uint32_t work)
     bool reported = false;
     qubo->work = 0;
     while (qubo->work < work && !reported) {
+        if (qubo->kicks > 0) {
+            go_on_kicking(qubo);
+            continue;
+        }
         qubo->move++;
         qubo->work += MOVE_WORK;
         if (qubo->free > 0) {

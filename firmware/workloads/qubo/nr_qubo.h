@@ -48,6 +48,9 @@ struct nr_qubo {
     uint32_t move;
     uint32_t idle_moves; /* moves since the last gain */
     uint32_t local_best; /* most chosen since the last kick */
+    uint32_t kicks;      /* nodes that are still to be forced in: a kick is cut where it has dropped a node, as it is long */
+    uint32_t forced;     /* the one that is being forced in, or graph.nodes */
+    uint32_t forced_at;  /* the first of its neighbours that may still have to leave */
     uint32_t random;
     uint32_t work;       /* neighbours touched in this step */
     int32_t best_cost;

@@ -41,6 +41,7 @@ class AscTask:
 
     name = "asc"
     phases: tuple[str, ...] = ("preprocess", "infer")
+    sample_hz, window, sample_b = RATE_HZ, RATE_HZ, 2
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -84,6 +85,17 @@ class AscTask:
         sample = self._samples[index]
         payload: bytes = self._reader.slices(sample.clip.path)[sample.second].astype("<i2").tobytes()
         return payload
+
+    def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Return the class and the samples of each recording, second by second; a subset may have parts of recordings only."""
+        found: list[tuple[str, tuple[int, ...]]] = []
+        before: Sample | None = None
+        for index, sample in enumerate(self._samples):
+            follows = before is not None and sample.clip == before.clip and sample.second == before.second + 1
+            label, indices = found.pop() if follows else (CLASSES[sample.clip.label], ())
+            found.append((label, (*indices, index)))
+            before = sample
+        return found
 
     def score(self, index: int, output: bytes) -> Score:
         """Take the class with the most spikes, then the highest membrane, then the lowest index."""

@@ -4,29 +4,41 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import click
+from rich.markup import escape
 
+from rig import store
 from rig.console import Terminal
 from rig.errors import ConfigError
+from scenarios.tasks.qubo import largest as sizes_of
+from scenarios.tasks.qubo import rescore as scores
 from scenarios.tasks.qubo import targets as table
 from scenarios.tasks.qubo.campaign import Job, Journal, campaign, engine
+from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.targets import GRID, Target, Targets
 
 _OUT = Terminal()
+_path = click.Path(path_type=Path)
 
 
 @click.group()
 def qubo() -> None:
-    """Maximum independent sets as QUBO: the targets that results are compared with."""
+    """Maximum independent sets as QUBO: targets, scores against new targets, the largest workload of a device."""
 
 
 @qubo.command()
-@click.option("--table", "path", type=click.Path(path_type=Path), default=table.SHIPPED, help="Another table than the shipped one.")
+@click.option("--table", "path", type=_path, default=table.SHIPPED, help="Another table than the shipped one.")
 @click.option("--verify", is_flag=True, help="Only evaluate every stored vector on its regenerated graph.")
 @click.option("--nodes", "sizes", type=click.IntRange(1), multiple=True, help="Only workloads of this size; may be repeated.")
+@click.option(
+    "--density", "densities", type=click.FloatRange(0), multiple=True, help="Only of this density (0.05); may be repeated."
+)
+@click.option("--problem-seed", "problems", type=int, multiple=True, help="Only of this seed; may be repeated.")
 @click.option("--search", "search_s", default=5.0, show_default=True, help="Seconds of local search a workload; 0: none.")
 @click.option("--kamis", "kamis_s", default=0.0, help="Seconds of KaMIS a workload as well.")
 @click.option("--prove", "prove_s", default=0.0, help="Seconds to try a proof a workload.")
@@ -37,6 +49,8 @@ def targets(
     path: Path,
     verify: bool,
     sizes: tuple[int, ...],
+    densities: tuple[float, ...],
+    problems: tuple[int, ...],
     search_s: float,
     kamis_s: float,
     prove_s: float,
@@ -44,30 +58,129 @@ def targets(
     jobs: int | None,
     dask: str,
 ) -> int:
-    """Look for better solutions of the published workloads and keep them; stopped and called again, it goes on."""
-    unknown = set(sizes) - set(table.NODES)
-    if unknown:
-        cause = f"the published grid has no workload of {min(unknown)} nodes"
-        raise ConfigError(cause, path="--nodes", try_next=f"one of {', '.join(map(str, table.NODES))}")
+    """Look for better solutions of workloads and keep them; stopped and called again, it goes on.
+
+    The shipped table has the published workloads. A table of your own may have any: official seeds, other sizes and densities.
+    """
+    wanted = _wanted(path, sizes, densities, problems)
     if verify:
-        return _verify(table.read(path), sizes)
+        whole = not (sizes or densities or problems) and path.resolve() == table.SHIPPED.resolve()
+        return _verify(table.read(path), partial(_is_of, (sizes, densities, problems)), GRID if whole else ())
     old = table.read(path) if path.exists() else Targets(0, {})
-    known = old.rows
-    wanted = [workload for workload in GRID if not sizes or workload.nodes in sizes]
+    # What the shipped table knows is to be beaten, also where the table is another.
+    known = {**table.read().rows, **old.rows}
     times = (search_s, kamis_s, prove_s, seed)
     todo = [Job(workload, *times, known.get(workload)) for workload in wanted if not _is_proven(known.get(workload))]
     journal = Path(f"{path}.partial")
-    found = []
+    found = [known[workload] for workload in wanted if workload in known and workload not in old.rows]
+    done = 0
     with engine(jobs, dask) as pool:
         for job, target in campaign(todo, Journal(journal), pool):
             found.append(target)
-            _OUT.print(f"{len(found):>4} of {len(todo)}  {job.workload}: {_news(target, known.get(job.workload))}", highlight=False)
+            done += 1
+            _OUT.print(f"{done:>4} of {len(todo)}  {job.workload}: {_news(target, known.get(job.workload))}", highlight=False)
     new = old.improved(found)
     if new is not old:
         table.write(new, path)
     journal.unlink(missing_ok=True)
     _OUT.print(f"{path}: version {new.version}{'' if new is not old else ', nothing better was found'}", soft_wrap=True)
     return 0
+
+
+@qubo.command()
+@click.argument("session", type=_path)
+@click.option("--targets", "path", type=_path, default=table.SHIPPED, help="Another table than the shipped one.")
+@click.option(
+    "--keep", type=_path, metavar="TABLE", help="Keep what beats its target: a table of your own, made where there is none."
+)
+def rescore(session: Path, path: Path, keep: Path | None) -> int:
+    """Evaluate every stored vector of a session again, against the present targets; raw files stay as they are."""
+    known = table.read(path)
+    vectors = list(scores.rescored(session, known))
+    store.write_text(session / scores.RESCORED, store.json_text(scores.content(vectors, known, path)))
+    by_workload: dict[Workload, list[scores.Vector]] = {}
+    for vector in vectors:
+        by_workload.setdefault(vector.workload, []).append(vector)
+    for workload, ones in by_workload.items():
+        _OUT.print(_rescored(workload, ones), highlight=False, soft_wrap=True)
+    for vector in vectors:
+        if vector.fault or vector.stored not in (None, vector.cost):
+            said = vector.fault or f"costs {vector.cost}, stored as {vector.stored}"
+            _OUT.print(f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(said)}", soft_wrap=True)
+    better = scores.kept(vectors, f"session {session.resolve().name}")
+    _OUT.print(f"{len(vectors)} vectors against targets version {known.version}: {session / scores.RESCORED}", soft_wrap=True)
+    if keep is not None:
+        _keep(better, known, keep)
+    elif better:
+        _OUT.print(f"{len(better)} workloads have a better vector than any known: --keep TABLE makes them targets")
+    return 0
+
+
+@qubo.command()
+@click.argument("bench", type=_path)
+@click.option("--set", "overrides", multiple=True, metavar="A.B=V", help="Override a key of the bench file; may be repeated.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, 1000, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Seconds a search.",
+)
+@click.option(
+    "--edges-max", type=click.IntRange(1), default=12_500_000, show_default=True, help="No graph with more edges is tried."
+)
+@click.option("--out", type=_path, help="Where the evidence goes; largest-BENCH.json unless told.")
+def largest(bench: Path, overrides: tuple[str, ...], timeout_s: float, edges_max: int, out: Path | None) -> int:
+    """Find the largest workloads of 1 % and of 100 % density that a bench's device loads and solves better than cost 0."""
+    out = out or Path(f"largest-{bench.stem}.json")
+    every: list[sizes_of.Try] = []
+    found: dict[str, tuple[float, sizes_of.Largest]] = {}
+    with sizes_of.Prober(bench, overrides, timeout_s) as prober:
+        info = prober.info
+        _OUT.print(f"{info.name}{', simulated' if info.simulated else ''}: sizes are doubled, then bisected", soft_wrap=True)
+
+        def tell(one: sizes_of.Try) -> None:
+            every.append(one)
+            said = f"cost {one.cost}" if one.good else f"{one.outcome}: {one.detail}"
+            _OUT.print(
+                f"  {one.nodes:>6} nodes {100 * one.density:>4g} % {one.edges:>9} edges  {said}",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
+            # Kept at once: a search may be stopped.
+            store.write_text(out, store.json_text(sizes_of.content(info, timeout_s, found, every)))
+
+        for name, density in sizes_of.SERIES.items():
+            found[name] = (density, sizes_of.series(prober, density, edges_max, tell))
+    store.write_text(out, store.json_text(sizes_of.content(info, timeout_s, found, every)))
+    for name, (density, one) in found.items():
+        more = "" if one.limit is None else f" or more: larger graphs have over {edges_max} edges (--edges-max)"
+        _OUT.print(f"{name} = {one.nodes} nodes at {100 * density:g} %{more}", highlight=False)
+    _OUT.print(f"evidence: {out}", soft_wrap=True)
+    return 0 if all(one.nodes for _, one in found.values()) else 1
+
+
+def _wanted(path: Path, sizes: Sequence[int], densities: Sequence[float], problems: Sequence[int]) -> list[Workload]:
+    cells = product(sizes or table.NODES, densities or table.DENSITIES, problems or table.SEEDS)
+    wanted = [Workload(*cell) for cell in cells]
+    unknown = [workload for workload in wanted if workload not in GRID]
+    if unknown and path.resolve() == table.SHIPPED.resolve():
+        first = unknown[0]
+        size = f"the published grid has no workload of {first.nodes} nodes" if first.nodes not in table.NODES else ""
+        raise ConfigError(
+            size or f"the published grid has no workload of {first}",
+            path="--nodes" if size else "--density, --problem-seed",
+            try_next=f"one of {', '.join(map(str, table.NODES))} nodes; or a table of your own, which may have any: --table FILE",
+        )
+    return wanted
+
+
+def _is_of(filters: Sequence[Sequence[float]], target: Target) -> bool:
+    """Say whether a row is of the sizes, densities and seeds named; none named: of all."""
+    parts = (target.nodes, target.density, target.seed)
+    return all(not named or part in named for named, part in zip(filters, parts, strict=True))
 
 
 def _is_proven(target: Target | None) -> bool:
@@ -79,8 +192,34 @@ def _news(new: Target, old: Target | None) -> str:
     return f"{new.cost}{before}{', proven' if new.proven else ''}"
 
 
-def _verify(read: Targets, sizes: Iterable[int]) -> int:
-    rows = [target for target in read.rows.values() if not sizes or target.nodes in set(sizes)]
+def _keep(better: Sequence[Target], known: Targets, path: Path) -> None:
+    old = table.read(path) if path.exists() else known
+    new = old.improved(better)
+    if new is old:
+        _OUT.print(f"nothing beats its target: {path} stays as it is", soft_wrap=True)
+        return
+    table.write(new, path)
+    _OUT.print(f"{path}: version {new.version}, {len(better)} better vectors kept as proof", soft_wrap=True)
+
+
+def _rescored(workload: Workload, ones: Sequence[scores.Vector]) -> str:
+    first = ones[0]
+    costs = [vector.cost for vector in ones if vector.cost is not None]
+    if not costs:
+        return f"{workload}: {len(ones)} vectors, none of use"
+    best = min((vector for vector in ones if vector.cost is not None), key=lambda vector: vector.cost or 0)
+    old, new = best.gaps
+    now = "no target" if first.after is None else f"target {first.after}, gap {_percent(new)}"
+    beaten = " [green]target beaten[/]" if best.beats and first.after is not None else ""
+    return f"{workload}: {len(ones)} vectors, best {best.cost}; was target {first.before}, gap {_percent(old)}; now {now}{beaten}"
+
+
+def _percent(gap: float | None) -> str:
+    return "undefined" if gap is None else f"{100 * gap:.2f} %"
+
+
+def _verify(read: Targets, wanted: Callable[[Target], bool], due: Sequence[Workload]) -> int:
+    rows = [target for target in read.rows.values() if wanted(target)]
     counts: Counter[str] = Counter()
     for target in rows:
         finding = target.check()
@@ -89,11 +228,11 @@ def _verify(read: Targets, sizes: Iterable[int]) -> int:
         counts["better"] += target.published is not None and target.cost < target.published
         if not finding.ok:
             _OUT.print(f"[red]wrong[/] {finding.name}: {finding.detail}", soft_wrap=True)
-    missing = 0 if sizes else len(set(GRID) - {target.workload for target in rows})
+    missing = len(set(due) - {target.workload for target in rows})
     _OUT.print(
         f"targets version {read.version}: {counts['right']} of {len(rows)} vectors cost what the table says; "
         f"{counts['better']} beat the published cost, {counts['proven']} proven (proofs are not repeated here)"
         + (f"; {missing} workloads of the published grid are missing" if missing else ""),
         soft_wrap=True,
     )
-    return 1 if counts["wrong"] or missing else 0
+    return 1 if counts["wrong"] or missing or not rows else 0

@@ -59,7 +59,8 @@ class Gap:
         """Return (c - c_target) / c_target, the literal formula, whose sign is the other one for negative targets."""
         if self.target == 0:
             return 0.0 if self.cost == 0 else None
-        return (self.cost - self.target) / self.target
+        # Adding 0 makes -0 0.
+        return (self.cost - self.target) / self.target + 0.0
 
     @property
     def beaten(self) -> bool:

@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 from rig import firmware
 from rig.errors import ConfigError
 from scenarios.tasks.qubo import edges
+from scenarios.tasks.qubo.answer import encode
 from scenarios.tasks.qubo.graph import Graph
 from scenarios.tasks.qubo.library import Library
 
 #: Neighbours touched between two looks at the clock: some 20 us.
 WORK_PER_POLL = 20_000
 COST_MIN = -(2**31)
+#: The search; the other files there tie it to the firmware's shim.
+SEARCH = ("nr_qubo.c", "nr_qubo_graph.c", "nr_qubo_run.c")
 REFUSALS = ("good", "truncated", "too large", "checksum", "node", "number", "edges")
 
 
@@ -49,16 +52,18 @@ class Found:
 class Solver:
     """The firmware's search on one graph: start it with a seed, search as often and as long as wanted."""
 
-    def __init__(self, graph: Graph, cache: Path | None = None) -> None:
-        self._nodes = graph.nodes
+    def __init__(self, graph: Graph | bytes, cache: Path | None = None) -> None:
+        """Take a graph, or one on the wire; raise ConfigError where the firmware refuses it."""
+        wire = graph if isinstance(graph, bytes) else edges.encode(graph)
+        self.nodes, count, _ = edges.HEAD.unpack_from(wire) if len(wire) >= edges.HEAD.size else (0, 0, 0)
         self._c = _functions(library().compiled(cache))
-        memory_b = self._c.nr_qubo_memory_b(graph.nodes, graph.edges)
+        # 0 for what 16-bit nodes cannot count: the firmware says so itself. Never more than the bytes on the wire can describe.
+        memory_b = self._c.nr_qubo_memory_b(self.nodes, count) if count <= len(wire) else 0
         self._memory = (ctypes.c_uint32 * (memory_b // 4))()
         self._state = ctypes.create_string_buffer(self._c.nr_qubo_state_b())
-        wire = edges.encode(graph)
         refusal = self._c.nr_qubo_load(self._state, self._memory, memory_b, wire, len(wire))
         if refusal:
-            raise ConfigError(f"the solver refuses the graph: {REFUSALS[refusal]}", evidence=f"{graph.nodes} nodes")
+            raise ConfigError(f"the solver refuses the graph: {REFUSALS[refusal]}", evidence=f"{self.nodes} nodes")
         self.start(0)
 
     @property
@@ -74,8 +79,12 @@ class Solver:
     @property
     def vector(self) -> NDArray[np.int8]:
         """Return the best vector so far (nodes)."""
-        packed = np.frombuffer(ctypes.string_at(self._c.nr_qubo_best(self._state), (self._nodes + 7) // 8), np.uint8)
-        return np.unpackbits(packed, count=self._nodes, bitorder="little").astype(np.int8)
+        return np.unpackbits(np.frombuffer(self.bits, np.uint8), count=self.nodes, bitorder="little").astype(np.int8)
+
+    @property
+    def bits(self) -> bytes:
+        """Return the best vector so far, one bit a node, low bits first."""
+        return ctypes.string_at(self._c.nr_qubo_best(self._state), (self.nodes + 7) // 8)
 
     def start(self, seed: int) -> None:
         """Begin anew; the same seed (32 bits) gives the same search."""
@@ -96,16 +105,41 @@ class Solver:
             if self.cost <= target or now_s >= limit_s:
                 told = tuple(crossing for crossing in crossings if crossing.threshold in thresholds)
                 return Found(self.cost, self.vector, now_s, told)
-            self._c.nr_qubo_set_report_at(self._state, waiting[0] if waiting else COST_MIN)
-            self._c.nr_qubo_step(self._state, WORK_PER_POLL)
+            self.step(WORK_PER_POLL, waiting[0] if waiting else COST_MIN)
+
+    def step(self, work: int, report_at: int = COST_MIN) -> None:
+        """Search until about `work` neighbours were touched, or the best cost comes down to `report_at`."""
+        self._c.nr_qubo_set_report_at(self._state, report_at)
+        self._c.nr_qubo_step(self._state, work)
+
+
+class Steps:
+    """The search on a graph on the wire, for a virtual device (rig.table.Searcher); raises ConfigError where it is refused."""
+
+    def __init__(self, payload: bytes, seed: int) -> None:
+        self._solver = Solver(payload)
+        self._solver.start(seed)
+
+    @property
+    def cost(self) -> int:
+        """Return the best cost so far."""
+        return self._solver.cost
+
+    def step(self, work: int) -> None:
+        """Search on for at least `work` touched neighbours."""
+        self._solver.step(work)
+
+    def output(self, met: bool) -> bytes:
+        """Return the answer: the best cost so far and its vector."""
+        return encode(self.cost, met, self._solver.nodes, self._solver.bits)
 
 
 def library() -> Library:
     """Return the firmware's search as a library for this host."""
     root = firmware.sources()
     sources, core = root / "workloads" / "qubo", root / "core"
-    headers = [*sorted(sources.glob("*.h")), core / "nr_frame.h"]
-    return Library("qubo", [*sorted(sources.glob("*.c")), core / "nr_frame.c"], headers, [core])
+    search = [sources / name for name in SEARCH]
+    return Library("qubo", [*search, core / "nr_frame.c"], [sources / "nr_qubo.h", core / "nr_frame.h"], [core])
 
 
 def _functions(path: Path) -> ctypes.CDLL:

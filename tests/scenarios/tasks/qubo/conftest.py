@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scenarios.tasks.qubo.reference import SEARCH
+
 ROOT = Path(__file__).parents[4]
 FIRMWARE = ROOT / "firmware"
 WARNINGS = ("all", "extra", "pedantic", "conversion", "shadow", "strict-prototypes", "missing-prototypes", "cast-qual", "error")
@@ -79,7 +81,7 @@ def compiler() -> str:
 def firmware_program(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile the solver with all warnings and sanitizers."""
     program = tmp_path_factory.mktemp("qubo") / "cases"
-    sources = [Path(__file__).with_name("qubo_cases.c"), *sorted((FIRMWARE / "workloads" / "qubo").glob("*.c"))]
+    sources = [Path(__file__).with_name("qubo_cases.c"), *(FIRMWARE / "workloads" / "qubo" / name for name in SEARCH)]
     sources.append(FIRMWARE / "core" / "nr_frame.c")
     include = [f"-I{FIRMWARE / 'core'}", f"-I{FIRMWARE / 'workloads' / 'qubo'}"]
     flags = ["-std=c99", "-O1", "-g", *(f"-W{warning}" for warning in WARNINGS), *SANITIZE]

@@ -76,6 +76,36 @@ def test_a_size_that_is_not_published_is_refused() -> None:
         command("--nodes", 25, "--nodes", 26, "--verify")
 
 
+def test_a_table_of_ones_own_has_seeds_and_sizes_that_are_not_published(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    options = ("--table", path, "--nodes", 26, "--density", 0.1, "--search", 0.05, "--jobs", 1)
+    assert command(*options, "--problem-seed", 11, "--problem-seed", 12).return_value == 0
+    made = targets.read(path)
+    assert set(made.rows) == {Workload(26, 0.1, 11), Workload(26, 0.1, 12)}
+    assert command("--table", path, "--verify").return_value == 0
+    assert command("--table", path, "--verify", "--nodes", 27).return_value == 1, "nothing is verified there"
+    assert command(*options, "--problem-seed", 13).return_value == 0
+    again = targets.read(path)
+    assert (len(again.rows), again.version) == (3, made.version + 1)
+
+
+def test_a_table_of_ones_own_is_nowhere_worse_than_the_shipped_one(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    options = ("--nodes", 500, "--density", 0.05, "--problem-seed", 0, "--search", 0.001, "--jobs", 1)
+    assert command("--table", path, *options).return_value == 0
+    shipped = targets.read().rows[Workload(500, 0.05, 0)]
+    row = targets.read(path).rows[shipped.workload]
+    assert (row.cost, row.published) == (shipped.cost, shipped.published)
+    assert command("--table", path, "--nodes", 25, "--density", 0.1, "--problem-seed", 0, "--jobs", 1).return_value == 0
+    assert targets.read(path).rows[Workload(25, 0.1, 0)] == targets.read().rows[Workload(25, 0.1, 0)], "proven: nothing to look for"
+
+
+def test_a_seed_that_is_not_published_does_not_go_into_the_shipped_table() -> None:
+    with pytest.raises(ConfigError, match="no workload of 25 nodes, 5 %, seed 7") as caught:
+        command("--nodes", 25, "--density", 0.05, "--problem-seed", 7)
+    assert "--table" in caught.value.try_next
+
+
 def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal")
     with pytest.raises(RuntimeError, match="power cut"):

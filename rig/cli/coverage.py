@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig coverage`: which cells of a grid are done, failed or missing, in sessions that finished and in those that were cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from rig import results, store, survey
+from rig.console import Terminal, print_coverage
+from rig.errors import DataError
+from rig.store import SessionFolder
+from rig.survey import Covered
+
+
+@click.command()
+@click.argument(
+    "paths", metavar="SESSION...", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+def coverage(paths: tuple[Path, ...]) -> int:
+    """Show which cells are done, failed or missing; of several sessions, each cell as in the one that has most of it.
+
+    Exit code 1 where one is not done.
+    """
+    cells = survey.united(_cells(path) for path in paths)
+    print_coverage(Terminal(), cells)
+    return 0 if survey.counts(cells)[survey.DONE] == len(cells) else 1
+
+
+def _cells(path: Path) -> Sequence[Covered]:
+    folder = SessionFolder(path)
+    events = folder.events()
+    if not events or events[0].get("schema") != store.EVENTS_SCHEMA:
+        raise DataError(f"{path} is no session folder of this version", try_next="rig list shows the sessions here")
+    context = results.Context.of(folder)
+    cells = survey.summed(results.survey_of(context, folder.trial(number)) for number in range(1, events[0]["trials"] + 1))
+    if not cells:
+        raise DataError(f"the scenario of {path} is no grid of cells", try_next="a session of [scenario.optimization]")
+    return cells

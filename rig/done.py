@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A step that is done, and what the device said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rig.plan import Score, Step
+from rig.sut import Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One step that is done: its number in the trial, what was asked, what the device said.
+
+    A SYNC burst has no step; of a batch, `each` of its samples has a score.
+    """
+
+    number: int
+    step: Step | None
+    completion: Completion
+    score: Score | None = None
+    each: tuple[Score, ...] = ()

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with the steps of a trial, and with its windows: a Problem each, with how often and where first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rig import searching, streaming
+from rig.clock import Timebase
+from rig.done import Done
+from rig.plan import Idle, Query, Solve, Stream
+from rig.spans import CROSSED, Span, mark_fault
+from rig.trace import Trace
+from rig.trial import Problem, Window
+from rig.uncertainty import Effects
+
+#: A window of fewer SYNC samples has its length known no better than 2 % (two edges of a uniform error over one period each).
+SHORT_PERIODS = 20
+#: Clocks differ and ticks are whole: how close to twice the pulse a window may come before it is taken for one stretched to it.
+SHORT_MARGIN = 0.02
+
+Energies = Sequence[tuple[float, Effects] | None]
+
+
+def of_steps(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
+    """Return what is wrong with what the device said."""
+    problems = [*_bad_marks(done, phases), *_miscounted(done), *_disturbed(done), *_restarted(done)]
+    for item in done:
+        problems += streaming.problems(item.number, item.step, item.completion)
+        problems += searching.problems(item.number, item.step, item.completion.marks, item.score)
+    return problems
+
+
+def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
+    faults = [(item, fault) for item in done if (fault := mark_fault(item, phases))]
+    if not faults:
+        return []
+    item, fault = faults[0]
+    return [Problem("clock", f"step {item.number} {fault} ({len(faults)} such steps)")]
+
+
+def _miscounted(done: Sequence[Done]) -> list[Problem]:
+    """Compare the runs of each query that the device counted with those that were asked for: a latency is divided by them."""
+    wrong = []
+    for item in done:
+        if isinstance(item.step, Query) and item.completion.iterations is not None:
+            due = item.step.repeat * len(item.step.indices)
+            if item.completion.iterations != due:
+                wrong.append((item.number, item.completion.iterations, due))
+    if not wrong:
+        return []
+    number, got, due = wrong[0]
+    return [Problem("clock", f"in step {number} the device ran {got} times where {due} were asked for ({len(wrong)} such steps)")]
+
+
+def _disturbed(done: Sequence[Done]) -> list[Problem]:
+    # While a stream comes from the host, the link is meant to be busy.
+    silent = [item for item in done if not isinstance(item.step, Stream) or item.step.preloaded]
+    hit = [item for item in silent if item.completion.rx_in_window_b]
+    if not hit:
+        return []
+    heard_b = sum(item.completion.rx_in_window_b for item in hit)
+    detail = f"{heard_b} bytes reached the device inside {len(hit)} windows, first in step {hit[0].number}"
+    return [Problem("link", detail)]
+
+
+def _restarted(done: Sequence[Done]) -> list[Problem]:
+    hit = [item for item in done if item.completion.restarts]
+    if not hit:
+        return []
+    count = sum(item.completion.restarts for item in hit)
+    where = f"first in or right before step {hit[0].number}"
+    detail = f"{count} restarts, {where}: the device's ticks begin anew there, and what it was doing was done again"
+    return [Problem("restart", detail)]
+
+
+def gaps(spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str) -> list[Problem]:
+    """Return the problem of samples that were lost inside windows."""
+    gaps = [trace.gap_between(*span.seconds(timebase)) for span in spans]
+    hit = [(span, gap) for span, gap in zip(spans, gaps, strict=True) if gap is not None]
+    if not hit:
+        return []
+    (span, gap), without = hit[0], sum(energy is None for energy in energies)
+    where = f"{rail}: " if rail else ""
+    detail = f"{len(hit)} of {len(spans)} windows, first {span.phase} of step {span.item.number}"
+    detail += f" (samples {gap.start} to {gap.stop}: {gap.cause})" + (f"; {without} have no energy" if without else "")
+    return [Problem("gap", where + detail)]
+
+
+def dead(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
+    """Return the problem of windows whose energy is not positive."""
+    measured = [(span, energy[0]) for span, energy in zip(spans, energies, strict=True) if energy is not None]
+    dead = [(span, energy_j) for span, energy_j in measured if energy_j <= 0.0]
+    if not dead:
+        return []
+    span, energy_j = dead[0]
+    where = f"{rail}: " if rail else ""
+    detail = (
+        f"{len(dead)} of {len(measured)} windows, first {span.phase} of step {span.item.number} with {energy_j / span.repeat} J"
+    )
+    return [Problem("power", f"{where}{detail}: is the current wired, and the supply on?")]
+
+
+def short(windows: list[tuple[Span, Window]], limit_s: float) -> list[Problem]:
+    """Return the problem of windows that are shorter than `limit_s`."""
+    short = [(span, window) for span, window in windows if window.stop_s - window.start_s < limit_s]
+    if not short:
+        return []
+    span, window = min(short, key=lambda pair: pair[1].stop_s - pair[1].start_s)
+    have_s = window.stop_s - window.start_s
+    detail = (
+        f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step {span.item.number} with {have_s * 1e6:.1f} us; "
+        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} samples, and twice the SYNC pulse): "
+    )
+    more = "idle_s" if isinstance(span.item.step, Idle) else f"repeat, now {span.repeat},"
+    if isinstance(span.item.step, Query) and span.item.step.batch:
+        more = "min_duration_s"
+    if isinstance(span.item.step, Solve):
+        more = "shortest time-out"
+    if isinstance(span.item.step, Stream):
+        return [Problem("short", f"{detail}raise the monitor's sample rate")]
+    return [Problem("short", f"{detail}raise the scenario's {more} or the monitor's sample rate")]
+
+
+def counts(span: Span) -> bool:
+    """Say whether the length of a window matters: a warm-up is not counted, an untimed query gives an answer only.
+
+    A search that ends at its target is as short as it likes: of a crossing that is told too early, nothing is made.
+    """
+    step = span.item.step
+    if isinstance(step, Solve):
+        return step.target is None and not step.warmup and span.phase != CROSSED
+    return not isinstance(step, Query) or (step.timed and not step.warmup)
+
+
+def shortest_s(slowest_hz: float, hold_s: float) -> float:
+    """Return how long a window must be."""
+    return max(SHORT_PERIODS / slowest_hz, wait_s(hold_s))
+
+
+def wait_s(hold_s: float) -> float:
+    """Return the longest distance of two marks of which the second may have waited for the first."""
+    # A device delays a mark until the pulse before it is over and the line was high as long: a phase of that length may be shorter.
+    return 2 * hold_s * (1 + SHORT_MARGIN)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cells of a plan are done, failed or missing, in a session that finished or in one that was cut off. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+DONE, FAILED, MISSING = "done", "failed", "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """One cell of a plan, `what` of a `workload`: how often it was asked for, how often it was done, and why it failed."""
+
+    workload: str
+    what: str
+    asked: int
+    done: int = 0
+    failures: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """Return done, failed or missing: failed is what was tried as often as asked, and not always done."""
+        if self.done >= self.asked:
+            return DONE
+        return FAILED if self.done + len(self.failures) >= self.asked else MISSING
+
+
+def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
+    """Return the cells of several trials, each as often asked for and done as in all of them."""
+    found: dict[tuple[str, str], Covered] = {}
+    for cell in (cell for part in parts for cell in part):
+        have = found.get((cell.workload, cell.what), replace(cell, asked=0, done=0, failures=()))
+        found[cell.workload, cell.what] = replace(
+            have, asked=have.asked + cell.asked, done=have.done + cell.done, failures=have.failures + cell.failures
+        )
+    return list(found.values())
+
+
+def united(sessions: Iterable[Sequence[Covered]]) -> list[Covered]:
+    """Return the cells of several sessions, each as it is in the one where most of it is done."""
+    found: dict[tuple[str, str], Covered] = {}
+    for cell in (cell for session in sessions for cell in session):
+        have = found.get((cell.workload, cell.what))
+        if have is None or _rank(cell) > _rank(have):
+            found[cell.workload, cell.what] = cell
+    return list(found.values())
+
+
+def _rank(cell: Covered) -> tuple[bool, int]:
+    return cell.state == DONE, cell.done
+
+
+def counts(cells: Sequence[Covered]) -> dict[str, int]:
+    """Return how many cells are done, failed and missing."""
+    return {state: sum(cell.state == state for cell in cells) for state in (DONE, FAILED, MISSING)}
+
+
+def content(cells: Sequence[Covered]) -> dict[str, Any]:
+    """Return the cells as results.json has them."""
+    rows = [asdict(cell) | {"state": cell.state, "failures": list(dict.fromkeys(cell.failures))} for cell in cells]
+    return {**counts(cells), "cells": rows}

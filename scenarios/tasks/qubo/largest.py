@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The largest workload that a system under test can do: by growth, then by bisection, each try kept as evidence.
+
+That a system can do all sizes below one that it can do is taken for granted.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DataError,
+    DeadlineError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RigError,
+    SutError,
+)
+from rig.plan import Solve
+from rig.session import Bench, open_bench, refuse_mismatch
+from rig.sut import Solving, SutInfo
+from scenarios.tasks.qubo import answer, edges
+from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.graph import NODES_MAX, Graph, Workload, generate
+
+SCHEMA = "neurorig-largest-1"
+#: QUBO.md, maximum workload size, in short.
+RULE = (
+    "the largest A with (A, 1 %, seed 0) and the largest B with (B, 100 %, seed 0) that load and give a solution better than cost 0"
+)
+METHOD = "sizes are doubled until one fails, then bisected; that smaller ones than one that is good are good is taken for granted"
+#: The two searches of the rule: name and density, both with seed 0.
+SERIES = {"A": 0.01, "B": 1.0}
+SEED = 0
+FIRST_NODES = 16
+#: Any solution better than nothing chosen, which costs 0.
+BETTER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One size that was tried: `outcome` is "good", or why not: "refused", "failed", "wrong" (an answer of no use), "no better".
+
+    `cost` is evaluated here, `claimed` the device's word; `vector` is the answer's bits, low first, in base 64.
+    """
+
+    nodes: int
+    edges: int
+    density: float
+    payload_b: int
+    graph_sha256: str
+    outcome: str
+    detail: str = ""
+    cost: int | None = None
+    claimed: int | None = None
+    vector: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Say whether it was loaded and gave a solution better than cost 0."""
+        return self.outcome == "good"
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """The largest size that is good, 0 where none is, and the size after which none was tried, where that was the end of it."""
+
+    nodes: int
+    limit: int | None = None
+
+
+def nodes_max(density: float, edges_max: int) -> int:
+    """Return the most nodes whose graph has at most `edges_max` edges."""
+    low, high = 0, NODES_MAX
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if Workload(middle, density, SEED).edges <= edges_max else (low, middle - 1)
+    return low
+
+
+def largest(good: Callable[[int], bool], limit: int, first: int = FIRST_NODES) -> Largest:
+    """Return the largest size up to `limit` that is good: doubled from `first` on until one is not, then bisected."""
+    known, size = 0, min(first, limit)
+    while good(size):
+        known = size
+        if size == limit:
+            return Largest(known, limit)
+        size = min(2 * size, limit)
+    bad = size
+    while bad - known > 1:
+        middle = (known + bad) // 2
+        known, bad = (middle, bad) if good(middle) else (known, middle)
+    return Largest(known)
+
+
+class Prober:
+    """Tries sizes on a bench, which it opens, and opens again where the system under test is lost; a context manager."""
+
+    def __init__(self, bench: Path, overrides: tuple[str, ...], timeout_s: float) -> None:
+        self._path, self._overrides, self._timeout_s = bench, overrides, timeout_s
+        self._stack: ExitStack | None = None
+        self._bench: Bench | None = None
+
+    def __enter__(self) -> Prober:
+        self._open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the system under test says of itself."""
+        return self._open().sut.info
+
+    def close(self) -> None:
+        """Close the bench; closing twice is allowed."""
+        stack, self._stack, self._bench = self._stack, None, None
+        if stack is not None:
+            stack.close()
+
+    def attempt(self, nodes: int, density: float) -> Try:
+        """Load a workload and ask for a solution better than 0."""
+        graph = generate(Workload(nodes, density, SEED))
+        payload = edges.encode(graph)
+        told = (nodes, graph.edges, density, len(payload), graph.sha256)
+        try:
+            output = self._searched(payload)
+        except (SutError, LocalProtocolError) as error:
+            return Try(*told, "refused", _words(error))
+        except (DeadlineError, RemoteProtocolError, BenchError) as error:
+            # It may be in any state now, or gone.
+            self.close()
+            return Try(*told, "failed", _words(error))
+        return _judged(Try(*told, "good"), graph, output)
+
+    def _searched(self, payload: bytes) -> bytes:
+        sut = self._open().sut
+        sut.load(0, payload)
+        assert isinstance(sut, Solving)
+        return sut.solve(Solve(0, self._timeout_s, seed=1, target=BETTER)).output
+
+    def _open(self) -> Bench:
+        if self._bench is None:
+            with ExitStack() as stack:
+                bench = stack.enter_context(open_bench(self._path, self._overrides))
+                _refuse_unfit(bench)
+                self._stack, self._bench = stack.pop_all(), bench
+        return self._bench
+
+
+def series(prober: Prober, density: float, edges_max: int, tell: Callable[[Try], None]) -> Largest:
+    """Search the largest size of a density, with graphs of `edges_max` edges at most; `tell` is told each try."""
+
+    def good(nodes: int) -> bool:
+        found = prober.attempt(nodes, density)
+        tell(found)
+        return found.good
+
+    return largest(good, nodes_max(density, edges_max))
+
+
+def content(info: SutInfo, timeout_s: float, found: Mapping[str, tuple[float, Largest]], every: Sequence[Try]) -> dict[str, Any]:
+    """Return the evidence, JSON-able: what is claimed, and every try."""
+    return {
+        "schema": SCHEMA,
+        "date_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rule": RULE,
+        "method": METHOD,
+        "simulated": info.simulated,
+        "sut": dataclasses.asdict(info),
+        "timeout_s": timeout_s,
+        "problem_seed": SEED,
+        "largest": {name: {"density": density} | dataclasses.asdict(one) for name, (density, one) in found.items()},
+        "tries": [dataclasses.asdict(one) for one in every],
+    }
+
+
+def _judged(told: Try, graph: Graph, output: bytes) -> Try:
+    """Return what a try is, by the vector that was answered."""
+    try:
+        found = answer.decode(output, graph.nodes)
+    except DataError as error:
+        return dataclasses.replace(told, outcome="wrong", detail=error.cause)
+    true = cost(graph, found.vector)
+    bits = base64.b64encode(answer.packed_bits(found.vector)).decode()
+    told = dataclasses.replace(told, cost=true, claimed=found.claimed, vector=bits)
+    if found.claimed != true:
+        return dataclasses.replace(told, outcome="wrong", detail=f"it claims {found.claimed}, its vector costs {true}")
+    return (
+        told if true <= BETTER else dataclasses.replace(told, outcome="no better", detail="no solution better than cost 0 in time")
+    )
+
+
+def _refuse_unfit(bench: Bench) -> None:
+    if bench.task.name != "qubo":
+        raise ConfigError(f"the bench is one of {bench.task.name}", path="task", try_next="a bench with [task.qubo]")
+    refuse_mismatch(bench.sut.info, bench.task)
+    if not (isinstance(bench.sut, Solving) and bench.sut.info.solves):
+        raise ConfigError(f"{bench.sut.info.name} cannot search by itself", path="sut", try_next="firmware that knows OPTIMIZE")
+
+
+def _words(error: RigError) -> str:
+    return "; ".join(filter(None, (error.cause, error.evidence)))

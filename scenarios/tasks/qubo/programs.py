@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task as programs for this computer's processor: what [sut.cpu] runs, in a process of its own.
+
+`reference` is the firmware's own search, compiled for this host. `tabu` and `annealing` are D-Wave's samplers (the extra `qubo`).
+A sampler returns only when it is done, so what it found on the way is known when it returns: tabu is therefore asked for one
+threshold after the other, annealing for one read after the other, each of more sweeps. Before the first read is over the
+answer is the empty vector, cost 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rig.program import Program, Routine
+from scenarios.tasks.qubo import edges, tuning
+from scenarios.tasks.qubo.answer import encode, packed_bits
+from scenarios.tasks.qubo.cost import EDGE, NODE
+from scenarios.tasks.qubo.reference import COST_MIN, WORK_PER_POLL, Solver
+
+#: Tabu makes a dense copy of its problem, 8 bytes a pair of nodes: 0.5 GB of this many.
+TABU_NODES_MAX = 8000
+#: The least time that tabu can be asked for: its limit is a whole number of milliseconds.
+TABU_LIMIT_S = 1e-3
+TABU = {"tenure": None, "restarts": 1_000_000}
+#: D-Wave's own range of beta does badly here (500 nodes at 5 %, 1000 sweeps: -76 instead of -83): the baseline gets a better one.
+ANNEALING = {"sweeps": 1000, "beta_range": (0.5, 8.0)}
+FIRST_SWEEPS, GROWTH = 16, 8
+
+Tables = Sequence[Mapping[str, Any]]
+
+
+def programs(tables: Tables) -> dict[str, Program]:
+    """Return the programs, each with the parameters of the bench file."""
+    arguments = {"tables": [dict(table) for table in tables]}
+    return {
+        function.__name__: Program(f"{__name__}:{function.__name__}", "qubo", model, arguments)
+        for function, model in ((reference, "local search"), (tabu, "D-Wave tabu"), (annealing, "D-Wave simulated annealing"))
+    }
+
+
+def reference(tables: Tables) -> Routine:
+    """Return the firmware's search."""
+    _known(tables, {})
+    return Routine(Solver, (), bytes, lambda solver, seed: Reference(solver, seed))
+
+
+def tabu(tables: Tables) -> Routine:
+    """Return D-Wave's tabu search; parameters: tenure (None: its own), restarts."""
+    rules = _known(tables, TABU)
+    sampler = _samplers().TabuSampler()
+
+    def load(payload: bytes) -> Quadratic:
+        nodes, *_ = edges.HEAD.unpack_from(payload)
+        if nodes > TABU_NODES_MAX:
+            raise ValueError(f"tabu copies its problem densely: {TABU_NODES_MAX} nodes at most, not {nodes}")
+        return Quadratic(payload, TABU | _of(rules, payload))
+
+    return Routine(load, (), bytes, lambda problem, seed: Tabu(sampler, problem, seed))
+
+
+def annealing(tables: Tables) -> Routine:
+    """Return D-Wave's simulated annealing; parameters: sweeps (the most of a read), beta_range."""
+    rules = _known(tables, ANNEALING)
+    sampler = _samplers().SimulatedAnnealingSampler()
+    return Routine(
+        lambda payload: Quadratic(payload, ANNEALING | _of(rules, payload)),
+        (),
+        bytes,
+        lambda problem, seed: Annealing(sampler, problem, seed),
+    )
+
+
+class Reference:
+    """The firmware's search; the clock is looked at as often as its C code returns."""
+
+    def __init__(self, solver: Solver, seed: int) -> None:
+        self._solver = solver
+        solver.start(seed)
+
+    @property
+    def cost(self) -> int:
+        """Return the best cost so far."""
+        return self._solver.cost
+
+    def advance(self, left_s: float, until: int | None) -> bool:
+        """Search on for some 20 us, or until the cost is at or below `until`."""
+        self._solver.step(WORK_PER_POLL, COST_MIN if until is None else until)
+        return True
+
+    def output(self, met: bool) -> bytes:
+        """Return the answer."""
+        return encode(self._solver.cost, met, self._solver.nodes, self._solver.bits)
+
+
+class Quadratic:
+    """A graph as D-Wave's samplers want it, and the parameters for its size and density."""
+
+    def __init__(self, payload: bytes, parameters: Mapping[str, Any]) -> None:
+        import dimod
+
+        graph = edges.decode(payload)
+        self.nodes, self.parameters = graph.nodes, parameters
+        lesser, greater = graph.ends
+        coupling = (lesser, greater, np.full(graph.edges, float(EDGE)))
+        self.model = dimod.BinaryQuadraticModel.from_numpy_vectors(np.full(graph.nodes, float(NODE)), coupling, 0.0, "BINARY")
+
+
+class Sampling:
+    """A search by a sampler: the best of what it returned so far."""
+
+    def __init__(self, sampler: Any, problem: Quadratic, seed: int) -> None:
+        self._sampler, self._problem, self._seed = sampler, problem, seed
+        self._calls = 0
+        self.cost = 0
+        self._vector = np.zeros(problem.nodes, np.int8)
+
+    def output(self, met: bool) -> bytes:
+        """Return the answer; its cost is the sampler's own."""
+        return encode(self.cost, met, self._problem.nodes, packed_bits(self._vector))
+
+    def _sample(self, **how: Any) -> None:
+        """Ask once, with another seed each time, and keep what is better."""
+        # The samplers take 31 bits.
+        seed = (self._seed * 1_000_003 + self._calls) % (1 << 31)
+        self._calls += 1
+        found = self._sampler.sample(self._problem.model, num_reads=1, seed=seed, **how)
+        if found.record.energy[0] < self.cost:
+            self.cost, self._vector = round(found.record.energy[0]), found.record.sample[0]
+
+
+class Tabu(Sampling):
+    """D-Wave's tabu search, one call a threshold, each from the best vector so far; a call copies its problem first."""
+
+    def advance(self, left_s: float, until: int | None) -> bool:
+        """Search until the cost is at or below `until` or the time is over; False where less is left than it can be asked for."""
+        if self._calls and left_s < TABU_LIMIT_S:
+            return False
+        how: dict[str, Any] = {"timeout": max(int(1e3 * left_s), 1), "num_restarts": self._problem.parameters["restarts"]}
+        how |= {} if until is None else {"energy_threshold": until}
+        how |= {} if not self._calls else {"initial_states": (self._vector[None], list(range(self._problem.nodes)))}
+        self._sample(tenure=self._problem.parameters["tenure"], **how)
+        return True
+
+
+class Annealing(Sampling):
+    """D-Wave's simulated annealing, read after read: of 16, 128, ... sweeps up to the most, and at the end of as many as fit."""
+
+    def __init__(self, sampler: Any, problem: Quadratic, seed: int) -> None:
+        super().__init__(sampler, problem, seed)
+        self._reads: list[tuple[int, float]] = []  # sweeps, and what was left when they began
+
+    def advance(self, left_s: float, until: int | None) -> bool:
+        """Do one read; False where none fits into what is left."""
+        sweeps = min(self._wanted(left_s), self._problem.parameters["sweeps"])
+        if sweeps < 1:
+            return False
+        self._reads.append((sweeps, left_s))
+        self._sample(num_sweeps=sweeps, beta_range=tuple(self._problem.parameters["beta_range"]))
+        return True
+
+    def _wanted(self, left_s: float) -> int:
+        """Return how many sweeps the next read should have: more than the one before, but no more than fit.
+
+        A read costs something by itself, by which one read alone cannot be told from its sweeps: then all of it is put to these.
+        """
+        if not self._reads:
+            return FIRST_SWEEPS
+        lefts_s = [left for _, left in self._reads] + [left_s]
+        lengths_s = [early - late for early, late in pairwise(lefts_s)]
+        sweeps, took_s = self._reads[-1][0], lengths_s[-1]
+        sweep_s = took_s / sweeps
+        if len(self._reads) > 1 and sweeps > self._reads[-2][0]:
+            pace_s = (took_s - lengths_s[-2]) / (sweeps - self._reads[-2][0])
+            sweep_s = min(max(pace_s, sweep_s / 10), sweep_s)
+        fit = int((left_s - (took_s - sweeps * sweep_s)) / sweep_s)
+        return min(GROWTH * sweeps, fit)
+
+
+def _known(tables: Tables, own: Mapping[str, Any]) -> tuple[tuning.Rule, ...]:
+    rules = tuning.rules(tables)
+    for rule in rules:
+        for name in rule.values:
+            if name not in own:
+                raise ValueError(f"no such parameter: {name}; it has {', '.join(own) or 'none'}")
+    return rules
+
+
+def _of(rules: Sequence[tuning.Rule], payload: bytes) -> dict[str, Any]:
+    nodes, count, _ = edges.HEAD.unpack_from(payload)
+    return tuning.values(rules, nodes, count)
+
+
+def _samplers() -> Any:
+    try:
+        import dwave.samplers
+    except ImportError as error:
+        raise ValueError(f"{error.name} is not installed: pip install 'neurorig[qubo]'") from error
+    return dwave.samplers

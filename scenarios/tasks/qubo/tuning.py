@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of a solver, and the rule for them: they may depend on the number of nodes and the density, and on nothing else.
+
+"Parameters constant or a function of (n, density) only, never of problem or solver seed, valid for arbitrary sizes and densities":
+the rule of QUBO.md in short. So parameters are a list of tables, each with limits of nodes and density and what holds within them;
+where several fit, the last one has the say, and where none does, the solver's own values hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rig.errors import ConfigError
+from scenarios.tasks.qubo.graph import Workload
+
+RULE = "parameters are constant or depend on the number of nodes and the density only, never on the seed of a problem or a solver"
+PATH = "task.qubo.parameters"
+LIMITS = ("nodes_from", "nodes_to", "density_from", "density_to")
+#: Names by which one problem, or one run, would be told from another of its size and density.
+_OF_ONE = re.compile(r"seed|graph|hash|index|workload|instance|problem|target|cost", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What holds for graphs of `nodes` and `density`, both with their ends."""
+
+    nodes: tuple[float, float]
+    density: tuple[float, float]
+    values: Mapping[str, Any]
+
+    def fits(self, nodes: int, edges: int) -> bool:
+        """Say whether a graph is meant: its density is known by the edges that the published generator makes of it."""
+        if not self.nodes[0] <= nodes <= self.nodes[1]:
+            return False
+        fewest, most = (Workload(nodes, density, 0).edges for density in self.density)
+        return fewest <= edges <= most
+
+
+def rules(tables: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
+    """Return what the tables of a bench file say; raise ConfigError, with the rule, where they tell one problem from another."""
+    return tuple(_rule(table, f"{PATH}[{number}]") for number, table in enumerate(tables))
+
+
+def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:
+    """Return the parameters for a graph: a function of its nodes and its density."""
+    return {name: value for rule in found if rule.fits(nodes, edges) for name, value in rule.values.items()}
+
+
+def _rule(table: Mapping[str, Any], path: str) -> Rule:
+    limits = {"nodes_from": 0, "nodes_to": 65535, "density_from": 0.0, "density_to": 1.0}
+    for name in LIMITS:
+        value = table.get(name, limits[name])
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise ConfigError(f"{value!r} is no limit", path=f"{path}.{name}", try_next="a number, 0 or more")
+        limits[name] = value
+    own = {name: value for name, value in table.items() if name not in LIMITS}
+    for name, value in own.items():
+        _refuse_other(name, value, f"{path}.{name}")
+    return Rule((limits["nodes_from"], limits["nodes_to"]), (limits["density_from"], limits["density_to"]), own)
+
+
+def _refuse_other(name: str, value: Any, path: str) -> None:
+    if _OF_ONE.search(name) or isinstance(value, Mapping):
+        raise ConfigError(
+            f"{name!r} would tell one problem or one run from another: {RULE}",
+            path=path,
+            try_next=f"limits by {', '.join(LIMITS)}; seeds of the solver are the scenario's",
+        )
+    parts = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(part, int | float | str) for part in parts):
+        raise ConfigError(f"{value!r} is no parameter", path=path, try_next="a number, a word, or a list of them")

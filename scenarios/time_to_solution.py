@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches that end at a target: time and energy until the device itself knew a threshold reached, and how often it did. Pure.
+
+QUBO.md, time to solution: "latency" from the loaded graph until the solver has detected that a gap is reached, "energy" as average
+power since then times that latency; where it is not reached, no result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rig.attempts import Attempt, quantile, success, time_to_solution_s
+from rig.quantity import quantity
+from rig.statistics import mean, standard_error
+from rig.trial import Crossing, Metric, Sample
+from scenarios.tasks.qubo.cost import threshold_cost
+
+#: The steps in which WADE counts time: the shortest time-out of the rules.
+WADE_STEP_S = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The searches of one cell (of all of them under the empty name) on their way to one gap, each with its crossing."""
+
+    cell: str
+    gap: float
+    samples: tuple[Sample, ...]
+    crossings: tuple[Crossing | None, ...]
+
+    @property
+    def reached(self) -> list[Crossing]:
+        """Return the crossings of those that got there."""
+        return [crossing for crossing in self.crossings if crossing is not None]
+
+    @property
+    def energies_j(self) -> list[float]:
+        """Return the energies of those that got there, as far as they are known."""
+        energies_j = [crossing.window.energy_j for crossing in self.reached if crossing.window]
+        return [energy_j for energy_j in energies_j if energy_j is not None]
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """Return the searches as attempts: one that did not get there was ended by its limit."""
+        pairs = zip(self.samples, self.crossings, strict=True)
+        return [Attempt(_latency_s(crossing) if crossing else _limit_s(sample), crossing is not None) for sample, crossing in pairs]
+
+    def name(self, what: str) -> str:
+        """Return latency_to_10pct_250n_5pct, or latency_to_10pct for all cells."""
+        return "_".join(filter(None, (what, "to", gap_name(self.gap), self.cell)))
+
+    @property
+    def why(self) -> str:
+        """Say why there is no mean latency; empty when there is one."""
+        if len(self.reached) < len(self.crossings):
+            return f"no result: {len(self.reached)} of {len(self.crossings)} searches reached it"
+        early = [crossing for crossing in self.reached if not crossing.resolved]
+        if early:
+            first_s = min(_latency_s(crossing) for crossing in early)
+            return (
+                f"{len(early)} of {len(self.crossings)} searches reached it too early for the monitor or the SYNC pulse, "
+                f"the first after {quantity(first_s, 's')}"
+            )
+        return ""
+
+
+def gap_name(gap: float) -> str:
+    """Return a gap as part of a metric's name: 10pct, 0p5pct."""
+    return f"{100 * gap:g}pct".replace(".", "p").replace("-", "minus")
+
+
+def runs(samples: Sequence[Sample], gaps: Sequence[float]) -> Iterator[Runs]:
+    """Yield the searches of each cell, and of all, for each gap; the largest gap first."""
+    to_target = [sample for sample in samples if sample.solve is not None and sample.solve.target is not None]
+    for cell in dict.fromkeys(["", *(sample.case for sample in to_target)] if to_target else []):
+        chosen = tuple(sample for sample in to_target if cell in ("", sample.case))
+        for gap in sorted(gaps, reverse=True):
+            yield Runs(cell, gap, chosen, tuple(_crossing(sample, gap) for sample in chosen))
+
+
+def metrics(samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]) -> dict[str, Metric]:
+    """Return share of success, latency and energy to each of `gaps`, and WADE over them and those of the `curve`."""
+    found: dict[str, Metric] = {}
+    for group in runs(samples, gaps):
+        found[group.name("success")] = Metric.of_share([crossing is not None for crossing in group.crossings])
+        if not group.why:
+            latencies_s = [_latency_s(crossing) for crossing in group.reached]
+            found[group.name("latency")] = _mean(latencies_s, "s")
+            if len(group.energies_j) == len(latencies_s):
+                found[group.name("energy")] = _mean(group.energies_j, "J")
+        found |= _spread(group)
+    for cell, values in _wades(samples, (*gaps, *curve)).items():
+        found["_".join(filter(None, ("wade", cell)))] = _mean(values, "1")
+    return found
+
+
+def absent(samples: Sequence[Sample], gaps: Sequence[float]) -> dict[str, str]:
+    """Return why a mean latency, and an energy, is missing."""
+    whys = [(group, group.why) for group in runs(samples, gaps)]
+    return {group.name(what): why for group, why in whys if why for what in ("latency", "energy")}
+
+
+def line(cell: str, samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]) -> str:
+    """Return what one cell needs to each gap, with the intervals of share and median, and its WADE."""
+    said = []
+    for group in runs(samples, gaps):
+        if group.cell == cell:
+            said.append(f"to {gap_name(group.gap)} {_said(group)}")
+    wade = _wades(samples, (*gaps, *curve)).get(cell)
+    return f"{cell}: " + "; ".join([*said, *([f"WADE {mean(wade):.4g}"] if wade else [])])
+
+
+def _said(group: Runs) -> str:
+    share, attempts = success(group.attempts), group.attempts
+    low, high = share.interval()
+    said = f"{len(group.reached)} of {len(attempts)} ({low:.2g} to {high:.2g})"
+    if group.why:
+        return f"{said}: {group.why}"
+    energies_j = [
+        crossing.window.energy_j for crossing in group.reached if crossing.window and crossing.window.energy_j is not None
+    ]
+    said += f", {quantity(mean([attempt.time_s for attempt in attempts]), 's')}, {quantity(mean(energies_j), 'J')}"
+    median = quantile(attempts, 0.5)
+    if median.value_s is None or not math.isfinite(median.high_s) or not median.low_s:
+        return said
+    return f"{said}, median {quantity(median.value_s, 's')} ({quantity(median.low_s, 's')} to {quantity(median.high_s, 's')})"
+
+
+def _spread(group: Runs) -> dict[str, Metric]:
+    """Return what differs from search to search, where there are enough: the median time, and the time with repetitions."""
+    attempts, found = group.attempts, {}
+    if any(not crossing.resolved for crossing in group.reached):
+        return {}
+    median = quantile(attempts, 0.5)
+    # Below six searches there is no interval of 95 % for a median.
+    if median.value_s is not None and median.low_s and math.isfinite(median.high_s):
+        found[f"{group.name('latency')}_p50"] = Metric(median.value_s, "s", n=len(attempts))
+    share = success(attempts)
+    if 0 < share.count < share.n:
+        repeated_s = time_to_solution_s(max(_limit_s(sample) for sample in group.samples), share.count / share.n)
+        found[group.name("repeated")] = Metric(repeated_s, "s", n=len(attempts))
+    return found
+
+
+def _wades(samples: Sequence[Sample], gaps: Sequence[float]) -> dict[str, list[float]]:
+    """Return the WADE of each search, by cell and for all under the empty name.
+
+    WADE = sum of alpha / T(alpha) over the sum of alpha (Cisneros, Sivic, Mikolov 2022), where more is better: so alpha is the
+    share of the target cost, 1 - gap, and T the time until it was known in steps of WADE_STEP_S, one at least, and infinite where
+    it never was.
+    """
+    found: dict[str, list[float]] = {}
+    unique = sorted({gap for gap in gaps if gap < 1.0})
+    for sample in samples:
+        if sample.solve is None or sample.solve.target is None or not unique:
+            continue
+        crossings = [(1 - gap, _crossing(sample, gap)) for gap in unique]
+        reached = math.fsum(alpha / _steps(_latency_s(crossing)) for alpha, crossing in crossings if crossing is not None)
+        value = reached / math.fsum(alpha for alpha, _ in crossings)
+        for cell in ("", sample.case):
+            found.setdefault(cell, []).append(value)
+    return found
+
+
+def _steps(latency_s: float) -> float:
+    # Not whole ones: a latency near the end of a step would make two trials differ by a whole step.
+    return max(latency_s / WADE_STEP_S, 1.0)
+
+
+def _crossing(sample: Sample, gap: float) -> Crossing | None:
+    """Return the crossing of a gap's cost, None where the device did not mark it, or its vector does not cost as little."""
+    if sample.costs is None:
+        return None
+    cost = threshold_cost(sample.costs.target, gap)
+    found = next((crossing for crossing in sample.crossings if crossing.threshold == cost), None)
+    return found if found is not None and found.window is not None and sample.costs.cost <= cost else None
+
+
+def _latency_s(crossing: Crossing) -> float:
+    assert crossing.window is not None
+    return crossing.window.latency_s
+
+
+def _limit_s(sample: Sample) -> float:
+    assert sample.solve is not None
+    return sample.solve.timeout_s
+
+
+def _mean(values: Sequence[float], unit: str) -> Metric:
+    return Metric(mean(values), unit, standard_error(values), len(values))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LEAVE_OUT: what a board has no room for is not in its image, and a name that does not exist is refused."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FIRMWARE = Path(__file__).parents[2] / "firmware"
+PREFIX = "arm-none-eabi-"
+#: What is left out, and a function or words that are only there for it.
+PARTS = {
+    "CLASSIC": b"nr_text_parse\0",
+    "SELF_TEST": b"nr_self_test\0",
+    "OPTIMIZE": b"nr_optimize_window\0",
+    "STREAM": b"nr_stream_step\0",
+    "WORDS": b"no such slot\0",
+}
+
+
+def make(folder: Path, *settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["make", "-s", "-C", str(folder), *settings], capture_output=True, text=True)
+
+
+@pytest.mark.skipif(shutil.which(f"{PREFIX}gcc") is None, reason=f"needs {PREFIX}gcc (Debian: gcc-arm-none-eabi)")
+@pytest.mark.parametrize(
+    "left_out", [(), *((name,) for name in PARTS), tuple(PARTS)], ids=lambda names: " ".join(names) or "nothing"
+)
+def test_what_is_left_out_is_not_in_the_image_and_the_rest_is(tmp_path: Path, left_out: tuple[str, ...]) -> None:
+    settings = [f"BUILD={tmp_path}", "WORKLOADS=null", "BOARD=stm32g071", "CFLAGS=-Os", f"LEAVE_OUT={' '.join(left_out)}"]
+    done = make(FIRMWARE / "ports" / "stm32_template", *settings)
+    assert done.returncode == 0, done.stderr
+    image = (tmp_path / "stm32g071" / "null.elf").read_bytes()
+    assert {name for name, sign in PARTS.items() if sign not in image} == set(left_out)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize("folder", [".", "ports/stm32_template", "ports/template"])
+def test_a_part_that_does_not_exist_is_refused_with_those_that_do(folder: str, tmp_path: Path) -> None:
+    done = make(FIRMWARE / folder, f"BUILD={tmp_path}", "LEAVE_OUT=CLASIC")
+    assert done.returncode != 0
+    assert f"LEAVE_OUT takes {' '.join(PARTS)}" in done.stderr

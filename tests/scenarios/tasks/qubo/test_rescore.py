@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session is scored again against other targets: new gaps, what beats them, and not a raw byte changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rig import store
+from rig.check import check
+from rig.errors import DataError
+from rig.session import open_bench
+from scenarios.tasks.qubo import targets
+from scenarios.tasks.qubo.command import qubo
+from scenarios.tasks.qubo.graph import Workload
+from scenarios.tasks.qubo.rescore import RESCORED
+from tests.conftest import ROOT
+
+HUNDRED, TEN = Workload(100, 0.05, 0), Workload(10, 0.05, 0)
+SHORT = [
+    "scenario.optimization.timeouts_s=[0.01, 0.1]",
+    "scenario.optimization.target_limit_s=0",
+    "scenario.optimization.curve=[]",
+    "task.qubo.nodes=[10, 100]",
+    "task.qubo.seeds=[0]",
+]
+
+
+@pytest.fixture(scope="module")
+def measured(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run a short virtual session of two workloads with two time-outs, twice."""
+    with open_bench(ROOT / "benches" / "virtual-qubo.toml", SHORT) as bench:
+        return bench.run(2, tmp_path_factory.mktemp("sessions")).folder
+
+
+@pytest.fixture
+def session(measured: Path, tmp_path: Path) -> Path:
+    """Give a copy that may be changed."""
+    return Path(shutil.copytree(measured, tmp_path / "session"))
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(qubo, ["rescore", *map(str, arguments)], standalone_mode=False, catch_exceptions=False)
+
+
+def table(path: Path, cost: int) -> Path:
+    """Write a table in which the target of 100 nodes is another cost; the vector does not matter here."""
+    read = targets.read()
+    rows = dict(read.rows)
+    rows[HUNDRED] = dataclasses.replace(rows[HUNDRED], cost=cost, proven=False)
+    targets.write(targets.Targets(41, rows), path)
+    return path
+
+
+def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(session: Path) -> None:
+    before = {path: store.sha256(path) for path in session.rglob("*") if path.is_file()}
+    assert command(session).return_value == 0
+    after = {path: store.sha256(path) for path in session.rglob("*") if path.is_file()}
+    assert set(after) - set(before) == {session / RESCORED}
+    assert all(after[path] == digest for path, digest in before.items())
+    vectors = json.loads((session / RESCORED).read_text())["vectors"]
+    assert len(vectors) == 8, "two workloads, two time-outs, two trials"
+    assert all(one["cost"] == one["stored_cost"] and one["gap"] == one["gap_before"] for one in vectors)
+    assert check(session).ok
+
+
+def test_a_better_target_makes_the_gap_larger(session: Path, tmp_path: Path) -> None:
+    result = command(session, "--targets", table(tmp_path / "better.csv", -50))
+    of_hundred = [one for one in json.loads((session / RESCORED).read_text())["vectors"] if one["workload"][0] == 100]
+    assert of_hundred
+    for one in of_hundred:
+        assert one["gap"] == pytest.approx((one["cost"] + 50) / 50)
+        assert one["gap_printed"] == pytest.approx((one["cost"] + 50) / -50)
+        assert one["gap_before"] == pytest.approx((one["cost"] + 44) / 44)
+    assert "targets version 41" in result.output and "now target -50" in result.output
+
+
+def test_a_beaten_target_is_said_and_its_vector_kept_as_proof(session: Path, tmp_path: Path) -> None:
+    weak, mine = table(tmp_path / "weak.csv", -30), tmp_path / "mine.csv"
+    said = command(session, "--targets", weak).output
+    assert "target beaten" in said and "--keep" in said
+    assert command(session, "--targets", weak, "--keep", mine).return_value == 0
+    row = targets.read(mine).rows[HUNDRED]
+    assert row.check().ok and row.cost < -30
+    assert (row.method, targets.read(mine).version) == (f"session {session.name}", 42)
+    assert "nothing beats" not in said
+    assert "stays as it is" in command(session, "--targets", mine, "--keep", mine).output
+
+
+def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep(session: Path, tmp_path: Path) -> None:
+    few, mine = tmp_path / "few.csv", tmp_path / "mine.csv"
+    targets.write(targets.Targets(1, {TEN: targets.read().rows[TEN]}), few)
+    assert "no target" in command(session, "--targets", few, "--keep", mine).output
+    assert targets.read(mine).rows[HUNDRED].check().ok
+    one = next(one for one in json.loads((session / RESCORED).read_text())["vectors"] if one["workload"][0] == 100)
+    assert (one["gap"], one["target"], one["beats_target"]) == (None, None, True)
+
+
+def test_vectors_of_every_sitting_count_and_one_of_no_use_is_named(session: Path) -> None:
+    lines = (session / "trial-2" / store.COMPLETIONS).read_text().splitlines()
+    place = next(number for number, line in enumerate(lines) if '"solve"' in line)
+    changed = json.loads(lines[place])
+    changed["output"] = changed["output"][:-2]
+    lines[place] = json.dumps(changed)
+    part = session / "trial-2" / "sitting-1"
+    part.mkdir()
+    (part / store.COMPLETIONS).write_text("\n".join(lines) + "\n")
+    result = command(session)
+    vectors = json.loads((session / RESCORED).read_text())["vectors"]
+    assert len(vectors) == 12
+    faulty = [one for one in vectors if one["fault"]]
+    assert [one["part"] for one in faulty] == ["trial-2/sitting-1"]
+    assert "trial-2/sitting-1, step" in result.output
+
+
+def test_a_session_of_other_graphs_or_of_another_task_is_refused(session: Path) -> None:
+    path = session / store.PROVENANCE
+    about = json.loads(path.read_text())
+    about["task"]["workloads"][0]["graph_sha256"] = "0" * 64
+    path.write_text(json.dumps(about))
+    with pytest.raises(DataError, match="not the one that the session searched"):
+        command(session)
+    about["task"]["name"] = "asc"
+    path.write_text(json.dumps(about))
+    with pytest.raises(DataError, match="no session of QUBO"):
+        command(session)

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenario optimization: what it asks for, what it makes of results that are known, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rig.done import Done
+from rig.errors import ConfigError
+from rig.plan import Costs, Idle, Load, Optimized, Reviewer, Score, Solve, Step, Surveyor, Withholder
+from rig.session import steps
+from rig.sut import Completion, SutInfo
+from rig.table import Table
+from rig.trial import Crossing, Measured, Sample, Window
+from scenarios.optimization import Optimization
+from scenarios.tasks.null import NullTask
+from scenarios.tasks.qubo.task import QuboTask
+
+POWER_W, IDLE_W = 0.05, 0.01
+
+
+def optimization(**settings: Any) -> Optimization:
+    return Optimization.open(Optimization.Settings(**settings), Table())
+
+
+@pytest.fixture(scope="module")
+def task() -> QuboTask:
+    """Six workloads of two cells; their targets are those of the shipped table."""
+    return QuboTask.open(QuboTask.Settings(nodes=(10, 100), densities=(0.05,), seeds=(0, 1, 2)), Table())
+
+
+def carried_out(scenario: Optimization, task: Any, seed: int = 1, refused: Collection[int] = ()) -> list[Step]:
+    plan, done, completion = scenario.plan(task, seed), [], None
+    while True:
+        try:
+            step = plan.send(completion)
+        except StopIteration:
+            return done
+        done.append(step)
+        completion = None
+        if isinstance(step, Load):
+            completion = Completion((), refusal="too large") if step.index in refused else None
+        elif not isinstance(step, Idle):
+            completion = Completion(())
+
+
+@given(
+    timeouts_s=st.lists(st.sampled_from([1e-3, 1e-2, 0.1, 1.0, 10.0]), unique=True),
+    gaps=st.lists(st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.3]), unique=True, min_size=1),
+    attempts=st.integers(1, 3),
+    limit_s=st.sampled_from([0.0, 2.5]),
+    refused=st.sets(st.integers(0, 5)),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_every_workload_that_is_not_refused_is_loaded_once_and_searched_in_every_way(
+    task: QuboTask, timeouts_s: list[float], gaps: list[float], attempts: int, limit_s: float, refused: set[int], seed: int
+) -> None:
+    if not timeouts_s and not limit_s:
+        return
+    scenario = optimization(timeouts_s=tuple(timeouts_s), gaps=tuple(gaps), attempts=attempts, target_limit_s=limit_s)
+    done = carried_out(scenario, task, seed, refused)
+    assert isinstance(done[0], Idle) and isinstance(done[-1], Idle)
+    assert sorted(step.index for step in done if isinstance(step, Load)) == list(range(6))
+    assert all(step.optional for step in done if isinstance(step, Load))
+    loaded = None
+    found: dict[int, list[Solve]] = {}
+    for step in done:
+        if isinstance(step, Load):
+            loaded = step.index
+        if isinstance(step, Solve):
+            assert step.index == loaded, "searched while another workload is loaded"
+            found.setdefault(step.index, []).append(step)
+    assert set(found) == set(range(6)) - refused
+    for index, searches in found.items():
+        fixed = [search for search in searches if search.target is None]
+        assert sorted(search.timeout_s for search in fixed) == sorted(timeouts_s * attempts)
+        assert not any(search.thresholds for search in fixed)
+        to_target = [search for search in searches if search.target is not None]
+        assert len(to_target) == (attempts if limit_s else 0)
+        for search in to_target:
+            assert search.timeout_s == limit_s
+            assert list(search.thresholds) == sorted(set(search.thresholds), reverse=True)
+            assert search.target == search.thresholds[-1]
+            for cost in search.thresholds:
+                assert any((cost - task.target(index)) / -task.target(index) <= gap for gap in gaps)
+        assert {search.seed for search in searches} == set(range(1, 1 + attempts))
+
+
+def test_the_order_is_that_of_the_trials_seed_and_the_solver_seeds_are_the_same_in_every_trial(task: QuboTask) -> None:
+    orders = [[s.index for s in carried_out(optimization(), task, seed) if isinstance(s, Load)] for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+    seeds = [[s.seed for s in carried_out(optimization(seed=7), task, seed) if isinstance(s, Solve)] for seed in (1, 2)]
+    assert seeds[0] == seeds[1] == [7] * len(seeds[0])
+
+
+def test_reseeded_trials_have_other_solver_seeds(task: QuboTask) -> None:
+    scenario = optimization(reseed=True, attempts=2)
+    seeds = [{s.seed for s in carried_out(scenario, task, seed) if isinstance(s, Solve)} for seed in (1, 2)]
+    assert len(seeds[0]) == len(seeds[1]) == 2 and not seeds[0] & seeds[1]
+
+
+def test_gaps_that_mean_the_same_cost_are_one_threshold(task: QuboTask) -> None:
+    small = next(index for index in range(6) if task.target(index) > -20)
+    (search,) = [
+        s for s in carried_out(optimization(timeouts_s=(1e-3,)), task) if isinstance(s, Solve) and s.index == small and s.target
+    ]
+    assert search.thresholds == (task.target(small),)
+
+
+def test_a_plan_is_listed_without_a_device(task: QuboTask) -> None:
+    listed = steps(optimization(), task, 1)
+    assert sum(isinstance(step, Solve) for step in listed) == 6 * 7
+
+
+def test_a_task_without_workloads_is_refused_and_another_named() -> None:
+    null = NullTask(NullTask.Settings())
+    assert not isinstance(null, Optimized)
+    with pytest.raises(ConfigError, match="null has no workloads to search") as refused:
+        steps(optimization(), null, 1)
+    assert "task.qubo" in refused.value.try_next
+
+
+def device(**info: Any) -> SutInfo:
+    return SutInfo("dut", "uart", False, 1_000_000, "qubo", **info)
+
+
+def test_a_device_that_cannot_search_or_mark_as_many_thresholds_is_refused() -> None:
+    with pytest.raises(ConfigError, match="dut cannot search by itself"):
+        optimization().fitted(device())
+    with pytest.raises(ConfigError, match="5 gaps, dut marks 4 thresholds"):
+        optimization(curve=(0.5, 0.3)).fitted(device(solves=True, thresholds_max=4))
+    assert optimization(curve=(0.5,)).fitted(device(solves=True, thresholds_max=4))
+    assert optimization(curve=(0.5, 0.3), target_limit_s=0.0).fitted(device(solves=True, thresholds_max=0))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("timeouts_s", (0.0,)),
+        ("timeouts_s", (4000.0,)),
+        ("timeouts_s", (1.0, 1.0)),
+        ("gaps", ()),
+        ("gaps", (1.0,)),
+        ("gaps", (-0.1,)),
+        ("target_limit_s", -1.0),
+        ("attempts", 0),
+        ("seed", -1),
+        ("seed", 2**32),
+        ("idle_s", 0.0),
+        ("overrun_s", -1.0),
+        ("limit_s", float("nan")),
+    ],
+)
+def test_settings_out_of_range_are_refused(key: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"scenario\.optimization\.{key}"):
+        optimization(**{key: value})
+
+
+def test_a_plan_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"scenario\.optimization\.timeouts_s"):
+        optimization(timeouts_s=(), target_limit_s=0.0)
+
+
+def window(length_s: float, phase: str = "solve") -> Window:
+    return Window(phase, 1.0, 1.0 + length_s, length_s, POWER_W * length_s)
+
+
+def fixed(cell: str, cost: int, target: int, timeout_s: float = 1.0, took_s: float | None = None) -> Sample:
+    step = Solve(0, timeout_s, 1)
+    lasts = window(timeout_s if took_s is None else took_s)
+    return Sample(
+        3, (0,), 1, (lasts,), str(target), str(cost), cost <= target, case=cell, solve=step, costs=Costs(cost, target, cost)
+    )
+
+
+def to_target(cell: str, cost: int, *reached_s: float | None, limit_s: float = 10.0) -> Sample:
+    """Return a search to the gaps 0.1 and 0.05 of a target of -100, which came to them after so long, or did not."""
+    thresholds = (-90, -95)
+    crossings = tuple(
+        Crossing(threshold, None if at_s is None else window(at_s, "reached"))
+        for threshold, at_s in zip(thresholds, reached_s, strict=True)
+    )
+    step = Solve(0, limit_s, 1, -95, thresholds)
+    took_s = limit_s if reached_s[-1] is None else reached_s[-1]
+    costs = Costs(cost, -100, cost)
+    return Sample(4, (0,), 1, (window(took_s),), "-100", str(cost), False, case=cell, solve=step, costs=costs, crossings=crossings)
+
+
+def measured(*samples: Sample) -> Measured:
+    return Measured(samples, (Window("idle", 0.0, 1.0, 1.0, IDLE_W),))
+
+
+def test_gaps_are_means_over_the_seeds_of_a_cell_with_the_sign_that_the_rules_mean() -> None:
+    scenario = optimization(timeouts_s=(1.0, 0.01), target_limit_s=0.0)
+    metrics = scenario.summarise(
+        measured(fixed("a", -45, -50), fixed("a", -55, -50), fixed("a", -40, -50, 0.01), fixed("b", -30, -40)), ["solve"]
+    )
+    values = {name: metric.value for name, metric in metrics.items()}
+    assert values == pytest.approx(
+        {
+            "gap_a_1s": (0.1 - 0.1) / 2,
+            "gap_a_10ms": 0.2,
+            "gap_b_1s": 0.25,
+            "gap_1s": (0.1 - 0.1 + 0.25) / 3,
+            "gap_10ms": 0.2,
+            "power_idle": IDLE_W,
+            "power_active": POWER_W,
+            "power_dynamic": POWER_W - IDLE_W,
+            **dict.fromkeys(("power_a_1s", "power_a_10ms", "power_b_1s", "power_1s", "power_10ms"), POWER_W),
+        }
+    )
+    assert metrics["gap_a_1s"].n == 2 and metrics["gap_a_1s"].standard_error == pytest.approx(0.1)
+
+
+def test_the_lines_have_the_printed_formula_beside_and_tell_what_is_beaten() -> None:
+    scenario = optimization(timeouts_s=(1.0,), target_limit_s=0.0)
+    assert isinstance(scenario, Reviewer)
+    lines = scenario.lines(measured(fixed("a", -55, -50), fixed("b", -30, -40)))
+    assert lines[0] == "a: 1s gap -0.1 (0.1), 50 mW"
+    assert lines[1] == "b: 1s gap 0.25 (-0.25), 50 mW"
+    assert "(cost - target) / |target|" in lines[2] and "(cost - target) / target" in lines[2]
+    assert lines[3].startswith("target beaten: -55 where -50 is known") and len(lines) == 4
+
+
+def test_latency_and_energy_are_those_until_the_device_knew() -> None:
+    scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
+    metrics = scenario.summarise(measured(to_target("a", -95, 1.0, 4.0), to_target("a", -96, 3.0, 3.0)), ["solve"])
+    values = {name: metrics[name].value for name in metrics if "_to_" in name}
+    own = {
+        "success_to_10pct": 1.0,
+        "latency_to_10pct": 2.0,
+        "energy_to_10pct": 2.0 * POWER_W,
+        "success_to_5pct": 1.0,
+        "latency_to_5pct": 3.5,
+        "energy_to_5pct": 3.5 * POWER_W,
+    }
+    assert values == pytest.approx(own | {f"{name}_a": value for name, value in own.items()})
+    assert metrics["success_to_5pct"].share and metrics["success_to_5pct"].interval[0] < 0.2
+
+
+def test_where_a_threshold_is_not_reached_by_all_there_is_no_result_but_a_share() -> None:
+    scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
+    assert isinstance(scenario, Withholder)
+    data = measured(to_target("a", -95, 1.0, 4.0), to_target("a", -92, 3.0, None))
+    metrics = scenario.summarise(data, ["solve"])
+    assert metrics["success_to_5pct_a"].value == 0.5
+    assert "latency_to_10pct_a" in metrics and "latency_to_5pct_a" not in metrics and "energy_to_5pct_a" not in metrics
+    assert scenario.absent(data)["latency_to_5pct_a"] == "no result: 1 of 2 searches reached it"
+    # Ronnow's formula, by hand: 10 s ln(0.01) / ln(0.5).
+    assert metrics["repeated_to_5pct_a"].value == pytest.approx(66.4386, rel=1e-5)
+    assert any("no result: 1 of 2" in line for line in scenario.lines(data))
+
+
+def test_a_mark_that_the_vector_does_not_bear_out_is_not_believed() -> None:
+    scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
+    metrics = scenario.summarise(measured(to_target("a", -80, 1.0, 4.0)), ["solve"])
+    assert metrics["success_to_10pct_a"].value == metrics["success_to_5pct_a"].value == 0.0
+    assert metrics["wade_a"].value == 0.0
+
+
+def test_a_crossing_that_is_not_resolved_counts_as_reached_and_gives_no_time() -> None:
+    scenario = optimization(gaps=(0.1,), timeouts_s=())
+    crossing = Crossing(-90, window(1e-4, "reached"), resolved=False)
+    step, costs = Solve(0, 10.0, 1, -90, (-90,)), Costs(-90, -100, -90)
+    sample = Sample(4, (0,), 1, (window(2e-4),), "-100", "-90", False, case="a", solve=step, costs=costs, crossings=(crossing,))
+    metrics = scenario.summarise(measured(sample), ["solve"])
+    assert metrics["success_to_10pct_a"].value == 1.0 and "latency_to_10pct_a" not in metrics
+    assert "too early" in scenario.absent(measured(sample))["energy_to_10pct_a"]
+
+
+def test_six_searches_have_a_median_with_an_interval_and_five_have_none() -> None:
+    scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
+    times_s = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    metrics = scenario.summarise(measured(*[to_target("a", -95, time_s, time_s) for time_s in times_s]), ["solve"])
+    assert metrics["latency_to_10pct_a_p50"].value == 3.0
+    fewer = scenario.summarise(measured(*[to_target("a", -95, time_s, time_s) for time_s in times_s[:5]]), ["solve"])
+    assert "latency_to_10pct_a_p50" not in fewer
+
+
+def test_wade_weighs_each_threshold_by_the_cost_it_asks_for_over_the_steps_of_a_millisecond() -> None:
+    scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
+    metrics = scenario.summarise(measured(to_target("a", -95, 0.0005, 0.004), to_target("a", -92, 0.002, None)), ["solve"])
+    # Below one step counts as one; what is never reached counts as nothing.
+    first, second = (0.9 / 1 + 0.95 / 4) / (0.9 + 0.95), (0.9 / 2) / (0.9 + 0.95)
+    assert metrics["wade_a"].value == pytest.approx((first + second) / 2)
+
+
+@given(times_s=st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=2), cost=st.integers(-110, 0))
+def test_wade_is_between_0_and_1(times_s: list[float], cost: int) -> None:
+    metrics = optimization(gaps=(0.1, 0.05), timeouts_s=()).summarise(measured(to_target("a", cost, *sorted(times_s))), ["solve"])
+    assert 0.0 <= metrics["wade"].value <= 1.0
+
+
+def test_a_target_of_zero_that_is_not_met_has_no_gap_and_says_so() -> None:
+    scenario = optimization(timeouts_s=(1.0,), target_limit_s=0.0)
+    data = measured(fixed("a", 7, 0), fixed("b", 0, 0))
+    metrics = scenario.summarise(data, ["solve"])
+    assert metrics["gap_b_1s"].value == 0.0 and "gap_a_1s" not in metrics and "gap_1s" not in metrics
+    assert scenario.absent(data)["gap_a_1s"] == "1 of 1 workloads have a target of 0, which was not met"
+
+
+def test_a_device_that_searches_on_beyond_its_time_out_breaks_it() -> None:
+    scenario = optimization(timeouts_s=(1.0,), target_limit_s=0.0, overrun_s=0.001)
+    kept = measured(fixed("a", -1, -1, took_s=1.0109))
+    assert scenario.problems(kept) == ()
+    (problem,) = scenario.problems(measured(fixed("a", -1, -1, took_s=1.0109), fixed("a", -1, -1, took_s=1.0111)))
+    assert problem.code == "timeout" and "1 searches" in problem.detail and "1.0111 s where 1 s" in problem.detail
+
+
+def done(step: Step, fault: str = "", refusal: str = "") -> Done:
+    score = Score(False, "-1", "0", costs=Costs(0, -1, 0), fault=fault) if isinstance(step, Solve) else None
+    return Done(1, step, Completion((), refusal=refusal), score)
+
+
+def test_a_survey_tells_done_failed_and_missing_cells() -> None:
+    scenario = optimization(timeouts_s=(1e-3, 1.0), attempts=2)
+    assert isinstance(scenario, Surveyor)
+    cells = scenario.survey(
+        ["a", "b", "c"],
+        [
+            *[done(Solve(0, 1e-3, seed)) for seed in (1, 2)],
+            done(Solve(0, 1.0, 1)),
+            done(Solve(0, 100.0, 1, target=-5)),
+            done(Solve(0, 100.0, 2, target=-5), fault="a vector of 9 nodes"),
+            done(Load(1, optional=True), refusal="too large"),
+        ],
+    )
+    states = {(cell.workload, cell.what): cell.state for cell in cells}
+    assert states == {
+        ("a", "1ms"): "done",
+        ("a", "1s"): "missing",
+        ("a", "target"): "failed",
+        ("b", "1ms"): "failed",
+        ("b", "1s"): "failed",
+        ("b", "target"): "failed",
+        ("c", "1ms"): "missing",
+        ("c", "1s"): "missing",
+        ("c", "target"): "missing",
+    }
+    reasons = {cell.workload: cell.failures for cell in cells if cell.what == "target"}
+    assert reasons["a"] == ("a vector of 9 nodes",) and set(reasons["b"]) == {"not loaded: too large"}

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimization in whole sessions: against the truth of the virtual bench, with devices that lie, and with the firmware."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rig.check import check
+from rig.cli.coverage import coverage
+from rig.errors import ConfigError, DeadlineError
+from rig.events import Event, StepDone
+from rig.plan import Load, Solve
+from rig.report import write_report
+from rig.session import Result, open_bench, resume
+from rig.store import read_completions
+from rig.sut import REACHED
+from scenarios.tasks.qubo.graph import Workload, generate
+
+VIRTUAL = """
+[bench]
+name = "optimization"
+seed = 3
+[sut.virtual]
+clock_ppm = 60.0
+[sut.virtual.solve]
+rate_hz = 1e5
+variation = 0.05
+[monitor.virtual]
+sample_hz = 50_000
+clock_ppm = -40.0
+[scenario.optimization]
+timeouts_s = [0.003, 0.1]
+curve = [0.3]
+target_limit_s = 1.0
+idle_s = 0.1
+[task.qubo]
+nodes = [50, 100]
+densities = [0.25]
+seeds = [0, 1]
+"""
+POSIX = """
+[bench]
+name = "optimization"
+[sut.posix]
+program = "qubo"
+sync_hold_us = 10
+[monitor.virtual]
+sample_hz = 500_000
+[scenario.optimization]
+timeouts_s = [0.001, 0.01]
+target_limit_s = 0.1
+idle_s = 0.1
+[task.qubo]
+nodes = [100]
+densities = [0.05, 0.25]
+seeds = [0]
+"""
+
+
+@pytest.fixture(autouse=True)
+def compiler() -> None:
+    """The search is compiled for this host on first use."""
+    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
+        pytest.skip("no C compiler: apt-get install gcc libc6-dev")
+
+
+def run(folder: Path, text: str, *overrides: str, trials: int = 1, subscribers: tuple[Any, ...] = ()) -> Result:
+    path = folder / "bench.toml"
+    path.write_text(text)
+    with open_bench(path, overrides) as bench:
+        return bench.run(trials, folder / "sessions", subscribers)
+
+
+def searches(result: Result, number: int = 1) -> list[dict[str, Any]]:
+    lines = (result.folder / f"trial-{number}" / "samples.jsonl").read_text().splitlines()
+    return [line for line in map(json.loads, lines) if "solve" in line]
+
+
+def own_cost(nodes: int, seed: int, output: bytes) -> int:
+    """Evaluate a vector edge by edge, as QUBO.md has it: -1 a chosen node, +8 an edge between two."""
+    lesser, greater = generate(Workload(nodes, 0.25, seed)).ends
+    bits = np.unpackbits(np.frombuffer(output[9:], np.uint8), bitorder="little").tolist()
+    between = sum(bits[u] and bits[v] for u, v in zip(lesser.tolist(), greater.tolist(), strict=True))
+    return -sum(bits) + 8 * between
+
+
+def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_power_changes(tmp_path: Path) -> None:
+    path = tmp_path / "bench.toml"
+    path.write_text(VIRTUAL)
+    with open_bench(path) as bench:
+        result = bench.run(1, tmp_path / "sessions")
+        world = bench.table.world
+    assert not result.content["problems"]
+    falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
+    at, found, crossed = 0, {line["step"]: line for line in searches(result)}, 0
+    for done in read_completions(result.folder / "trial-1"):
+        own_ns = falls_ns[at : at + len(done.completion.marks)]
+        at += len(own_ns)
+        if not isinstance(done.step, Solve):
+            continue
+        line = found.pop(done.number)
+        (whole,) = line["windows"]
+        assert whole["latency_s"] == pytest.approx((own_ns[-1] - own_ns[0]) / 1e9, rel=2e-4)
+        assert whole["energy_j"] == pytest.approx(world.true_energy_j(own_ns[0], own_ns[-1]), rel=5e-3)
+        if done.step.target is None:
+            assert not line["crossings"]
+            # By the device's own clock, which is 60 ppm fast.
+            assert (own_ns[-1] - own_ns[0]) / 1e9 == pytest.approx(done.step.timeout_s / 1.00006, rel=1e-6)
+        for number, crossing in enumerate(line["crossings"]):
+            told = next(ns for ns, mark in zip(own_ns, done.completion.marks, strict=True) if mark.phase >= REACHED + number)
+            window = crossing["window"]
+            assert window["latency_s"] == pytest.approx((told - own_ns[0]) / 1e9, rel=2e-3)
+            if crossing["resolved"]:
+                assert window["energy_j"] == pytest.approx(world.true_energy_j(own_ns[0], told), rel=2e-2)
+                crossed += 1
+    assert not found and crossed > 4
+
+
+def test_what_a_pulse_may_have_held_up_gives_no_time(tmp_path: Path) -> None:
+    result = run(tmp_path, VIRTUAL, "sut.virtual.sync_hold_us=200", "sut.virtual.sync_period_us=4003")
+    resolved = []
+    for line in searches(result):
+        before_s = 0.0
+        for crossing in line["crossings"]:
+            length_s = crossing["window"]["latency_s"]
+            waited = before_s < length_s < before_s + 0.000408
+            if length_s > before_s:
+                assert crossing["resolved"] == (length_s > 0.000408 and not (waited and 0.05 * length_s < 0.000408))
+                resolved.append(crossing["resolved"])
+            before_s = length_s
+    assert True in resolved and False in resolved
+
+
+def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number_is_found_again(tmp_path: Path) -> None:
+    result = run(tmp_path, VIRTUAL, trials=2)
+    outputs = {done.number: done.completion.output for done in read_completions(result.folder / "trial-1")}
+    for line in searches(result):
+        (index,), costs = line["indices"], line["costs"]
+        nodes, seed = (50, 100)[index // 2], index % 2
+        assert line["case"] == f"{nodes}n_25pct"
+        assert costs["cost"] == costs["claimed"] == own_cost(nodes, seed, outputs[line["step"]])
+    gaps = [(c["cost"] - c["target"]) / -c["target"] for c in (line["costs"] for line in searches(result) if not line["crossings"])]
+    assert result.metrics["gap_3ms"].value + result.metrics["gap_100ms"].value == pytest.approx(sum(gaps) / 4)
+    assert result.content["coverage"] | {"cells": 0} == {"done": 12, "failed": 0, "missing": 0, "cells": 0}
+    assert check(result.folder).ok
+    assert "gap_3ms" in write_report(result.folder).read_text()
+
+
+def test_five_trials_repeat_the_measurement(tmp_path: Path) -> None:
+    result = run(tmp_path, VIRTUAL, "task.qubo.seeds=[0]", "sut.virtual.solve.variation=0.005", trials=5)
+    assert result.ok
+    judged = result.content["replication"]["per_metric"]
+    assert {"gap_3ms", "power_3ms", "wade"} <= set(judged) and not any(name.startswith("success") for name in judged)
+
+
+def test_a_cost_that_is_not_the_vectors_is_a_problem_and_the_vectors_own_counts(tmp_path: Path) -> None:
+    honest, lying = run(tmp_path, VIRTUAL), run(tmp_path, VIRTUAL, "sut.virtual.solve.wrong_cost=3")
+    assert {problem["code"] for problem in lying.content["problems"]} == {"cost"}
+    assert len(lying.content["problems"]) == 12
+    assert all(line["costs"]["claimed"] == line["costs"]["cost"] - 3 for line in searches(lying))
+    assert lying.metrics["gap_100ms"].value == honest.metrics["gap_100ms"].value
+    assert check(lying.folder).ok
+
+
+def test_a_vector_of_another_length_is_a_problem_and_loses_nothing(tmp_path: Path) -> None:
+    result = run(tmp_path, VIRTUAL, "sut.virtual.solve.short_vector=true")
+    assert {problem["code"] for problem in result.content["problems"]} == {"cost"}
+    lines = searches(result)
+    assert len(lines) == 12 and all(line["costs"] is None for line in lines)
+    assert "power_100ms" in result.metrics and "gap_100ms" in result.content["absent"]
+    assert result.content["coverage"]["failed"] == 12
+    assert check(result.folder).ok
+
+
+def test_a_time_out_that_the_device_overruns_is_a_problem(tmp_path: Path) -> None:
+    (problem,) = run(tmp_path, VIRTUAL, "sut.virtual.solve.overrun_s=0.01", "scenario.optimization.target_limit_s=0").content[
+        "problems"
+    ]
+    assert problem["code"] == "timeout" and "8 searches" in problem["detail"]
+    assert not run(tmp_path, VIRTUAL, "sut.virtual.solve.overrun_s=0.0001").content["problems"]
+
+
+def test_a_device_that_does_not_come_back_ends_the_session(tmp_path: Path) -> None:
+    with pytest.raises(DeadlineError, match="end of the search"):
+        run(tmp_path, VIRTUAL, "sut.virtual.solve.overrun_s=2.0", "scenario.optimization.limit_s=1.0")
+
+
+def test_a_graph_too_large_for_the_device_is_a_failed_cell_and_the_rest_goes_on(tmp_path: Path) -> None:
+    result = run(tmp_path, VIRTUAL, "sut.virtual.slot_b=800")
+    assert not result.content["problems"]
+    refused = [done for done in read_completions(result.folder / "trial-1") if isinstance(done.step, Load)]
+    assert len(refused) == 2 and all("the device takes 800" in done.completion.refusal for done in refused)
+    assert {line["case"] for line in searches(result)} == {"50n_25pct"} and len(searches(result)) == 6
+    found = result.content["coverage"]
+    assert (found["done"], found["failed"], found["missing"]) == (6, 6, 0)
+    failed = [cell for cell in found["cells"] if cell["state"] == "failed"]
+    assert {cell["workload"] for cell in failed} == {"100n_25pct_s0", "100n_25pct_s1"}
+    assert all("not loaded" in cell["failures"][0] for cell in failed)
+    assert check(result.folder).ok
+    write_report(result.folder)
+
+
+def test_the_coverage_of_a_session_that_was_cut_off_names_what_is_missing_and_another_session_fills_it(tmp_path: Path) -> None:
+    begun = []
+
+    def stop(event: Event) -> None:
+        if isinstance(event, StepDone) and isinstance(event.done.step, Solve):
+            begun.append(event)
+            if len(begun) == 4:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, VIRTUAL, subscribers=(stop,))
+    (folder,) = (tmp_path / "sessions").iterdir()
+    told = CliRunner().invoke(coverage, [str(folder)], standalone_mode=False)
+    assert told.return_value == 1 and "4 cells done, 0 failed, 8 missing" in told.output
+    whole = run(tmp_path, VIRTUAL)
+    told = CliRunner().invoke(coverage, [str(folder), str(whole.folder)], standalone_mode=False)
+    assert told.return_value == 0 and "12 cells done, 0 failed, 0 missing" in told.output
+    # Or it goes on itself.
+    resumed = resume(folder)
+    assert resumed.content["coverage"]["done"] == 12 and not resumed.content["problems"]
+    assert resumed.metrics["gap_3ms"].value == whole.metrics["gap_3ms"].value
+    assert check(folder).ok
+
+
+def test_a_task_that_is_no_search_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="virtual device cannot search by itself"):
+        run(tmp_path, VIRTUAL[: VIRTUAL.index("[task.qubo]")] + "[task.null]\n")
+    assert not (tmp_path / "sessions").exists()
+
+
+@pytest.mark.posix
+def test_the_firmware_searches_and_marks_what_it_knows(firmware: Path, tmp_path: Path) -> None:
+    result = run(tmp_path, POSIX, f"sut.posix.program={firmware / 'qubo'}")
+    assert not result.content["problems"]
+    lines = searches(result)
+    assert len(lines) == 6 and all(line["costs"]["claimed"] == line["costs"]["cost"] for line in lines)
+    for line in lines:
+        if line["solve"]["target"] is None:
+            assert line["windows"][0]["latency_s"] == pytest.approx(line["solve"]["timeout_s"], rel=0.01)
+        else:
+            reached = [crossing for crossing in line["crossings"] if crossing["window"]]
+            assert reached and reached[-1]["window"]["latency_s"] <= line["windows"][0]["latency_s"]
+            assert line["costs"]["cost"] <= reached[-1]["threshold"]
+    assert check(result.folder).ok
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("fault", "code"), [("wrong_cost=true", "cost"), ("short_vector=true", "cost"), ("overrun_timeout_us=5000", "timeout")]
+)
+def test_firmware_that_lies_makes_the_trial_a_problem(firmware: Path, tmp_path: Path, fault: str, code: str) -> None:
+    result = run(tmp_path, POSIX, f"sut.posix.program={firmware / 'qubo'}", f"sut.posix.{fault}", "task.qubo.densities=[0.05]")
+    assert {problem["code"] for problem in result.content["problems"]} == {code}
+    assert check(result.folder).ok
