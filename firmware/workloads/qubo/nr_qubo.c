@@ -209,7 +209,9 @@ static bool extend(struct nr_qubo *qubo)
         qubo->local_best = qubo->chosen;
         qubo->idle_moves = 0;
     }
-    return qubo->free == 0 && -(int32_t)qubo->chosen < qubo->best_cost && keep_best(qubo);
+    /* A set that can still grow is kept only where somebody waits for its cost: it will grow at once. */
+    const int32_t cost = -(int32_t)qubo->chosen;
+    return cost < qubo->best_cost && (qubo->free == 0 || cost <= qubo->report_at) && keep_best(qubo);
 }
 
 static void wander(struct nr_qubo *qubo)
@@ -270,6 +272,13 @@ bool nr_qubo_step(struct nr_qubo *qubo, uint32_t work)
         }
     }
     return reported;
+}
+
+void nr_qubo_settle(struct nr_qubo *qubo)
+{
+    if (-(int32_t)qubo->chosen < qubo->best_cost) {
+        (void)keep_best(qubo);
+    }
 }
 
 uint32_t nr_qubo_state_b(void) { return (uint32_t)sizeof(struct nr_qubo); }

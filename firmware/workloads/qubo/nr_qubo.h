@@ -75,6 +75,9 @@ void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed);
    How it is cut into steps does not change the search. */
 bool nr_qubo_step(struct nr_qubo *qubo, uint32_t work);
 
+/* Takes what is chosen now for the best where it is better: a search that ends before its first set is whole has that. */
+void nr_qubo_settle(struct nr_qubo *qubo);
+
 /* ---- for callers in other languages, which do not know the struct ---- */
 
 uint32_t nr_qubo_state_b(void);

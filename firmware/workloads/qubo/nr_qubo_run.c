@@ -23,6 +23,7 @@ enum nr_qubo_end nr_qubo_run(struct nr_qubo *qubo, const struct nr_qubo_limits *
         if (nr_qubo_step(qubo, limits->work_per_poll)) {
             told = tell(qubo, limits, bench, told);
         } else if (bench->ticks(bench->context) - start >= limits->timeout_ticks) {
+            nr_qubo_settle(qubo);
             return NR_QUBO_TIMEOUT;
         }
     }

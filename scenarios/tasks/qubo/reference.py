@@ -111,6 +111,7 @@ class Solver:
         """Search until about `work` neighbours were touched, or the best cost comes down to `report_at`."""
         self._c.nr_qubo_set_report_at(self._state, report_at)
         self._c.nr_qubo_step(self._state, work)
+        self._c.nr_qubo_settle(self._state)
 
 
 class Steps:
@@ -147,6 +148,7 @@ def _functions(path: Path) -> ctypes.CDLL:
     c.nr_qubo_memory_b.restype, c.nr_qubo_memory_b.argtypes = ctypes.c_uint64, (ctypes.c_uint32, ctypes.c_uint32)
     c.nr_qubo_state_b.restype = ctypes.c_uint32
     c.nr_qubo_load.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_uint32)
+    c.nr_qubo_settle.argtypes = (ctypes.c_void_p,)
     c.nr_qubo_start.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
     c.nr_qubo_step.restype, c.nr_qubo_step.argtypes = ctypes.c_bool, (ctypes.c_void_p, ctypes.c_uint32)
     c.nr_qubo_set_report_at.argtypes = (ctypes.c_void_p, ctypes.c_int32)

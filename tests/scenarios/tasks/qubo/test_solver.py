@@ -59,6 +59,20 @@ def test_the_device_stops_at_the_target_and_marks_each_threshold_once(firmware: 
     assert all(at <= threshold for (_, at), threshold in zip(found.crossings, (-60, -64, -66), strict=True))
 
 
+def test_a_search_that_ends_before_its_first_set_is_whole_returns_what_it_has(firmware: Firmware) -> None:
+    graph = generate(Workload(2500, 0.01, 0))
+    found = firmware.ask(edges.encode(graph), polls=1, target=-400)
+    assert cost(graph, found.vector(2500)) == found.cost
+    assert -400 < found.cost < -5  # a poll's worth of work: some tens of nodes
+
+
+def test_a_threshold_is_told_as_soon_as_it_is_reached_also_by_a_set_that_can_still_grow(firmware: Firmware) -> None:
+    graph = generate(Workload(2500, 0.01, 0))
+    found = firmware.ask(edges.encode(graph), polls=10_000, target=-30, thresholds=(-10, -20))
+    assert found.target_met and list(found.crossings) == [(0, -10), (1, -20)]
+    assert cost(graph, found.vector(2500)) == found.cost == -30
+
+
 def test_a_target_of_nothing_is_met_before_the_first_move(firmware: Firmware) -> None:
     found = firmware.ask(edges.encode(generate(Workload(50, 0.1, 0))), target=0, thresholds=(0,))
     assert (found.target_met, found.cost, found.crossings) == (True, 0, ((0, 0),))
