@@ -16,6 +16,7 @@ from rig import store
 from rig.console import Terminal
 from rig.errors import ConfigError
 from scenarios.tasks.qubo import largest as sizes_of
+from scenarios.tasks.qubo import overview
 from scenarios.tasks.qubo import rescore as scores
 from scenarios.tasks.qubo import targets as table
 from scenarios.tasks.qubo.campaign import Job, Journal, campaign, engine
@@ -34,6 +35,7 @@ def qubo() -> None:
 @qubo.command()
 @click.option("--table", "path", type=_path, default=table.SHIPPED, help="Another table than the shipped one.")
 @click.option("--verify", is_flag=True, help="Only evaluate every stored vector on its regenerated graph.")
+@click.option("--show", is_flag=True, help="Only print the table: ours, published, proven, cell by cell.")
 @click.option("--nodes", "sizes", type=click.IntRange(1), multiple=True, help="Only workloads of this size; may be repeated.")
 @click.option(
     "--density", "densities", type=click.FloatRange(0), multiple=True, help="Only of this density (0.05); may be repeated."
@@ -48,6 +50,7 @@ def qubo() -> None:
 def targets(
     path: Path,
     verify: bool,
+    show: bool,
     sizes: tuple[int, ...],
     densities: tuple[float, ...],
     problems: tuple[int, ...],
@@ -62,6 +65,9 @@ def targets(
 
     The shipped table has the published workloads. A table of your own may have any: official seeds, other sizes and densities.
     """
+    if show:
+        _OUT.print(overview.markdown(table.read(path)), end="", highlight=False, markup=False, soft_wrap=True)
+        return 0
     wanted = _wanted(path, sizes, densities, problems)
     if verify:
         whole = not (sizes or densities or problems) and path.resolve() == table.SHIPPED.resolve()

@@ -14,6 +14,7 @@ from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.campaign import Job, Journal, campaign, engine, run
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.graph import Workload
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
@@ -163,3 +164,11 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     with pytest.raises(ConfigError, match="no Dask scheduler"), engine(None, "tcp://127.0.0.1:9", connect_s=0.5):
         pass
+
+
+def test_the_page_has_the_table_that_the_command_prints() -> None:
+    result = command("--show")
+    shown = [line for line in result.output.splitlines() if line.startswith("|")]
+    page = (ROOT / "docs" / "QUBO.md").read_text(encoding="utf-8")
+    assert len(shown) == 2 + 36
+    assert "\n".join(shown) in page
