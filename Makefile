@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Tests that run side by side, one more than there are processors: many wait for a line. JOBS=0: one after the other.
+JOBS   ?= $(shell count=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$((count < 8 ? count + 1 : 8)))
 
 .PHONY: demo test check setup firmware clean fuzz
 
@@ -11,7 +13,10 @@ demo: firmware
 
 test: setup
 	@$(MAKE) --no-print-directory firmware || echo "make test: the firmware is not built, so its tests are skipped"
-	$(BIN)/python -m pytest -q
+	@failed=0; \
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not alone" || failed=1; \
+	echo "make test: now those beside which nothing may run"; $(BIN)/python -m pytest -q -m alone || failed=1; \
+	exit $$failed
 
 check: setup
 	$(BIN)/ruff format --check .

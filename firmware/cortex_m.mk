@@ -12,7 +12,7 @@ cpu_mps2 := -mcpu=cortex-m3
 cpu_stm32f405 := -mcpu=cortex-m4 -mfloat-abi=soft
 cpu_microbit := -mcpu=cortex-m0
 cpu_stm32f405-silicon := $(cpu_stm32f405)
-defines_mps2 := -DNR_EMULATED -DNR_QUBO_SLOTS=1 -DNR_QUBO_MEMORY_B=3200000 -DNR_QUBO_SLOT_B=860000
+defines_mps2 := -DNR_EMULATED -DNR_SLOTS_MAX=8 -DNR_STREAM_RECORDS=8 -DNR_QUBO_SLOTS=1 -DNR_QUBO_MEMORY_B=3200000 -DNR_QUBO_SLOT_B=860000
 qubo_stm32f405 := -DNR_QUBO_SLOTS=1 -DNR_QUBO_MEMORY_B=84000 -DNR_QUBO_SLOT_B=28000
 defines_stm32f405 := -DNR_EMULATED $(qubo_stm32f405)
 defines_microbit := -DNR_EMULATED -DNR_NULL_SLOT_BYTES=16000

@@ -118,7 +118,7 @@ def short(windows: list[tuple[Span, Window]], limit_s: float) -> list[Problem]:
     if isinstance(span.item.step, Solve):
         more = "shortest time-out"
     if isinstance(span.item.step, Stream):
-        return [Problem("short", f"{detail}raise the monitor's sample rate")]
+        return [Problem("short", f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse")]
     return [Problem("short", f"{detail}raise the scenario's {more} or the monitor's sample rate")]
 
 

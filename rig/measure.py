@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import takewhile
 
 from rig import faults
 from rig.accuracy import Accuracy
@@ -106,16 +108,26 @@ def measure(
 
 def covered(done: Sequence[Done], tick_hz: float, hold_s: float, rails: Sequence[Rail], clock: str = "") -> int:
     """Return the number of the last step up to which the traces of a cut-off sitting hold everything; 0 where they hold nothing."""
-    told, last = [mark.tick for item in done for mark in item.completion.marks], 0
-    if clock == EDGE_CLOCK or not told:
+    if clock == EDGE_CLOCK:
         return 0  # without the device's own time, nobody knows which edge was whose when the last ones are missing
-    ties = [(rail.trace, tie(rail.trace, told, tick_hz, hold_s, clock, open_end=True).timebase) for rail in rails]
-    for item in done:
-        for trace, timebase in ties:
-            if timebase is None or any(timebase.seconds(mark.tick) > trace.duration_s for mark in item.completion.marks):
-                return last
-        last = item.number
-    return last
+
+    def ties(items: Sequence[Done]) -> list[Timebase | None]:
+        told = [mark.tick for item in items for mark in item.completion.marks]
+        return [tie(rail.trace, told, tick_hz, hold_s, clock, open_end=True).timebase for rail in rails]
+
+    whole = list(takewhile(partial(_held, rails=rails, timebases=ties(done)), done))
+    # A burst alone fits the edges behind it in more than one way, and has nothing to measure.
+    if all(item.step is None for item in whole) or None in ties(whole):
+        return 0
+    return whole[-1].number
+
+
+def _held(item: Done, rails: Sequence[Rail], timebases: Sequence[Timebase | None]) -> bool:
+    """Say whether all marks of a step lie within all traces."""
+    return all(
+        timebase is not None and all(timebase.seconds(mark.tick) <= rail.trace.duration_s for mark in item.completion.marks)
+        for rail, timebase in zip(rails, timebases, strict=True)
+    )
 
 
 def together(sittings: Sequence[Outcome]) -> Outcome:

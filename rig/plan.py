@@ -128,9 +128,9 @@ class Score:
     """What a task makes of one output: `correct`, and the label and answer as the task names them.
 
     The answer is empty where one output alone gives none; then `scores` are what it said, and all samples of one `case` are judged
-    together. Of a search, `case` is the workload's cell, `label` the target cost and `answer` the vector's, as text; `costs` has
-    both as numbers, and it is correct when the vector's is at or below the target. `fault` says, in words, what makes its output
-    unusable, such as a vector of another length: then there are no costs.
+    together. Of a search, `case` is the workload's cell, `label` its name and `answer` the vector's cost, as text; `costs` has it
+    and the target's as numbers, and it is correct when it is at or below the target's. `fault` says, in words, what makes its
+    output unusable, such as a vector of another length: then there are no costs.
     """
 
     correct: bool

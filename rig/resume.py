@@ -82,7 +82,8 @@ def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None
         path.rename(_free(folder.path, f"{path.name}-cut-off"))
         return None
     places[-1].rename(_free(path, f"{places[-1].name}-cut-off"))
-    return Begun(number, tuple(done for one in steps[:-1] for done in one), len(places))
+    # What counts of the one before was to be told by the one that is gone.
+    return _begun(folder, context, number)
 
 
 def _own_folder(path: Path) -> None:

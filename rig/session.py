@@ -50,6 +50,7 @@ from rig.program import Programmed
 from rig.resume import Begun, Standing, refuse_finished, standing
 from rig.sitting import hashes, sitting
 from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
+from rig.streaming import Windows
 from rig.sut import Completion, Solving, Streaming, SutInfo, SystemUnderTest
 from rig.table import Table
 from rig.trace import storage_error
@@ -210,8 +211,7 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     """Refuse what cannot be measured, fit the scenario to the device; return the provenance, and the queries of a trial."""
     refuse_mismatch(bench.sut.info, bench.task)
     _refuse_invisible_pulses(bench)
-    if isinstance(bench.task, Optimized):
-        steps(bench.scenario, bench.task, 0)  # that scenario and task do not suit each other is said before what the device lacks
+    steps(bench.scenario, bench.task, 0)  # that scenario and task do not suit each other is said before what the device lacks
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
     queries = [step for step in steps(bench.scenario, bench.task, 0) if isinstance(step, _TIMED)]
@@ -370,14 +370,12 @@ def _load(bench: Bench, step: Load) -> Completion | None:
     return None
 
 
-def _windows(task: Task, step: Stream) -> list[bytes]:
+def _windows(task: Task, step: Stream) -> Windows:
     """Return the payload of each window of a stream: what is played, cut anew every hop."""
     assert isinstance(task, Played)
     width_b = task.sample_b
     scenes = (b"".join(task.payload(index) for index in scene.indices)[: scene.samples * width_b] for scene in step.scenes)
-    played = b"".join(scenes)
-    starts = (k * step.hop for k in range(step.windows))
-    return [played[start * width_b : (start + step.window) * width_b] for start in starts]
+    return Windows(b"".join(scenes), step, width_b)
 
 
 def _done(task: Task, number: int, step: Step, completion: Completion) -> Done:
@@ -403,7 +401,8 @@ def _searched(task: Task, step: Solve, completion: Completion) -> Score:
     try:
         return task.score(step.index, completion.output)
     except RemoteProtocolError as error:
-        return Score(False, "", "", fault=error.cause)
+        case = task.cell(step.index) if isinstance(task, Optimized) else ""
+        return Score(False, "", "", case=case, fault=error.cause)
 
 
 def refuse_mismatch(info: SutInfo, task: Task) -> None:

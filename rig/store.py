@@ -250,9 +250,9 @@ def _scored(score: Score) -> dict[str, Any]:
 
 def _score(line: dict[str, Any]) -> Score:
     scores, case = tuple(float(number) for number in line.get("scores", ())), line.get("case", "")
-    costs = Costs(**line["costs"]) if "costs" in line else None
-    correct = costs.cost <= costs.target if costs else line["label"] == line["answer"]
-    return Score(correct, line["label"], line["answer"], scores, case, costs, line.get("fault", ""))
+    costs, fault = Costs(**line["costs"]) if "costs" in line else None, line.get("fault", "")
+    correct = costs.cost <= costs.target if costs else line["label"] == line["answer"] and not fault
+    return Score(correct, line["label"], line["answer"], scores, case, costs, fault)
 
 
 def done_from_json(line: dict[str, Any]) -> Done:

@@ -5,12 +5,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from rig.errors import RemoteProtocolError
 from rig.plan import Score, Step, Stream, Task
 from rig.sut import DECIDED, END, STREAM, Completion, Mark
 from rig.timed import Ticks, Timed
 from rig.trial import Hop, Problem, Sample, Streamed, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Windows(Sequence[bytes]):
+    """The payload of each window of a stream, cut from what is `played` when it is asked for: all of them may fill a memory.
+
+    `width_b` is how many bytes a sample of the signal has.
+    """
+
+    played: bytes
+    step: Stream
+    width_b: int
+
+    def __len__(self) -> int:
+        """Return how many windows there are."""
+        return self.step.windows
+
+    @overload
+    def __getitem__(self, window: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, window: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, window: int | slice) -> bytes | Sequence[bytes]:
+        """Return the payload of one window, or of several."""
+        which = range(len(self))[window]
+        return self._cut(which) if isinstance(which, int) else list(map(self._cut, which))
+
+    def _cut(self, window: int) -> bytes:
+        start = window * self.step.hop
+        return self.played[start * self.width_b : (start + self.step.window) * self.width_b]
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,6 +273,8 @@ def storage_error(error: OSError, path: Path) -> BenchError:
 @contextmanager
 def reading(path: Path) -> Iterator[Any]:
     """Open a closed JLS file; its reader's errors become DataErrors. Never for an unclosed one: `recover` that first."""
+    if not path.exists():  # the reader would say so on standard error, too
+        raise DataError(f"{path} is not there", try_next="rig check shows what is left of a session that was cut off")
     try:
         reader = pyjls.Reader(str(path))
     except (RuntimeError, OSError) as error:

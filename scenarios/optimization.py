@@ -29,6 +29,10 @@ TIMEOUTS_S = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 GAPS = (0.1, 0.05, 0.01)
 #: The protocol counts a time-out in 32 bits of microseconds.
 TIMEOUT_MAX_S = 3600.0
+#: Thresholds are told to six decimals: `threshold_cost`.
+GAP_STEP = 1e-6
+#: A plan is listed before it is carried out.
+ATTEMPTS_MAX = 10_000
 #: A device may search longer than its time-out by this share of it, and by the setting overrun_s.
 OVERRUN = 0.01
 #: What a time-to-solution run is called in a survey.
@@ -72,16 +76,21 @@ class Optimization:
         gaps, times_s = (*settings.gaps, *settings.curve), settings.timeouts_s
         for key, ok, allowed in (
             ("timeouts_s", all(1e-6 <= time_s <= TIMEOUT_MAX_S for time_s in times_s), f"1e-6 to {TIMEOUT_MAX_S:g} s each"),
-            ("timeouts_s", len(set(times_s)) == len(times_s), "each once"),
+            ("timeouts_s", len(set(map(fixed_timeout.timeout_name, times_s))) == len(times_s), "each once, in whole microseconds"),
             ("timeouts_s", bool(times_s or settings.target_limit_s), "one or more, or a target_limit_s"),
             ("gaps", bool(settings.gaps) or not settings.target_limit_s, "one or more, or target_limit_s = 0"),
             (
                 "gaps",
-                all(0 <= gap < 1 for gap in gaps) and len(set(gaps)) == len(gaps),
-                "0 to below 1, each once, here or in curve",
+                all(gap == 0 or GAP_STEP <= gap < 1 for gap in gaps)
+                and len(set(map(time_to_solution.gap_name, gaps))) == len(gaps),
+                "0, or 1e-6 to below 1, each once, here or in curve",
             ),
-            ("target_limit_s", 0 <= settings.target_limit_s <= TIMEOUT_MAX_S, f"0 to {TIMEOUT_MAX_S:g} s"),
-            ("attempts", settings.attempts >= 1, "1 or more"),
+            (
+                "target_limit_s",
+                settings.target_limit_s == 0 or 1e-6 <= settings.target_limit_s <= TIMEOUT_MAX_S,
+                f"0: none; or 1e-6 to {TIMEOUT_MAX_S:g} s",
+            ),
+            ("attempts", 1 <= settings.attempts <= ATTEMPTS_MAX, f"1 to {ATTEMPTS_MAX}"),
             ("seed", settings.seed >= 0 and settings.seed + settings.attempts <= 2**32, "0 or more, in 32 bits with all attempts"),
             ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
             ("overrun_s", 0 <= settings.overrun_s < math.inf, "0 or more"),

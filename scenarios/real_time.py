@@ -62,7 +62,11 @@ class RealTime:
                 shortest_s > 0 and 2 * shortest_s <= longest_s < math.inf,
                 "[a, b], b at least twice a: onsets must lie anywhere",
             ),
-            ("duration_s", 2 * shortest_s <= settings.duration_s <= IDLE_MAX_S, f"two of the shortest scenes, to {IDLE_MAX_S:g} s"),
+            (
+                "duration_s",
+                longest_s < settings.duration_s <= IDLE_MAX_S,
+                f"above {longest_s:g} s, the longest of scene_s, as a scene must change; to {IDLE_MAX_S:g} s",
+            ),
             ("hop_s", 0 <= settings.hop_s < math.inf, "above 0; 0: half a window"),
             ("deadline_s", 0 <= settings.deadline_s < math.inf, "above 0; 0: a hop"),
             ("share", 0 < settings.share <= 1, "above 0, to 1"),
@@ -102,7 +106,7 @@ class RealTime:
         return metrics | energies(measured, phases)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
-        """Return which rules a trial does not meet: enough windows within the deadline, and at least one scene that changes."""
+        """Return which rules a trial does not meet: enough windows within the deadline, of any."""
         in_time, found = self._in_time(measured), []
         if sum(in_time) < self.settings.share * len(in_time):
             detail = f"{sum(in_time)} of {len(in_time)} windows were decided within {self._deadline(measured)}"

@@ -98,8 +98,14 @@ def metrics(samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[fl
 
 def absent(samples: Sequence[Sample], gaps: Sequence[float]) -> dict[str, str]:
     """Return why a mean latency, and an energy, is missing."""
-    whys = [(group, group.why) for group in runs(samples, gaps)]
-    return {group.name(what): why for group, why in whys if why for what in ("latency", "energy")}
+    found: dict[str, str] = {}
+    for group in runs(samples, gaps):
+        if group.why:
+            found |= dict.fromkeys((group.name("latency"), group.name("energy")), group.why)
+        elif len(group.energies_j) < len(group.reached):
+            lost = len(group.reached) - len(group.energies_j)
+            found[group.name("energy")] = f"{lost} of {len(group.reached)} searches have no energy"
+    return found
 
 
 def line(cell: str, samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]) -> str:
@@ -118,10 +124,8 @@ def _said(group: Runs) -> str:
     said = f"{len(group.reached)} of {len(attempts)} ({low:.2g} to {high:.2g})"
     if group.why:
         return f"{said}: {group.why}"
-    energies_j = [
-        crossing.window.energy_j for crossing in group.reached if crossing.window and crossing.window.energy_j is not None
-    ]
-    said += f", {quantity(mean([attempt.time_s for attempt in attempts]), 's')}, {quantity(mean(energies_j), 'J')}"
+    energy = quantity(mean(group.energies_j), "J") if group.energies_j else "no energy"
+    said += f", {quantity(mean([attempt.time_s for attempt in attempts]), 's')}, {energy}"
     median = quantile(attempts, 0.5)
     if median.value_s is None or not math.isfinite(median.high_s) or not median.low_s:
         return said

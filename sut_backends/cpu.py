@@ -10,14 +10,15 @@ import dataclasses
 import os
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from rig.errors import BenchError, ConfigError, LocalProtocolError, SutError
-from rig.plan import Query, Solve
+from rig.plan import Query, Solve, Stream
 from rig.program import Program
-from rig.sut import END, IDLE, SYNC, Completion, Mark, SutInfo
+from rig.sut import DECIDED, END, IDLE, SYNC, Completion, Mark, SutInfo
 from rig.table import Table
 from sut_backends.cpu_process import CpuProcess
 from sut_backends.cpu_worker import THRESHOLDS_MAX
@@ -40,7 +41,7 @@ class CpuSut:
         of the numerical library, and how many samples are kept.
 
         A simulated monitor sees pulses of `sync_hold_us` and `power_w` (W) drawn; a real one sees no pulses and what is drawn.
-        The marks of a search lie two such pulses apart or more.
+        The marks of a search and of a stream lie two such pulses apart or more.
         """
 
         program: str = ""
@@ -59,7 +60,7 @@ class CpuSut:
             "pinned": settings.core >= 0,
             "threads": settings.threads,
             "governor": _governor(about["cores"]),
-            "garbage_collector": "off inside a query",
+            "garbage_collector": "off inside a query or a stream",
             "program": name,
             "entry": program.entry,
             "simulated_power_w": dataclasses.asdict(settings.power_w),
@@ -75,6 +76,7 @@ class CpuSut:
             link="pipe",
             slots=settings.slots,
             batch_max=settings.slots if about["phases"] else 0,
+            streams=bool(about["phases"]),
             solves=about["searches"],
             thresholds_max=THRESHOLDS_MAX if about["searches"] else 0,
             has_sync_line=False,
@@ -154,6 +156,49 @@ class CpuSut:
             marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
             self._wire.tell(marks)
         return Completion(marks, output, iterations=1)
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe while it plays.
+
+        What was loaded before is gone then.
+        """
+        sizes_b = [len(window) for window in windows]
+        self._refuse_stream(step, sizes_b)
+        count, self._slots = self._info.slots, Slots(self._info.slots)
+        for slot, window in enumerate(windows[:count]):
+            _good(self._process.ask({"op": "load", "slot": slot}, window, _LOAD_S))
+        signal = {
+            "sizes_b": sizes_b,
+            "slots": count,
+            "hop": step.hop,
+            "window": step.window,
+            "sample_hz": step.sample_hz,
+            "apart_ns": self._apart_ns,
+        }
+        rest = (windows[number] for number in range(count, len(windows)))
+        limit_s = (len(windows) * step.hop + step.window) / step.sample_hz + step.limit_s
+        with self._wire.busy():
+            told, output = _good(self._process.feed({"op": "stream", "signal": signal}, rest, limit_s))
+            marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
+            self._wire.tell(marks)
+        answered = sum(mark.phase == DECIDED for mark in marks)
+        return Completion(marks, output, iterations=answered, faults=tuple(told["faults"]))
+
+    def _refuse_stream(self, step: Stream, sizes_b: Sequence[int]) -> None:
+        slots, count = self._info.slots, len(sizes_b)
+        if not self._info.streams:
+            raise LocalProtocolError("this program searches, and listens to no stream", try_next="[scenario.optimization]")
+        if not count or 0 in sizes_b:
+            raise LocalProtocolError("a stream needs windows, of a byte or more each")
+        if step.preloaded and count > slots:
+            raise LocalProtocolError(
+                f"a preloaded stream of {count} windows, {slots} slots",
+                try_next="sut.cpu.slots, a shorter stream, a longer hop, or one that is not preloaded",
+            )
+        if slots < 2 <= count:
+            raise LocalProtocolError(
+                "with one slot no window is taken in while another is played", try_next="sut.cpu.slots = 2 or more"
+            )
 
     def close(self) -> None:
         """End the process; closing twice is allowed."""

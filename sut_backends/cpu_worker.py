@@ -13,20 +13,21 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
 from rig.program import Routine, Search
 from rig.sut import BATCH, END, REACHED
+from sut_backends.cpu_marks import Marks, no_collector, not_before
+from sut_backends.cpu_stream import Inlet, Signal, played
 
 _EMPTY_WINDOWS = 1000
 _SOLVE = 1
 #: The most thresholds in one search, as the framed layer has them.
 THRESHOLDS_MAX = 14
 
-Marks = list[tuple[int, int]]
 Work = Callable[[Routine, Sequence[Any], int], tuple[Marks, Sequence[Any]]]
 
 
@@ -43,6 +44,12 @@ def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
             elif request["op"] == "solve":
                 marks, output = solved(routine, slots[request["slot"]], Order(**request["order"]))
                 answer(answers, {"marks": marks}, output)
+            elif request["op"] == "stream":
+                signal = Signal(**request["signal"])
+                # Whoever sends waits to be told: nothing of the windows to come is in the buffer of `requests`.
+                inlet = Inlet(requests.fileno(), signal, routine.load, slots)
+                heard = played(routine, signal, slots, inlet, partial(answer, answers, {}))
+                answer(answers, {"marks": heard.marks, "faults": heard.faults}, joined(routine, heard.results))
             else:
                 work = batched if request["batch"] else phased
                 marks, results = uncollected(work, routine, [slots[slot] for slot in request["slots"]], request["repeat"])
@@ -52,21 +59,18 @@ def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
             answer(answers, {"error": f"{type(error).__name__}: {error}", "refused": isinstance(error, ValueError)})
 
 
+def joined(routine: Routine, results: Sequence[Any]) -> bytes:
+    """Return the outputs of a stream's windows, which are all of one length."""
+    outputs = [routine.output(result) for result in results]
+    if len({len(output) for output in outputs}) > 1:
+        raise RuntimeError("its outputs differ in length")
+    return b"".join(outputs)
+
+
 def uncollected(work: Work, routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
     """Do `work`; return its marks (phase, CLOCK_MONOTONIC in ns) and its last results."""
     with no_collector():
         return work(routine, values, repeat)
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    """Keep the garbage collector out: it would fall into some windows and not into others."""
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def phased(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
@@ -131,21 +135,14 @@ def searched(search: Search, order: Order, marks: Marks) -> bool:
         met = order.target is not None and cost <= order.target
         over = met or at_ns >= end_ns or not more
         if reached > told and (over or at_ns >= marks[-1][1] + order.apart_ns):
-            marks.append((REACHED + reached - 1, _not_before(marks[-1][1] + order.apart_ns)))
+            marks.append((REACHED + reached - 1, not_before(marks[-1][1] + order.apart_ns)))
             told = reached
         if over:
-            marks.append((END, _not_before(marks[-1][1] + order.apart_ns)))
+            marks.append((END, not_before(marks[-1][1] + order.apart_ns)))
             return met
         next_costs = [*order.thresholds[reached : reached + 1], *([] if order.target is None else [order.target])]
         until = max(next_costs, default=None)
         more = search.advance((end_ns - at_ns) * 1e-9, until)
-
-
-def _not_before(due_ns: int) -> int:
-    """Return the time, when it is `due_ns` or later."""
-    while (at_ns := time.monotonic_ns()) < due_ns:
-        pass
-    return at_ns
 
 
 class Nothing:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError
@@ -15,6 +15,7 @@ from sut_backends.shim.wire import FRAME_OVERHEAD_B, StreamState, Take, Taken
 
 _LOOKS_PER_HOP = 8  # at most: an answer that is late by so little delays nothing, and the DUT is not kept from its work
 _BUSY_MARGIN = 1.25  # a window may take longer than those before it
+_BUSY_GUESS = 0.5  # of a hop, before anything is known: a lost TAKE must not cost the hop in which the next window is to come
 _TAKE_B = FRAME_OVERHEAD_B + 3 + Take.shape.size
 
 
@@ -30,10 +31,22 @@ class Heard:
 
 
 class Feed:
-    """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else is asked of meanwhile."""
+    """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else is asked of meanwhile.
 
-    def __init__(self, client: FramedClient, step: Stream, windows: Sequence[bytes], hold_us: int) -> None:
+    `clock` tells seconds, and `sleep` lets them pass.
+    """
+
+    def __init__(
+        self,
+        client: FramedClient,
+        step: Stream,
+        windows: Sequence[bytes],
+        hold_us: int,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._client, self._step, self._windows, self._hold_us = client, step, windows, hold_us
+        self._clock, self._sleep = clock, sleep
         self._slots = client.caps.slots
         self._hop_s = step.hop / step.sample_hz
         self._answers: list[tuple[tuple[int, ...], bytes]] = []
@@ -49,9 +62,9 @@ class Feed:
         while self._loaded < min(self._slots, len(self._windows)):
             self._load()
         self._client.stream(len(self._windows), step.hop, step.window, step.sample_hz, self._hold_us)
-        self._started_s = time.monotonic()
+        self._started_s = self._clock()
         try:
-            self._client.expect_busy(self._hop_s)
+            self._client.expect_busy(self._hop_s * _BUSY_GUESS)
             taken = self._follow()
         finally:
             self._client.expect_busy(0.0)
@@ -78,13 +91,13 @@ class Feed:
         limit_s = self._ready_s(len(self._windows) - 1) + self._step.limit_s
         end_s = self._started_s + limit_s
         if self._step.preloaded:
-            time.sleep(self._ready_s(len(self._windows) - 1) + self._hop_s)
+            self._sleep(self._ready_s(len(self._windows) - 1) + self._hop_s)
         while True:
             taken = self._take()
             fetched = len(self._answers) == taken.done
             if taken.state != StreamState.PLAYING and fetched:
                 return taken
-            if time.monotonic() > end_s:
+            if self._clock() > end_s:
                 raise self._late(taken, limit_s)
             if taken.state == StreamState.PLAYING and self._loaded < min(taken.done + self._slots, len(self._windows)):
                 self._load()
@@ -115,13 +128,13 @@ class Feed:
 
         The DUT's clock is not this one, and an emulated one goes as it likes: what is done, and what is not, tells how far it is.
         """
-        now_s = time.monotonic()
+        now_s = self._clock()
         if done:
             self._started_s = min(self._started_s, now_s - self._ready_s(done - 1))
         due_s = self._ready_s(min(done, len(self._windows) - 1)) + self._busy_s
         self._started_s = max(self._started_s, now_s - due_s)
         left_s = self._started_s + due_s - now_s
-        time.sleep(min(max(left_s, self._hop_s / _LOOKS_PER_HOP), self._hop_s))
+        self._sleep(min(max(left_s, self._hop_s / _LOOKS_PER_HOP), self._hop_s))
 
     def _ready_s(self, window: int) -> float:
         return (window * self._step.hop + self._step.window) / self._step.sample_hz

@@ -64,8 +64,9 @@ class VirtualSut:
             raise ConfigError(f"{settings.tick_hz} ticks per second", path="sut.virtual.tick_hz", try_next="1 or more")
         if settings.slots < 1:
             raise ConfigError(f"{settings.slots} slots", path="sut.virtual.slots", try_next="1 or more")
-        if settings.slot_b < 0 or settings.solve.rate_hz <= 0:
-            raise ConfigError("slot_b is 0 or more, solve.rate_hz above 0", path="sut.virtual")
+        if settings.slot_b < 0:
+            raise ConfigError(f"{settings.slot_b} bytes", path="sut.virtual.slot_b", try_next="1 or more; 0: of any size")
+        settings.solve.refuse_impossible("sut.virtual.solve")
         if table.reference is None and table.searcher is None:
             raise ConfigError("this task has no reference answers, so a virtual device cannot run it", path="sut.virtual")
         self._settings, self._world = settings, table.world
@@ -145,6 +146,8 @@ class VirtualSut:
         """Search the loaded workload: the power changes now and then, SYNC falls where a threshold is known to be reached."""
         if self._searcher is None or step.index not in self._loaded:
             raise LocalProtocolError(f"workload {step.index} is searched but not loaded")
+        if len(step.thresholds) > THRESHOLDS_MAX:
+            raise LocalProtocolError(f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked")
         settings, model, began_ns = self._settings, self._settings.solve, self._world.now_ns()
         search = VirtualSearch(model, self._searcher(self._loaded[step.index], step.seed), step)
         marks, told, redraw_s = [self._pulse(1, self._drawn_w())], -1, _REDRAW_S

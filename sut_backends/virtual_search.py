@@ -7,11 +7,14 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rig.errors import ConfigError
 from rig.plan import Solve
 from rig.table import Searcher
 
 #: The device looks at its clock so often: after this time, and on long ways after this share of the way.
 _LOOK_S, _LOOK_SHARE = 20e-6, 1e-3
+#: A cost has 32 bits on the wire.
+WRONG_MAX = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,18 @@ class SearchModel:
     wrong_cost: int = 0
     short_vector: bool = False
     overrun_s: float = 0.0
+
+    def refuse_impossible(self, path: str) -> None:
+        """Raise ConfigError, with the key below `path`, where no device is like this."""
+        for key, low, high in (
+            ("rate_hz", 1.0, 1e12),
+            ("power_w", 1e-9, 1e6),
+            ("variation", 0.0, 1.0),
+            ("wrong_cost", -WRONG_MAX, WRONG_MAX),
+            ("overrun_s", 0.0, 3600.0),
+        ):
+            if not low <= getattr(self, key) <= high:
+                raise ConfigError(f"{getattr(self, key)}", path=f"{path}.{key}", try_next=f"{low:g} to {high:g}")
 
 
 @dataclass(frozen=True, slots=True)

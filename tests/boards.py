@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.builds import built
 
 #: Folder of the port -> name of the machine in QEMU.
 BOARDS = {"mps2": "mps2-an385", "stm32f405": "netduinoplus2", "microbit": "microbit"}
@@ -22,10 +20,4 @@ def image(port: str, workload: str) -> Path:
     for tool, package in _PACKAGES.items():
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is missing (Debian: apt-get install {package})")
-    return _built() / port / f"{workload}.elf"
-
-
-@cache
-def _built() -> Path:
-    subprocess.run(["make", "-s", "-C", str(ROOT / "firmware"), "emulated"], check=True, capture_output=True)
-    return ROOT / "firmware" / "build"
+    return built("emulated") / port / f"{workload}.elf"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rig.session import Result, open_bench
 
@@ -18,9 +19,14 @@ pytest_plugins = ["pytester"]
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C also where a shell started the tests in the background, deaf to it: processes of the tests would inherit that."""
+    """Hear Ctrl-C also where a shell started the tests in the background, deaf to it: processes of the tests would inherit that.
+
+    And let no property fail because the computer is busy: Hypothesis gives an example 200 ms otherwise.
+    """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ void nr_upload_open(struct nr_shim *shim, uint16_t slot, uint32_t length_b, uint
     shim->upload_slot = slot;
     shim->upload_crc = crc;
     shim->upload_received_b = 0;
+    shim->upload_summed_b = 0;
+    shim->upload_sum = 0;
     shim->slot_length_b[slot] = length_b;
     shim->slot_loaded[slot] = false;
 }
@@ -34,12 +36,35 @@ bool nr_upload_fits(const struct nr_shim *shim)
     return offset_b <= length_b && payload_b - NR_DATA_OFFSET_B <= length_b - offset_b;
 }
 
+/* Piece by piece as far as they come in order, that is nearly always to the end; anew where a byte is written twice. */
+static void sum_up(struct nr_shim *shim, uint32_t offset_b, const uint8_t *bytes, uint32_t bytes_b)
+{
+    if (offset_b == shim->upload_summed_b) {
+        shim->upload_sum = nr_crc32(shim->upload_sum, bytes, bytes_b);
+        shim->upload_summed_b += bytes_b;
+    } else if (offset_b < shim->upload_summed_b) {
+        shim->upload_sum = 0;
+        shim->upload_summed_b = 0;
+    }
+}
+
 void nr_upload_store(struct nr_shim *shim)
 {
     const uint8_t *payload = nr_frame_payload(&shim->frame_rx);
-    size_t bytes_b = nr_frame_payload_b(&shim->frame_rx) - NR_DATA_OFFSET_B;
-    memcpy(nr_slot_memory(shim, shim->upload_slot) + nr_get_u32(payload), payload + NR_DATA_OFFSET_B, bytes_b);
-    shim->upload_received_b += (uint32_t)bytes_b;
+    const uint8_t *bytes = payload + NR_DATA_OFFSET_B;
+    uint32_t bytes_b = (uint32_t)(nr_frame_payload_b(&shim->frame_rx) - NR_DATA_OFFSET_B);
+    uint32_t offset_b = nr_get_u32(payload);
+    memcpy(nr_slot_memory(shim, shim->upload_slot) + offset_b, bytes, bytes_b);
+    shim->upload_received_b += bytes_b;
+    if (NR_WITH_STREAM) {
+        sum_up(shim, offset_b, bytes, bytes_b);
+    }
+}
+
+uint32_t nr_upload_crc(const struct nr_shim *shim)
+{
+    uint32_t rest_b = shim->slot_length_b[shim->upload_slot] - shim->upload_summed_b;
+    return nr_crc32(shim->upload_sum, nr_slot_memory(shim, shim->upload_slot) + shim->upload_summed_b, rest_b);
 }
 
 int nr_upload_finish(struct nr_shim *shim)

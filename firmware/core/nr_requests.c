@@ -99,7 +99,7 @@ static void on_commit(struct nr_shim *shim, uint16_t slot)
         nr_answer_error(shim, NR_E_CRC, shim->upload_received_b, "not the declared number of bytes");
         return;
     }
-    crc = nr_crc32(0, nr_slot_memory(shim, slot), shim->slot_length_b[slot]);
+    crc = nr_upload_crc(shim);
     if (crc != shim->upload_crc) {
         nr_upload_drop(shim);
         nr_answer_error(shim, NR_E_CRC, crc, "CRC of the content differs");

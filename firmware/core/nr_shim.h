@@ -50,9 +50,6 @@
 #ifndef NR_WITH_STREAM
 #define NR_WITH_STREAM 1 /* 0: no STREAM, no TAKE */
 #endif
-#ifndef NR_WITH_STREAM
-#define NR_WITH_STREAM 1 /* 0: no STREAM */
-#endif
 #ifndef NR_WITH_WORDS
 #define NR_WITH_WORDS 1 /* 0: an ERROR carries code and detail alone; the host has words of its own for them */
 #endif
@@ -90,9 +87,11 @@ struct nr_stream {
     uint32_t worst_window;
     uint32_t worst_ticks;
     uint32_t code; /* of the workload that failed */
+    uint32_t ms_ticks; /* in a millisecond */
     uint64_t start_tick;
     uint64_t end_tick;
-    uint64_t ready_tick; /* of window number `done` */
+    uint64_t ready_tick; /* of window number `done`, and of the one that shares its slot: known before, as a window begins at once */
+    uint64_t overrun_tick;
     uint64_t ticks[NR_STREAM_RECORDS][3]; /* marks of the windows from `first` on; their outputs are in memory.output */
 };
 
@@ -123,6 +122,8 @@ struct nr_shim {
     uint16_t upload_slot;
     uint32_t upload_crc;
     uint32_t upload_received_b;
+    uint32_t upload_summed_b; /* of the first so many bytes `upload_sum` is the CRC: a COMMIT must not hold up a stream */
+    uint32_t upload_sum;
 
     /* Outputs. */
     bool output_valid;

@@ -123,7 +123,7 @@ static inline void nr_stream_stop(struct nr_shim *shim)
 /* Processes the next window where that is due; ends a stream that cannot go on. */
 void nr_stream_step(struct nr_shim *shim);
 
-/* Rests with nothing to do: up to the next window, or for some milliseconds. */
+/* Rests with nothing to do, for some milliseconds at most; right before a window it returns at once. */
 void nr_stream_rest(const struct nr_shim *shim);
 
 /* True where a request may be executed meanwhile. */
@@ -187,6 +187,9 @@ bool nr_upload_fits(const struct nr_shim *shim);
 
 /* Stores that DATA. Once for each number: the bytes are counted. */
 void nr_upload_store(struct nr_shim *shim);
+
+/* The CRC of all bytes of the open slot. */
+uint32_t nr_upload_crc(const struct nr_shim *shim);
 
 /* Ends an upload whose bytes are all there; returns the workload's verdict, 0 or its code. */
 int nr_upload_finish(struct nr_shim *shim);

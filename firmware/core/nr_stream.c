@@ -8,8 +8,11 @@
 enum {
     TAKEN_FIXED_B = 43,
     TICK_B = 8,
-    NEAR_US = 10000, /* rest() may take as long as that: closer to a window we wait in parts, which end when they should */
-    PART_US = 1000   /* received bytes are left to the port's ring for so long */
+    NEAR_MS = 10, /* rest() may take as long as that: closer to a window we wait in parts, for which bytes are left to the port's ring */
+    PART_MS = 2,
+    LONG_PART_US = 1000,
+    SHORT_PART_US = 100,
+    LAST_OF_MS = 4 /* the last quarter of a millisecond is not waited but looked at, as no wait ends on the microsecond */
 };
 
 static const uint32_t unequal = 0xFFFFFFFFU; /* in place of the workload's code: outputs differ in length */
@@ -44,10 +47,19 @@ static uint64_t tick_of(const struct nr_shim *shim, uint32_t samples)
     return shim->stream.start_tick + nr_scale(samples, shim->port->tick_hz, shim->stream.sample_hz);
 }
 
-/* The tick at which the last sample of a window is captured; a window of the stream, or the one behind them. */
+/* The tick at which the last sample of a window is captured. */
 static uint64_t ready_tick_of(const struct nr_shim *shim, uint32_t window)
 {
     return tick_of(shim, window * shim->stream.hop + shim->stream.window);
+}
+
+/* For window number `done`, which there is. */
+static void set_next(struct nr_shim *shim)
+{
+    struct nr_stream *stream = &shim->stream;
+    uint32_t ahead = shim->memory.slot_count;
+    stream->ready_tick = ready_tick_of(shim, stream->done);
+    stream->overrun_tick = ahead < stream->windows - stream->done ? ready_tick_of(shim, stream->done + ahead) : UINT64_MAX;
 }
 
 /* Counts window number `loaded` as late where its newest hop has begun. */
@@ -117,13 +129,14 @@ void nr_stream_start(struct nr_shim *shim, const uint8_t *payload)
     shim->output_valid = false;
     shim->output_b = 0;
     stream->loaded = slots < stream->windows ? slots : stream->windows;
+    stream->ms_ticks = (uint32_t)nr_us_to_ticks(shim, LONG_PART_US);
     shim->job.hold_us = hold_us != 0 ? hold_us : shim->port->hold_min_us;
     nr_answer_status(shim);
     nr_drain(shim); /* a preloaded stream is silent from its first mark on */
     shim->marks = 0;
     nr_mark(shim, NR_PHASE_STREAM);
     stream->start_tick = shim->mark_tick[0];
-    stream->ready_tick = ready_tick_of(shim, 0);
+    set_next(shim);
     stream->state = NR_STREAM_PLAYING;
 }
 
@@ -168,17 +181,11 @@ static void process(struct nr_shim *shim)
     }
     stream->slot = slot_after(shim, stream->slot);
     stream->done++;
-    stream->ready_tick = ready_tick_of(shim, stream->done);
     if (stream->done == stream->windows) {
         nr_stream_end(shim, NR_STREAM_FINISHED);
+    } else {
+        set_next(shim);
     }
-}
-
-/* True where the signal has come round to the slot of the next window. */
-static bool is_overrun(const struct nr_shim *shim, uint64_t now_tick)
-{
-    uint32_t ahead = shim->memory.slot_count;
-    return ahead < shim->stream.windows - shim->stream.done && now_tick >= ready_tick_of(shim, shim->stream.done + ahead);
 }
 
 void nr_stream_step(struct nr_shim *shim)
@@ -191,7 +198,7 @@ void nr_stream_step(struct nr_shim *shim)
     if (stream->done == stream->loaded) {
         note_late(shim);
         nr_stream_end(shim, NR_STREAM_STARVED);
-    } else if (is_overrun(shim, now_tick)) {
+    } else if (now_tick >= stream->overrun_tick) { /* the signal has come round to its slot */
         nr_stream_end(shim, NR_STREAM_OVERRUN);
     } else if (stream->done - stream->first < NR_STREAM_RECORDS) {
         process(shim);
@@ -201,13 +208,16 @@ void nr_stream_step(struct nr_shim *shim)
 void nr_stream_rest(const struct nr_shim *shim)
 {
     const struct nr_port *port = shim->port;
+    const uint32_t ms_ticks = shim->stream.ms_ticks, near_ticks = NEAR_MS * ms_ticks, part_ticks = PART_MS * ms_ticks;
     uint64_t now_tick = nr_now_tick(shim);
-    uint64_t left_us = nr_ticks_to_us(shim, shim->stream.ready_tick > now_tick ? shim->stream.ready_tick - now_tick : 0);
-    bool waits_for_room = now_tick >= shim->stream.ready_tick && shim->stream.done - shim->stream.first >= NR_STREAM_RECORDS;
-    if (waits_for_room || left_us > NEAR_US) {
+    uint64_t left_ticks = shim->stream.ready_tick > now_tick ? shim->stream.ready_tick - now_tick : 0;
+    bool waits_for_room = left_ticks == 0 && shim->stream.done - shim->stream.first >= NR_STREAM_RECORDS;
+    if (waits_for_room || left_ticks > near_ticks) {
         port->rest(port->context);
-    } else if (left_us != 0) {
-        port->wait(port->context, left_us < PART_US ? (uint32_t)left_us : PART_US);
+    } else if (left_ticks > part_ticks) {
+        port->wait(port->context, LONG_PART_US);
+    } else if (left_ticks > ms_ticks / LAST_OF_MS) {
+        port->wait(port->context, SHORT_PART_US);
     }
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: a device fed with anything. Each input byte goes to the device; a byte 0xFE also takes a frame description from
-   the bytes behind it, so that the fuzzer gets past the CRC; 0xFD lets 101 ms pass, 0xFC makes outputs short. The sanitizers look for memory errors; what is demanded here: nothing is
-   sent in a window, nothing runs but an input as it was accepted, DONE tells the iterations there were, and no window of a stream runs
-   before it was played. */
+   the bytes behind it, so that the fuzzer gets past the CRC; 0xFD lets 101 ms pass, 0xFC makes outputs short, 0xFB shorter by one, and
+   0xFA has the workload fail or work again. The sanitizers look for memory errors; what is demanded here: nothing is sent in a window,
+   nothing runs but an input as it was accepted, DONE tells the iterations there were, and no window of a stream runs before it was
+   played. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { INFERS_MAX = 300, SHORT_OUTPUT_B = 16 };
+enum { INFERS_MAX = 300, SHORT_OUTPUT_B = 16, FAILED = 7, A_READ_US = 50 };
 
 static struct fake fake;
 static uint8_t drained[FAKE_OUTPUT_B];
@@ -80,7 +81,8 @@ static void check_stream(uint8_t phase)
     }
     need(stream->done <= stream->loaded && stream->loaded <= stream->windows && stream->loaded - stream->done <= FAKE_SLOTS);
     need(stream->first <= stream->done && stream->done - stream->first <= NR_STREAM_RECORDS);
-    need(stream->slot == stream->done % FAKE_SLOTS && stream->loading_slot == stream->loaded % FAKE_SLOTS);
+    need(stream->slot == stream->done % FAKE_SLOTS);
+    need(stream->loaded == stream->windows || stream->loading_slot == stream->loaded % FAKE_SLOTS);
     if (phase == NR_PHASE_PREPROCESS) {
         uint64_t samples = (uint64_t)stream->done * stream->hop + stream->window;
         need(fake.tick - stream->start_tick >= samples * fake.port.tick_hz / stream->sample_hz);
@@ -105,6 +107,7 @@ static void start(uint8_t *slots, uint8_t *output, bool searches)
 {
     fake_start(&fake);
     fake.infers_max = INFERS_MAX; /* `infer 4000000000` is no finding */
+    fake.tick_a_read = A_READ_US; /* time must pass for a device that looks at its timer instead of waiting */
     fake.shim.memory.slots = slots;
     fake.shim.memory.output = output;
     fake_load = fake.workload.load;
@@ -215,6 +218,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (byte == 0xFC) {
             fake.workload.output_bytes = SHORT_OUTPUT_B; /* answers so short that the device knows STREAM */
             fake.output_length_b = SHORT_OUTPUT_B;
+        } else if (byte == 0xFB) {
+            fake.output_length_b -= fake.output_length_b != 0;
+        } else if (byte == 0xFA) {
+            fake.infer_code ^= FAILED;
+            fake.preprocess_code ^= FAILED;
+            fake.search_code ^= FAILED;
         } else {
             fake_send(&fake, &byte, 1);
         }

@@ -345,6 +345,35 @@ static void data_may_come_in_any_order_within_the_window(void)
     CHECK(memcmp(fake.slots + FAKE_SLOT_B, content, 400) == 0);
 }
 
+/* Four pieces, each at any of the four places: in order, backwards, and over what was written before. */
+static void the_crc_is_that_of_the_bytes_as_they_lie(void)
+{
+    enum { PIECES = 4, PIECE_B = 25 };
+    start();
+    for (unsigned order = 0; order < 256; order++) {
+        uint8_t lies[PIECES * PIECE_B];
+        uint8_t own;
+        memcpy(lies, fake.slots, sizeof lies);
+        own = request(NR_LOAD, host_load(payload, 0, content, sizeof lies));
+        expect_frame(NR_STATUS, own);
+        for (unsigned piece = 0; piece < PIECES; piece++) {
+            unsigned at = (order >> (2 * piece) & 3U) * PIECE_B;
+            const uint8_t *from = content + (piece != 0 ? order : 0); /* of which host_data takes what belongs at that place */
+            memcpy(lies + at, from + at, PIECE_B);
+            send(NR_DATA, seq++, host_data(payload, at, from, PIECE_B));
+            expect_ack(seq, 0);
+        }
+        nr_put_u16(payload, 0);
+        own = request(NR_COMMIT, 2);
+        if (memcmp(lies, content, sizeof lies) == 0) {
+            expect_frame(NR_STATUS, own);
+        } else {
+            expect_error(own, NR_E_CRC, nr_crc32(0, lies, sizeof lies));
+        }
+        CHECK(memcmp(fake.slots, lies, sizeof lies) == 0);
+    }
+}
+
 static void data_outside_the_window_is_not_stored(void)
 {
     uint8_t own;
@@ -1144,6 +1173,7 @@ int main(void)
     RUN(a_repeated_request_is_answered_again_and_not_executed_again);
     RUN(anything_out_of_order_is_acknowledged_and_not_executed);
     RUN(data_may_come_in_any_order_within_the_window);
+    RUN(the_crc_is_that_of_the_bytes_as_they_lie);
     RUN(data_outside_the_window_is_not_stored);
     RUN(repeated_data_counts_once);
     RUN(a_long_load_wraps_the_numbers_with_losses);

@@ -23,6 +23,17 @@ def rows(entries: list[dict], *columns: str) -> str:
     return "\n".join(lines)
 
 
+def messages(entries: list[dict]) -> str:
+    """Give the numbers among the fields; a negative one is written as 64 bits without a sign."""
+    lines = []
+    for entry in entries:
+        numbers = [value for value in entry["fields"].values() if isinstance(value, int)]
+        body = ", ".join(f"{value & 0xFFFFFFFFFFFFFFFF}U" for value in numbers)
+        cells = (json.dumps(entry["name"]), str(entry["type"]), array(entry["payload"]), f"(const uint64_t[]){{{body}}}")
+        lines.append("    {" + ", ".join(cells) + "},")
+    return "\n".join(lines)
+
+
 def main() -> None:
     vectors = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     sys.stdout.write(f"""/* Made by vectors_to_c.py from frames.json. */
@@ -32,6 +43,7 @@ def main() -> None:
 struct cobs_vector {{ const char *name; const uint8_t *decoded; size_t decoded_b; const uint8_t *encoded; size_t encoded_b; }};
 struct frame_vector {{ const char *name; uint8_t type; uint8_t seq; const uint8_t *payload; size_t payload_b;
                       const uint8_t *encoded; size_t encoded_b; }};
+struct message_vector {{ const char *name; uint8_t type; const uint8_t *payload; size_t payload_b; const uint64_t *fields; }};
 struct bad_vector {{ const char *name; const uint8_t *stream; size_t stream_b; size_t max_payload; }};
 
 static const struct cobs_vector cobs_vectors[] = {{
@@ -42,6 +54,9 @@ static const struct frame_vector frame_vectors[] = {{
 }};
 static const struct bad_vector bad_vectors[] = {{
 {rows(vectors["bad"], "stream", "max_payload")}
+}};
+static const struct message_vector message_vectors[] = {{
+{messages(vectors["messages"])}
 }};
 """)
 

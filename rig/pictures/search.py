@@ -26,7 +26,7 @@ _LINEAR = 1.0
 _PANELS, _COLUMNS = 6, 3
 #: A gap of so many percent has the strongest colour.
 _STRONGEST = 15.0
-_CELL = re.compile(r"(\d+)n_([\d.]+)pct")
+_CELL = re.compile(r"(\d+)n_([\dp]+)pct")
 
 Line = dict[str, Any]
 
@@ -121,7 +121,7 @@ def heat(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
 def _cell(case: str) -> tuple[int, float]:
     found = _CELL.fullmatch(case)
     assert found is not None
-    return int(found[1]), float(found[2])
+    return int(found[1]), float(found[2].replace("p", "."))
 
 
 def _write_gaps(axes: Axes, gaps: np.ndarray[Any, Any]) -> None:

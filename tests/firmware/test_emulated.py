@@ -27,6 +27,7 @@ from sut_backends.guest_wire import GuestWire
 from sut_backends.posix import PosixSut
 from sut_backends.qemu import QemuSut
 from tests.boards import BOARDS, image
+from tests.builds import built
 from tests.conftest import ROOT
 
 DEVICES = {"mps2": "mps2-an385", "stm32f405": "stm32f405 (netduinoplus2)", "microbit": "microbit"}
@@ -152,7 +153,6 @@ def address_of(elf: Path, name: str) -> str:
 def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start: Opener, port: str) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
-    subprocess.run(["make", "-s", "-C", str(ROOT / "firmware"), "posix"], check=True, capture_output=True)
     task = AscTask.open(AscTask.Settings(samples=2), Table(folder=ROOT, seed=1))
     table = Table(seed=1)
     table.world.supply_on = True
@@ -175,7 +175,7 @@ def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start
 
 
 def posix_program(workload: str) -> Path:
-    return ROOT / "firmware" / "build" / "posix" / workload
+    return built("posix") / "posix" / workload
 
 
 #: Searches that end at a target: where time ends them, two processors have not come equally far.
@@ -190,7 +190,6 @@ SEARCHES = (
 def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start: Opener, port: str) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
-    subprocess.run(["make", "-s", "-C", str(ROOT / "firmware"), "posix"], check=True, capture_output=True)
     table = Table(seed=1)
     table.world.supply_on = True
     # The shortest pulses: a mark waits for the one before it.

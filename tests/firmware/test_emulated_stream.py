@@ -54,8 +54,8 @@ def test_a_core_listens_to_a_stream_while_it_is_fed(port: str) -> None:
     assert done.faults == ()
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * 7, END]
     assert done.output == b"".join(window[:64] for window in windows)
-    # It may wake up late, where its host does; it never begins early.
-    assert min(begun_late_us(step, done.marks)) >= 0
+    # It may wake up late, where its host does; it never begins early, and its own arithmetic costs it next to nothing.
+    assert 0 <= min(begun_late_us(step, done.marks)) < 50
     took = [last.tick - first.tick for first, last in zip(done.marks[1::3], done.marks[3::3], strict=False)]
     assert 0 < max(took) < 1_000
 

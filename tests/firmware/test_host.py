@@ -29,13 +29,13 @@ def make(target: str, *settings: str) -> str:
 
 def test_host_tests_pass(tmp_path: Path) -> None:
     output = make("test", f"BUILD={tmp_path}")
-    for name in ("frame", "division", "text", "shim", "stream", "self_test", "faults", "time", "minimal"):
+    for name in ("frame", "division", "text", "shim", "messages", "optimize", "stream", "self_test", "faults", "time", "minimal"):
         assert f"{name}: " in output
 
 
 def test_the_stored_inputs_of_the_fuzz_targets_find_nothing(tmp_path: Path) -> None:
     output = make("replay", f"BUILD={tmp_path}")
-    for name in ("frame", "text", "shim"):
+    for name in ("frame", "text", "shim", "qubo"):
         stored = len(list((FIRMWARE / "tests" / "corpus" / name).iterdir()))
         assert stored >= 5
         assert f"{name}: {stored} inputs replayed" in output

@@ -44,7 +44,10 @@ NEEDED = {
     "make": shutil.which("make"),
 }
 MISSING = " ".join(package for package, there in NEEDED.items() if not there)
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs the Debian packages {MISSING}")
+pytestmark = [
+    pytest.mark.alone,  # the simulated processor keeps the pace of real time, and its pins have no patience
+    pytest.mark.skipif(bool(MISSING), reason=f"needs the Debian packages {MISSING}"),
+]
 
 NAME = b"m-name-io-[neurorig io-manager]\r\n"
 READY = b"m-ready\r\n"

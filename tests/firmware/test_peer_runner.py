@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,8 +24,8 @@ from drivers.st_lpm01a.simulator import Lpm01aSimulator, SimulatorSettings
 from rig.table import Table
 from sut_backends.dut_process import DutProcess
 from sut_backends.edge_wire import EdgeWire, Power
+from tests.builds import built
 
-FIRMWARE = Path(__file__).parents[2] / "firmware"
 pytestmark = [
     pytest.mark.posix,
     pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")) or not shutil.which("make"), reason="needs make and gcc"),
@@ -39,8 +38,7 @@ CLASSES = 12
 
 @pytest.fixture(scope="module")
 def programs() -> Path:
-    subprocess.run(["make", "-C", str(FIRMWARE), "posix"], check=True, capture_output=True)
-    return FIRMWARE / "build" / "posix"
+    return built("posix") / "posix"
 
 
 class Runner:

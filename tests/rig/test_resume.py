@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rig import session, store
+from rig import session, sitting, store
 from rig.check import check
 from rig.errors import ConfigError, DataError, DeviceBusy
-from rig.events import Event, StepDone
+from rig.events import Event, SessionResumed, SessionStarted, StepDone
+from rig.plan import Query
 from tests.conftest import ROOT
 
 BENCH = ROOT / "benches" / "virtual-asc.toml"
@@ -88,6 +93,69 @@ def test_a_session_cut_off_again_and_again_comes_to_its_end(tmp_path: Path) -> N
     assert result.trials[0].sittings > 2
     assert [asked_for(folder, number) for number in (1, 2)] == [list(range(8))] * 2
     equal(folder)
+
+
+def copied(folder: Path, after: int) -> Callable[[Event], None]:
+    """Return a subscriber that copies the session into `folder` after so many steps, and ends it: a kill leaves no more."""
+    left, session_folder = [after], [Path()]
+
+    def subscriber(event: Event) -> None:
+        if isinstance(event, SessionStarted | SessionResumed):
+            session_folder[0] = event.folder
+        if isinstance(event, StepDone):
+            left[0] -= 1
+            if left[0] < 0:
+                shutil.copytree(session_folder[0], folder)
+                raise Cut
+
+    return subscriber
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.lists(st.integers(0, 10), min_size=2, max_size=3))
+def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(steps: list[int]) -> None:
+    with TemporaryDirectory() as scratch:
+        folder, times = Path(scratch) / "0", 0
+        with session.open_bench(BENCH, ("task.asc.samples=4", "bench.trials=1")) as bench, pytest.raises(Cut):
+            bench.run(root=Path(scratch) / "first", subscribers=[copied(folder, steps[0])])
+        for times, after in enumerate(steps[1:], start=1):
+            killed = Path(scratch) / str(times)
+            try:
+                session.resume(folder, [copied(killed, after)])
+            except Cut:
+                folder = killed
+            else:
+                break
+        else:
+            session.resume(folder)
+        equal(folder)
+        assert asked_for(folder, 1) == list(range(4))
+        assert not json.loads((folder / "results.json").read_text())["problems"]
+
+
+@pytest.mark.parametrize("left", [(), ("completions.jsonl", "trace.jls.partial")])
+def test_a_sitting_killed_before_it_heard_anything_takes_nothing_of_the_one_before(tmp_path: Path, left: tuple[str, ...]) -> None:
+    folder = cut_off(tmp_path, 6)
+    with pytest.raises(KeyboardInterrupt):
+        session.resume(folder, [cutting(3, KeyboardInterrupt())])
+    killed = folder / "trial-1" / "sitting-3"
+    killed.mkdir()
+    for name in left:
+        (killed / name).touch()
+    result = session.resume(folder)
+    assert not [trial.problems for trial in result.trials if trial.problems]
+    counted = [step for trial in (1, 2) for sitting in counted_steps(folder / f"trial-{trial}") for step in sitting]
+    assert len(counted) == len(every_query(folder)), "a query that counted before was asked again"
+    equal(folder)
+
+
+def counted_steps(trial: Path) -> list[list[int]]:
+    return [[done.number for done in steps if isinstance(done.step, Query)] for steps in sitting.counted(trial)]
+
+
+def every_query(folder: Path) -> list[int]:
+    told = [done for path in folder.rglob("completions.jsonl") for done in store.read_completions(path.parent)]
+    return [done.number for done in told if isinstance(done.step, Query)]
 
 
 def test_a_killed_session_goes_on(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -147,8 +148,14 @@ def test_a_device_that_cannot_search_or_mark_as_many_thresholds_is_refused() -> 
         ("gaps", ()),
         ("gaps", (1.0,)),
         ("gaps", (-0.1,)),
+        # Metrics are named by them, and the wire tells whole microseconds: two that look alike would be one.
+        ("timeouts_s", (1.0, 1.0000000001)),
+        ("gaps", (0.1, 0.10000001)),
+        ("gaps", (1e-9,)),
         ("target_limit_s", -1.0),
+        ("target_limit_s", 1e-9),
         ("attempts", 0),
+        ("attempts", 10**6),
         ("seed", -1),
         ("seed", 2**32),
         ("idle_s", 0.0),
@@ -254,6 +261,19 @@ def test_where_a_threshold_is_not_reached_by_all_there_is_no_result_but_a_share(
     # Ronnow's formula, by hand: 10 s ln(0.01) / ln(0.5).
     assert metrics["repeated_to_5pct_a"].value == pytest.approx(66.4386, rel=1e-5)
     assert any("no result: 1 of 2" in line for line in scenario.lines(data))
+
+
+def test_a_search_whose_energy_is_lost_has_its_latency_and_says_why_it_has_no_energy() -> None:
+    scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
+    whole, dark = to_target("a", -95, 1.0, 4.0), to_target("a", -95, 3.0, 5.0)
+    crossings = tuple(replace(one, window=replace(one.window, energy_j=None)) for one in dark.crossings if one.window)
+    data = measured(whole, replace(dark, crossings=crossings))
+    metrics = scenario.summarise(data, ["solve"])
+    assert metrics["latency_to_10pct_a"].value == 2.0 and "energy_to_10pct_a" not in metrics
+    assert scenario.absent(data)["energy_to_10pct_a"] == "1 of 2 searches have no energy"
+    assert "latency_to_10pct_a" not in scenario.absent(data)
+    none = measured(replace(dark, crossings=crossings))
+    assert "no energy" in scenario.lines(none)[0]
 
 
 def test_a_mark_that_the_vector_does_not_bear_out_is_not_believed() -> None:

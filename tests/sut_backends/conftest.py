@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from rig.table import Table
 from sut_backends.dut_process import DutProcess
+from tests.builds import built
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,8 +22,7 @@ def null_program() -> Path:
     """Build the firmware with the null workload, which answers with the first 64 bytes of its input."""
     if not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):
         pytest.skip("no C compiler")
-    subprocess.run(["make", "-C", str(ROOT / "firmware"), "posix"], check=True, capture_output=True)
-    return ROOT / "firmware" / "build" / "posix" / "null"
+    return built("posix") / "posix" / "null"
 
 
 @pytest.fixture

@@ -32,6 +32,28 @@ def talkative() -> Routine:
     return Routine(bytes, (shout,), bytes)
 
 
+def moody() -> Routine:
+    """Answer with a window's second byte; by its first be slow (1 to 99: so many times 10 ms), 100 refuse it, 101 fail, 102 die.
+
+    103 answers twice.
+    """
+
+    def load(payload: bytes) -> bytes:
+        if payload[0] == 100:
+            raise ValueError("not this one")
+        return payload
+
+    def first(block: bytes) -> bytes:
+        if block[0] == 101:
+            raise ZeroDivisionError("of no use")
+        if block[0] == 102:
+            os._exit(9)
+        time.sleep(0.01 * block[0] if block[0] < 100 else 0)
+        return block
+
+    return Routine(load, (first, lambda block: block[1:2] * (2 if block[0] == 103 else 1)), bytes)
+
+
 class Stairs:
     """A search that goes down by one at every look, or by `stride`, to `bottom`, from its seed on; then it only spends its time."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from rig.errors import DeadlineError, LocalProtocolError
-from rig.plan import Query
-from rig.sut import BATCH, END, IDLE, SystemUnderTest
+from rig.plan import Query, Scene, Solve, Stream
+from rig.streaming import captured
+from rig.sut import BATCH, DECIDED, END, IDLE, REACHED, STREAM, Solving, Streaming, SystemUnderTest
 from rig.table import Table
+from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.cpu import CpuSut
 from sut_backends.posix import PosixSut
 from sut_backends.qemu import QemuSut
@@ -24,15 +27,19 @@ from tests.sut_backends import public_programs
 
 pytestmark = pytest.mark.posix
 SAMPLE = bytes(range(64))
+#: Of a stream, in samples of one byte.
+HOP, WINDOW, SAMPLE_HZ = 50, 100, 400
+WINDOWS = 6
 
 
 @dataclass
 class Opened:
-    """A system under test and what is known of it: its phases, and whether it counts its iterations."""
+    """A system under test and what is known of it: its phases, whether it counts iterations, whether its time is the host's."""
 
     sut: SystemUnderTest
     phases: int
     counts: bool = True
+    host_time: bool = True
 
 
 def virtual(table: Table, program: Path, port: Callable[[], str]) -> Opened:
@@ -46,11 +53,11 @@ def posix(table: Table, program: Path, port: Callable[[], str]) -> Opened:
 
 def cpu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
     table.programs = {"null": public_programs.program("null")}
-    return Opened(CpuSut.open(CpuSut.Settings(), table), 2)
+    return Opened(CpuSut.open(CpuSut.Settings(slots=4), table), 2)
 
 
 def qemu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(QemuSut.open(QemuSut.Settings(program=str(image("mps2", "null"))), table), 2)
+    return Opened(QemuSut.open(QemuSut.Settings(program=str(image("mps2", "null"))), table), 2, host_time=False)
 
 
 def uart_framed(table: Table, program: Path, port: Callable[[], str]) -> Opened:
@@ -135,6 +142,168 @@ def test_a_query_beyond_its_limit_is_a_deadline_error(opened: Opened) -> None:
         opened.sut.run(Query((3,), limit_s=0.03, repeat=1_000_000))
 
 
+def listener(opened: Opened) -> Streaming:
+    """Return a system that streams; of one that does not, test that it says so, and skip the rest."""
+    assert isinstance(opened.sut, Streaming)
+    if not opened.sut.info.streams:
+        with pytest.raises(LocalProtocolError, match="stream"):
+            opened.sut.stream(*stream_of(2))
+        pytest.skip("it refuses streams, as it says")
+    return opened.sut
+
+
+def stream_of(windows: int, *, preloaded: bool = False) -> tuple[Stream, list[bytes]]:
+    """Return a stream of so many windows, and what is played in each."""
+    samples = (windows - 1) * HOP + WINDOW
+    signal = bytes(sample % 251 for sample in range(samples))
+    step = Stream((Scene("counting", (0,), samples),), HOP, WINDOW, SAMPLE_HZ, preloaded, limit_s=60.0)
+    return step, [signal[k * HOP : k * HOP + WINDOW] for k in range(windows)]
+
+
+def test_a_stream_marks_its_start_each_phase_each_decision_and_its_end_and_answers_every_window(opened: Opened) -> None:
+    step, windows = stream_of(WINDOWS)
+    done = listener(opened).stream(step, windows)
+    assert [mark.phase for mark in done.marks] == [STREAM, *[*range(1, opened.phases + 1), DECIDED] * WINDOWS, END]
+    assert all(early.tick < late.tick for early, late in pairwise(done.marks))
+    length_b = len(done.output) // WINDOWS
+    assert length_b > 0
+    assert done.output == b"".join(window[:length_b] for window in windows)
+    assert (done.iterations, done.faults, done.restarts) == (WINDOWS, (), 0)
+
+
+def test_no_window_of_a_stream_begins_before_its_last_sample_was_captured(opened: Opened) -> None:
+    step, windows = stream_of(WINDOWS)
+    done = listener(opened).stream(step, windows)
+    begun = [mark.tick for mark in done.marks if mark.phase == 1]
+    lasts = [window * HOP + WINDOW - 1 for window in range(WINDOWS)]
+    ready = [captured(done.marks[0].tick, last, SAMPLE_HZ, opened.sut.info.tick_hz) for last in lasts]
+    assert [tick >= at for tick, at in zip(begun, ready, strict=True)] == [True] * WINDOWS
+
+
+def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(opened: Opened) -> None:
+    step, windows = stream_of(3, preloaded=True)
+    done = listener(opened).stream(step, windows)
+    assert done.output == b"".join(window[: len(done.output) // 3] for window in windows)
+    assert (done.iterations, done.faults) == (3, ())
+    # When a board's time lags behind the host's, it is asked too early whether the stream is over, and that is told.
+    assert done.rx_in_window_b == 0 or not opened.host_time
+
+
+def test_more_preloaded_windows_than_slots_are_refused_and_a_shorter_stream_still_plays(opened: Opened) -> None:
+    sut = listener(opened)
+    with pytest.raises(LocalProtocolError, match=str(opened.sut.info.slots)):
+        sut.stream(*stream_of(opened.sut.info.slots + 1, preloaded=True))
+    assert sut.stream(*stream_of(1, preloaded=True)).iterations == 1
+
+
+def test_what_was_loaded_before_a_stream_is_gone_after_it(opened: Opened) -> None:
+    sut = listener(opened)
+    opened.sut.load(3, SAMPLE)
+    sut.stream(*stream_of(1))
+    with pytest.raises(LocalProtocolError):
+        opened.sut.run(Query((3,), limit_s=10.0))
+    opened.sut.load(3, SAMPLE)
+    assert opened.sut.run(Query((3,), limit_s=10.0)).output
+
+
+def test_a_search_is_refused_by_a_system_that_says_it_cannot(opened: Opened) -> None:
+    assert isinstance(opened.sut, Solving)
+    opened.sut.load(0, SAMPLE)
+    assert (opened.sut.info.solves, opened.sut.info.thresholds_max) == (False, 0)
+    with pytest.raises(LocalProtocolError):
+        opened.sut.solve(Solve(0, 0.01, seed=1))
+
+
 def test_closing_twice_is_allowed(opened: Opened) -> None:
     opened.sut.close()
     opened.sut.close()
+
+
+@pytest.fixture(scope="module")
+def task() -> QuboTask:
+    """Give one small workload."""
+    return QuboTask.open(QuboTask.Settings(nodes=(50,), densities=(0.1,), seeds=(0,)), Table())
+
+
+def virtual_solver(table: Table, program: Path) -> SystemUnderTest:
+    return VirtualSut.open(VirtualSut.Settings(), table)
+
+
+def posix_solver(table: Table, program: Path) -> SystemUnderTest:
+    return PosixSut.open(PosixSut.Settings(program=str(program.with_name("qubo"))), table)
+
+
+def cpu_solver(table: Table, program: Path) -> SystemUnderTest:
+    if not shutil.which("cc"):
+        pytest.skip("the reference search needs a C compiler: apt-get install gcc libc6-dev")
+    return CpuSut.open(CpuSut.Settings("reference"), table)
+
+
+def qemu_solver(table: Table, program: Path) -> SystemUnderTest:
+    return QemuSut.open(QemuSut.Settings(program=str(image("mps2", "qubo"))), table)
+
+
+@pytest.fixture(params=[virtual_solver, posix_solver, cpu_solver, qemu_solver], ids=lambda backend: backend.__name__)
+def solver(request: pytest.FixtureRequest, null_program: Path, task: QuboTask) -> Iterator[SystemUnderTest]:
+    table = Table(searcher=task.searcher, programs=task.programs)
+    table.world.supply_on = True
+    found = request.param(table, null_program)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def searching(solver: SystemUnderTest, task: QuboTask) -> Solving:
+    """Give a system that has the workload in its memory."""
+    assert isinstance(solver, Solving) and solver.info.solves
+    solver.load(0, task.payload(0))
+    return solver
+
+
+def test_a_search_marks_its_start_thresholds_in_order_and_its_end_and_its_vector_is_as_good_as_marked(
+    searching: Solving, task: QuboTask
+) -> None:
+    thresholds = (-1, -2, -5, -10, -15, -40)
+    done = searching.solve(Solve(0, 0.05, seed=1, thresholds=thresholds))
+    phases = [mark.phase for mark in done.marks]
+    assert (phases[0], phases[-1], done.iterations) == (1, END, 1)
+    reached = [phase - REACHED for phase in phases[1:-1]]
+    assert reached and reached == sorted({*reached})
+    assert all(early.tick < late.tick for early, late in pairwise(done.marks))
+    costs = task.score(0, done.output).costs
+    assert costs is not None and costs.claimed == costs.cost <= thresholds[reached[-1]]
+    # No vector of 50 nodes costs less than -50; this graph's best is far from -40 as well.
+    assert max(reached) < len(thresholds) - 1
+
+
+def test_a_search_without_a_target_takes_its_time_out_and_one_with_a_target_ends_there(
+    solver: SystemUnderTest, searching: Solving
+) -> None:
+    timeout_s = 0.05
+    begun, ended = (done.marks[place].tick for done in [searching.solve(Solve(0, timeout_s, seed=1))] for place in (0, -1))
+    assert (ended - begun) / solver.info.tick_hz >= timeout_s * 0.999
+    done = searching.solve(Solve(0, 60.0, seed=1, target=-5, thresholds=(-5,)))
+    assert [mark.phase for mark in done.marks] == [1, REACHED, END]
+    assert (done.marks[-1].tick - done.marks[0].tick) / solver.info.tick_hz < 60.0
+
+
+def test_the_same_seed_finds_the_same_vector_and_every_answer_has_one_length(searching: Solving) -> None:
+    first, again, other = (searching.solve(Solve(0, 60.0, seed=seed, target=-12)).output for seed in (7, 7, 8))
+    assert first == again
+    assert len(first) == len(other) > 0
+
+
+def test_a_search_of_what_is_not_loaded_or_for_too_many_thresholds_is_refused(solver: SystemUnderTest, searching: Solving) -> None:
+    with pytest.raises(LocalProtocolError, match="not loaded"):
+        searching.solve(Solve(1, 0.01, seed=1))
+    too_many = tuple(-number for number in range(solver.info.thresholds_max + 1))
+    with pytest.raises(LocalProtocolError, match="thresholds"):
+        searching.solve(Solve(0, 0.01, seed=1, thresholds=too_many))
+    assert searching.solve(Solve(0, 0.01, seed=1, thresholds=too_many[1:])).output
+
+
+def test_a_solver_has_idle_times_and_bursts_and_closes_twice(solver: SystemUnderTest) -> None:
+    assert [mark.phase for mark in solver.idle(0.01).marks] == [IDLE, END]
+    assert len(solver.sync().marks) >= 2
+    solver.close()
+    solver.close()

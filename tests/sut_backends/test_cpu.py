@@ -172,6 +172,12 @@ def test_a_process_that_dies_is_lost_with_its_exit_code(start: Open) -> None:
         sut.load(0, b"\2")
 
 
+def test_a_limit_of_more_years_than_a_clock_counts_is_no_limit(start: Open) -> None:
+    sut = start("null")
+    sut.load(0, b"a")
+    assert sut.run(Query((0,), limit_s=1e300)).iterations == 1
+
+
 def test_after_a_deadline_the_program_is_gone_and_says_so(start: Open) -> None:
     sut = start("null")
     sut.load(0, b"a")

@@ -7,14 +7,7 @@ millisecond or two.
 
 from __future__ import annotations
 
-import ctypes
-import math
-import shutil
-import subprocess
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -26,144 +19,16 @@ from sut_backends.shim.framed import FramedClient
 from sut_backends.shim.link import Link
 from sut_backends.shim.patience import Patience
 from sut_backends.shim.text import TextClient
+from tests.sut_backends.core_device import OUTPUT_B, Device, build
+from tests.sut_backends.spoilt_line import KINDS, Fault, FaultyLine
 
-FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
-# Small frames: several DATA for a short sample, and an output that does not fit into DONE.
-SIZES = ["-DNR_MAX_PAYLOAD_B=64", "-DNR_MARKS_MAX=4"]
-OUTPUT_B = 40
 SAMPLES = [bytes((number * 5 + 200) & 0xFF for number in range(150)), bytes((number * 11 + 37) & 0xFF for number in range(150))]
-BYTE_US = 87
-LIMIT_S = 60.0  # of virtual time: far more than any conversation needs to be given up
 
 
 @pytest.fixture(scope="module")
 def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
-    """Build the core with the fake port as a library; give a device."""
-    if not shutil.which("cc"):
-        pytest.skip("no C compiler (Debian: gcc libc6-dev)")
-    library = tmp_path_factory.mktemp("device") / "device.so"
-    sources = [*sorted(FIRMWARE.glob("core/*.c")), FIRMWARE / "tests" / "fake_port.c", FIRMWARE / "tests" / "fake_device.c"]
-    includes = [f"-I{FIRMWARE / folder}" for folder in ("core", "tests")]
-    subprocess.run(["cc", "-std=c99", "-O2", "-shared", "-fPIC", *SIZES, *includes, "-o", library, *sources], check=True)
-    return Device(ctypes.CDLL(str(library)))
-
-
-class Device:
-    """The C core and its fake port."""
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
-        for name, kind in (("b", ctypes.c_size_t), ("us", ctypes.c_uint64), ("listen", ctypes.c_size_t), ("slot", ctypes.c_void_p)):
-            getattr(library, f"fake_device_{name}").restype = kind
-        library.fake_receive.restype = ctypes.c_size_t
-        self._memory = ctypes.create_string_buffer(library.fake_device_b())
-        self._said = ctypes.create_string_buffer(65_536)
-
-    def start(self) -> None:
-        """Switch it on anew."""
-        self._library.fake_device_start(self._memory, OUTPUT_B)
-
-    @property
-    def now_us(self) -> int:
-        """Return its time."""
-        return int(self._library.fake_device_us(self._memory))
-
-    def send(self, block: bytes, delay_us: int) -> None:
-        """Let bytes arrive."""
-        self._library.fake_send_later(self._memory, block, ctypes.c_size_t(len(block)), ctypes.c_uint64(max(delay_us, 0)))
-
-    def listen(self, duration_us: int) -> bytes:
-        """Let it run until it says something."""
-        if not self._library.fake_device_listen(self._memory, ctypes.c_uint64(duration_us)):
-            return b""
-        count_b = self._library.fake_receive(self._memory, self._said, ctypes.c_size_t(len(self._said)))
-        return ctypes.string_at(self._said, count_b)
-
-    def slot(self, number: int, length_b: int) -> bytes:
-        """Return what lies in a slot."""
-        return ctypes.string_at(self._library.fake_device_slot(self._memory, number), length_b)
-
-
-@dataclass
-class Fault:
-    """What happens to byte `at` of one direction."""
-
-    way: str = ""
-    kind: str = ""
-    at: int = -1
-
-
-KINDS = {"lost": 0, "doubled": 0, "flipped": 0, "zeroed": 0, "late": 30_000, "stalled": 150_000, "cut": 0}
-
-
-class FaultyLine:
-    """A line of 115 200 baud to the device, in its time; `passed` counts the bytes of each direction."""
-
-    name, baud = "virtual", 115_200
-
-    def __init__(self, device: Device, fault: Fault) -> None:
-        self._device, self._fault = device, fault
-        self.passed = {"tx": 0, "rx": 0}
-        self._tx_free_us = 0
-        self._waiting: list[tuple[int, bytes]] = []  # on the way to the host: from when, what
-        self._cut = False
-
-    def clock(self) -> float:
-        return self._device.now_us / 1e6
-
-    def write(self, block: bytes) -> None:
-        for piece, late_us in self._spoilt("tx", block):
-            now_us = self._device.now_us
-            self._tx_free_us = max(self._tx_free_us, now_us) + len(piece) * BYTE_US + late_us
-            self._device.send(piece, self._tx_free_us - now_us)
-
-    def read(self, timeout_s: float) -> bytes:
-        end_us = self._device.now_us + math.ceil(timeout_s * 1e6)
-        assert self.clock() < 12.345678 + LIMIT_S, "a hang"
-        while True:
-            now_us = self._device.now_us
-            if self._waiting and self._waiting[0][0] <= now_us:
-                return self._waiting.pop(0)[1]
-            if now_us >= end_us:
-                return b""
-            until_us = min([end_us, *(due_us for due_us, _ in self._waiting[:1])])
-            for piece, late_us in self._spoilt("rx", self._device.listen(until_us - now_us)):
-                due_us = max([self._device.now_us + late_us, *(due_us for due_us, _ in self._waiting[-1:])])
-                self._waiting.append((due_us, piece))
-
-    def set_baud(self, baud: int) -> None:
-        raise AssertionError("no change of the line rate here")
-
-    def close(self) -> None:
-        """Do nothing."""
-
-    def _spoilt(self, way: str, block: bytes) -> Iterator[tuple[bytes, int]]:
-        """Give the pieces that come out, and how much later than they should."""
-        first, fault = self.passed[way], self._fault
-        self.passed[way] += len(block)
-        if fault.way != way or not (self._cut or first <= fault.at < first + len(block)):
-            if block:
-                yield block, 0
-            return
-        if self._cut:
-            return
-        at = fault.at - first
-        before, byte, after = block[:at], block[at : at + 1], block[at + 1 :]
-        if before:
-            yield before, 0
-        match fault.kind:
-            case "lost":
-                byte = b""
-            case "doubled":
-                byte += byte
-            case "flipped":
-                byte = bytes([byte[0] ^ 1 << fault.at % 8])
-            case "zeroed":
-                byte = b"\0"
-            case "cut":
-                self._cut, byte, after = True, b"", b""
-        if byte + after:
-            yield byte + after, KINDS[fault.kind]
+    """Build a device."""
+    return build(tmp_path_factory.mktemp("device"))
 
 
 def converse(device: Device, line: FaultyLine, sample: bytes, nonce: int) -> bytes:

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.posix
 
 WORKLOADS = (Workload(100, 0.25, 0), Workload(250, 0.05, 1), Workload(50, 0.1, 2))
 MEMORY_B, START = 13_000_000, 1
+LOOK_TICKS = 20  # between two looks at the clock lie moves that touch about 64 neighbours (docs/QUBO.md): 7 us, measured
 WORST = (0, -5, -10, -40)
 
 
@@ -131,13 +132,15 @@ def test_the_target_ends_a_search(null_program: Path, table: Table, payloads: li
 def test_the_same_seed_gives_the_same_search_and_another_one_another(
     null_program: Path, table: Table, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, table, sync_hold_us=0) as sut:  # a mark waits for the pulse of the one before it
         sut.load(0, payloads[0])
         first, again, other = (sut.solve(Solve(0, 0.02, seed=seed, thresholds=(-12, -15, -16))) for seed in (5, 5, 6))
     assert first.output == again.output
     assert [mark.phase for mark in first.marks] == [mark.phase for mark in again.marks]
-    assert max(abs(one - two) for one, two in zip(spans(first), spans(again), strict=True)) <= 1
-    assert spans(first) != spans(other)
+    assert max(abs(one - two) for one, two in zip(spans(first)[:-1], spans(again)[:-1], strict=True)) <= 1
+    assert max(abs(one - two) for one, two in zip(spans(first)[:-1], spans(other)[:-1], strict=True)) > 1
+    # Time ends it at a look at the clock: which one may hang on the part of a tick that had passed when it began.
+    assert all(20_000 <= duration(each) < 20_000 + LOOK_TICKS for each in (first, again, other))
 
 
 def test_each_slot_keeps_its_graph(null_program: Path, table: Table, payloads: list[bytes]) -> None:

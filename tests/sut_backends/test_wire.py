@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import LocalProtocolError
+from rig.sut import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC
 from sut_backends.shim import wire
-from sut_backends.shim.wire import Flag, Kind
+from sut_backends.shim.wire import Flag, Kind, StreamState
 
 ROOT = Path(__file__).resolve().parents[2]
+VECTORS: dict[str, Any] = json.loads((ROOT / "tests" / "vectors" / "frames.json").read_text(encoding="utf-8"))
 VALUES = [
     (wire.Hello(0xDEADBEEF), "efbeadde01"),
     (wire.Baud(921_600), "00100e00"),
@@ -28,6 +32,9 @@ VALUES = [
     (wire.Batch(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
     (wire.Optimize(1, 2, 1_000_000, -16, 30_000, 50), "0100 02000000 40420f00 f0ffffff 30750000 3200"),
     (wire.Optimize(1, 2, 3, -(2**31), 4, 5, (0, -17)), "0100 02000000 03000000 00000080 04000000 0500 00000000 efffffff"),
+    (wire.Stream(7, 300, 70_000, 48_000, 258), "07000000 2c010000 70110100 80bb0000 0201"),
+    (wire.Take(258), "02010000"),
+    (wire.Taken(StreamState.PLAYING, 4, 1, 0, 2, 0, 0, 0, 0, 2, 0), f"01 04 01{'00' * 7} {'00' * 8} 02{'00' * 19} 02000000 00"),
     (wire.Idle(1_000_000, 30_000, 50), "40420f00307500003200"),
     (wire.Sync(8, 5_000, 30_000, 50), "0888130000307500003200"),
     (wire.Result(64), "40000000"),
@@ -46,6 +53,25 @@ VALUES = [
 def test_payloads_are_packed_as_the_protocol_says_and_read_back(value: wire.Request | wire.Caps, code: str | None) -> None:
     assert code is None or value.pack().hex() == code.replace(" ", "")
     assert type(value).unpack(value.pack()) == value
+
+
+@pytest.mark.parametrize("case", VECTORS["messages"], ids=lambda case: case["name"])
+def test_messages_of_the_shared_vectors_are_written_and_read(case: dict[str, Any]) -> None:
+    kinds = {kind.kind: kind for kind in (wire.Optimize, wire.Stream, wire.Take, wire.Taken)}
+    kind, fields = kinds[Kind(case["type"])], case["fields"]
+    if "thresholds" in fields:
+        fields = fields | {"thresholds": tuple(fields["thresholds"])}
+    if "records" in fields:
+        fields = fields | {"records": bytes.fromhex(fields["records"])}
+    value = kind(**fields)
+    assert value.pack().hex() == case["payload"]
+    assert kind.unpack(value.pack()) == value
+
+
+def test_records_are_told_apart_by_their_count() -> None:
+    payload = next(bytes.fromhex(case["payload"]) for case in VECTORS["messages"] if case["type"] == Kind.TAKEN)
+    records = wire.Taken.unpack(payload).split(3)
+    assert records == [((1, 2, 3), b"\xaa\xbb\xcc"), ((2**32, 2**32 + 1, 2**32 + 2), b"\xdd\xee\xff")]
 
 
 @pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
@@ -88,5 +114,10 @@ def test_numbers_are_those_of_the_firmware() -> None:
     assert values["TEXT_COMMAND_MAX"] == wire.TEXT_COMMAND_MAX
     assert values["GUARD_RESTARTS_MAX"] == wire.GUARD_RESTARTS_MAX
     assert values["THRESHOLDS_MAX"] == wire.THRESHOLDS_MAX
+    phases = {"END": END, "BATCH": BATCH, "STREAM": STREAM, "DECIDED": DECIDED, "IDLE": IDLE, "SYNC": SYNC, "REACHED": REACHED}
+    assert phases == {name: values[f"PHASE_{name}"] for name in phases}
+    assert {state.name: state.value for state in StreamState} == {
+        name: values[f"STREAM_{name}"] for name in StreamState.__members__
+    }
     assert {flag.name: flag.value for flag in Flag} == {name: values[f"CAP_{name}"] for name in Flag.__members__}
     assert {value for name, value in values.items() if name.startswith("E_")} == set(wire.ERROR_MEANING)

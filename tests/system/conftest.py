@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.builds import built
 
 
 @pytest.fixture(scope="session")
@@ -17,5 +16,4 @@ def firmware() -> Path:
     """Build the POSIX firmware; returns the folder of its programs."""
     if not shutil.which("cc") or not shutil.which("make"):
         pytest.skip("the POSIX firmware needs a C compiler and make")
-    subprocess.run(["make", "-s", "-C", str(ROOT / "firmware"), "posix"], check=True, capture_output=True)
-    return ROOT / "firmware" / "build" / "posix"
+    return built("posix") / "posix"

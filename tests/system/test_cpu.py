@@ -13,11 +13,12 @@ from drivers.virtual import VirtualMonitor
 from rig.check import check
 from rig.errors import ConfigError
 from rig.monitor import MonitorInfo
-from rig.plan import Query
+from rig.plan import Query, Stream
 from rig.probe import probe
 from rig.report import write_report
 from rig.session import open_bench
-from rig.sut import SystemUnderTest
+from rig.store import read_completions
+from rig.sut import DECIDED, END, STREAM, SystemUnderTest
 from sut_backends.posix import PosixSut
 from tests.conftest import ROOT
 
@@ -74,6 +75,29 @@ def test_the_nir_program_on_a_virtual_monitor_has_the_power_it_is_said_to_draw(t
         metric = result.content["metrics"][name]
         assert abs(metric["value"] - expected_w) <= max(metric["expanded_uncertainty"], 0.003 * expected_w), name
     assert result.content["provenance"]["sut"]["details"]["program"] == "nir"
+
+
+@pytest.mark.parametrize("program", ["integer", "nir"])
+def test_a_stream_on_this_computer_is_a_session_whose_windows_are_answered_in_real_time(tmp_path: Path, program: str) -> None:
+    few = [f"sut.cpu.program={program}", "sut.cpu.slots=3", "scenario.real_time.duration_s=2.5"]
+    # A machine that many share may take long for a window: that is no subject here.
+    few += ["scenario.real_time.scene_s=[1.0, 2.0]", "scenario.real_time.deadline_s=60.0"]
+    with open_bench(ROOT / "benches" / "cpu-real-time-virtual.toml", few) as bench:
+        result = bench.run(1, tmp_path)
+        (done,) = [item for item in read_completions(result.folder / "trial-1") if isinstance(item.step, Stream)]
+        assert [mark.phase for mark in done.completion.marks] == [STREAM, *[1, 2, DECIDED] * done.step.windows, END]
+        # The first scene begins with a recording, whose first second is the first window.
+        bench.sut.load(0, bench.task.payload(done.step.scenes[0].indices[0]))
+        alone = bench.sut.run(Query((0,))).output
+    assert done.step.windows > bench.sut.info.slots == 3, "some come while it plays"
+    assert done.completion.output[: len(alone)] == alone
+    assert result.content["problems"] == []
+    assert result.content["provenance"]["sut"]["simulated"] is False
+    assert result.metrics["power_idle"].value == pytest.approx(2.0, rel=0.005)
+    seconds = (done.completion.marks[-1].tick - done.completion.marks[0].tick) / 1e9
+    assert 2.0 * seconds < result.metrics["energy_stream"].value < 9.0 * seconds
+    assert check(result.folder).ok
+    write_report(result.folder)
 
 
 @pytest.mark.posix

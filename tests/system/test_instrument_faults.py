@@ -372,23 +372,24 @@ BEGUN: dict[str, Ending] = {
     "n6705, no records": ("n6705", ['refuse="FETC:ELOG?"'], BenchError, "refused: fetching records"),
     "io manager, an edge without time": ("io manager", ["garbled_lap=20"], RemoteProtocolError, "has no time"),
 }
+#: The N6705 is asked for records four times a second: a device that takes no time would be through by then, so this one is paced.
+PACED = "n6705, connection lost"
 #: Faults after which there is something to be measured: marks that have an edge.
 RECORDED = (
     *("js220, unplugged", "js110, unplugged", "lpm01a, unplugged", "lpm01a, overcurrent", "lpm01a, ends by itself"),
     *(
         "lpm01a, falls silent",
-        "n6705, connection lost",
+        PACED,
         "n6705, records of current overwritten",
         "io manager, an edge without time",
     ),
 )
 
 
-@pytest.mark.parametrize("case", BEGUN)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.alone if case == PACED else ()) for case in BEGUN])
 def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_readable(run: Run, case: str) -> None:
     name, faults, kind, words = BEGUN[case]
-    # The N6705 is asked for records four times a second: a device that takes no time would be through by then.
-    paced = ["monitor.keysight_n6705.fetch_s=0.02"] if case == "n6705, connection lost" else []
+    paced = ["monitor.keysight_n6705.fetch_s=0.02"] if case == PACED else []
     seen = run(name, [*faults, *paced], pace_s=0.1 if paced else 0.0)
     assert isinstance(seen.error, kind) and words in seen.error.cause, repr(seen.error)
     notes = getattr(seen.error, "__notes__", [])

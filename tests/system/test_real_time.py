@@ -224,7 +224,7 @@ def test_the_firmware_answers_each_window_of_a_stream_as_the_integer_model_does(
     length_s = 2.0 if preloaded else 3.2
     overrides = [f"sut.posix.program={firmware / 'asc'}", f"scenario.real_time.duration_s={length_s}"]
     overrides += [
-        "scenario.real_time.scene_s=[1.0, 2.0]",
+        "scenario.real_time.scene_s=[0.9, 1.8]",
         "scenario.real_time.hop_s=0.1",
         f"scenario.real_time.preloaded={str(preloaded).lower()}",
     ]

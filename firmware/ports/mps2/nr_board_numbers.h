@@ -5,6 +5,6 @@
 #define NR_INTERRUPTS 32
 #define NR_UART_INTERRUPT 0 /* UART 0 receive */
 #define NR_CPU_HZ 25000000U
-#define NR_SLOTS 4
+#define NR_SLOTS 8
 
 #endif

@@ -83,8 +83,8 @@ static void board_wait(void *context, uint32_t duration_us)
 }
 
 /* Nothing to do until a byte comes or a millisecond has passed. May return at any time, also at once.
-   Write here: wait-for-interrupt, with a timer tick armed (a stream relies on 10 ms at most), and with the test for "ring empty" and the sleep made one by disabling
-   interrupts around both (on Cortex-M a pending interrupt ends WFI even so). */
+   Write here: wait-for-interrupt, with a timer tick armed (a stream relies on 10 ms at most), and with the test for "ring empty" and the
+   sleep made one by disabling interrupts around both (on Cortex-M a pending interrupt ends WFI even so). */
 static void board_rest(void *context) { (void)context; }
 
 /* Changes the UART's rate; everything written has been drained. Returns 0, or -1 and no change when the divider is off by more than 2 %.

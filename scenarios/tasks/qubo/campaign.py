@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
+from rig.trace import storage_error
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 from scenarios.tasks.qubo.kamis import by_kamis
@@ -130,9 +131,12 @@ class Journal:
 
     def add(self, job: Job, target: Target) -> None:
         """Keep a result."""
-        with self._path.open("a", encoding="utf-8") as file:
-            # A newline first: the line before may have been cut off.
-            file.write("\n" + json.dumps({"job": job.key, "target": dataclasses.asdict(target)}))
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                # A newline first: the line before may have been cut off.
+                file.write("\n" + json.dumps({"job": job.key, "target": dataclasses.asdict(target)}))
+        except OSError as error:
+            raise storage_error(error, self._path) from error
 
 
 def campaign(jobs: Iterable[Job], journal: Journal, pool: Executor) -> Iterator[tuple[Job, Target]]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -139,6 +140,8 @@ def rescore(session: Path, path: Path, keep: Path | None) -> int:
 @click.option("--out", type=_path, help="Where the evidence goes; largest-BENCH.json unless told.")
 def largest(bench: Path, overrides: tuple[str, ...], timeout_s: float, edges_max: int, out: Path | None) -> int:
     """Find the largest workloads of 1 % and of 100 % density that a bench's device loads and solves better than cost 0."""
+    if math.isnan(timeout_s):
+        raise ConfigError("nan seconds", path="--timeout", try_next="above 0, to 1000")
     out = out or Path(f"largest-{bench.stem}.json")
     every: list[sizes_of.Try] = []
     found: dict[str, tuple[float, sizes_of.Largest]] = {}

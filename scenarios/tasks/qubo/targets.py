@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.finding import Finding
+from rig.trace import storage_error
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 
@@ -119,7 +120,7 @@ def read(path: Path = SHIPPED) -> Targets:
     """Read a table; raise DataError where it is none or damaged."""
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read", evidence=str(error)) from error
     head, _, rows = text.partition("\n")
     version = _VERSION.match(head)
@@ -143,11 +144,16 @@ def write(targets: Targets, path: Path) -> None:
         published = "" if target.published is None else target.published
         rows.writerow(dataclasses.asdict(target) | {"proven": "yes" if target.proven else "no", "published": published})
     scratch = path.with_suffix(".new")
-    scratch.write_text(out.getvalue(), encoding="utf-8")
-    scratch.replace(path)
+    try:
+        scratch.write_text(out.getvalue(), encoding="utf-8")
+        scratch.replace(path)
+    except OSError as error:
+        raise storage_error(error, path) from error
 
 
 def _from_row(row: Mapping[str, str]) -> Target:
+    if None in row.values():
+        raise ValueError(f"a row without {next(name for name, text in row.items() if text is None)}")
     return Target(
         int(row["nodes"]),
         float(row["density"]),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import struct
 import subprocess
@@ -105,8 +106,9 @@ def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> TinySet:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache that holds the generated set of 4 x 6 files with seed 3, which no model was trained on."""
-    folder = tmp_path_factory.mktemp("cache")
+    """A cache that holds the generated set of 4 x 6 files with seed 3, which no model was trained on; one a run of the suite."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "asc-cache"
     ensure(folder, 6, 3)
     return folder
 
@@ -130,6 +132,8 @@ class Workload(ctypes.Structure):
         ("preprocess", LOAD),
         ("infer", INFER),
         ("result", RESULT),
+        ("optimize", ctypes.c_void_p),
+        ("memory_bytes", ctypes.c_uint32),
     )
 
 
@@ -191,9 +195,12 @@ def compile_asc(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 
 
 @pytest.fixture(scope="session")
-def asc_library(compile_asc: Compile) -> Path:
-    """Return the workload as a shared library."""
-    return compile_asc("-O2", "-shared", "-fPIC")
+def asc_library(compile_asc: Compile, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the workload as a shared library; it does not compile where its struct is no longer the one above."""
+    same = tmp_path_factory.mktemp("c") / "same.h"
+    size_b = ctypes.sizeof(Workload)
+    same.write_text(f'#include "nr_workload.h"\ntypedef char nr_same[sizeof(struct nr_workload) == {size_b} ? 1 : -1];\n')
+    return compile_asc("-O2", "-shared", "-fPIC", "-include", str(same))
 
 
 @pytest.fixture

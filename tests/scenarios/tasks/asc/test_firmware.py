@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from scenarios.tasks.asc.integer import outputs, spike_counts
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask
 
-from .conftest import Compile, Firmware
+from .conftest import STATE_B, Compile, Firmware, Workload
 
 MODEL = read_model(SHIPPED_MODEL)
 Audio = NDArray[np.int16]
@@ -69,6 +70,16 @@ def test_random_inputs_give_the_bytes_of_the_numpy_model(firmware: Firmware, pie
     rng = np.random.default_rng(seed)
     audio = np.stack([np.resize(piece, 8000) for piece in pieces] + [rng.integers(-32_768, 32_768, 8000).astype(np.int16)])
     assert [firmware.output(payload(slice_)) for slice_ in audio] == expected(audio)
+
+
+def test_the_structures_that_python_hands_over_are_as_long_as_those_of_c(compile_asc: Compile, tmp_path: Path) -> None:
+    source = tmp_path / "sizes.c"
+    shown = 'printf("%zu %zu", sizeof(struct nr_workload), sizeof(struct nr_asc))'
+    source.write_text(f'#include <stdio.h>\n#include "nr_asc.h"\nint main(void) {{ return {shown} < 0; }}\n')
+    said = subprocess.run([compile_asc(str(source))], capture_output=True, check=True).stdout
+    workload_b, state_b = map(int, said.split())
+    assert workload_b == ctypes.sizeof(Workload)
+    assert state_b <= STATE_B
 
 
 def test_the_workload_says_what_it_is(firmware: Firmware) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.errors import DataError
+from rig.errors import BenchError, DataError
 from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.cost import chosen, cost
 from scenarios.tasks.qubo.graph import Workload, from_edges, generate
@@ -156,6 +156,24 @@ def test_a_damaged_table_is_refused(content: str, tmp_path: Path) -> None:
     path.write_text(content)
     with pytest.raises(DataError):
         targets.read(path)
+
+
+def test_a_row_that_was_cut_off_and_bytes_that_are_no_text_are_refused(shipped: Targets, tmp_path: Path) -> None:
+    path = tmp_path / "targets.csv"
+    targets.write(Targets(1, dict(list(shipped.rows.items())[:2])), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.rindex(b",")])
+    with pytest.raises(DataError, match="is damaged") as refused:
+        targets.read(path)
+    assert "a row without solution" in refused.value.evidence
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match="cannot be read"):
+        targets.read(path)
+
+
+def test_a_table_in_a_folder_that_is_not_there_is_an_error_with_its_name(shipped: Targets, tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="cannot be written"):
+        targets.write(shipped, tmp_path / "none" / "targets.csv")
 
 
 def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -185,6 +185,35 @@ def test_scenarios_that_ask_for_answers_refuse_workloads_to_search(scenario: str
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("bench", "change", "said"),
+    [
+        ("virtual-asc", "scenario.optimization.attempts=1", "asc has no workloads to search"),
+        ("virtual-null", "scenario.optimization.attempts=1", "null has no workloads to search"),
+        ("virtual-null", "scenario.real_time.stable=1", "null are no stretches of a signal"),
+        ("virtual-qubo", "scenario.real_time.stable=1", "qubo are no stretches of a signal"),
+    ],
+)
+def test_a_task_that_does_not_suit_the_scenario_is_named_and_not_the_device(
+    bench: str, change: str, said: str, tmp_path: Path
+) -> None:
+    path = ROOT / "benches" / f"{bench}.toml"
+    with open_bench(path, [change]) as opened_bench, pytest.raises(ConfigError, match=said) as caught:
+        opened_bench.run(1, tmp_path)
+    assert "task." in caught.value.try_next or "whose samples follow" in caught.value.try_next
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("value", ["rate_hz=nan", "power_w=-1", "variation=inf", "wrong_cost=10_000_000_000", "overrun_s=inf"])
+def test_a_virtual_search_that_no_device_does_is_refused_by_name(value: str) -> None:
+    key = value.partition("=")[0]
+    with (
+        pytest.raises(ConfigError, match=rf"sut\.virtual\.solve\.{key}"),
+        open_bench(ROOT / "benches" / "virtual-qubo.toml", [f"sut.virtual.solve.{value}"]),
+    ):
+        pass
+
+
 @pytest.mark.usefixtures("compiler")
 def test_its_search_for_a_virtual_device_answers_a_vector_that_costs_what_it_says() -> None:
     task = opened()

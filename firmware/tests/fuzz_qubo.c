@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer target: a graph of any bytes, taken in and searched. Byte 0 sets how much memory there is, byte 1 is the seed, byte 2 says
+   how long is searched and in how large steps, the rest is the graph; its CRC is put right unless bit 7 of byte 0 is set, so that the
+   fuzzer gets past it. Demanded: what was taken in is a simple graph whose rows fall and name each other, the best vector is an
+   independent set of as many nodes as its cost says, and the cost only falls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nr_frame.h"
+#include "nr_qubo.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { PARAMETERS_B = 3, CRC_AT_B = 8, HEAD_B = 12, MEMORY_STEP_WORDS = 64, SHORT_STEP = 7, LONG_STEP = 600, ROWS_MAX = 200 };
+
+static void need(bool condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+static void put_crc(uint8_t *graph, uint32_t graph_b)
+{
+    if (graph_b >= HEAD_B) {
+        nr_put_u32(graph + CRC_AT_B, nr_crc32(nr_crc32(0, graph, CRC_AT_B), graph + HEAD_B, graph_b - HEAD_B));
+    }
+}
+
+static bool is_neighbour(const struct nr_qubo_graph *graph, uint32_t v, uint32_t w)
+{
+    for (uint32_t i = graph->row[v]; i < graph->row[v + 1]; i++) {
+        if (graph->neighbour[i] == w) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_graph(const struct nr_qubo_graph *graph)
+{
+    need(graph->row[0] == 0 && graph->row[graph->nodes] == 2 * graph->edges);
+    for (uint32_t v = 0; v < graph->nodes; v++) {
+        need(graph->row[v] <= graph->row[v + 1]);
+        for (uint32_t i = graph->row[v]; i < graph->row[v + 1]; i++) {
+            uint32_t w = graph->neighbour[i];
+            need(w < graph->nodes && w != v && (i == graph->row[v] || w < graph->neighbour[i - 1]));
+            need(graph->nodes > ROWS_MAX || is_neighbour(graph, w, v));
+        }
+    }
+}
+
+static bool is_set(const uint8_t *bits, uint32_t v) { return (bits[v / 8] & 1U << (v % 8)) != 0; }
+
+static void check_best(const struct nr_qubo *qubo)
+{
+    const struct nr_qubo_graph *graph = &qubo->graph;
+    int32_t cost = 0;
+    for (uint32_t v = 0; v < graph->nodes; v++) {
+        cost -= is_set(qubo->best, v);
+        for (uint32_t i = graph->row[v]; is_set(qubo->best, v) && i < graph->row[v + 1]; i++) {
+            need(!is_set(qubo->best, graph->neighbour[i]));
+        }
+    }
+    for (uint32_t v = graph->nodes; v % 8 != 0; v++) {
+        need(!is_set(qubo->best, v));
+    }
+    need(cost == qubo->best_cost);
+}
+
+static void search(struct nr_qubo *qubo, uint32_t seed, uint32_t work, unsigned steps)
+{
+    int32_t before = 0;
+    nr_qubo_start(qubo, seed);
+    for (unsigned i = 0; i < steps; i++) {
+        bool reported;
+        nr_qubo_set_report_at(qubo, before - (int32_t)(seed % 3U));
+        reported = nr_qubo_step(qubo, work);
+        need(qubo->best_cost <= before && (!reported || qubo->best_cost <= qubo->report_at));
+        before = qubo->best_cost;
+    }
+    nr_qubo_settle(qubo);
+    check_best(qubo);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct nr_qubo qubo;
+    uint32_t graph_b;
+    size_t words;
+    uint32_t *memory;
+    uint8_t *graph;
+    if (size < PARAMETERS_B) {
+        return 0;
+    }
+    graph_b = (uint32_t)(size - PARAMETERS_B);
+    words = (size_t)(data[0] & 0x7FU) * MEMORY_STEP_WORDS;
+    memory = malloc(words * sizeof *memory + 1); /* both of their own, so that the sanitizer sees their ends */
+    graph = malloc((size_t)graph_b + 1);
+    need(memory != NULL && graph != NULL);
+    memset(memory, 0xA5, words * sizeof *memory);
+    memcpy(graph, data + PARAMETERS_B, graph_b);
+    if ((data[0] & 0x80U) == 0) {
+        put_crc(graph, graph_b);
+    }
+    if (nr_qubo_load(&qubo, memory, (uint32_t)(words * sizeof *memory), graph, graph_b) == NR_QUBO_GOOD) {
+        need(nr_qubo_memory_b(qubo.graph.nodes, qubo.graph.edges) <= words * sizeof *memory);
+        check_graph(&qubo.graph);
+        search(&qubo, data[1], data[2] % 2 != 0 ? SHORT_STEP : LONG_STEP, data[2] / 2U);
+    }
+    free(graph);
+    free(memory);
+    return 0;
+}
