@@ -278,6 +278,7 @@ def test_a_js110_that_loses_packets_twice_counts_both(bench: Bench) -> None:
     assert bench.trace().length == pytest.approx(0.510 * 2e6 + 13 * 126, abs=600)
 
 
+@pytest.mark.alone  # what is late for want of a processor looks like what is missing
 def test_a_js110_that_loses_samples_without_a_word_is_found_out_by_the_hosts_clock(bench: Bench) -> None:
     bench.live()
     faults = Faults(drop_at_tick=1300 * TICKS_PER_MS, drop_ticks=200 * TICKS_PER_MS, drop_unlogged=True)

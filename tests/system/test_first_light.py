@@ -56,6 +56,7 @@ def test_power_and_energy_are_those_of_the_phases(firmware: Path, tmp_path: Path
     assert metrics["energy_infer"].value == pytest.approx(0.05 * metrics["latency_infer"].value, rel=2e-3)
 
 
+@pytest.mark.alone  # where nothing is lost, nothing is sent again: no answer may be late
 @pytest.mark.parametrize("fault", ["drop", "duplicate", "flip"])
 def test_a_byte_in_a_thousand_costs_retransmissions_and_nothing_else(firmware: Path, tmp_path: Path, fault: str) -> None:
     clean = run(POSIX_NULL, tmp_path, SMALL)

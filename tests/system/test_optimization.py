@@ -233,7 +233,7 @@ def test_the_coverage_of_a_session_that_was_cut_off_names_what_is_missing_and_an
 
 
 def test_a_task_that_is_no_search_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="virtual device cannot search by itself"):
+    with pytest.raises(ConfigError, match="null has no workloads to search"):
         run(tmp_path, VIRTUAL[: VIRTUAL.index("[task.qubo]")] + "[task.null]\n")
     assert not (tmp_path / "sessions").exists()
 
