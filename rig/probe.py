@@ -15,7 +15,8 @@ from rig.errors import RigError
 from rig.finding import Finding
 from rig.plan import Searched, Task
 from rig.program import Programmed
-from rig.session import open_part, refuse_mismatch
+from rig.session import open_part
+from rig.suited import refuse_mismatch
 from rig.sut import Completion, SutInfo
 from rig.table import Table
 from rig.tie import tie

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -13,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rig import config, plugins, provenance, results, store, streaming
+from rig import config, plugins, provenance, results, store
 from rig.config import Config
 from rig.done import Done
-from rig.errors import BenchError, ConfigError, DataError, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from rig.errors import ConfigError, DataError, RigError
 from rig.events import (
     Event,
     SessionFinished,
@@ -30,28 +29,14 @@ from rig.events import (
 )
 from rig.guardian import Guardian
 from rig.monitor import EnergyMonitor, Recording
-from rig.plan import (
-    Chooser,
-    Fitter,
-    Idle,
-    Load,
-    Optimized,
-    Played,
-    Query,
-    Scenario,
-    Score,
-    Searched,
-    Solve,
-    Step,
-    Stream,
-    Task,
-)
+from rig.plan import Fitter, Load, Optimized, Query, Scenario, Searched, Solve, Step, Stream, Task
 from rig.program import Programmed
 from rig.resume import Begun, Standing, refuse_finished, standing
 from rig.sitting import hashes, sitting
+from rig.step import do, done
 from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
-from rig.streaming import Windows
-from rig.sut import Completion, Solving, Streaming, SutInfo, SystemUnderTest
+from rig.suited import refuse_invisible_pulses, refuse_mismatch, refuse_unsuited
+from rig.sut import Completion, SystemUnderTest
 from rig.table import Table
 from rig.trace import storage_error
 from rig.trial import Metric, Trial
@@ -159,20 +144,11 @@ def steps(scenario: Scenario, task: Task, seed: int) -> list[Step]:
     try:
         step = next(plan)
         while True:
-            _refuse_unsuited(step, scenario, task)
+            refuse_unsuited(step, scenario.name, task)
             listed.append(step)
             step = plan.send(Completion(()))
     except StopIteration:
         return listed
-
-
-def _refuse_unsuited(step: Step, scenario: Scenario, task: Task) -> None:
-    if isinstance(step, Query) and isinstance(task, Optimized):
-        raise ConfigError(
-            f"{task.name} has workloads to search, no samples to answer",
-            path=f"scenario.{scenario.name}",
-            try_next="[scenario.optimization]",
-        )
 
 
 def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]) -> Result:
@@ -202,15 +178,17 @@ def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
                 try_next="rig run, for a new session",
             )
         stands = standing(folder, results.Context.of(folder))
-        done = [item for item in stands.begun.done if isinstance(item.step, _TIMED)] if stands.begun else []
-        resumed = SessionResumed(path, stands.trials, queries, len(stands.finished), len(done))
+        answered = sum(isinstance(item.step, _TIMED) for item in stands.begun.done) if stands.begun else 0
+        resumed = SessionResumed(path, stands.trials, queries, len(stands.finished), answered)
         return _session(bench, keeper, resumed, stands, subscribers)
 
 
 def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     """Refuse what cannot be measured, fit the scenario to the device; return the provenance, and the queries of a trial."""
     refuse_mismatch(bench.sut.info, bench.task)
-    _refuse_invisible_pulses(bench)
+    kinds = {rail: choice.kind for rail, choice in bench.config.monitors.items()}
+    monitors = {rail: (kinds[rail], monitor.info) for rail, monitor in bench.monitors.items()}
+    refuse_invisible_pulses(bench.sut.info, bench.config.sut.kind, monitors)
     steps(bench.scenario, bench.task, 0)  # that scenario and task do not suit each other is said before what the device lacks
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
@@ -279,8 +257,8 @@ def _trial(
         emit(TrialResumed(number, begun.sitting, begun.step, place, hashes(path, list(bench.monitors))))
     with ExitStack() as stack:
         recordings = [stack.enter_context(monitor.record(_rail_folder(place, rail))) for rail, monitor in bench.monitors.items()]
-        for done in _carry_out(bench, recordings, seed, begun.done if begun else ()):
-            emit(StepDone(number, done))
+        for item in _carry_out(bench, recordings, seed, begun.done if begun else ()):
+            emit(StepDone(number, item))
     keeper.end_trial()
     trial = results.reduce_trial(context, path, number, seed)
     store.write_text(path / SAMPLES, store.samples_text(trial))
@@ -319,9 +297,9 @@ def _carry_out(bench: Bench, recordings: Sequence[Recording], seed: int, before:
         loaded.clear()
         for recording in recordings:
             recording.check()
-        completion = _do(bench, step)
+        completion = do(bench.sut, bench.task, step)
         if completion is not None:
-            yield _done(bench.task, number, step, completion)
+            yield done(bench.task, number, step, completion)
     yield Done(max(number, at) + 1, None, bench.sut.sync())
     for recording in recordings:
         recording.check()
@@ -338,123 +316,6 @@ def _known(step: Step, item: Done | None, loaded: dict[int, None]) -> Completion
         loaded.pop(step.index, None)
         loaded[step.index] = None
     return item.completion if item is not None else None
-
-
-def _do(bench: Bench, step: Step) -> Completion | None:
-    match step:
-        case Load():
-            return _load(bench, step)
-        case Idle(duration_s):
-            return bench.sut.idle(duration_s)
-        case Query():
-            return bench.sut.run(step)
-        case Solve():
-            if not isinstance(bench.sut, Solving):
-                raise LocalProtocolError(f"{bench.sut.info.name} cannot search by itself")
-            return bench.sut.solve(step)
-        case Stream():
-            if not isinstance(bench.sut, Streaming):
-                raise LocalProtocolError(f"{bench.sut.info.name} cannot listen to a stream")
-            return bench.sut.stream(step, _windows(bench.task, step))
-
-
-def _load(bench: Bench, step: Load) -> Completion | None:
-    payload = bench.task.payload(step.index)
-    try:
-        bench.sut.load(step.index, payload)
-    except (SutError, LocalProtocolError) as error:
-        # What a device says that it cannot hold, its backend may refuse already.
-        if not step.optional:
-            raise
-        return Completion((), refusal=" ".join(filter(None, (error.cause, error.evidence))))
-    return None
-
-
-def _windows(task: Task, step: Stream) -> Windows:
-    """Return the payload of each window of a stream: what is played, cut anew every hop."""
-    assert isinstance(task, Played)
-    width_b = task.sample_b
-    scenes = (b"".join(task.payload(index) for index in scene.indices)[: scene.samples * width_b] for scene in step.scenes)
-    return Windows(b"".join(scenes), step, width_b)
-
-
-def _done(task: Task, number: int, step: Step, completion: Completion) -> Done:
-    """Score what a query's samples, or a stream's windows, were answered; several outputs follow each other, all of one length."""
-    if isinstance(step, Stream):
-        return Done(number, step, completion, each=streaming.scores(task, step, completion))
-    if isinstance(step, Solve):
-        return Done(number, step, completion, _searched(task, step, completion))
-    if not isinstance(step, Query):
-        return Done(number, step, completion)
-    if not step.batch:
-        return Done(number, step, completion, task.score(step.indices[0], completion.output))
-    length_b, rest_b = divmod(len(completion.output), len(step.indices))
-    if rest_b:
-        raise RemoteProtocolError(f"{len(completion.output)} bytes are no outputs of one length for {len(step.indices)} samples")
-    outputs = [completion.output[at * length_b : (at + 1) * length_b] for at in range(len(step.indices))]
-    each = tuple(task.score(index, output) for index, output in zip(step.indices, outputs, strict=True))
-    return Done(number, step, completion, each=each)
-
-
-def _searched(task: Task, step: Solve, completion: Completion) -> Score:
-    """Score what a search found; an answer of no use makes the trial a problem, and does not end the session."""
-    try:
-        return task.score(step.index, completion.output)
-    except RemoteProtocolError as error:
-        case = task.cell(step.index) if isinstance(task, Optimized) else ""
-        return Score(False, "", "", case=case, fault=error.cause)
-
-
-def refuse_mismatch(info: SutInfo, task: Task) -> None:
-    """Raise where the device runs another workload or another model than the bench says, or cannot be tied to energy."""
-    if not (task.accepts(info) if isinstance(task, Chooser) else info.task in (task.name, "any", "")):
-        raise LocalProtocolError(
-            f"the device runs {info.task or info.model!r}, the bench asks for {task.name!r}",
-            evidence="" if info.task else f"the model it names: {info.model}",
-            try_next="flash the other workload, or change [task.*]",
-        )
-    model = task.provenance().get("model", "")
-    if info.task == task.name and model and info.model != model:
-        raise LocalProtocolError(
-            f"the device runs model {info.model!r}, the bench says {model!r}",
-            try_next=f"flash the other image, or name the device's model: task.{task.name}.model",
-        )
-    if not info.has_sync_line and info.clock != "CLOCK_MONOTONIC":
-        raise BenchError(
-            "the device has no SYNC line, so energy cannot be tied to its phases", try_next="give its port a mark() and a pin"
-        )
-
-
-def _refuse_invisible_pulses(bench: Bench) -> None:
-    hold_s = bench.sut.info.sync_hold_s
-    for rail, monitor in bench.monitors.items():
-        info = monitor.info
-        if info.sync == "clock" and bench.sut.info.clock == "CLOCK_MONOTONIC":
-            continue  # the device is the host, and its marks count the clock that the monitor reads
-        if not bench.sut.info.has_sync_line and not info.simulated:
-            raise ConfigError(
-                f"{bench.sut.info.name} has no SYNC line for {info.name} to see",
-                path=f"{f'rail.{rail}' if rail else 'monitor'}.{bench.config.monitors[rail].kind}",
-                try_next="a monitor that reads this host's own clock (rapl, nvml), or a simulated one for a try",
-            )
-        if info.sync in ("none", "clock"):
-            raise ConfigError(
-                f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
-                path=f"{f'rail.{rail}' if rail else 'monitor'}.{bench.config.monitors[rail].kind}",
-                try_next="a monitor that sees edges (rig list)"
-                + (
-                    ", or a SUT that is this host and counts its clock: [sut.cpu], or [sut.posix] host_clock = true"
-                    if info.sync == "clock"
-                    else ""
-                ),
-            )
-        needed_s = info.min_pulse_s or 2 / info.edge_hz
-        if hold_s and hold_s < needed_s * (1 - 1e-9):
-            raise ConfigError(
-                f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which needs {needed_s * 1e6:g} us",
-                path=f"sut.{bench.config.sut.kind}.sync_hold_us",
-                try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
-            )
 
 
 def _provenance(bench: Bench, bench_toml: str, batches: bool) -> dict[str, Any]:

@@ -14,7 +14,8 @@ import rig
 from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, LocalProtocolError, RigError
 from rig.events import Event, SessionFinished, StepDone, TrialFinished
 from rig.plan import Query
-from rig.session import Bench, Result, open_bench, refuse_mismatch
+from rig.session import Bench, Result, open_bench
+from rig.suited import refuse_mismatch
 from rig.sut import Completion, Mark, SutInfo
 from rig.trace import Gap
 from rig.trial import Measured, Sample, Window

@@ -26,7 +26,8 @@ from rig.errors import (
     SutError,
 )
 from rig.plan import Solve
-from rig.session import Bench, open_bench, refuse_mismatch
+from rig.session import Bench, open_bench
+from rig.suited import refuse_mismatch
 from rig.sut import Solving, SutInfo
 from scenarios.tasks.qubo import answer, edges
 from scenarios.tasks.qubo.cost import cost
