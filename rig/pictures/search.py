@@ -42,16 +42,16 @@ def searches(session: SessionFolder, content: dict[str, Any]) -> list[Line]:
 
 def over_time(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
     """Draw the gap of each search against the time at which the device knew it, a panel for each cell."""
-    cells = list(dict.fromkeys(line["case"] for line in lines))[-_PANELS:]
+    cells = sorted({line["case"] for line in lines}, key=_order)[-_PANELS:]
     if not cells:
         return Markup(), "Not drawn: no search gave a vector."
     rows = -(-len(cells) // _COLUMNS)
     figure = Figure(figsize=(10.4, 0.5 + 2.6 * rows), layout="constrained")
-    grid = figure.subplots(rows, min(len(cells), _COLUMNS), sharey=True, squeeze=False).flat
+    grid = list(figure.subplots(rows, min(len(cells), _COLUMNS), sharey=True, squeeze=False).flat)
     for axes, cell in zip(grid, cells, strict=False):
         _draw_cell(axes, [line for line in lines if line["case"] == cell])
         axes.set_title(cell.replace("n_", " nodes, ").replace("pct", " %"))
-    for axes in list(grid)[len(cells) :]:
+    for axes in grid[len(cells) :]:
         axes.set_visible(False)
     figure.supxlabel("time since the workload was loaded and the search began", size=8.5)
     figure.supylabel("gap to the target cost (%)", size=8.5)
@@ -59,8 +59,12 @@ def over_time(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
         "A line a search, a colour a workload (seed), all trials; dots are its marks, its end is the vector that it returned, "
     )
     caption += "as the host evaluates it. Line at 0: the target; shaded: gaps to 10, 5 and 1 %; below 0 the target is beaten."
-    more = len(dict.fromkeys(line["case"] for line in lines)) - len(cells)
+    more = len({line["case"] for line in lines}) - len(cells)
     return svg(figure, "searches", content), caption + (f" {more} more cells are not drawn." if more else "")
+
+
+def _order(case: str) -> tuple[int, float, str]:
+    return (*_cell(case), case) if _CELL.fullmatch(case) else (0, 0.0, case)
 
 
 def _draw_cell(axes: Axes, lines: Sequence[Line]) -> None:
@@ -98,7 +102,7 @@ def heat(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
     columns = min(len(timeouts_s), _COLUMNS)
     rows = -(-len(timeouts_s) // columns)
     figure = Figure(figsize=(10.4, 0.6 + rows * (0.7 + 0.34 * len(nodes))), layout="constrained")
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
+    grid = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
     colours = LinearSegmentedColormap.from_list("gap", [GOOD, "#ffffff", BAD])
     for axes, timeout_s in zip(grid, timeouts_s, strict=False):
         of = [line for line in fixed if line["solve"]["timeout_s"] == timeout_s]
@@ -110,7 +114,7 @@ def heat(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
         _write_gaps(axes, gaps)
         axes.set(xticks=range(len(densities)), xticklabels=[f"{density:g} %" for density in densities])
         axes.set(yticks=range(len(nodes)), yticklabels=[str(count) for count in nodes], title=quantity(timeout_s, "s"))
-    for axes in list(grid)[len(timeouts_s) :]:
+    for axes in grid[len(timeouts_s) :]:
         axes.set_visible(False)
     figure.supxlabel("density", size=8.5)
     figure.supylabel("nodes", size=8.5)

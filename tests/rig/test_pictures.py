@@ -74,6 +74,15 @@ def test_searches_have_a_panel_for_each_cell_and_what_is_not_drawn_is_said() -> 
     assert "2 more cells are not drawn" in caption
 
 
+def test_four_cells_have_four_panels_in_order_and_none_is_empty() -> None:
+    cells = ("250n_25pct", "100n_5pct", "250n_5pct", "100n_25pct")
+    lines = [searched(cell, -9, -10) for cell in cells]
+    svg, _ = search.over_time(lines, CONTENT)
+    titles = [text for text in texts(svg) if " nodes, " in text]
+    assert titles == ["100 nodes, 5 %", "100 nodes, 25 %", "250 nodes, 5 %", "250 nodes, 25 %"]
+    assert "0.8" not in texts(svg)  # the scale of an empty panel
+
+
 def test_without_a_search_the_pictures_say_why_there_is_none() -> None:
     assert search.over_time([], CONTENT) == ("", "Not drawn: no search gave a vector.")
     assert search.heat([searched("10n_5pct", -9, -10, to_target=True)], CONTENT)[0] == ""
