@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 
 from rig import edges
 from rig.errors import BenchError, DataError, StorageFull
+from rig.integrate import Sums
 
 CURRENT, VOLTAGE, SYNC_VOLTAGE, SYNC = 1, 2, 3, 10
 TRACE, PARTIAL, GAPS, EDGES = "trace.jls", "trace.jls.partial", "gaps.jsonl", "edges.jsonl"
 #: Edges that the instrument stamped itself lie in a file of their own.
 STAMPED = ("stamps", "start")
-#: Samples that are read at once: a processor's cache holds what is computed of them.
+#: Samples that are read at once: whole chunks of the file; and a processor's cache holds what is computed of them.
 _BLOCK = 1 << 17
 #: A window of fewer samples has no whole one beside each end.
 _STEPPED = 4
@@ -160,9 +161,10 @@ class Trace:
         """
         if not windows:
             return []
-        inner = np.array(ranges_a[:-1], dtype=np.float64)
+        sums = Sums(ranges_a[:-1], _BLOCK)
         with reading(self.path) as reader:
-            return [self._integral(reader, start_s, stop_s, inner, steps_at_ends, bridged) for start_s, stop_s in windows]
+            samples = _Samples(reader, self.length)
+            return [self._integral(samples, start_s, stop_s, sums, steps_at_ends, bridged) for start_s, stop_s in windows]
 
     def energies_j(self, windows: Sequence[tuple[float, float]]) -> list[float]:
         """Return the energy between each pair of instants, in joules."""
@@ -183,7 +185,8 @@ class Trace:
         if last <= first:
             return np.zeros(0), np.zeros(0)
         with reading(self.path) as reader:
-            power = np.concatenate([rows[0] for rows in _samples(reader, first, last)])
+            current, voltage = _Samples(reader, self.length).some(first, last)
+        power = np.multiply(current, voltage, dtype=np.float64)
         times_s: NDArray[np.float64] = (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
         return times_s, power
 
@@ -193,52 +196,93 @@ class Trace:
         return float(self.length) if abs(at - self.length) <= 2 * math.ulp(self.length) else at
 
     def _integral(
-        self, reader: Any, start_s: float, stop_s: float, inner_a: NDArray[np.float64], steps_at_ends: bool, bridged: bool
+        self, samples: _Samples, start_s: float, stop_s: float, sums: Sums, steps_at_ends: bool, bridged: bool
     ) -> Integral:
         start, stop = self._place(start_s), self._place(stop_s)
         if not 0 <= start <= stop <= self.length:
             raise DataError(
                 f"the window {start_s:.6f} s to {stop_s:.6f} s lies outside the trace", evidence=f"{self.duration_s:.6f} s long"
             )
-        first, last = int(np.floor(start)), max(int(np.ceil(stop)), int(np.floor(start)) + 1)
-        last = min(last, self.length)
-        sums, at = np.zeros((3, len(inner_a) + 1)), first
-        least_w, most_w, lost = np.inf, -np.inf, 0
+        first = math.floor(start)
+        last = min(max(math.ceil(stop), first + 1), self.length)
+        sums.clear()
+        lost = 0
         inside = _joined([gap for gap in self.gaps if gap.start < last and gap.stop > first]) if bridged else []
-        for rows in _samples(reader, first, last):
-            good = _without(rows, at, inside) if inside else rows
-            if good.shape[1]:
-                least_w, most_w = min(least_w, float(good[0].min())), max(most_w, float(good[0].max()))
-                sums += _by_range(good, inner_a)
-            lost += rows.shape[1] - good.shape[1]
-            # Samples first and last - 1 lie only partly inside: they count by their fraction, also where both are one sample.
-            head = start - first if at == first else 0.0
-            at += rows.shape[1]
-            tail = last - stop if at == last else 0.0
-            for end, outside in ((rows[:, 0], head), (rows[:, -1], tail)):
-                sums[:, np.searchsorted(inner_a, abs(end[1]))] -= outside * end
-        about = [self._about(reader, at) for at in (start, stop)]
+        around = [samples.around(start)]
+        for at, current, voltage in samples.blocks(first, last):
+            if inside:
+                kept = _outside(at, len(current), inside)
+                lost += len(current) - int(np.count_nonzero(kept))
+                current, voltage = current[kept], voltage[kept]
+            sums.add(current, voltage)
+        around.append(samples.around(stop))
+        # Samples first and last - 1 lie only partly inside: they count by their fraction, also where both are one sample.
+        parts = [(0, first, first - start), (1, last - 1, stop - last)] if last > first else []
         if steps_at_ends and last - first >= _STEPPED:
-            ends = ((first, first + 1, 1 - (start - first)), (last - 1, last - 2, 1 - (last - stop)))
-            for (base, rows), (own, neighbour, share) in zip(about, ends, strict=True):
-                for at, weight in ((own, -share), (neighbour, share)):
-                    sums[:, np.searchsorted(inner_a, abs(rows[1, at - base]))] += weight * rows[:, at - base]
-        sums *= (stop - start) / (stop - start - lost) / self.sample_hz if lost else 1 / self.sample_hz
-        ends_w = [self._end_w(base, rows[0], at) for (base, rows), at in zip(about, (start, stop), strict=True)]
+            shares = 1 - (start - first), 1 - (last - stop)
+            parts += [(0, first, -shares[0]), (0, first + 1, shares[0]), (1, last - 1, -shares[1]), (1, last - 2, shares[1])]
+        for end, at, share in parts:
+            sums.take(*around[end].sample(at), share)
+        held = sums.sums * ((stop - start) / (stop - start - lost) / self.sample_hz if lost else 1 / self.sample_hz)
+        energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
+        ends_w = [near.end_w(at, self.length) for near, at in zip(around, (start, stop), strict=True)]
         return Integral(
-            start_s, stop_s, float(sums[0].sum()), float(sums[1].sum()), least_w, most_w, (ends_w[0], ends_w[1]),
-            _floats(sums[0]), _floats(sums[1]), _floats(sums[2]), lost / self.sample_hz,
+            start_s, stop_s, sum(energy_j), sum(charge_c), sums.least_w, sums.most_w, (ends_w[0], ends_w[1]),
+            energy_j, charge_c, volt_s, lost / self.sample_hz,
         )  # fmt: skip
 
-    def _about(self, reader: Any, at: float) -> tuple[int, NDArray[np.float64]]:
-        """Return the samples about an instant, two more each way, and the number of the first."""
-        base = max(int(np.floor(at)) - 2, 0)
-        return base, next(_samples(reader, base, min(int(np.floor(at)) + 3, self.length)))
 
-    def _end_w(self, base: int, power_w: NDArray[np.float64], at: float) -> float:
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The samples about an instant, two more each way; the first has number `base`."""
+
+    base: int
+    current: NDArray[np.float32]
+    voltage: NDArray[np.float32]
+
+    def sample(self, at: int) -> tuple[float, float]:
+        """Return current and voltage of a sample."""
+        return float(self.current[at - self.base]), float(self.voltage[at - self.base])
+
+    def end_w(self, at: float, length: int) -> float:
         """Return the root mean square of the power of the samples before and after the one in which an end lies."""
-        before, after = max(int(np.floor(at)) - 1, 0), min(int(np.floor(at)) + 1, self.length - 1)
-        return float(np.sqrt((power_w[before - base] ** 2 + power_w[after - base] ** 2) / 2))
+        before, after = self.sample(max(math.floor(at) - 1, 0)), self.sample(min(math.floor(at) + 1, length - 1))
+        return math.hypot(before[0] * before[1], after[0] * after[1]) / math.sqrt(2)
+
+
+class _Samples:
+    """Reads current and voltage block by block; the last block is kept, as the next window often begins in it."""
+
+    def __init__(self, reader: Any, length: int) -> None:
+        self._reader, self._length = reader, length
+        self._number = -1
+        self._block: tuple[NDArray[np.float32], NDArray[np.float32]]
+
+    def blocks(self, first: int, last: int) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
+        """Yield the number of a first sample, and current and voltage from there on."""
+        while first < last:
+            number, at = divmod(first, _BLOCK)
+            if number != self._number:
+                count = min(_BLOCK, self._length - number * _BLOCK)
+                current, voltage = (self._reader.fsr(signal, number * _BLOCK, count) for signal in (CURRENT, VOLTAGE))
+                self._number, self._block = number, (current, voltage)
+            stop = min(last - number * _BLOCK, _BLOCK)
+            current, voltage = self._block
+            yield first, current[at:stop], voltage[at:stop]
+            first = number * _BLOCK + stop
+
+    def some(self, first: int, last: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return current and voltage of a few samples."""
+        parts = [(current, voltage) for _, current, voltage in self.blocks(first, last)]
+        if len(parts) == 1:
+            return parts[0]
+        current, voltage = (np.concatenate(signal) for signal in zip(*parts, strict=True))
+        return current, voltage
+
+    def around(self, at: float) -> _Around:
+        """Return the samples about an instant."""
+        base = max(math.floor(at) - 2, 0)
+        return _Around(base, *self.some(base, min(math.floor(at) + 3, self._length)))
 
 
 def recover(partial: Path, into: Path) -> None:
@@ -306,37 +350,6 @@ def _blocks(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
         yield reader.fsr(signal, at, min(block, length - at))
 
 
-def _samples(reader: Any, first: int, last: int) -> Iterator[NDArray[np.float64]]:
-    """Yield power, current and voltage, a row each, block by block."""
-    for at in range(first, last, _BLOCK):
-        # One array for all: the memory of several would go back to the system after each block, and cost more than the arithmetic.
-        rows = np.empty((3, min(_BLOCK, last - at)))
-        rows[1] = reader.fsr(CURRENT, at, rows.shape[1])
-        rows[2] = reader.fsr(VOLTAGE, at, rows.shape[1])
-        np.multiply(rows[1], rows[2], out=rows[0])
-        yield rows
-
-
-def _by_range(rows: NDArray[np.float64], inner_a: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of power, current and voltage over the samples in each range of the current."""
-    sums = np.zeros((3, len(inner_a) + 1))
-    size_a = np.abs(rows[1])
-    low, high = np.searchsorted(inner_a, [size_a.min(), size_a.max()])
-    if low == high:
-        sums[:, low] = rows.sum(axis=1)
-        return sums
-    # Few ranges occur within one block: a pass for each but one is faster than to look up the range of every sample.
-    bounds_a = np.append(inner_a, np.inf)
-    for place in range(low + 1, high + 1):
-        sums[:, place] = rows.sum(axis=1, where=(size_a > bounds_a[place - 1]) & (size_a <= bounds_a[place]))
-    sums[:, low] = rows.sum(axis=1) - sums.sum(axis=1)
-    return sums
-
-
-def _floats(row: NDArray[np.float64]) -> tuple[float, ...]:
-    return tuple(float(value) for value in row)
-
-
 def _joined(gaps: Sequence[Gap]) -> list[Gap]:
     """Return gaps in order, those that overlap as one."""
     joined: list[Gap] = []
@@ -348,12 +361,12 @@ def _joined(gaps: Sequence[Gap]) -> list[Gap]:
     return joined
 
 
-def _without(rows: NDArray[np.float64], first: int, gaps: Sequence[Gap]) -> NDArray[np.float64]:
-    """Return the samples, of which the first has number `first`, that are in no gap."""
-    kept = np.ones(rows.shape[1], dtype=bool)
+def _outside(first: int, count: int, gaps: Sequence[Gap]) -> NDArray[np.bool_]:
+    """Return which of samples, of which the first has number `first`, are in no gap."""
+    kept = np.ones(count, dtype=bool)
     for gap in gaps:
         kept[max(gap.start - first, 0) : max(gap.stop - first, 0)] = False
-    return rows[:, kept]
+    return kept
 
 
 def _gaps(path: Path) -> tuple[Gap, ...]:

@@ -144,6 +144,7 @@ class Lanes:
         self._lanes = (*analog, self._sync)
         self._at: int | None = None  # the next sample to be written, in samples of the instrument's counter
         self._origin = 0
+        self._merged = 0  # the tick up to which what has come was looked at
         self._distrusted: list[_Distrust] = []
         self._map: dict[str, Any] | None = None
         self.time_maps = 0
@@ -173,7 +174,10 @@ class Lanes:
         self._note_time_map(block["time_map"])
         lane = self._lanes[SIGNALS.index(signal)]
         lane.add(block)
-        if not more:
+        # What is complete ends where the first of the signals does.
+        complete = min(lane.stop_tick for lane in self._lanes)
+        if complete > self._merged and not more:
+            self._merged = complete
             self._merge(final=False)
         if not self.ending:
             self._require_all(lane, len(block["data"]) * (8 if lane is self._sync else lane.element_ticks))
@@ -275,7 +279,10 @@ class Lanes:
         current, voltage = (
             [part.data[first:last] for part, first, last in lane.take(stop)] for lane in (self._current, self._voltage)
         )
-        self._writer.analog(*(pieces[0] if len(pieces) == 1 else np.concatenate(pieces) for pieces in (current, voltage)))
+        if [len(piece) for piece in current] != [len(piece) for piece in voltage]:
+            current, voltage = [np.concatenate(current)], [np.concatenate(voltage)]
+        for pair in zip(current, voltage, strict=True):
+            self._writer.analog(*pair)
         for part, first, last in self._sync.take(stop * self._per):
             if first % 8 == last % 8 == 0:
                 self._writer.sync_packed(part.data[first // 8 : last // 8])

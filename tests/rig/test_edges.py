@@ -12,12 +12,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rig.edges import from_voltage
+from rig.edges import from_levels, from_voltage
 from rig.errors import DataError
 from rig.recorder import TraceWriter
 from rig.trace import Trace
 
 HZ = 4882.8125  # one sample in 204.8 us: a rate that is no whole number
+
+
+@given(
+    runs=st.lists(st.one_of(st.integers(1, 3), st.integers(1, 200)), min_size=1, max_size=40),
+    first=st.integers(0, 1),
+    cuts=st.lists(st.integers(1, 60), max_size=4),
+)
+def test_every_change_of_a_sampled_line_is_an_edge(runs: list[int], first: int, cuts: list[int]) -> None:
+    levels = np.repeat((np.arange(len(runs)) + first) % 2, runs).astype(np.uint8)
+    levels = np.concatenate([levels, np.full(-len(levels) % 8, levels[-1])])
+    packed = np.packbits(levels, bitorder="little")
+    blocks = [block for block in np.split(packed, sorted(cut for cut in cuts if cut < len(packed))) if len(block)]
+    edges = from_levels(blocks, HZ)
+    changes = [k for k in range(1, len(levels)) if levels[k] != levels[k - 1]]
+    assert (edges.falls_s * HZ + 0.5).round(6).tolist() == [k for k in changes if not levels[k]]
+    assert (edges.rises_s * HZ + 0.5).round(6).tolist() == [k for k in changes if levels[k]]
 
 
 def averaged(falls: list[float], rises: list[float], count: int, low_v: float, high_v: float) -> NDArray[np.float64]:
