@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,9 @@ from rig.trial import Trial
 #: Files without which a trial cannot be recomputed.
 _RAW = (COMPLETIONS, TRACE)
 _SHOWN = 5
+#: Sums of many samples are rounded in the order in which a processor, or a release of numpy, adds them: closer than that is equal.
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-15
+_BYTES, _ROUNDED = "byte for byte equal", "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
 #: Means that are shown beside what was found: of each phase, and of all.
 _MAIN = re.compile(r"(latency|energy)_[a-z]+")
 #: What a changed byte in a name or a number of a JSON file turns into.
@@ -122,16 +126,19 @@ def _trial(
 def _samples(path: Path, trial: Trial) -> Iterator[Finding]:
     stored = (path / SAMPLES).read_text(encoding="utf-8", errors="replace").split("\n") if (path / SAMPLES).exists() else []
     again = store.samples_text(trial).split("\n")
-    different = [number for number in range(max(len(stored), len(again))) if _line(stored, number) != _line(again, number)]
-    for number in different[:_SHOWN]:
-        yield Finding(
-            f"{path.name}/{SAMPLES}", False, f"line {number + 1}: {_difference(_line(stored, number), _line(again, number))}"
-        )
+    rounded, different = False, []
+    for number in range(max(len(stored), len(again))):
+        one, other = _line(stored, number), _line(again, number)
+        if one != other and (text := _difference(one, other)):
+            different.append(f"line {number + 1}: {text}")
+        rounded = rounded or one != other
+    for text in different[:_SHOWN]:
+        yield Finding(f"{path.name}/{SAMPLES}", False, text)
     if len(different) > _SHOWN:
         yield Finding(f"{path.name}/{SAMPLES}", False, f"{len(different) - _SHOWN} more lines differ")
     if not different:
-        count = len(trial.measured.samples)
-        yield Finding(f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, byte for byte equal{_means(trial)}")
+        count, how = len(trial.measured.samples), _ROUNDED if rounded else _BYTES
+        yield Finding(f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, {how}{_means(trial)}")
 
 
 def _line(lines: list[str], number: int) -> str:
@@ -139,11 +146,12 @@ def _line(lines: list[str], number: int) -> str:
 
 
 def _difference(stored: str, again: str) -> str:
+    """Return what differs between two JSON texts, by more than rounding; empty where nothing does."""
     try:
         paths = list(_paths(json.loads(stored), json.loads(again), ""))
     except ValueError:
         return f"stored {stored[:60]!r}, recomputed {again[:60]!r}"
-    return "; ".join(paths[:_SHOWN]) or "other spelling of the same numbers"
+    return "; ".join(paths[:_SHOWN])
 
 
 def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
@@ -153,8 +161,13 @@ def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
     elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
         for number, (one, other) in enumerate(zip(stored, again, strict=True)):
             yield from _paths(one, other, f"{place}[{number}]")
-    elif stored != again:
+    elif not _equal(stored, again):
         yield f"{place} is {stored!r}, recomputed {again!r}"
+
+
+def _equal(stored: Any, again: Any) -> bool:
+    numbers = isinstance(stored, float) and isinstance(again, float)
+    return stored == again or (numbers and math.isclose(stored, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE))
 
 
 def _results(
@@ -171,10 +184,8 @@ def _results(
         yield Finding(RESULTS, False, "not recomputed, because a trial could not be")
         return
     stored, again = path.read_text(encoding="utf-8", errors="replace"), store.json_text(results.derive(context, trials))
-    if stored == again:
-        yield Finding(RESULTS, True, "every number recomputed, byte for byte equal")
-    else:
-        yield Finding(RESULTS, False, _difference(stored, again))
+    different = "" if stored == again else _difference(stored, again)
+    yield Finding(RESULTS, not different, different or f"every number recomputed, {_BYTES if stored == again else _ROUNDED}")
 
 
 def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tuple[Trial | None, list[Finding]]:

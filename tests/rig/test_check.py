@@ -11,7 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,6 +95,38 @@ def test_a_changed_result_is_named_with_its_metric(run_virtual: Run) -> None:
     (folder / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     details = [finding.detail for finding in check(folder).findings if not finding.ok]
     assert any("metrics.energy_infer.value is" in detail for detail in details)
+
+
+def store_text(content: Any, name: str) -> str:
+    """Return JSON, in the layout of a file of the session."""
+    return json.dumps(content, indent=1 if name == "results.json" else None, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(("change", "equal"), [(1e-13, True), (1e-6, False)])
+def test_what_another_processor_rounds_otherwise_is_equal(run_virtual: Run, change: float, equal: bool) -> None:
+    def rounded(content: Any) -> Any:
+        if isinstance(content, dict):
+            return {key: rounded(value) for key, value in content.items()}
+        if isinstance(content, list):
+            return [rounded(value) for value in content]
+        return content * (1 + change) if isinstance(content, float) else content
+
+    folder = run_virtual().folder
+    events = (folder / "events.jsonl").read_text()
+    for name in ("trial-1/samples.jsonl", "results.json"):
+        text = (folder / name).read_text()
+        digest = sha256(text.encode()).hexdigest()
+        texts = [text] if name == "results.json" else text.splitlines()
+        changed = "\n".join(store_text(rounded(json.loads(one)), name) for one in texts) + "\n"
+        (folder / name).write_text(changed)
+        assert digest in events
+        events = events.replace(digest, sha256(changed.encode()).hexdigest())
+    (folder / "events.jsonl").write_text(events)
+    checked = check(folder)
+    assert checked.ok is equal
+    named = [finding.detail for finding in checked.findings if finding.name in ("results.json", "trial-1/samples.jsonl")]
+    told = [detail for detail in named if ("not byte for byte" if equal else "recomputed 0.") in detail]
+    assert len(told) >= 2
 
 
 def test_a_missing_file_is_named(run_virtual: Run) -> None:
