@@ -161,7 +161,7 @@ class Trace:
         """
         if not windows:
             return []
-        sums = Sums(ranges_a[:-1], _BLOCK)
+        sums = Sums(ranges_a[:-1], min(_BLOCK, self.length))
         with reading(self.path) as reader:
             samples = _Samples(reader, self.length)
             return [self._integral(samples, start_s, stop_s, sums, steps_at_ends, bridged) for start_s, stop_s in windows]
