@@ -86,8 +86,8 @@ def create(folder: Path, name: str, origin: Path) -> Port:
             _copy(origin / part, folder / place)
         if port.goals:
             (folder / "Makefile").write_text(_MAKEFILE.format(goals=" ".join(port.goals)), encoding="utf-8")
-        for task, settings in (("null", "samples = 20\npayload_b = 1024"), ("asc", "samples = 40")):
-            (folder / f"{task}.toml").write_text(_BENCH.format(task=task, settings=settings), encoding="utf-8")
+        for task, work in _WORK.items():
+            (folder / f"{task}.toml").write_text(_BENCH.format(task=task, work=work), encoding="utf-8")
         (folder / "README.md").write_text(_readme(name, port), encoding="utf-8")
     except OSError as error:
         raise BenchError(
@@ -157,22 +157,33 @@ baud = 115_200
 
 [monitor.virtual]
 
-[scenario.single_stream]
+{work}"""
 
-[task.{task}]
-{settings}
-"""
+#: What the benches of a project do: small enough for a small part.
+_WORK = {
+    "null": "[scenario.single_stream]\n\n[task.null]\nsamples = 20\npayload_b = 1024\n",
+    "asc": "[scenario.single_stream]\n\n[task.asc]\nsamples = 40\n",
+    "qubo": """[scenario.optimization]
+timeouts_s = [0.01, 0.1, 1.0]  # the rules go on to 10 and 100 s
+target_limit_s = 10.0
+
+[task.qubo]
+nodes = [100, 250]
+densities = [0.05]
+seeds = [0, 1]
+""",
+}
 
 
 def _readme(name: str, port: Port) -> str:
     emulate = "`rig firmware emulate` runs the null workload in QEMU and says how to reach it." if port.machine else ""
     steps = [
         "Go through what `BOARD:` marks (`grep -rn BOARD: .`): addresses, clocks, pins." if port.compiler != "cc" else "",
-        "`rig firmware build` (or `make`) makes the images under `build/`: `null` does nothing but answer, `asc` is the benchmark.",
+        "`rig firmware build` (or `make`) makes images under `build/`: `null` only answers; `asc` and `qubo` are benchmarks.",
         emulate,
         "`rig firmware flash --tool openocd|st-flash|pyocd` writes an image to the board." if port.compiler != "cc" else "",
         "Wire Tx, Rx and ground, then `rig probe null.toml --set sut.uart.port=/dev/ttyACM0`: it says what works and what to try.",
-        "Wire SYNC to the energy monitor, put its lines (`rig scan`) into `asc.toml`, flash `asc`, then `rig run asc.toml`.",
+        "Wire SYNC to the energy monitor, put its lines (`rig scan`) into `asc.toml`, flash `asc`, `rig run asc.toml`; so `qubo`.",
     ]
     numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(filter(None, steps), start=1))
     title = f"# Firmware for neurorig {version('neurorig')}, from its port {name}"

@@ -20,7 +20,7 @@ from rig.errors import BenchError, ConfigError
 _OUT = Terminal()
 _folder = click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
 _image = click.argument("path", metavar="[DIR|IMAGE]", type=click.Path(path_type=Path), default=Path())
-_workload = click.option("--workload", default="null", show_default=True, help="Which image of DIR: null or asc.")
+_workload = click.option("--workload", default="null", show_default=True, help="Which image of DIR: null, asc or qubo.")
 
 
 @click.group()

@@ -24,8 +24,28 @@ from rig.cli import rig as command_line
 from rig.emulator import Emulator
 from rig.errors import DeviceLost, RigError
 from rig.toolchain import PACKAGES
+from scenarios.tasks.qubo.answer import decode as decoded
+from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.edges import encode as encoded
+from scenarios.tasks.qubo.graph import Workload, generate
 from sut_backends.shim.frame import Decoder, Frame, encode
-from sut_backends.shim.wire import Baud, Caps, Commit, Data, Done, Hello, Idle, Kind, Load, Refusal, Report, Run, SelfTest, Sync
+from sut_backends.shim.wire import (
+    Baud,
+    Caps,
+    Commit,
+    Data,
+    Done,
+    Hello,
+    Idle,
+    Kind,
+    Load,
+    Optimize,
+    Refusal,
+    Report,
+    Run,
+    SelfTest,
+    Sync,
+)
 from tests.conftest import ROOT
 
 FIRMWARE = ROOT / "firmware"
@@ -114,7 +134,7 @@ def test_a_new_project_builds_without_the_rig_and_without_a_warning(rig: Rig, tm
     assert done.returncode == 0, done.stdout + done.stderr
     assert "-Werror" in done.stdout and "-Wconversion" in done.stdout
     assert str(FIRMWARE) not in done.stdout and "warning:" not in done.stdout + done.stderr
-    assert {image.stem for image in firmware.images(tmp_path / "board")} == {"null", "asc"}
+    assert {image.stem for image in firmware.images(tmp_path / "board")} == {"null", "asc", "qubo"}
 
 
 @needs_arm
@@ -125,8 +145,8 @@ def test_the_stm32_template_builds_for_its_two_generations_of_parts(
     folder = project(tmp_path / "board")
     code, said = rig("firmware", "build", folder, f"BOARD={board}")
     assert code == 0, said
-    assert all(re.search(rf"^ *\d+\t.*\sbuild/{board}/{name}\.elf$", said, re.MULTILINE) for name in ("null", "asc"))
-    for workload in ("null", "asc"):
+    assert all(re.search(rf"^ *\d+\t.*\sbuild/{board}/{name}\.elf$", said, re.MULTILINE) for name in ("null", "asc", "qubo"))
+    for workload in ("null", "asc", "qubo"):
         image = folder / "build" / board / f"{workload}.elf"
         attributes = subprocess.run(["arm-none-eabi-readelf", "-A", image], capture_output=True, text=True, check=True).stdout
         assert f"Tag_CPU_arch: {architecture}\n" in attributes
@@ -171,7 +191,7 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
     folder = project(tmp_path / "board")
     readme = (folder / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(readme) <= 12
-    for task in ("null", "asc"):
+    for task in ("null", "asc", "qubo"):
         code, said = rig("plan", folder / f"{task}.toml")
         assert code == 0, said
 
@@ -405,6 +425,25 @@ def test_the_template_says_what_it_is_and_runs_what_it_is_given(dut: tuple[Conve
     done = device.run(3)
     assert done.output == content[:64]  # the null workload answers with its input's start
     assert [phase for phase, _ in done.marks] == [1, 2, 0] and done.rx_in_window_b == 0
+
+
+@needs_arm
+@needs_qemu
+def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(tmp_path: Path) -> None:
+    folder = project(tmp_path / "board")
+    subprocess.run(["make", "emulated", "WORKLOADS=qubo"], cwd=folder, capture_output=True, check=True)
+    image = folder / "build" / "stm32f405-emulated" / "qubo.elf"
+    graph = generate(Workload(250, 0.25, 0))  # the largest of a quarter that the board's sizes have room for
+    with Emulator(image, "netduinoplus2", FIXED_PACE) as emulator:
+        device = Conversation(emulator.url)
+        with device.port:
+            device.enter()
+            device.load(encoded(graph))
+            request = Optimize(0, 1, 5_000_000, -16, 10_000, 50).pack()
+            done = Done.unpack(device.ask(Kind.OPTIMIZE, request, Kind.DONE))
+    found = decoded(done.output, graph.nodes)
+    assert found.met and found.claimed <= -16
+    assert cost(graph, found.vector) == found.claimed
 
 
 @needs_arm
