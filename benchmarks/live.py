@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -234,7 +234,11 @@ def used(before: Mapping[int, float]) -> Iterator[Used]:
 def threads_s() -> dict[int, float]:
     """Return the CPU time of each thread of this process, also of those that Python does not know."""
     tasks = Path("/proc/self/task").iterdir()
-    return {int(task.name): int((task / "schedstat").read_text().split()[0]) / NS_PER_S for task in tasks}
+    found = {}
+    for task in tasks:
+        with suppress(OSError):  # a thread may end while its neighbours are being read
+            found[int(task.name)] = int((task / "schedstat").read_text().split()[0]) / NS_PER_S
+    return found
 
 
 def _row(name: str, busy: bool, trace: Trace, edges: str, energy: str, cpu: Used) -> Row:

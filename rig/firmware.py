@@ -183,7 +183,7 @@ def _readme(name: str, port: Port) -> str:
         emulate,
         "`rig firmware flash --tool openocd|st-flash|pyocd` writes an image to the board." if port.compiler != "cc" else "",
         "Wire Tx, Rx and ground, then `rig probe null.toml --set sut.uart.port=/dev/ttyACM0`: it says what works and what to try.",
-        "Wire SYNC to the energy monitor, put its lines (`rig scan`) into `asc.toml`, flash `asc`, `rig run asc.toml`; so `qubo`.",
+        "Wire SYNC to the energy monitor, its lines (`rig scan`) into `asc.toml`, flash `asc`, `rig run asc.toml`; so with `qubo`.",
     ]
     numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(filter(None, steps), start=1))
     title = f"# Firmware for neurorig {version('neurorig')}, from its port {name}"
