@@ -7,8 +7,7 @@ several rounds. What is not in them: USB and the maker's driver, and making the 
 as power is their product. Ratios are what can be compared: absolute times are this machine's.
 
 Half of the CPU time of all steps is the trace library's own thread: with three floats and SYNC it takes what 40 MS/s leave of a
-core, before the rig does anything. So the aim of 40 MS/s on one core is held against the rig's thread, and what the library's
-takes is told beside it.
+core, before the rig does anything. The aim of 40 MS/s on one core counts all threads; what the rig's thread does is told beside it.
 """
 
 from __future__ import annotations
@@ -285,8 +284,11 @@ def verdicts(
     for one, wide in zip(ingests, spread, strict=False):
         first_ms = one.samples / one.cpu_s("merge, write") / 1e6
         found += [
-            (f"{AIM_MS:g} MS/s, {one.name}, all steps, the rig's thread: {one.own_ms:.1f}", one.own_ms >= AIM_MS),
-            (f"  with the trace library's thread on the same core: {one.whole_ms:.1f}; without integrals: {first_ms:.1f}", None),
+            (
+                f"{AIM_MS:g} MS/s on one core, {one.name}, two floats and SYNC, all steps: {one.whole_ms:.1f}",
+                one.whole_ms >= AIM_MS,
+            ),
+            (f"  without integrals: {first_ms:.1f}; of the rig's thread alone, all steps: {one.own_ms:.1f}", None),
             (f"  time that passes, a core for each: {wide.wall_ms:.1f}", None),
         ]
     narrow_ms = seconds * TICK_HZ / median(times.cpu for times in alone[0]) / 1e6
