@@ -54,6 +54,7 @@ class IoManagerLine:
         self._io_name = ""
         self._dut_baud = 0  # 0: not known, and no frames pass
         self._last = b""  # command
+        self._asked_again = False
         self._echoed = self._answered = self._refused = self._enters_frames = False  # what became of it
         self._free_s = 0.0  # when the DUT's line has carried all that was sent
 
@@ -153,22 +154,24 @@ class IoManagerLine:
 
     def _found(self, name: str, dut_baud: int) -> None:
         self._io_name, self._dut_baud = name, dut_baud
-        self._way, self._partial, self._last = Way.COMMANDS, b"", b""
+        self._way, self._partial, self._last, self._asked_again = Way.COMMANDS, b"", b"", False
         self._echoed = self._answered = self._refused = self._enters_frames = False
 
     # ---- commands ----
 
     def _write_command(self, block: bytes) -> None:
-        if block == self._last == _ASK_NAME and not self._answered:
-            if self._echoed:
-                return  # the IO manager waits for the DUT, and says so when it gives up
-            self._watch()  # or it is where frames pass, and took this for a part of one
+        again = block == self._last == _ASK_NAME and not self._answered
+        if again and not self._echoed:
+            self._watch()  # it is where frames pass, and took this for a part of one
             self._line.write(block)
+        elif again and (self._asked_again or not self._dut_baud):
+            return  # the IO manager waits for the DUT, and says so when it gives up
         elif block.startswith(b"frame ") and not self._dut_baud:
             # What passes lines does not pass frames: the DUT would be lost there.
             self._said += b"e-[frames do not pass this IO manager]\r\n" + _READY + b"\r\n"
         else:
-            self._last = block
+            # Once again, as the DUT may have taken it for the rest of a frame that an IO manager broke off when it restarted.
+            self._last, self._asked_again = block, again
             self._echoed = self._answered = self._refused = self._enters_frames = False
             self._line.write(b"dut " + block)
 

@@ -430,9 +430,20 @@ def test_a_restart_of_the_io_manager_itself_is_overcome_too(chain: Chain) -> Non
         assert (done.output, done.restarts) == (b"before", 1)
 
 
+def test_a_restart_of_the_io_manager_in_a_frame_is_overcome_too(chain: Chain) -> None:
+    """The DUT has a part of one then, and takes what comes next within 100 ms for the rest of it."""
+    with driven(chain) as sut:
+        sut.load(0, b"before")
+        sut.line.write(b"\x00" + bytes(range(1, 60)))  # 62 ms at the DUT's line
+        time.sleep(0.03)
+        chain.avr.tell("reset")
+        done = sut.run(Query((0,), limit_s=5.0))
+        assert (done.output, done.restarts) == (b"before", 1)
+
+
 def test_a_dead_dut_behind_it_is_named(chain: Chain) -> None:
     chain.avr.tell("dut low")
-    with pytest.raises(DeadlineError) as raised, driven(chain):
+    with pytest.raises(DeadlineError) as raised, driven(chain, timeout_s=5.0):
         pass
     assert "behind the IO manager" in str(raised.value)
     assert "its line is low" in raised.value.evidence
