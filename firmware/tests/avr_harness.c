@@ -11,6 +11,7 @@
      dut open PATH      another DUT
      noise SEED NS      the DUT's line flutters so long
      reset              of the AVR
+     late               answered by `late N`: edges so far that came too late to be played in time
    It runs in real time, or slower where the machine is slower; whatever happens at a pin does so at an exact cycle. */
 #define _GNU_SOURCE /* ppoll, posix_openpt */
 #include <errno.h>
@@ -426,7 +427,7 @@ static void reset(struct harness *h)
     avr_raise_irq(h->sync, 1);
 }
 
-/* True where `done` is said later. */
+/* True where the answer is not `done`, or comes later. */
 static bool command(struct harness *h, char *line)
 {
     unsigned long long seed;
@@ -438,6 +439,10 @@ static bool command(struct harness *h, char *line)
         set_dut_rx(h, 0);
     } else if (strcmp(line, "reset") == 0) {
         reset(h);
+    } else if (strcmp(line, "late") == 0) {
+        (void)printf("late %lu\n", h->late);
+        (void)fflush(stdout);
+        return true;
     } else if (strcmp(line, "dut high") == 0) {
         h->unpowered = false;
         set_dut_rx(h, 1);
