@@ -197,10 +197,13 @@ def test_commands_and_answers_pass_the_pins(host: serial.Serial, dut: serial.Ser
 
 def test_a_dead_dut_is_told_within_two_seconds(avr: Avr, host: serial.Serial) -> None:
     avr.tell("dut low")
-    began_us = time_us(host)
-    assert ask(host, b"dut name") == b"m-dut-passthrough(name)\r\n" + READY
-    assert host.read_until(READY) == b"e-[no answer of the DUT, its line is low]\r\n" + READY
-    assert 1.5e6 <= time_us(host) - began_us < 2e6
+    waited_us = []
+    for _ in range(3):  # at least once this process is not late itself
+        began_us = time_us(host)
+        assert ask(host, b"dut name") == b"m-dut-passthrough(name)\r\n" + READY
+        assert host.read_until(READY) == b"e-[no answer of the DUT, its line is low]\r\n" + READY
+        waited_us.append(time_us(host) - began_us)
+    assert 1.5e6 <= min(waited_us) < 2e6
 
 
 @pytest.mark.parametrize("dut_baud", [9600, 19200])
@@ -212,21 +215,16 @@ def test_frames_pass_both_ways_at_once_at_full_rate_under_edges(built: Callable[
     with running(folder, "--dut-baud", str(dut_baud)) as avr, opened(avr.port) as host, opened(avr.dut_port) as dut:
         enter_frames(host, dut)
         heard: dict[str, bytes] = {}
-        readers = [
-            threading.Thread(target=lambda: heard.update(up=received(host, count))),
-            threading.Thread(target=lambda: heard.update(down=received(dut, count))),
-        ]
-        for reader in readers:
-            reader.start()
+        reader = threading.Thread(target=lambda: heard.update(up=received(host, count)))
+        reader.start()
         avr.tell("falls " + " ".join(str(700_000 * edge + edge % 7 * 1000) for edge in range(1000)))
         dut.write(up)
-        free_s = time.monotonic()
+        heard["down"] = b""
         for at in range(0, count, 32):
-            free_s = max(free_s, time.monotonic()) + 320 / dut_baud
-            time.sleep(max(free_s - 640 / dut_baud - time.monotonic(), 0.0))
-            host.write(down[at : at + 32])  # no more than 64 bytes ahead of the slow line, however late this thread is
-        for reader in readers:
-            reader.join()
+            host.write(down[at : at + 32])
+            heard["down"] += received(dut, at - len(heard["down"]))  # so no more than 64 bytes are ahead of the slow line
+        heard["down"] += received(dut, count - len(heard["down"]))
+        reader.join()
         assert heard == {"up": up, "down": down}
         assert NAME in ask(host, b"\0name")
         assert b"m-dut-broken-0\r\nm-dut-lost-0\r\nm-dut-unasked-0\r\nm-host-lost-0\r\n" in ask(host, b"dut-line")
