@@ -16,6 +16,7 @@ from sut_backends.shim.wire import FRAME_OVERHEAD_B, StreamState, Take, Taken
 _LOOKS_PER_HOP = 8  # at most: an answer that is late by so little delays nothing, and the DUT is not kept from its work
 _BUSY_MARGIN = 1.25  # a window may take longer than those before it
 _BUSY_GUESS = 0.5  # of a hop, before anything is known: a lost TAKE must not cost the hop in which the next window is to come
+_PEACE_S = 0.5  # or a hop, if that is more: so much behind its last sample a preloaded stream may end before it is asked for
 _TAKE_B = FRAME_OVERHEAD_B + 3 + Take.shape.size
 
 
@@ -91,7 +92,7 @@ class Feed:
         limit_s = self._ready_s(len(self._windows) - 1) + self._step.limit_s
         end_s = self._started_s + limit_s
         if self._step.preloaded:
-            self._sleep(self._ready_s(len(self._windows) - 1) + self._hop_s)
+            self._sleep(self._ready_s(len(self._windows) - 1) + max(self._hop_s, _PEACE_S))
         while True:
             taken = self._take()
             fetched = len(self._answers) == taken.done

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rig import edges
 from rig.errors import ConfigError, DataError
-from rig.foreign.markers import TIME64_S, Marked, time_stamps
+from rig.foreign.markers import TIME64_S, Marked, markers_in, time_stamps, trace_beside
 from rig.foreign.origin import Opened, Options
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace, about_of, reading
@@ -48,6 +48,9 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
     if options.time:
         raise ConfigError("a JLS file has no column of times", path="time")
     with reading(path) as reader:
+        signals = _signals(reader)
+        if signals and not any(signal.length for signal in signals):
+            raise _empty(path, original)
         source = _source(reader, options)
         chosen = _choose(reader, source, options)
         current, rate_hz = chosen.current, options.rate_hz or float(chosen.current.sample_rate)
@@ -154,6 +157,13 @@ def _unclear(reader: Any, cause: str, try_next: str) -> DataError:
     sources = {source.source_id: source.name for source in reader.sources.values()}
     rows = [f"{sources.get(s.source_id, '?')}: {s.name} [{s.units or '-'}] {s.sample_rate} Hz" for s in _signals(reader)]
     return DataError(cause, evidence="it has " + ("; ".join(rows) or "no sampled signals"), try_next=try_next)
+
+
+def _empty(path: Path, original: Path) -> DataError:
+    count, beside = len(markers_in(path, own=True)), trace_beside(original)
+    evidence = f"it holds {count} markers" if count else ""
+    try_next = f"rig measure {beside} --markers, the trace that it belongs to" if beside else ""
+    return DataError(f"{original.name} has no samples", evidence=evidence, try_next=try_next)
 
 
 def _overlap(chosen: _Chosen) -> tuple[int, int]:

@@ -21,6 +21,7 @@ TIME64_S = 2**30
 _MAGIC = b"jlsfmt\r\n \n \x1a  \xb2\x1c"
 #: Joulescope UI puts how a marker is shown behind this.
 _SEPARATOR = "\x1c"
+_ANNOTATED = ".anno"
 _KINDS = {pyjls.AnnotationType.VMARKER: "vertical", pyjls.AnnotationType.TEXT: "text"}
 
 
@@ -72,7 +73,7 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
         # Where a rate was given in the place of the file's, it is all signals' rates that were wrong by the same factor.
         file_s = own.sample_rate / trace.sample_hz
         for file in [marked.path, *_beside(marked.original)]:
-            for signal, at, name, kind in _annotations(file, file == marked.path):
+            for signal, at, name, kind in markers_in(file, file == marked.path):
                 if signal is not None:
                     row, before_s = signals[signal], (int(own.sample_id_offset) + marked.first) / own.sample_rate
                     at_s = (int(row.sample_id_offset) + at) / row.sample_rate - before_s
@@ -85,6 +86,12 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
                     )
                 found.append(Marker(name, at_s * file_s, kind))
     return sorted(found, key=lambda marker: marker.at_s)
+
+
+def trace_beside(annotation_file: Path) -> str:
+    """Return the name of the trace that an annotation file belongs to; empty where its name is none of an annotation file."""
+    stem, found, _ = annotation_file.name.rpartition(_ANNOTATED)
+    return f"{stem}.jls" if found else ""
 
 
 def time_stamps(reader: Any, signal: int) -> NDArray[np.int64]:
@@ -103,13 +110,13 @@ def _beside(original: Path) -> Iterator[Path]:
     if original.suffix != ".jls":
         return
     for path in sorted(original.parent.iterdir()):
-        if path.name.startswith(f"{original.stem}.anno") and path.suffix == ".jls":
+        if path.name.startswith(f"{original.stem}{_ANNOTATED}") and path.suffix == ".jls":
             if jls_state(path) != (True, True):
                 raise DataError(f"{path} is not a JLS file that was closed properly", try_next="save the annotations again")
             yield path
 
 
-def _annotations(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
+def markers_in(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
     """Return signal, place, name and kind of each; the place is a sample where the file is the trace's own, UTC where
     there is no signal."""
     found: list[tuple[int | None, int, str, str]] = []

@@ -200,6 +200,14 @@ def test_an_annotation_file_that_is_none_is_refused_only_when_markers_are_asked_
         run(path, "--markers")
 
 
+def test_an_annotation_file_is_told_from_the_trace_that_it_belongs_to(tmp_path: Path) -> None:
+    path = without_markers(tmp_path)
+    annotation_file(tmp_path / "plain.anno.jls", [(0.25, "vmarker", "1a"), (0.75, "vmarker", "1b")])
+    with pytest.raises(DataError, match=r"plain\.anno\.jls has no samples") as caught:
+        run(path.with_name("plain.anno.jls"))
+    assert "it holds 2 markers" in caught.value.evidence and "rig measure plain.jls --markers" in caught.value.try_next
+
+
 def test_windows_by_times_cut_samples_by_their_fraction(capture: Path) -> None:
     found = content(capture, "--times", "0.01003-1.365e-2", "--times", "0.03-0.04")
     first, last = found["windows"]

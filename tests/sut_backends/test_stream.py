@@ -132,6 +132,14 @@ def test_a_preloaded_stream_is_silent_until_it_is_over(null_program: Path, table
     assert max(after - before for before, after in pairwise(sent_s)) >= played_s  # not a byte either way
 
 
+def test_a_device_that_lags_behind_a_preloaded_stream_is_left_in_peace_until_it_is_done(null_program: Path, table: Table) -> None:
+    # 20 ms more than a hop for each window: the last answer comes 370 ms after the last sample.
+    step, windows = stream_of(SLOTS, preloaded=True)
+    with opened(null_program, table, slow_hop_us=70_000) as sut:
+        done = sut.stream(step, windows)
+    assert (done.iterations, done.rx_in_window_b, done.faults) == (SLOTS, 0, ())
+
+
 def test_a_preloaded_stream_that_does_not_fit_is_refused_with_the_limit(null_program: Path, table: Table) -> None:
     with (
         opened(null_program, table) as sut,
