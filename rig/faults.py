@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rig import searching, streaming
 from rig.clock import Timebase
@@ -19,7 +20,17 @@ SHORT_PERIODS = 20
 #: Clocks differ and ticks are whole: how close to twice the pulse a window may come before it is taken for one stretched to it.
 SHORT_MARGIN = 0.02
 
-Energies = Sequence[tuple[float, Effects] | None]
+
+class Energy(NamedTuple):
+    """The energy of a window, in joules; what makes it uncertain; what of it lies beyond the ranges of the instrument, in words."""
+
+    energy_j: float
+    effects: Effects
+    beyond: str = ""
+
+
+#: None where samples were lost.
+Energies = Sequence[Energy | None]
 
 
 def of_steps(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
@@ -87,9 +98,20 @@ def gaps(spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase
     return [Problem("gap", where + detail)]
 
 
+def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
+    """Return the problem of windows that were measured beyond the ranges whose limits of error are known."""
+    hit = [(span, energy.beyond) for span, energy in zip(spans, energies, strict=True) if energy is not None and energy.beyond]
+    if not hit:
+        return []
+    span, said = hit[0]
+    detail = f"{len(hit)} of {len(spans)} windows, first {span.phase} of step {span.item.number}, where {said}"
+    where = f"{rail}: " if rail else ""
+    return [Problem("range", f"{where}{detail}: no limits of error are known there; choose a higher range, or another instrument")]
+
+
 def dead(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
     """Return the problem of windows whose energy is not positive."""
-    measured = [(span, energy[0]) for span, energy in zip(spans, energies, strict=True) if energy is not None]
+    measured = [(span, energy.energy_j) for span, energy in zip(spans, energies, strict=True) if energy is not None]
     dead = [(span, energy_j) for span, energy_j in measured if energy_j <= 0.0]
     if not dead:
         return []

@@ -15,6 +15,7 @@ from rig.align import Alignment
 from rig.clock import Timebase
 from rig.done import Done
 from rig.edge_clock import EDGE_CLOCK, ticks_of_edges
+from rig.faults import Energy
 from rig.plan import Idle
 from rig.samples import samples, streams
 from rig.spans import CROSSED, Span
@@ -23,7 +24,7 @@ from rig.tie import shifted, tie
 from rig.timed import Timed
 from rig.trace import Trace
 from rig.trial import Measured, Problem, Window
-from rig.uncertainty import Effects, merged, named, of_energy, ranges_a
+from rig.uncertainty import Effects, beyond, merged, named, of_energy, ranges_a
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def measure(
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
     spans = [span for item in done for span in spans_of(item, phases)]
     accuracy = rails[0].accuracy if first.timebase else None
-    energies: list[tuple[float, Effects] | None] = [None] * len(spans)
+    energies: list[Energy | None] = [None] * len(spans)
     if all(alignment.timebase is not None for alignment in alignments):
         parts = [
             _integrate(spans, rail, alignment.timebase, tick_hz)
@@ -83,9 +84,8 @@ def measure(
             assert alignment.timebase is not None
             # A crossing lies in the window of its search, which is looked at as a whole.
             whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.phase != CROSSED]
-            problems += faults.gaps(*_apart(whole), rail.trace, alignment.timebase, rail.name) + faults.dead(
-                *_apart(whole), rail.name
-            )
+            problems += faults.gaps(*_apart(whole), rail.trace, alignment.timebase, rail.name)
+            problems += faults.beyond(*_apart(whole), rail.name) + faults.dead(*_apart(whole), rail.name)
             problems += shifted(alignment.timebase, [span.ticks for span, _ in whole])
     timed = Timed(timebase, tick_hz, accuracy, rails[0].name)
     windows = [
@@ -177,14 +177,14 @@ def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Pr
     ]
 
 
-def _window(span: Span, timebase: Timebase, latency: Effects, energy: tuple[float, Effects] | None) -> Window:
+def _window(span: Span, timebase: Timebase, latency: Effects, energy: Energy | None) -> Window:
     start_s, stop_s = span.seconds(timebase)
     latency_s = timebase.interval_s(*span.ticks) / span.repeat
-    effects = (latency if energy is None else merged([latency, energy[1]])).scaled(1 / span.repeat)
-    return Window(span.phase, start_s, stop_s, latency_s, None if energy is None else energy[0] / span.repeat, effects)
+    effects = (latency if energy is None else merged([latency, energy.effects])).scaled(1 / span.repeat)
+    return Window(span.phase, start_s, stop_s, latency_s, None if energy is None else energy.energy_j / span.repeat, effects)
 
 
-def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float) -> list[tuple[float, Effects] | None]:
+def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float) -> list[Energy | None]:
     """Return energy and its uncertainties for each span on one rail; None where samples were lost at its ends, or
     many of them."""
     trace = rail.trace
@@ -192,7 +192,7 @@ def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float
     whole = [trace.lost_between(*pair) is not None for pair in times_s]
     inside = [pair for pair, ok in zip(times_s, whole, strict=True) if ok]
     found = iter(trace.integrals(inside, ranges_a(rail.accuracy), steps_at_ends=True, bridged=True))
-    energies: list[tuple[float, Effects] | None] = []
+    energies: list[Energy | None] = []
     for span, ok in zip(spans, whole, strict=True):
         if not ok:
             energies.append(None)
@@ -201,16 +201,16 @@ def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float
         # A mark was made somewhere within its tick.
         ends_u_s = tuple(math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0)) for tick in span.ticks)
         effects = of_energy(integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]), timebase.on_trust)
-        energies.append((integral.energy_j, named(effects, rail.name)))
+        energies.append(Energy(integral.energy_j, named(effects, rail.name), beyond(integral, rail.accuracy)))
     return energies
 
 
-def _summed(parts: Sequence[tuple[float, Effects] | None]) -> tuple[float, Effects] | None:
+def _summed(parts: Sequence[Energy | None]) -> Energy | None:
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    return sum(energy_j for energy_j, _ in known), merged(effects for _, effects in known)
+    return Energy(sum(part.energy_j for part in known), merged(part.effects for part in known))
 
 
-def _apart(whole: list[tuple[Span, tuple[float, Effects] | None]]) -> tuple[list[Span], list[tuple[float, Effects] | None]]:
+def _apart(whole: list[tuple[Span, Energy | None]]) -> tuple[list[Span], list[Energy | None]]:
     return [span for span, _ in whole], [energy for _, energy in whole]

@@ -53,7 +53,8 @@ class Integral:
     """What one window holds, range by range of the current: energy, charge, voltage over time, and time; and the power at its ends.
 
     `ends_w` is, for start and stop, the root mean square of the power just before and just after: what a shift of that end costs.
-    `lost_s` of it were lost: there the mean of the rest stands in.
+    `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the energy were measured at a current beyond all
+    ranges; the last range has it too.
     """
 
     start_s: float
@@ -67,6 +68,7 @@ class Integral:
     range_charge_c: tuple[float, ...]
     range_volt_s: tuple[float, ...]
     lost_s: float = 0.0
+    beyond_j: float = 0.0
 
     @property
     def duration_s(self) -> float:
@@ -153,7 +155,7 @@ class Trace:
     ) -> list[Integral]:
         """Integrate over each window: current times voltage, the end samples by their fraction.
 
-        `ranges_a` are the upper ends of the current's ranges, of which the last takes what lies beyond. With `steps_at_ends` the
+        `ranges_a` are the upper ends of the current's ranges. With `steps_at_ends` the
         part of an end sample counts with the reading of its neighbour inside: where the power changes just at the end of a
         window, as at a mark, the end sample is a mixture of what came before and after. Where `bridged`, lost samples inside, as
         `lost_between` allows them, are taken for the mean of the others; else they count as they stand there. Raises DataError for
@@ -161,7 +163,7 @@ class Trace:
         """
         if not windows:
             return []
-        sums = Sums(ranges_a[:-1], min(_BLOCK, self.length))
+        sums = Sums(ranges_a, min(_BLOCK, self.length))
         with reading(self.path) as reader:
             samples = _Samples(reader, self.length)
             return [self._integral(samples, start_s, stop_s, sums, steps_at_ends, bridged) for start_s, stop_s in windows]
@@ -224,11 +226,15 @@ class Trace:
         for end, at, share in parts:
             sums.take(*around[end].sample(at), share)
         held = sums.sums * ((stop - start) / (stop - start - lost) / self.sample_hz if lost else 1 / self.sample_hz)
+        beyond_j = float(held[0, -1]) if held.shape[1] > 1 else 0.0
+        if held.shape[1] > 1:
+            held[:, -2] += held[:, -1]
+            held = held[:, :-1]
         energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
         ends_w = [near.end_w(at, self.length) for near, at in zip(around, (start, stop), strict=True)]
         return Integral(
             start_s, stop_s, sum(energy_j), sum(charge_c), sums.least_w, sums.most_w, (ends_w[0], ends_w[1]),
-            energy_j, charge_c, volt_s, lost / self.sample_hz,
+            energy_j, charge_c, volt_s, lost / self.sample_hz, beyond_j,
         )  # fmt: skip
 
 

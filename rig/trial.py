@@ -21,6 +21,7 @@ PROBLEM_CODES = {
     "sync": "SYNC edges do not lie on one line with the device's ticks",
     "edges": "SYNC edges are missing or too many",
     "gap": "monitor samples were lost inside a measured window",
+    "range": "current or voltage of a window was beyond the ranges whose limits of error are known",
     "clock": "device time, edge time, and the number of marks or of iterations disagree",
     "short": "a window is too short for the monitor or for the SYNC pulse",
     "power": "the measured power is not positive",

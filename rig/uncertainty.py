@@ -21,6 +21,8 @@ from rig.trace import Integral
 COMMON, TRIAL, OWN = "common", "trial", "own"
 #: A uniform error of one whole step has this standard deviation.
 _UNIFORM = 1 / math.sqrt(12.0)
+#: What sums that were added and taken away leave behind, or a division.
+_ROUNDED = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,19 @@ def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_h
             common_j += step_a * _UNIFORM * abs(part_vs)
     noise2 += (voltage.noise * abs(integral.charge_c)) ** 2 / samples
     return math.sqrt(noise2), math.sqrt(step2), common_j
+
+
+def beyond(integral: Integral, accuracy: Accuracy) -> str:
+    """Say what of a window was measured beyond the ranges whose limits of error are known; empty where nothing was."""
+    top_a, top_v = accuracy.current[-1].up_to, accuracy.voltage[-1].up_to
+    voltage_v = abs(math.fsum(integral.range_volt_s)) / integral.duration_s if integral.duration_s else 0.0
+    if voltage_v > top_v * (1 + _ROUNDED):
+        return f"the voltage was {quantity(voltage_v, 'V')}, more than {quantity(top_v, 'V')}"
+    share = abs(integral.beyond_j / integral.energy_j) if integral.energy_j else 0.0
+    if not share > _ROUNDED:
+        return ""
+    much = "all" if share > 1 - _ROUNDED else f"{share:.2g}"
+    return f"{much} of the energy was measured at more than {quantity(top_a, 'A')}"
 
 
 def _range_of(ranges: Sequence[Range], reading: float) -> Range:

@@ -14,7 +14,7 @@ from rig.accuracy import Accuracy
 from rig.errors import ConfigError, DataError
 from rig.foreign.markers import Marker
 from rig.trace import Integral, Trace
-from rig.uncertainty import OWN, Effect, Effects, of_energy, ranges_a
+from rig.uncertainty import OWN, Effect, Effects, beyond, of_energy, ranges_a
 
 #: What begins a window and what ends it; an end that is also a beginning begins the next one.
 PATTERNS = ("fall-fall", "fall-rise", "rise-fall", "rise-rise")
@@ -112,7 +112,8 @@ def whole(trace: Trace) -> list[Span]:
 
 
 def tabulate(trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has_current: bool = True) -> list[Row]:
-    """Return a row for each window and one for all together; a window that touches a gap has no energy.
+    """Return a row for each window and one for all together; a window that touches a gap has no energy, and one that was measured
+    beyond the ranges of the instrument no uncertainty.
 
     Without an accuracy, no uncertainty is known. With it, that of the total takes gains and offsets to err alike in all windows,
     and edges and noise anew in each.
@@ -135,10 +136,13 @@ def tabulate(trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has
             )
             continue
         integral = next(integrals)
-        of_window = _effects(integral, trace, accuracy, span.end_u_s)
+        over = beyond(integral, accuracy) if accuracy else ""
+        known = None if over else accuracy
+        of_window = _effects(integral, trace, known, span.end_u_s)
         effects.append(of_window)
         charges.append(integral.charge_c)
-        rows.append(_row(span, integral, of_window, trace, accuracy, has_current))
+        row = _row(span, integral, of_window, trace, known, has_current)
+        rows.append(replace(row, problem=f"{over}: no limits of error are known there") if over else row)
     return [*rows, _total(rows, spans, effects, charges if has_current else None)]
 
 

@@ -198,7 +198,8 @@ def _print_table(out: console.Terminal, path: Path, opened: Opened, rows: Sequen
     out.print(table)
     for row in rows:
         if row.problem:
-            out.print(f"[red]{escape(row.name)}: no energy[/], {escape(row.problem)}", soft_wrap=True)
+            without = "energy" if row.energy_j is None else "uncertainty"
+            out.print(f"[red]{escape(row.name)}: no {without}[/], {escape(row.problem)}", soft_wrap=True)
 
 
 def _scale(value: float | None, unit: str) -> tuple[float, str]:

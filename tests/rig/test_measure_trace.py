@@ -8,6 +8,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -349,6 +350,20 @@ def test_files_and_folders_that_cannot_be_used_are_said(capture: Path, tmp_path:
     with pytest.raises(DataError, match="has no markers"):
         (tmp_path / "a.csv").write_text("time_s,power_w\n0,1\n1,1\n")
         run(tmp_path / "a.csv", "--markers")
+
+
+def test_a_window_beyond_the_ranges_of_a_calibration_has_an_energy_and_no_uncertainty(capture: Path, calibration: Path) -> None:
+    middle_a = sorted(LEVELS_A)[1] * 1.001
+    calibration.write_text(CALIBRATION.replace("up_to = 1.0", f"up_to = {middle_a}"))
+    rows = content(capture, "--calibration", calibration)["windows"]
+    # The first quarter of a sample of each window still has the level before.
+    over = [max(pair) > middle_a for pair in pairwise((IDLE_A, *LEVELS_A))]
+    assert over == [False, True, True]
+    assert [row["energy_u_j"] is None for row in rows] == [row["mean_u_w"] is None for row in rows] == over
+    assert all(row["energy_j"] for row in rows)
+    assert ["more than" in row["problem"] for row in rows] == over
+    said = run(capture, "--calibration", calibration).stdout
+    assert "no uncertainty" in said and "no limits of error" in said
 
 
 def test_a_trace_without_samples_is_said_to_have_none(tmp_path: Path) -> None:

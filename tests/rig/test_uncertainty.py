@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from rig.errors import ConfigError
 from rig.recorder import TraceWriter
 from rig.session import Result
 from rig.trace import Trace
-from rig.uncertainty import Effect, Effects, energy_u_j, merged, of_energy, ranges_a
+from rig.uncertainty import Effect, Effects, beyond, energy_u_j, merged, of_energy, ranges_a
 
 Run = Callable[..., Result]
 HZ = 10_000
@@ -95,6 +96,47 @@ def test_errors_of_two_ranges_do_not_cancel_in_a_difference(run_virtual: Run, tm
     assert found["current offset to 5 mA"] == pytest.approx(1e-4 * 3.3 / ROOT3, rel=0.01)
     assert found["current offset to 10 A"] == pytest.approx(1e-4 * 3.3 / ROOT3, rel=0.01)
     assert found["current gain to 5 mA"] == pytest.approx(0.01 * 0.012 / ROOT3, rel=0.01)
+
+
+def limits(path: Path, up_to_a: float, up_to_v: float) -> Path:
+    path.write_text(
+        f'source = "test"\nclock_ppm = 1.0\n[[current]]\nup_to = {up_to_a}\ngain = 0.01\noffset = 1e-4\n'
+        f"[[voltage]]\nup_to = {up_to_v}\ngain = 1e-3\noffset = 0.0\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("up_to_a", "up_to_v", "said"),
+    [
+        # The phases draw 10 and 16 mA, idle 3.6 mA; two warm-ups, four samples, two idle times.
+        (0.012, 15.0, "^6 of 14 windows, first infer of step 3, where all of the energy was measured at more than 12 mA: "),
+        (0.005, 15.0, "^12 of 14 windows, first preprocess of step 3, where all of the energy was measured at more than 5 mA: "),
+        (10.0, 3.0, r"^14 of 14 windows, first idle of step 1, where the voltage was 3\.3 V, more than 3 V: "),
+    ],
+)
+def test_a_reading_beyond_the_ranges_that_have_limits_is_a_problem(
+    run_virtual: Run, tmp_path: Path, up_to_a: float, up_to_v: float, said: str
+) -> None:
+    path = limits(tmp_path / "calibration.toml", up_to_a, up_to_v)
+    [problem] = run_virtual(f"monitor.virtual.calibration={path}", "task.null.samples=4", trials=1).content["problems"]
+    assert problem["code"] == "range"
+    assert re.search(said + ".*no limits of error are known there", problem["detail"]), problem["detail"]
+
+
+def test_a_share_of_the_energy_beyond_the_ranges_is_told(tmp_path: Path) -> None:
+    current = np.full(HZ, 0.001, np.float32)
+    current[5000:5100] = 0.2
+    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+        writer.analog(current, np.full(HZ, 2.0, np.float32))
+        writer.sync(np.ones(HZ, np.uint8))
+    accuracy = replace(PLAIN, current=(Range(0.01, 0.05, 0.0), Range(0.1, 0.05, 0.0)))
+    inside, beside = Trace.open(tmp_path / "trace.jls").integrals(
+        [(0.25, 0.75), (0.25, 0.5)], ranges_a(accuracy), steps_at_ends=True
+    )
+    share = 0.2 * 100 / (0.2 * 100 + 0.001 * 4900)
+    assert beyond(inside, accuracy) == f"{share:.2g} of the energy was measured at more than 100 mA"
+    assert beyond(beside, accuracy) == "", "what an end's neighbour has is none of the window's"
 
 
 def test_the_uncertainty_of_an_energy_between_two_edges_holds_their_sampling(tmp_path: Path) -> None:
