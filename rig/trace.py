@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyjls
@@ -33,7 +33,9 @@ STAMPED = ("stamps", "start")
 #: Samples that are read at once: whole chunks of the file; and a processor's cache holds what is computed of them.
 _BLOCK = 1 << 17
 #: A window of fewer samples has no whole one beside each end.
-_STEPPED = 4
+STEPPED = 4
+#: So near to the border of two samples an instant lies on it: 0.07 s at 1000 Hz is 70.00000000000001 samples.
+_ON_BORDER = 1e-5
 #: Of a window of which a larger share is lost nothing is said.
 LOST_LIMIT = 0.1
 _RECOVERY_LIMIT_S = 600
@@ -48,11 +50,18 @@ class Gap:
     cause: str
 
 
+class End(NamedTuple):
+    """The power beside an end of a window, in watts: of the sample outside and of the one inside of that in which the end lies."""
+
+    outside_w: float
+    inside_w: float
+
+
 @dataclass(frozen=True, slots=True)
 class Integral:
     """What one window holds, range by range of the current: energy, charge, voltage over time, and time; and the power at its ends.
 
-    `ends_w` is, for start and stop, the root mean square of the power just before and just after: what a shift of that end costs.
+    `ends` are start and stop. Where `stepped`, what they leave of their samples counts with the power inside.
     `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the energy were measured at a current beyond all
     ranges; the last range has it too.
     """
@@ -63,12 +72,13 @@ class Integral:
     charge_c: float
     least_w: float
     most_w: float
-    ends_w: tuple[float, float]
+    ends: tuple[End, End]
     range_energy_j: tuple[float, ...]
     range_charge_c: tuple[float, ...]
     range_volt_s: tuple[float, ...]
     lost_s: float = 0.0
     beyond_j: float = 0.0
+    stepped: bool = False
 
     @property
     def duration_s(self) -> float:
@@ -143,7 +153,7 @@ class Trace:
             return None
         hit = [gap for gap in self.gaps if gap.start < stop and gap.stop > start]
         lost = sum(gap.stop - gap.start for gap in _joined(hit))
-        at_ends = any(gap.start < start + _STEPPED or gap.stop > stop - _STEPPED for gap in hit)
+        at_ends = any(gap.start < start + STEPPED or gap.stop > stop - STEPPED for gap in hit)
         return None if at_ends or lost > LOST_LIMIT * (stop - start) else lost
 
     def integrals(
@@ -193,9 +203,9 @@ class Trace:
         return times_s, power
 
     def _place(self, at_s: float) -> float:
-        """Return an instant in samples; the end of the trace is its last one's end, whatever the division was rounded to."""
+        """Return an instant in samples; on the border of two whatever the multiplication was rounded to, or the digits cut to."""
         at = at_s * self.sample_hz
-        return float(self.length) if abs(at - self.length) <= 2 * math.ulp(self.length) else at
+        return float(round(at)) if abs(at - round(at)) < _ON_BORDER else at
 
     def _integral(
         self, samples: _Samples, start_s: float, stop_s: float, sums: Sums, steps_at_ends: bool, bridged: bool
@@ -210,19 +220,21 @@ class Trace:
         sums.clear()
         lost = 0
         inside = _joined([gap for gap in self.gaps if gap.start < last and gap.stop > first]) if bridged else []
+        # A sample in which the power steps is a mixture: neither is it summed, nor is it the least or the most.
+        stepped = steps_at_ends and last - first >= STEPPED
         around = [samples.around(start)]
-        for at, current, voltage in samples.blocks(first, last):
+        for at, current, voltage in samples.blocks(first + stepped, last - stepped):
             if inside:
                 kept = _outside(at, len(current), inside)
                 lost += len(current) - int(np.count_nonzero(kept))
                 current, voltage = current[kept], voltage[kept]
             sums.add(current, voltage)
         around.append(samples.around(stop))
-        # Samples first and last - 1 lie only partly inside: they count by their fraction, also where both are one sample.
-        parts = [(0, first, first - start), (1, last - 1, stop - last)] if last > first else []
-        if steps_at_ends and last - first >= _STEPPED:
-            shares = 1 - (start - first), 1 - (last - stop)
-            parts += [(0, first, -shares[0]), (0, first + 1, shares[0]), (1, last - 1, -shares[1]), (1, last - 2, shares[1])]
+        if stepped:
+            parts = [(0, first + 1, 1 - (start - first)), (1, last - 2, 1 - (last - stop))]
+        else:
+            # Samples first and last - 1 lie only partly inside: they count by their fraction, also where both are one sample.
+            parts = [(0, first, first - start), (1, last - 1, stop - last)] if last > first else []
         for end, at, share in parts:
             sums.take(*around[end].sample(at), share)
         held = sums.sums * ((stop - start) / (stop - start - lost) / self.sample_hz if lost else 1 / self.sample_hz)
@@ -231,10 +243,10 @@ class Trace:
             held[:, -2] += held[:, -1]
             held = held[:, :-1]
         energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
-        ends_w = [near.end_w(at, self.length) for near, at in zip(around, (start, stop), strict=True)]
+        before, after = (near.beside_w(at, self.length) for near, at in zip(around, (start, stop), strict=True))
         return Integral(
-            start_s, stop_s, sum(energy_j), sum(charge_c), sums.least_w, sums.most_w, (ends_w[0], ends_w[1]),
-            energy_j, charge_c, volt_s, lost / self.sample_hz, beyond_j,
+            start_s, stop_s, sum(energy_j), sum(charge_c), sums.least_w, sums.most_w, (End(*before), End(*reversed(after))),
+            energy_j, charge_c, volt_s, lost / self.sample_hz, beyond_j, stepped,
         )  # fmt: skip
 
 
@@ -250,10 +262,10 @@ class _Around:
         """Return current and voltage of a sample."""
         return float(self.current[at - self.base]), float(self.voltage[at - self.base])
 
-    def end_w(self, at: float, length: int) -> float:
-        """Return the root mean square of the power of the samples before and after the one in which an end lies."""
+    def beside_w(self, at: float, length: int) -> tuple[float, float]:
+        """Return the power of the samples before and after the one in which an end lies."""
         before, after = self.sample(max(math.floor(at) - 1, 0)), self.sample(min(math.floor(at) + 1, length - 1))
-        return math.hypot(before[0] * before[1], after[0] * after[1]) / math.sqrt(2)
+        return before[0] * before[1], after[0] * after[1]
 
 
 class _Samples:

@@ -21,6 +21,8 @@ from rig.trace import Integral
 COMMON, TRIAL, OWN = "common", "trial", "own"
 #: A uniform error of one whole step has this standard deviation.
 _UNIFORM = 1 / math.sqrt(12.0)
+#: In samples: an end of a smaller standard uncertainty stays in the sample that it was found in, or in the next to it.
+_WITHIN = 0.5
 #: What sums that were added and taken away leave behind, or a division.
 _ROUNDED = 1e-6
 
@@ -107,8 +109,9 @@ def of_energy(
     noise_j, step_j, step_common_j = _per_sample(integral, accuracy, voltage, sample_hz)
     # What was lost lies between the least and the most of what was seen.
     lost_j = integral.lost_s * (integral.most_w - integral.least_w) * _UNIFORM
-    edges_j = math.hypot(integral.ends_w[0] * ends_u_s[0], integral.ends_w[1] * ends_u_s[1])
-    delay_j = math.hypot(*integral.ends_w) * accuracy.edge_s / math.sqrt(3.0)
+    edges_j = _shifts_j(integral, ends_u_s, sample_hz)
+    delay_u_s = accuracy.edge_s / math.sqrt(3.0)
+    delay_j = _shifts_j(integral, (delay_u_s, delay_u_s), sample_hz)
     shape = accuracy.distribution
     effects = {
         **_by_range("current gain", accuracy, [row.gain for row in accuracy.current], integral.range_energy_j),
@@ -172,7 +175,16 @@ def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_h
         else:
             # Without noise to stir it, a constant current meets the same step in every sample.
             common_j += step_a * _UNIFORM * abs(part_vs)
-    noise2 += (voltage.noise * abs(integral.charge_c)) ** 2 / samples
+    volts = abs(volt_s) / duration_s
+    # The mean square of a current is at most its mean times its most; of one in bursts it is just that.
+    most_a = max(abs(integral.least_w), abs(integral.most_w)) / volts if volts else 0.0
+    charge2 = abs(integral.charge_c) * most_a * duration_s / samples
+    step_v = max(voltage.lsb, voltage.lsb_relative * volts)
+    noise2 += voltage.noise**2 * charge2
+    if voltage.noise >= step_v / 2:
+        step2 += (step_v * _UNIFORM) ** 2 * charge2
+    else:
+        common_j += step_v * _UNIFORM * abs(integral.charge_c)
     return math.sqrt(noise2), math.sqrt(step2), common_j
 
 
@@ -187,6 +199,21 @@ def beyond(integral: Integral, accuracy: Accuracy) -> str:
         return ""
     much = "all" if share > 1 - _ROUNDED else f"{share:.2g}"
     return f"{much} of the energy was measured at more than {quantity(top_a, 'A')}"
+
+
+def _shifts_j(integral: Integral, ends_u_s: tuple[float, float], sample_hz: float) -> float:
+    """Return what shifts of both ends cost, that have nothing in common.
+
+    Within its sample an end takes or leaves power from inside, where that is what the sample counts with. Beyond, a shift inwards
+    leaves what is inside, and one outwards takes what is outside: the root mean square of both.
+    """
+    costs = []
+    for end, u_s in zip(integral.ends, ends_u_s, strict=True):
+        both_w = math.hypot(*end) / math.sqrt(2.0)
+        within = integral.stepped and u_s * sample_hz < _WITHIN
+        inside_w = abs(end.inside_w) if integral.stepped else 0.0
+        costs.append(u_s * (inside_w if within else max(inside_w, both_w)))
+    return math.hypot(*costs)
 
 
 def _range_of(ranges: Sequence[Range], reading: float) -> Range:

@@ -13,7 +13,7 @@ import numpy as np
 from rig.accuracy import Accuracy
 from rig.errors import ConfigError, DataError
 from rig.foreign.markers import Marker
-from rig.trace import Integral, Trace
+from rig.trace import STEPPED, End, Integral, Trace
 from rig.uncertainty import OWN, Effect, Effects, beyond, of_energy, ranges_a
 
 #: What begins a window and what ends it; an end that is also a beginning begins the next one.
@@ -120,7 +120,9 @@ def tabulate(trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has
     """
     gaps = [trace.gap_between(span.start_s, span.stop_s) for span in spans]
     good = [(span.start_s, span.stop_s) for span, gap in zip(spans, gaps, strict=True) if gap is None]
-    integrals = iter(trace.integrals(good, ranges_a(accuracy) if accuracy else ()))
+    # At an edge the power steps, as the line and the device change together; of a time nobody knows.
+    at_edges = any(span.end_u_s for span in spans)
+    integrals = iter(trace.integrals(good, ranges_a(accuracy) if accuracy else (), steps_at_ends=at_edges))
     rows, effects, charges = [], [], []
     for span, gap in zip(spans, gaps, strict=True):
         if gap is not None:
@@ -136,14 +138,22 @@ def tabulate(trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has
             )
             continue
         integral = next(integrals)
-        over = beyond(integral, accuracy) if accuracy else ""
-        known = None if over else accuracy
+        doubt = _doubt(integral, accuracy, at_edges) if accuracy else ""
+        known = None if doubt else accuracy
         of_window = _effects(integral, trace, known, span.end_u_s)
         effects.append(of_window)
         charges.append(integral.charge_c)
         row = _row(span, integral, of_window, trace, known, has_current)
-        rows.append(replace(row, problem=f"{over}: no limits of error are known there") if over else row)
+        rows.append(replace(row, problem=doubt) if doubt else row)
     return [*rows, _total(rows, spans, effects, charges if has_current else None)]
+
+
+def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
+    """Say why nobody knows how uncertain a window is; empty where that is known."""
+    if at_edges and not integral.stepped:
+        return f"it touches fewer than {STEPPED} samples: what the first and the last have of it cannot be told"
+    over = beyond(integral, accuracy)
+    return f"{over}: no limits of error are known there" if over else ""
 
 
 def _effects(integral: Integral, trace: Trace, accuracy: Accuracy | None, end_u_s: float) -> Effects | None:
@@ -174,13 +184,13 @@ def _mean_u_w(integral: Integral, trace: Trace, accuracy: Accuracy | None, end_u
     """Return the standard uncertainty of the mean power.
 
     The clock errs in energy and duration alike and cancels. An end that moves changes the mean by what power differs there from
-    it: at most the root of both squares.
+    it.
     """
     if accuracy is None:
         return None
     mean_w = integral.energy_j / integral.duration_s
-    ends_w = (math.hypot(integral.ends_w[0], mean_w), math.hypot(integral.ends_w[1], mean_w))
-    effects = _effects(replace(integral, ends_w=ends_w), trace, replace(accuracy, clock_ppm=0.0), end_u_s)
+    start, stop = (End(end.outside_w - mean_w, end.inside_w - mean_w) for end in integral.ends)
+    effects = _effects(replace(integral, ends=(start, stop)), trace, replace(accuracy, clock_ppm=0.0), end_u_s)
     return effects.energy_u_j / integral.duration_s if effects else None
 
 

@@ -8,7 +8,6 @@ import io
 import json
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,21 +95,19 @@ def test_a_jls_file_by_pyjls_alone_agrees_with_arithmetic(capture: Path) -> None
     found = content(capture)
     assert found["schema"] == "neurorig-measure-1" and found["origin"] == "jls" and not found["simulated"]
     assert len(found["windows"]) == 3
-    # An edge lies a quarter of a current sample before the first sample in which it is seen, as GPI runs at twice the rate: of each
-    # window that part belongs to the level before, and the last quarter to the next window.
-    before_a = (IDLE_A, *LEVELS_A[:-1])
+    # An edge lies a quarter of a current sample before the first sample in which it is seen, as GPI runs at twice the rate. What an
+    # end leaves of a sample has the reading of its neighbour inside, so each window holds its own level alone.
     for k, window in enumerate(found["windows"]):
-        charge_c = (0.25 * before_a[k] + (WINDOW - 0.25) * LEVELS_A[k]) / HZ
+        charge_c = WINDOW * LEVELS_A[k] / HZ
         assert window["start_s"] == pytest.approx((100 + k * WINDOW - 0.25) / HZ, abs=1e-12)
         assert window["duration_s"] == pytest.approx(WINDOW / HZ, rel=1e-9)
         assert window["charge_c"] == pytest.approx(charge_c, rel=1e-6)
         assert window["energy_j"] == pytest.approx(charge_c * SUPPLY_V, rel=1e-6)
         assert window["mean_w"] == pytest.approx(charge_c * SUPPLY_V / (WINDOW / HZ), rel=1e-6)
         assert window["mean_a"] == pytest.approx(charge_c / (WINDOW / HZ), rel=1e-6)
-        assert window["least_w"] == pytest.approx(min(before_a[k], LEVELS_A[k]) * SUPPLY_V, rel=1e-6)
-        assert window["most_w"] == pytest.approx(max(before_a[k], LEVELS_A[k]) * SUPPLY_V, rel=1e-6)
+        assert window["least_w"] == window["most_w"] == pytest.approx(LEVELS_A[k] * SUPPLY_V, rel=1e-6)
         assert window["energy_u_j"] is None and window["mean_u_w"] is None, "without a calibration, nobody knows"
-    total_c = (0.25 * IDLE_A + WINDOW * LEVELS_A[0] + WINDOW * LEVELS_A[1] + (WINDOW - 0.25) * LEVELS_A[2]) / HZ
+    total_c = WINDOW * sum(LEVELS_A) / HZ
     assert found["total"]["energy_j"] == pytest.approx(total_c * SUPPLY_V, rel=1e-6)
     assert found["total"]["duration_s"] == pytest.approx(3 * WINDOW / HZ, rel=1e-9)
 
@@ -118,7 +115,7 @@ def test_a_jls_file_by_pyjls_alone_agrees_with_arithmetic(capture: Path) -> None
 def test_windows_from_fall_to_rise_and_the_other_patterns(capture: Path) -> None:
     low = content(capture, "--edges", "fall-rise")["windows"]
     assert [window["duration_s"] for window in low] == pytest.approx([4 / HZ] * 4)
-    assert low[3]["energy_j"] == pytest.approx((0.25 * LEVELS_A[2] + 3.75 * IDLE_A) * SUPPLY_V / HZ, rel=1e-6)
+    assert low[3]["energy_j"] == pytest.approx(4 * IDLE_A * SUPPLY_V / HZ, rel=1e-6)
     high = content(capture, "--edges", "rise-fall")["windows"]
     assert [window["duration_s"] for window in high] == pytest.approx([33 / HZ] * 3)
     assert [window["duration_s"] for window in content(capture, "--edges", "rise-rise")["windows"]] == pytest.approx(
@@ -268,15 +265,16 @@ def test_uncertainties_come_from_a_calibration_file(capture: Path, calibration: 
     # By hand, after the GUM: limits are rectangles; both edges are uniform over one GPI sample.
     gain_j, offset_j = 0.001 * energy_j / third, 1e-5 * SUPPLY_V * duration_s / third
     volt_j, clock_j = 0.0005 * energy_j / third, 50e-6 * energy_j / third
-    start_w = math.hypot(IDLE_A, LEVELS_A[0]) / math.sqrt(2) * SUPPLY_V
-    stop_w = math.hypot(LEVELS_A[0], LEVELS_A[1]) / math.sqrt(2) * SUPPLY_V
-    edges_j = math.hypot(start_w, stop_w) / GPI_HZ / math.sqrt(12)
+    edges_j = math.sqrt(2) * LEVELS_A[0] * SUPPLY_V / GPI_HZ / math.sqrt(12)
     assert window["energy_u_j"] == pytest.approx(math.hypot(gain_j, offset_j, volt_j, clock_j, edges_j), rel=1e-6)
-    assert window["energy_u_j"] / duration_s * 0.9 < window["mean_u_w"] < 2 * window["energy_u_j"] / duration_s
+    # Neither the clock nor an end that moves changes the mean of a constant power.
+    assert window["mean_u_w"] == pytest.approx(math.hypot(gain_j, offset_j, volt_j) / duration_s, rel=1e-5)
     parts = [row["energy_u_j"] for row in found["windows"]]
     assert math.hypot(*parts) < found["total"]["energy_u_j"] < sum(parts), "gains err alike, edges do not"
     exact = content(capture, "--calibration", calibration, "--times", f"{window['start_s']}-{window['start_s'] + duration_s}")
-    assert exact["windows"][0]["energy_u_j"] == pytest.approx(math.hypot(gain_j, offset_j, volt_j, clock_j), rel=1e-5)
+    more = exact["windows"][0]["energy_j"] / energy_j
+    limits_j = math.hypot(gain_j * more, offset_j, volt_j * more, clock_j * more)
+    assert exact["windows"][0]["energy_u_j"] == pytest.approx(limits_j, rel=1e-5)
     assert found["accuracy"]["source"] == "made up for a test"
 
 
@@ -356,9 +354,8 @@ def test_a_window_beyond_the_ranges_of_a_calibration_has_an_energy_and_no_uncert
     middle_a = sorted(LEVELS_A)[1] * 1.001
     calibration.write_text(CALIBRATION.replace("up_to = 1.0", f"up_to = {middle_a}"))
     rows = content(capture, "--calibration", calibration)["windows"]
-    # The first quarter of a sample of each window still has the level before.
-    over = [max(pair) > middle_a for pair in pairwise((IDLE_A, *LEVELS_A))]
-    assert over == [False, True, True]
+    over = [level > middle_a for level in LEVELS_A]
+    assert over == [False, True, False]
     assert [row["energy_u_j"] is None for row in rows] == [row["mean_u_w"] is None for row in rows] == over
     assert all(row["energy_j"] for row in rows)
     assert ["more than" in row["problem"] for row in rows] == over

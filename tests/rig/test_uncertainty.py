@@ -61,10 +61,24 @@ def effects(trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0) -> dict[str
             {"steps": 0.004 * 0.125 / math.sqrt(12) * 2.0 * 0.5},
         ),
         (replace(PLAIN, current=(Range(10.0, 0.02, 0.0),), distribution="normal"), {"current gain": 0.02 / 2 * 0.125}),
+        (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)), {"noise": 0.1 * 0.125 * 0.5 / math.sqrt(5000)}),
+        (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, lsb=0.01),)), {"steps": 0.01 / math.sqrt(12) * 0.125 * 0.5}),
+        (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, lsb_relative=0.005),)), {"steps": 0.01 / math.sqrt(12) * 0.125 * 0.5}),
     ],
 )
 def test_each_limit_gives_its_effect_and_nothing_else(tmp_path: Path, accuracy: Accuracy, expected: dict[str, float]) -> None:
     assert effects(constant(tmp_path, 0.125), accuracy) == pytest.approx(expected, rel=1e-6)
+
+
+def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_bursts(tmp_path: Path) -> None:
+    current = np.zeros(HZ, np.float32)
+    current[::100] = 1.0
+    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+        writer.analog(current, np.full(HZ, 2.0, np.float32))
+        writer.sync(np.ones(HZ, np.uint8))
+    found = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)))
+    # Each of 50 samples of 1 A errs by 0.1 V, the others draw nothing.
+    assert found == pytest.approx({"noise": 0.1 * 1.0 * math.sqrt(50) / HZ}, rel=1e-6)
 
 
 def test_uncertain_ends_cost_the_power_at_them(tmp_path: Path) -> None:
