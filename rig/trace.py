@@ -85,6 +85,11 @@ class Integral:
         """Return the length of the window."""
         return self.stop_s - self.start_s
 
+    @property
+    def volt_s(self) -> float:
+        """Return the voltage summed over time, all ranges of the current together."""
+        return math.fsum(self.range_volt_s)
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rig.accuracy import Accuracy, Range
 from rig.clock import Timebase
 from rig.quantity import quantity
-from rig.trace import Integral
+from rig.trace import End, Integral
 
 COMMON, TRIAL, OWN = "common", "trial", "own"
 #: A uniform error of one whole step has this standard deviation.
@@ -102,7 +102,7 @@ def of_energy(
     difference.
     """
     divisor, duration_s = accuracy.divisor, integral.duration_s
-    energy_j, volt_s, charge_c = abs(integral.energy_j), math.fsum(integral.range_volt_s), integral.charge_c
+    energy_j, volt_s, charge_c = abs(integral.energy_j), integral.volt_s, integral.charge_c
     if duration_s <= 0:
         return Effects({})
     voltage = _range_of(accuracy.voltage, abs(volt_s) / duration_s)
@@ -158,7 +158,7 @@ def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_h
     """Return what noise and the converter's steps leave of a window's energy (J): noise, steps that average out, steps that do
     not."""
     duration_s = integral.duration_s
-    volt_s = math.fsum(integral.range_volt_s)
+    volt_s = integral.volt_s
     samples = max(duration_s * sample_hz, 1.0)
     noise2 = step2 = 0.0
     common_j = 0.0
@@ -188,10 +188,28 @@ def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_h
     return math.sqrt(noise2), math.sqrt(step2), common_j
 
 
+def at_one_volt(integral: Integral) -> Integral:
+    """Return the window as if its voltage had been 1 V all the time: its energy in joules is then its charge in coulombs.
+
+    The time in each range and the current at the ends are told by the mean voltage.
+    """
+    volts = integral.volt_s / integral.duration_s
+    start, stop = (End(end.outside_w / volts, end.inside_w / volts) for end in integral.ends)
+    return replace(
+        integral,
+        energy_j=integral.charge_c,
+        range_energy_j=integral.range_charge_c,
+        range_volt_s=tuple(part / volts for part in integral.range_volt_s),
+        least_w=integral.least_w / volts,
+        most_w=integral.most_w / volts,
+        ends=(start, stop),
+    )
+
+
 def beyond(integral: Integral, accuracy: Accuracy) -> str:
     """Say what of a window was measured beyond the ranges whose limits of error are known; empty where nothing was."""
     top_a, top_v = accuracy.current[-1].up_to, accuracy.voltage[-1].up_to
-    voltage_v = abs(math.fsum(integral.range_volt_s)) / integral.duration_s if integral.duration_s else 0.0
+    voltage_v = abs(integral.volt_s) / integral.duration_s if integral.duration_s else 0.0
     if voltage_v > top_v * (1 + _ROUNDED):
         return f"the voltage was {quantity(voltage_v, 'V')}, more than {quantity(top_v, 'V')}"
     share = abs(integral.beyond_j / integral.energy_j) if integral.energy_j else 0.0

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from rig.accuracy import Accuracy
+from rig.accuracy import Accuracy, Range
 from rig.errors import ConfigError, DataError
 from rig.foreign.markers import Marker
 from rig.trace import STEPPED, End, Integral, Trace
-from rig.uncertainty import OWN, Effect, Effects, beyond, of_energy, ranges_a
+from rig.uncertainty import OWN, Effect, at_one_volt, beyond, of_energy, ranges_a
 
 #: What begins a window and what ends it; an end that is also a beginning begins the next one.
 PATTERNS = ("fall-fall", "fall-rise", "rise-fall", "rise-rise")
@@ -35,20 +35,22 @@ class Span:
 class Row:
     """What one window holds; None for what is not known, with the reason in `problem`.
 
-    `energy_u_j` and `mean_u_w` are standard uncertainties; charge and current are None where the trace tells power alone.
+    Names with `_u_` are standard uncertainties; charge and current are None where the trace tells power alone.
     """
 
     name: str
     start_s: float | None
     duration_s: float
-    energy_j: float | None
-    energy_u_j: float | None
-    charge_c: float | None
-    mean_w: float | None
-    mean_u_w: float | None
-    least_w: float | None
-    most_w: float | None
-    mean_a: float | None
+    energy_j: float | None = None
+    energy_u_j: float | None = None
+    charge_c: float | None = None
+    charge_u_c: float | None = None
+    mean_w: float | None = None
+    mean_u_w: float | None = None
+    least_w: float | None = None
+    most_w: float | None = None
+    mean_a: float | None = None
+    mean_u_a: float | None = None
     problem: str = ""
 
 
@@ -119,33 +121,22 @@ def tabulate(trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has
     and edges and noise anew in each.
     """
     gaps = [trace.gap_between(span.start_s, span.stop_s) for span in spans]
-    good = [(span.start_s, span.stop_s) for span, gap in zip(spans, gaps, strict=True) if gap is None]
+    good = [span for span, gap in zip(spans, gaps, strict=True) if gap is None]
     # At an edge the power steps, as the line and the device change together; of a time nobody knows.
     at_edges = any(span.end_u_s for span in spans)
-    integrals = iter(trace.integrals(good, ranges_a(accuracy) if accuracy else (), steps_at_ends=at_edges))
-    rows, effects, charges = [], [], []
+    bounds_s = [(span.start_s, span.stop_s) for span in good]
+    integrals = trace.integrals(bounds_s, ranges_a(accuracy) if accuracy else (), steps_at_ends=at_edges)
+    parts = [_Part(integral, span.end_u_s, trace.sample_hz) for integral, span in zip(integrals, good, strict=True)]
+    doubts = [_doubt(part.integral, accuracy, at_edges) if accuracy else "" for part in parts]
+    rows, told = [], iter(zip(parts, doubts, strict=True))
     for span, gap in zip(spans, gaps, strict=True):
         if gap is not None:
-            empty = (None,) * 8
-            rows.append(
-                Row(
-                    span.name,
-                    span.start_s,
-                    span.stop_s - span.start_s,
-                    *empty,
-                    problem=f"samples {gap.start} to {gap.stop}: {gap.cause}",
-                )
-            )
+            problem = f"samples {gap.start} to {gap.stop}: {gap.cause}"
+            rows.append(Row(span.name, span.start_s, span.stop_s - span.start_s, problem=problem))
             continue
-        integral = next(integrals)
-        doubt = _doubt(integral, accuracy, at_edges) if accuracy else ""
-        known = None if doubt else accuracy
-        of_window = _effects(integral, trace, known, span.end_u_s)
-        effects.append(of_window)
-        charges.append(integral.charge_c)
-        row = _row(span, integral, of_window, trace, known, has_current)
-        rows.append(replace(row, problem=doubt) if doubt else row)
-    return [*rows, _total(rows, spans, effects, charges if has_current else None)]
+        part, doubt = next(told)
+        rows.append(_row(span.name, span.start_s, [part], None if doubt else accuracy, has_current, doubt))
+    return [*rows, _total(rows, spans, parts, None if any(doubts) else accuracy, has_current)]
 
 
 def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
@@ -156,81 +147,85 @@ def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
     return f"{over}: no limits of error are known there" if over else ""
 
 
-def _effects(integral: Integral, trace: Trace, accuracy: Accuracy | None, end_u_s: float) -> Effects | None:
-    return of_energy(integral, accuracy, trace.sample_hz, (end_u_s, end_u_s)) if accuracy else None
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A window that is measured; `end_u_s` is the standard uncertainty of each of its ends."""
+
+    integral: Integral
+    end_u_s: float
+    sample_hz: float
+
+    def effects(self, accuracy: Accuracy, mean_w: float | None) -> Mapping[str, Effect]:
+        """Return the effects on the energy; with a mean power those on what differs from it.
+
+        In a mean the clock errs in energy and duration alike and cancels, and an end that moves changes it by what power differs
+        there.
+        """
+        integral = self.integral
+        if mean_w is not None:
+            start, stop = (End(end.outside_w - mean_w, end.inside_w - mean_w) for end in integral.ends)
+            integral, accuracy = replace(integral, ends=(start, stop)), replace(accuracy, clock_ppm=0.0)
+        return of_energy(integral, accuracy, self.sample_hz, (self.end_u_s, self.end_u_s)).of
 
 
 def _row(
-    span: Span, integral: Integral, effects: Effects | None, trace: Trace, accuracy: Accuracy | None, has_current: bool
+    name: str, start_s: float | None, parts: Sequence[_Part], accuracy: Accuracy | None, has_current: bool, problem: str = ""
 ) -> Row:
-    duration_s = integral.duration_s
-    mean_w = integral.energy_j / duration_s if duration_s else None
-    return Row(
-        span.name,
-        span.start_s,
+    """Return what windows hold together."""
+    integrals = [part.integral for part in parts]
+    duration_s = math.fsum(integral.duration_s for integral in integrals)
+    energy_j, charge_c = (math.fsum(getattr(one, name) for one in integrals) for name in ("energy_j", "charge_c"))
+    row = Row(
+        name,
+        start_s,
         duration_s,
-        integral.energy_j,
-        effects.energy_u_j if effects else None,
-        integral.charge_c if has_current else None,
-        mean_w,
-        _mean_u_w(integral, trace, accuracy, span.end_u_s) if mean_w is not None else None,
-        integral.least_w,
-        integral.most_w,
-        integral.charge_c / duration_s if has_current and duration_s else None,
+        energy_j=energy_j,
+        energy_u_j=_summed_u_j(parts, accuracy),
+        least_w=min(integral.least_w for integral in integrals),
+        most_w=max(integral.most_w for integral in integrals),
+        problem=problem,
     )
+    if duration_s:
+        mean_w = energy_j / duration_s
+        row = replace(row, mean_w=mean_w, mean_u_w=_divided(_summed_u_j(parts, accuracy, mean_w), duration_s))
+    if not has_current:
+        return row
+    row = replace(row, charge_c=charge_c, mean_a=_divided(charge_c, duration_s))
+    if accuracy is None or not all(integral.volt_s for integral in integrals):
+        return row
+    # A charge is the energy at a voltage of 1 V that is exact.
+    at_1_v = [replace(part, integral=at_one_volt(part.integral)) for part in parts]
+    exact = replace(accuracy, voltage=(Range(2.0, 0.0, 0.0),))
+    mean_u_a = _divided(_summed_u_j(at_1_v, exact, charge_c / duration_s), duration_s)
+    return replace(row, charge_u_c=_summed_u_j(at_1_v, exact), mean_u_a=mean_u_a)
 
 
-def _mean_u_w(integral: Integral, trace: Trace, accuracy: Accuracy | None, end_u_s: float) -> float | None:
-    """Return the standard uncertainty of the mean power.
-
-    The clock errs in energy and duration alike and cancels. An end that moves changes the mean by what power differs there from
-    it.
-    """
-    if accuracy is None:
-        return None
-    mean_w = integral.energy_j / integral.duration_s
-    start, stop = (End(end.outside_w - mean_w, end.inside_w - mean_w) for end in integral.ends)
-    effects = _effects(replace(integral, ends=(start, stop)), trace, replace(accuracy, clock_ppm=0.0), end_u_s)
-    return effects.energy_u_j / integral.duration_s if effects else None
-
-
-def _total(rows: Sequence[Row], spans: Sequence[Span], effects: Sequence[Effects | None], charges: Sequence[float] | None) -> Row:
+def _total(rows: Sequence[Row], spans: Sequence[Span], parts: Sequence[_Part], accuracy: Accuracy | None, has_current: bool) -> Row:
     """Return the sum over all windows; nothing where a part is missing or two windows share some time."""
-    duration_s = math.fsum(row.duration_s for row in rows)
-    known = [row.energy_j for row in rows if row.energy_j is not None]
     ordered = sorted(spans, key=lambda span: span.start_s)
     problem = ""
-    if len(known) < len(rows):
-        problem = f"{len(rows) - len(known)} of {len(rows)} windows have no energy"
+    if len(parts) < len(rows):
+        problem = f"{len(rows) - len(parts)} of {len(rows)} windows have no energy"
     elif any(later.start_s < earlier.stop_s for earlier, later in pairwise(ordered)):
         problem = "windows overlap: their sum would count some energy twice"
     if problem:
-        return Row("total", None, duration_s, *(None,) * 8, problem=problem)
-    energy_j = math.fsum(known)
-    energy_u_j = _summed_u_j([effect.of for effect in effects if effect is not None]) if all(effects) else None
-    charge_c = None if charges is None else math.fsum(charges)
-    return Row(
-        "total",
-        None,
-        duration_s,
-        energy_j,
-        energy_u_j,
-        charge_c,
-        energy_j / duration_s if duration_s else None,
-        None,
-        min(row.least_w for row in rows if row.least_w is not None),
-        max(row.most_w for row in rows if row.most_w is not None),
-        charge_c / duration_s if charge_c is not None and duration_s else None,
-    )
+        return Row("total", None, math.fsum(row.duration_s for row in rows), problem=problem)
+    return _row("total", None, parts, accuracy, has_current)
 
 
-def _summed_u_j(effects: Sequence[Mapping[str, Effect]]) -> float:
+def _divided(value: float | None, by: float) -> float | None:
+    return value / by if value is not None and by else None
+
+
+def _summed_u_j(parts: Sequence[_Part], accuracy: Accuracy | None, mean_w: float | None = None) -> float | None:
     """Combine: one and the same error adds up over the windows, errors made anew in each add in quadrature."""
-    names = {name for of in effects for name in of}
+    if accuracy is None:
+        return None
+    effects = [part.effects(accuracy, mean_w) for part in parts]
     total2 = 0.0
-    for name in names:
-        parts = [of[name] for of in effects if name in of]
-        alone = [effect.energy_j for effect in parts if effect.kind == OWN]
-        alike = [effect.energy_j for effect in parts if effect.kind != OWN]
+    for name in {name for of in effects for name in of}:
+        found = [of[name] for of in effects if name in of]
+        alone = [effect.energy_j for effect in found if effect.kind == OWN]
+        alike = [effect.energy_j for effect in found if effect.kind != OWN]
         total2 += math.fsum(value**2 for value in alone) + math.fsum(alike) ** 2
     return math.sqrt(total2)

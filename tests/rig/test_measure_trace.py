@@ -269,6 +269,16 @@ def test_uncertainties_come_from_a_calibration_file(capture: Path, calibration: 
     assert window["energy_u_j"] == pytest.approx(math.hypot(gain_j, offset_j, volt_j, clock_j, edges_j), rel=1e-6)
     # Neither the clock nor an end that moves changes the mean of a constant power.
     assert window["mean_u_w"] == pytest.approx(math.hypot(gain_j, offset_j, volt_j) / duration_s, rel=1e-5)
+    gain_c, clock_c = 0.001 * window["charge_c"] / third, 50e-6 * window["charge_c"] / third
+    offset_c, edges_c = 1e-5 * duration_s / third, edges_j / SUPPLY_V
+    assert window["charge_u_c"] == pytest.approx(math.hypot(gain_c, offset_c, clock_c, edges_c), rel=1e-6)
+    assert window["mean_u_a"] == pytest.approx(math.hypot(gain_c, offset_c) / duration_s, rel=1e-6)
+    total = found["total"]
+    gain_w, volt_w, offset_w = (limit * total["mean_w"] / third for limit in (0.001, 0.0005, 1e-5 * SUPPLY_V / total["mean_w"]))
+    # Where levels differ, an end that moves changes the mean of all.
+    moves_w = [(level * SUPPLY_V - total["mean_w"]) * math.sqrt(2) / GPI_HZ / math.sqrt(12) for level in LEVELS_A]
+    edges_w = math.hypot(*moves_w) / total["duration_s"]
+    assert total["mean_u_w"] == pytest.approx(math.hypot(gain_w, volt_w, offset_w, edges_w), rel=1e-6)
     parts = [row["energy_u_j"] for row in found["windows"]]
     assert math.hypot(*parts) < found["total"]["energy_u_j"] < sum(parts), "gains err alike, edges do not"
     exact = content(capture, "--calibration", calibration, "--times", f"{window['start_s']}-{window['start_s'] + duration_s}")
