@@ -206,9 +206,10 @@ def _resolution(row: dict[str, Any]) -> str:
 
 def print_budget(console: Console, content: dict[str, Any]) -> None:
     """Print the uncertainty budgets side by side: shares of the value, what the scatter contains already in brackets."""
-    table = Table(title="standard uncertainty, share of the value", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    title = "standard uncertainty, share of the value"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     budget = budget_table(content)
-    table.add_column("component", no_wrap=True)
+    table.add_column("component", overflow="fold")
     for name in budget["metrics"]:
         table.add_column(name.replace("_", "\n"), justify="right", no_wrap=True)
     telling = [(name, cells) for name, cells in budget["rows"] if any(cell and cell["relative"] >= _TELLING for cell in cells)]

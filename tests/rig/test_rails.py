@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from rig import check, config
+from rig.console import print_budget
 from rig.errors import ConfigError
 from rig.report import write_report
 from rig.session import Result, open_bench
@@ -123,3 +126,12 @@ def test_what_is_wrong_with_a_rail_is_named(tmp_path: Path, text: str, said: str
     path.write_text(text)
     with pytest.raises(ConfigError, match=said):
         config.load(path)
+
+
+def test_the_budget_of_rails_loses_no_digit_within_80_columns(tmp_path: Path) -> None:
+    content = run(tmp_path, trials=2).content
+    out = Console(file=io.StringIO(), width=80)
+    print_budget(out, content)
+    text = out.file.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, text.splitlines())) <= 80 and "…" not in text, text
+    assert "core: current gain" in text
