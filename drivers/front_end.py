@@ -31,8 +31,9 @@ class FrontEnd:
     """Turns the log into what an ideal converter would see: box means by cumulative energy, levels at the sampling instants.
 
     `clock_ppm`: how fast the instrument's clock is. `start_ns`: true time of the first sample, now unless given. `jitter_s`:
-    standard deviation of the moment at which an edge is seen. `share`: the part of the DUT's power that flows through this
-    instrument. Gains, offsets, noise and steps of a converter are for the instrument to add. One thread calls it.
+    standard deviation of the moment at which an edge is seen. `edge_delay_s`: how much later SYNC is seen than power, or earlier
+    where it is negative. `share`: the part of the DUT's power that flows through this instrument. Gains, offsets, noise and steps
+    of a converter are for the instrument to add. One thread calls it.
     """
 
     def __init__(
@@ -44,11 +45,14 @@ class FrontEnd:
         start_ns: int | None = None,
         per_sample: int = 1,
         jitter_s: float = 0.0,
+        edge_delay_s: float = 0.0,
         share: float = 1.0,
         random: np.random.Generator | None = None,
     ) -> None:
         self._world, self._per_sample, self._jitter_s, self._share = world, per_sample, jitter_s, share
         self._start_ns = world.now_ns() if start_ns is None else start_ns
+        # Nothing is seen before it happens: the path that is ahead has no delay.
+        self._edge_lag_s, self._power_lag_s = max(edge_delay_s, 0.0), max(-edge_delay_s, 0.0)
         self._random = random if random is not None else np.random.default_rng(0)
         self.period_s = 1 / (1 + clock_ppm * 1e-6) / sample_hz
         self._at = 0
@@ -113,8 +117,8 @@ class FrontEnd:
             self._late.append((first, self._at))
         self._fetched += len(states)
         jitter_s = self._jitter_s * self._random.standard_normal(len(states)) if self._jitter_s else 0.0
-        self._times_s = np.concatenate([self._times_s, times_s])
-        self._edge_times_s = np.maximum.accumulate(np.concatenate([self._edge_times_s, times_s + jitter_s]))
+        self._times_s = np.concatenate([self._times_s, times_s + self._power_lag_s])
+        self._edge_times_s = np.maximum.accumulate(np.concatenate([self._edge_times_s, times_s + self._edge_lag_s + jitter_s]))
         self._power_w = np.concatenate([self._power_w, [state.power_w for state in states]])
         self._levels = np.concatenate([self._levels, np.array([state.level for state in states], dtype=np.uint8)])
 

@@ -23,6 +23,10 @@ from rig.trace import EDGES, GAPS, PARTIAL, TRACE, storage_error
 from rig.virtual import NS_PER_S
 
 _NUMBER = "{n}"
+_NO_SYNC = (
+    "monitor.playback.signals.sync = NAME, a column or signal with the levels of the line; where a program exports a file for each "
+    "channel, as Otii does, put its digital input beside the numbers first, row by row"
+)
 
 
 class Playback:
@@ -58,6 +62,9 @@ class Playback:
         if not 0 <= settings.start_s <= 60:
             raise ConfigError(f"{settings.start_s}", path="monitor.playback.start_s", try_next="0 to 60 s")
         path = _numbered(settings, 1)
+        if not path.exists():
+            hint = "monitor.playback.path, relative to the bench file; {n} in it is the number of the recording"
+            raise DataError(f"{path} cannot be read", evidence="No such file or directory", try_next=hint)
         promised = accuracy.load(Path(settings.calibration)) if settings.calibration else accuracy_beside(path)
         if promised is None:
             raise ConfigError(
@@ -75,7 +82,7 @@ class Playback:
                     path="monitor.playback.signals.power",
                     try_next="rig measure takes it; a session needs current and voltage",
                 )
-            return cls(settings, table, scratch, first, promised)
+            return cls(settings, table, scratch, first, first.promised(promised))
         except BaseException:
             scratch.cleanup()
             raise
@@ -92,6 +99,7 @@ class Playback:
             edge_hz=trace.edge_hz,
             accuracy=self._accuracy,
             sync=self._first.sync,
+            no_sync=("; ".join(note for note in self._first.notes if note.startswith("no SYNC")), _NO_SYNC),
             details={
                 "path": self._settings.path,
                 "recordings": "one each" if _NUMBER in self._settings.path else "all are copies of one file",

@@ -39,9 +39,11 @@ class VirtualMonitor:
         """Rate, supply, what is wrong with the instrument, and what its maker promises.
 
         `clock_ppm`: how fast its clock is, as of a device's; `start_s`: how long it records before anything else
-        happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one step of its converter; `gain`, `offset_a` and
-        `voltage_gain`: its errors; `edge_jitter_s`: standard deviation of the moment at which SYNC is seen; `share`: the part of
-        the DUT's power that flows through it. The limits, or a calibration file, are what the uncertainties are made of.
+        happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one step of its converter; `gain`, `offset_a`,
+        `voltage_gain` and `voltage_offset_v`: its errors; `low_gain` and `low_offset_a`: those of a lower range, of currents below
+        `low_a`; `edge_jitter_s`: standard deviation of the moment at which SYNC is seen; `edge_delay_s`: how much later it is seen
+        than power; `share`: the part of the DUT's power that flows through it. The limits, or a calibration file, are what the
+        uncertainties are made of.
         """
 
         sample_hz: int = 200_000
@@ -53,7 +55,12 @@ class VirtualMonitor:
         gain: float = 0.0
         offset_a: float = 0.0
         voltage_gain: float = 0.0
+        voltage_offset_v: float = 0.0
+        low_a: float = 0.0
+        low_gain: float = 0.0
+        low_offset_a: float = 0.0
         edge_jitter_s: float = 0.0
+        edge_delay_s: float = 0.0
         share: float = 1.0
         gain_limit: float = 0.002
         offset_limit_a: float = 5e-6
@@ -216,6 +223,7 @@ class Sampler:
             clock_ppm=settings.clock_ppm,
             start_ns=start_ns,
             jitter_s=settings.edge_jitter_s,
+            edge_delay_s=settings.edge_delay_s,
             share=settings.share,
             random=jitter,
         )
@@ -228,7 +236,8 @@ class Sampler:
         """Return current (A), voltage (V) and SYNC level of the next `count` samples."""
         block = self._front_end.take(count)
         supply_v = self.settings.supply_v if self._world.supply_on else 0.0
-        voltage_v = np.full(count, supply_v * (1 + self.settings.voltage_gain), dtype=np.float32)
+        seen_v = supply_v * (1 + self.settings.voltage_gain) + self.settings.voltage_offset_v
+        voltage_v = np.full(count, seen_v, dtype=np.float32)
         current_a = block.power_w / self.settings.supply_v if supply_v else np.zeros(count)
         return self._convert(current_a), voltage_v, block.levels
 
@@ -240,7 +249,9 @@ class Sampler:
 
     def _convert(self, current_a: NDArray[np.float64]) -> NDArray[np.float32]:
         settings = self.settings
-        seen_a = current_a * (1 + settings.gain) + settings.offset_a
+        low = np.abs(current_a) < settings.low_a
+        gain, offset_a = np.where(low, settings.low_gain, settings.gain), np.where(low, settings.low_offset_a, settings.offset_a)
+        seen_a: NDArray[np.float64] = current_a * (1 + gain) + offset_a
         if settings.noise_a:
             seen_a = seen_a + settings.noise_a * self._noise.standard_normal(len(seen_a), dtype=np.float32)
         if settings.lsb_a:

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,10 @@ from rig.errors import ConfigError, DataError
 
 #: What a limit of error means, and the divisor that makes a standard uncertainty of it (GUM 4.3.7 and 4.3.3).
 DISTRIBUTIONS = {"rectangular": math.sqrt(3.0), "normal": 2.0}
+_KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+#: No limit of an instrument is larger; squares of what it is multiplied with stay finite.
+_MOST = 1e12
+_SHOWN = "docs/UNCERTAINTY.md shows a calibration file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,11 @@ class Accuracy:
             numbers = [value for row in ranges for value in (row.gain, row.offset, row.noise, row.lsb, row.lsb_relative)]
             if not all(math.isfinite(value) and value >= 0 for value in numbers):
                 raise ConfigError(f"{numbers}", path=f"accuracy.{name}", try_next="finite numbers, 0 or more")
+            if not all(map(math.isfinite, limits)):
+                raise ConfigError(f"ranges {limits}", path=f"accuracy.{name}", try_next="finite numbers")
+        for name, value in (("clock_ppm", self.clock_ppm), ("edge_s", self.edge_s)):
+            if not math.isfinite(value):
+                raise ConfigError(f"{value}", path=f"accuracy.{name}", try_next="a finite number, 0 or more")
 
     @property
     def divisor(self) -> float:
@@ -72,26 +84,63 @@ class Accuracy:
 def from_json(content: dict[str, Any]) -> Accuracy:
     """Return what provenance.json holds of an accuracy; raises DataError for anything else."""
     try:
-        return _structured(content)
+        # Not as strict as a calibration file is read: earlier versions took more, and their sessions stay readable.
+        return cattrs.Converter(forbid_extra_keys=True).structure(content, Accuracy)
     except cattrs.BaseValidationError as error:
         raise DataError("the limits of error are not readable", evidence="; ".join(cattrs.transform_error(error))) from error
 
 
 def load(path: Path) -> Accuracy:
-    """Read a calibration file (docs/UNCERTAINTY.md shows one); raises ConfigError."""
+    """Read a calibration file (docs/UNCERTAINTY.md shows one); raises ConfigError that names the file and the key."""
     try:
-        return _structured(tomllib.loads(path.read_text(encoding="utf-8")))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"calibration file {path} cannot be read", evidence=error.strerror or str(error)) from error
+        evidence = error.strerror or str(error)
+        raise ConfigError(f"calibration file {path} cannot be read", evidence=evidence, try_next=f"its path; {_SHOWN}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not TOML", evidence=str(error)) from error
-    except cattrs.BaseValidationError as error:
-        raise ConfigError(
-            f"{path} is no calibration file",
-            evidence="; ".join(cattrs.transform_error(error)),
-            try_next="docs/UNCERTAINTY.md shows one",
-        ) from error
+        raise ConfigError(f"{path} is not TOML", evidence=str(error), try_next=_SHOWN) from error
+    try:
+        found: Accuracy = _table(Accuracy, content, "")
+        return found
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error.cause}", evidence=error.evidence, try_next=f"{error.try_next}; {_SHOWN}") from error
 
 
-def _structured(content: dict[str, Any]) -> Accuracy:
-    return cattrs.Converter(forbid_extra_keys=True).structure(content, Accuracy)
+def _table(kind: Any, content: Mapping[str, Any], place: str) -> Any:
+    """Return a table of the file as a dataclass; nothing is converted but a whole number where a fraction is due."""
+    hints = typing.get_type_hints(kind)
+    unknown = sorted(set(content) - set(hints))
+    if unknown:
+        raise ConfigError("no such key", path=place + unknown[0], try_next=f"one of {', '.join(hints)}")
+    missing = [part.name for part in fields(kind) if part.default is MISSING and part.name not in content]
+    if missing:
+        raise ConfigError("this key is needed", path=place + missing[0], try_next="it with its value")
+    return kind(**{name: _value(name, hints[name], value, place) for name, value in content.items()})
+
+
+def _value(name: str, kind: Any, value: Any, place: str) -> Any:
+    path = place + name
+    if kind not in _KINDS:
+        return _ranges(name, value)
+    if type(value) is not kind and not (kind is float and type(value) is int):
+        raise ConfigError(f"{value!r} is not {_KINDS[kind]}", path=path, try_next=_KINDS[kind])
+    if kind is float and not (0 < value <= _MOST or (value == 0 and name != "up_to")):
+        least = "above 0" if name == "up_to" else "0 or more"
+        raise ConfigError(f"{value}", path=path, try_next=f"a number, {least}, to {_MOST:g}")
+    if name == "distribution" and value not in DISTRIBUTIONS:
+        raise ConfigError(f"{value!r}", path=path, try_next=f"one of {', '.join(DISTRIBUTIONS)}")
+    return kind(value)
+
+
+def _ranges(name: str, value: Any) -> tuple[Range, ...]:
+    hint = f"a table [[{name}]] for each range, in double brackets"
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        found = f"[{name}] is one table" if isinstance(value, dict) else f"{value!r} is no table"
+        raise ConfigError(found, path=name, try_next=hint)
+    if not value:
+        raise ConfigError("there are no ranges", path=name, try_next=hint)
+    rows = tuple(_table(Range, row, f"{name}[{at}].") for at, row in enumerate(value))
+    limits = [row.up_to for row in rows]
+    if any(later <= earlier for earlier, later in pairwise(limits)):
+        raise ConfigError(f"the ranges end at {limits}", path=name, try_next="ranges in ascending order, each up_to once")
+    return rows

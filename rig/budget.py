@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rig.coverage import coverage_factor
+from rig.moving import Moving, Summarise, alike, anew, windows_of
 from rig.statistics import mean, standard_error
-from rig.trial import Measured, Metric, Sample, Trial, Window
+from rig.trial import Measured, Metric, Trial
 from rig.uncertainty import COMMON, OWN, TRIAL, Influence
-
-Summarise = Callable[[Measured], Mapping[str, Metric]]
 
 #: Metrics whose budgets are shown side by side.
 SHOWN = ("latency_total", "power_idle", "power_active", "power_dynamic", "energy_total", "energy_dynamic")
@@ -67,23 +66,19 @@ def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Sum
     again.
 
     So it holds for any scenario, and what cancels in a difference (an offset in dynamic power, a clock in a power) cancels here.
-    Effects that differ from window to window are divided by the root of the number of windows. Those, and steps, differ between
-    queries, idle times and streams, so nothing of them cancels in a difference.
+    Effects that err anew in each window, and steps, differ between queries, idle times and streams, so nothing of them cancels in a
+    difference.
     """
     found: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
     for component, (kind, shape) in _components(measured).items():
         steps = component.split(": ")[-1] == _STEPS
         groups = (("samples",), ("idles",), ("streams",)) if kind == OWN or steps else (("samples", "idles", "streams"),)
         for group in groups:
-            windows = len(getattr(measured, group[0]))
-            if not windows and len(group) == 1:
+            if len(group) == 1 and not getattr(measured, group[0]):
                 continue
-            shifted = summarise(_moved(measured, component, group))
-            for name, metric in metrics.items():
-                # A metric may be of some of the samples only.
-                count = max(min(windows, metric.n), 1) if "samples" in group else windows
-                delta = (shifted[name].value - metric.value) * (1 / math.sqrt(count) if kind == OWN else 1.0)
-                if abs(delta) > _ROUNDING * abs(metric.value) and math.isfinite(delta):
+            deltas = (anew if kind == OWN else alike)(Moving(measured, metrics, summarise, component, group))
+            for name, delta in deltas.items():
+                if abs(delta) > _ROUNDING * abs(metrics[name].value) and math.isfinite(delta):
                     # What noise, edges and ticks do to the idle windows is one line, wherever idle power is taken off.
                     title = component if group != ("idles",) else f"{component}, idle" if steps else IDLE
                     before = found[name][title].value if title in found[name] else 0.0
@@ -96,8 +91,9 @@ def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
     if metric.share:
         low, high = metric.interval
         return (high - low) / 2 / _NORMAL
-    own = math.hypot(*(part.value for part in parts.values() if part.kind == OWN))
-    scatter = own if metric.standard_error is None else metric.standard_error
+    own, scatter = math.hypot(*(part.value for part in parts.values() if part.kind == OWN)), metric.standard_error
+    if scatter is None or scatter < _TOO_GOOD * own:
+        scatter = own
     combined = math.hypot(scatter, *(part.value for part in parts.values() if part.kind != OWN))
     return combined if math.isfinite(combined) else None
 
@@ -121,13 +117,18 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
         component: math.sqrt(math.fsum(row[component].value ** 2 for row in mine if component in row)) / len(trials)
         for component, _ in _named(mine, (TRIAL, OWN))
     }
-    expected = math.hypot(*random.values())
+    # The samples of one trial have one time base: what it errs by is not in their scatter.
+    held = {component for component, _ in _named(mine, (TRIAL, OWN) if len(trials) > 1 else (OWN,))}
     scatter, shape = _scatter(single)
-    counts = scatter is None or scatter < _TOO_GOOD * expected
-    parts += [Part(component, value, "B", "normal", counts) for component, value in random.items()]
+    of_samples = single[0].unit == "1" and all(metric.standard_error is not None for metric in single)
+    if of_samples and len(trials) == 1:
+        # It is the choice of the samples, below.
+        scatter = None
+    counts = scatter is None or scatter < _TOO_GOOD * math.hypot(*(random[component] for component in held))
+    parts += [Part(component, value, "B", "normal", counts or component not in held) for component, value in random.items()]
     if scatter is not None:
         parts.append(Part(SCATTER if len(trials) > 1 else "scatter of samples", scatter, "A", shape, not counts))
-    if single[0].unit == "1" and all(metric.standard_error is not None for metric in single):
+    if of_samples:
         # An area under a curve is the same in every trial: what is uncertain about it is the choice of the samples.
         parts.append(Part(SAMPLES, mean([metric.standard_error or 0.0 for metric in single]), "A", "normal", True))
     parts.sort(key=lambda part: (-part.counted, -part.standard_uncertainty, part.component))
@@ -163,35 +164,8 @@ def _named(rows: Sequence[Mapping[str, Influence]], kinds: Iterable[str]) -> lis
 
 
 def _components(measured: Measured) -> dict[str, tuple[str, str]]:
-    windows = [window for sample in measured.samples for window in sample.windows] + list(measured.idles)
-    windows += [stream.whole for stream in measured.streams]
-    windows += [one.window for sample in measured.samples for one in sample.crossings if one.window is not None]
+    windows = windows_of(measured, ("samples", "idles", "streams"))
     return {name: (effect.kind, effect.shape) for window in windows for name, effect in window.effects.of.items()}
-
-
-def _moved(measured: Measured, component: str, group: Sequence[str]) -> Measured:
-    def move(window: Window) -> Window:
-        effect = window.effects.of.get(component)
-        if effect is None:
-            return window
-        energy_j = None if window.energy_j is None else window.energy_j + effect.energy_j
-        return replace(window, latency_s=window.latency_s + effect.latency_s, energy_j=energy_j)
-
-    def moved(sample: Sample) -> Sample:
-        hop = sample.hop
-        if hop is not None:
-            hop = replace(hop, response=move(hop.response), since_onset=move(hop.since_onset))
-        crossings = tuple(replace(one, window=one.window and move(one.window)) for one in sample.crossings)
-        return replace(sample, windows=tuple(map(move, sample.windows)), hop=hop, crossings=crossings)
-
-    parts: dict[str, Any] = {}
-    if "samples" in group:
-        parts["samples"] = tuple(map(moved, measured.samples))
-    if "idles" in group:
-        parts["idles"] = tuple(map(move, measured.idles))
-    if "streams" in group:
-        parts["streams"] = tuple(replace(stream, whole=move(stream.whole)) for stream in measured.streams)
-    return replace(measured, **parts)
 
 
 def lopsided(metric: dict[str, Any]) -> tuple[float, float] | None:

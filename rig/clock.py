@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rig import drift
 from rig.drift import Bend
 from rig.errors import LocalProtocolError
+from rig.unseen import unseen
 
 #: More points than this share beyond the limit are no outliers but the scatter of the edges: none is left out.
 _OUTLIER_SHARE = 0.2
@@ -45,7 +46,8 @@ class Timebase:
     `s_per_tick` (relative), `scatter_s` that of one edge, `centre_ticks` where (from the origin) the line is known best.
 
     A line that suffices has no knots. Else each knot has a tick (from the origin), what it adds to the line (s), its standard
-    uncertainty (s), and its correlation with the next one; `drift_ppm` is the range of the rates between knots.
+    uncertainty (s), and its correlation with the next one; `drift_ppm` is the range of the rates between knots. Where the line was
+    left straight, `unseen_s` and `unseen_rate` (relative) are what a bend too faint for a knot leaves (rig/unseen.py).
     """
 
     origin_tick: int
@@ -63,6 +65,8 @@ class Timebase:
     knot_s: tuple[float, ...] = ()
     knot_u_s: tuple[float, ...] = ()
     knot_correlation: tuple[float, ...] = ()
+    unseen_s: float = 0.0
+    unseen_rate: float = 0.0
 
     @classmethod
     def fit(
@@ -94,6 +98,7 @@ class Timebase:
         count, unknowns = int(np.count_nonzero(kept)), len(bend.knots) if bend else 2
         rms = float(np.sqrt(np.mean(off[kept] ** 2)))
         scatter = max(rms * float(np.sqrt(count / max(count - unknowns, 1))), resolution_s / math.sqrt(12.0))
+        unseen_s, unseen_per_tick = (0.0, 0.0) if bend else unseen(x[kept], off[kept], resolution_s)
         return cls(
             origin_tick=origin_tick,
             origin_s=y_mean - slope * x_mean,
@@ -105,6 +110,8 @@ class Timebase:
             slope_u=scatter / float(np.sqrt(spread)) / abs(slope) if slope else float("inf"),
             scatter_s=scatter,
             centre_ticks=x_mean,
+            unseen_s=unseen_s,
+            unseen_rate=unseen_per_tick / abs(slope) if slope else 0.0,
             **_bent(bend, scatter, slope),
         )
 
@@ -136,7 +143,7 @@ class Timebase:
             at = self._weights(tick)
             return math.hypot(math.sqrt(max(self._covariance(at, at), 0.0)), self._hidden_s(at[0][0]))
         away = (tick - self.origin_tick - self.centre_ticks) * self.s_per_tick * self.slope_u
-        return math.hypot(self.scatter_s / math.sqrt(self.points), away)
+        return math.hypot(self.scatter_s / math.sqrt(self.points), away, self.unseen_s)
 
     def interval_u_s(self, start_tick: int, stop_tick: int) -> float:
         """Return the standard uncertainty of `interval_s`: what both ends have in common drops out of it."""
@@ -149,7 +156,8 @@ class Timebase:
             of_rates_s = max(self._rate_change(at) for at in pieces) * abs(stop_tick - start_tick) / _HIDDEN_RATE
             hidden_s = min(of_rates_s, math.hypot(*(self._hidden_s(at) for at in pieces)))
             return math.hypot(math.sqrt(max(self._covariance(ends, ends), 0.0)), hidden_s)
-        return abs((stop_tick - start_tick) * self.s_per_tick) * self.slope_u
+        length_s = abs((stop_tick - start_tick) * self.s_per_tick)
+        return math.hypot(length_s * self.slope_u, min(length_s * self.unseen_rate, math.sqrt(2.0) * self.unseen_s))
 
     def residuals_s(self, ticks: Sequence[int], seconds: Sequence[float]) -> NDArray[np.float64]:
         """Return the distance of each edge from the fit, in seconds."""

@@ -50,13 +50,11 @@ def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
     """Bend a line from which points at ascending `x` lie `off_s` away; None where it suffices."""
     if resolution_s <= 0 or len(x) < _PIECE_POINTS:
         return None
-    steps_s = np.abs(np.diff(off_s))
-    noise_s = max(resolution_s / math.sqrt(12.0), float(np.median(steps_s)) / _QUARTILE / math.sqrt(2.0))
     cuts, found = [0, len(x) - 1], None
-    rest_s = off_s
+    rest_s, scatter_s = off_s, noise_s(off_s, resolution_s)
     while True:
         limit_s = (_GO_ON if found else _BEGIN) * resolution_s
-        halves = {_halve(x, rest_s, first, last, noise_s, limit_s) for first, last in pairwise(cuts)} - {0}
+        halves = {_halve(x, rest_s, first, last, scatter_s, limit_s) for first, last in pairwise(cuts)} - {0}
         if not halves:
             return found
         cuts = sorted([*cuts, *halves])
@@ -64,7 +62,13 @@ def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
         rest_s = off_s - found.at(x)
 
 
-def _halve(x: NDArray[np.float64], rest_s: NDArray[np.float64], first: int, last: int, noise_s: float, limit_s: float) -> int:
+def noise_s(off_s: NDArray[np.float64], resolution_s: float) -> float:
+    """Return the scatter of points about whatever line they follow: from one to the next, and never less than a resolution's."""
+    steps_s = np.abs(np.diff(off_s))
+    return max(resolution_s / math.sqrt(12.0), float(np.median(steps_s)) / _QUARTILE / math.sqrt(2.0))
+
+
+def _halve(x: NDArray[np.float64], rest_s: NDArray[np.float64], first: int, last: int, scatter_s: float, limit_s: float) -> int:
     """Return where to put a knot between two, 0 where none is needed or none has room."""
     points = last - first
     middle = (first + last) // 2
@@ -75,7 +79,7 @@ def _halve(x: NDArray[np.float64], rest_s: NDArray[np.float64], first: int, last
         if size < _GROUP_POINTS:
             break
         aside_s = np.abs(np.median(rest_s[first : first + groups * size].reshape(groups, size), axis=1))
-        if float(aside_s.max()) > limit_s + _SIGNIFICANT * _MEDIAN_U * noise_s / math.sqrt(size):
+        if float(aside_s.max()) > limit_s + _SIGNIFICANT * _MEDIAN_U * scatter_s / math.sqrt(size):
             return middle
     return 0
 

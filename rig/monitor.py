@@ -18,7 +18,8 @@ class MonitorInfo:
     `sample_hz` is the rate of current and voltage. An edge of SYNC is known to 1 / `edge_hz`: the sampling rate of a digital
     input, or what the instrument's way of timing edges comes to. A SYNC pulse shorter than `min_pulse_s` can be missed (0: two
     periods of `edge_hz`). `sync` says what ties marks to the trace (rig/tie.py): edges seen as "digital", "voltage" or "stamps";
-    the one edge that starts the trace, "start"; a clock of the host that the device's marks count as well, "clock"; or "none".
+    the one edge that starts the trace, "start"; a clock of the host that the device's marks count as well, "clock"; or "none":
+    then `no_sync` may say why, and what to try.
     """
 
     name: str
@@ -31,6 +32,7 @@ class MonitorInfo:
     sync: str = "digital"
     min_pulse_s: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+    no_sync: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)

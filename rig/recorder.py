@@ -17,7 +17,7 @@ import pyjls
 from numpy.typing import NDArray
 
 from rig.errors import BenchError, StorageFull
-from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, STAMPED, SYNC, SYNC_VOLTAGE, TRACE, VOLTAGE, Gap, storage_error
+from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, SAID, STAMPED, SYNC, SYNC_VOLTAGE, TRACE, VOLTAGE, Gap, storage_error
 
 #: Room that must stay free on the disk, so that what has been measured can still be closed properly.
 RESERVE_B = 32 << 20
@@ -77,6 +77,7 @@ class TraceWriter:
         self._sync_rest: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
         self._sync_last = np.uint8(1)
         self._unchecked_b = 0
+        self._said: dict[str, Any] = {}
         for signal, _ in self._rates():
             writer.utc(signal, 0, self._began)
 
@@ -173,6 +174,10 @@ class TraceWriter:
         except OSError as error:
             raise storage_error(error, self.folder) from error
 
+    def said(self, **facts: Any) -> None:
+        """Note what the instrument said of itself, which is kept beside the trace (recording.json) when that is closed."""
+        self._said |= facts
+
     def close(self) -> None:
         """Complete the file and give it its name; closing twice is allowed."""
         if self._writer is None:
@@ -192,6 +197,8 @@ class TraceWriter:
                 self._gaps.close()
                 if self._edges is not None:
                     self._edges.close()
+            if self._said:
+                (self.folder / SAID).write_text(json.dumps(self._said, indent=1) + "\n", encoding="utf-8")
             # The library does not say when its last blocks found no room: then the file keeps the name of one to be recovered.
             if shutil.disk_usage(self.folder).free < _CLOSING_B:
                 raise StorageFull(

@@ -33,6 +33,7 @@ _POLL_S = 0.01  # of ports that cannot be waited for with select
 _WRITE_TIMEOUT_S = 10.0
 _BUSY = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EBUSY}
 _DENIED = {errno.EACCES, errno.EPERM}
+_NO_PORT = {errno.ENOTTY, errno.EISDIR}
 
 
 DENIED_TRY = "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
@@ -154,4 +155,6 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
         return DeviceNotFound(f"nothing answers at {url}", evidence=said, try_next="start the bridge; look at host and port")
     found = ", ".join(f"{port.device} ({port.description})" for port in list_ports.comports()) or "none"
     evidence = f"{said}; ports here: {found}"
+    if number in _NO_PORT:
+        return DeviceNotFound(f"{url} is no serial port", evidence=evidence, try_next="name one of these")
     return DeviceNotFound(f"there is no port {url}", evidence=evidence, try_next="plug it in, or name one of these")

@@ -31,15 +31,15 @@ from rig.events import (
 from rig.plan import Costs, Idle, Load, Query, Scene, Score, Solve, Step, Stream
 from rig.provenance import utc_now
 from rig.sut import Completion, Mark
-from rig.trace import EDGES, GAPS, TRACE, storage_error
+from rig.trace import EDGES, GAPS, SAID, TRACE, storage_error
 from rig.trial import Crossing, Sample, Streamed, Trial, Window
 
 EVENTS_SCHEMA = "neurorig-events-1"
 BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
 COMPLETIONS, SAMPLES, UART, LINES = "completions.jsonl", "samples.jsonl", "uart.log", "results.txt"
 #: Files of a trial that are hashed at its end; completions and trace are raw, samples and lines are derived from them.
-HASHED = (COMPLETIONS, TRACE, GAPS, EDGES, UART, SAMPLES, LINES)
-RECORDED = (TRACE, GAPS, EDGES)
+HASHED = (COMPLETIONS, TRACE, GAPS, EDGES, SAID, UART, SAMPLES, LINES)
+RECORDED = (TRACE, GAPS, EDGES, SAID)
 #: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
 _UART_SHOWN_B = 48
 

@@ -46,10 +46,12 @@ def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tupl
                 try_next="a monitor that reads this host's own clock (rapl, nvml), or a simulated one for a try",
             )
         if info.sync in ("none", "clock"):
+            why, hint = info.no_sync
             raise ConfigError(
                 f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
                 path=place,
-                try_next="a monitor that sees edges (rig list)"
+                evidence=why,
+                try_next=(hint or "a monitor that sees edges (rig list)")
                 + (
                     ", or a SUT that is this host and counts its clock: [sut.cpu], or [sut.posix] host_clock = true"
                     if info.sync == "clock"

@@ -28,6 +28,8 @@ from rig.integrate import Sums
 
 CURRENT, VOLTAGE, SYNC_VOLTAGE, SYNC = 1, 2, 3, 10
 TRACE, PARTIAL, GAPS, EDGES = "trace.jls", "trace.jls.partial", "gaps.jsonl", "edges.jsonl"
+#: What an instrument said of itself in the course of a recording; nothing that is measured depends on it.
+SAID = "recording.json"
 #: Edges that the instrument stamped itself lie in a file of their own.
 STAMPED = ("stamps", "start")
 #: Samples that are read at once: whole chunks of the file; and a processor's cache holds what is computed of them.

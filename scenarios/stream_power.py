@@ -27,7 +27,7 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     for place, phase in enumerate(phases):
         metrics[f"energy_{phase}"] = _mean([windows[place].energy_j or 0.0 for windows in known])
     metrics["energy_total"] = _mean([_energy_j(windows) for windows in known])
-    metrics["energy_dynamic"] = _mean([_energy_j(windows) - idle.value * _length_s(windows) for windows in known])
+    metrics["energy_dynamic"] = _energy_above(known, idle)
     metrics["energy_stream"] = _mean([window.energy_j or 0.0 for window in whole])
     return metrics
 
@@ -58,6 +58,15 @@ def _above(power: Metric, idle: Metric) -> Metric:
     errors = (power.standard_error, idle.standard_error)
     known = [error for error in errors if error is not None]
     return Metric(power.value - idle.value, "W", math.hypot(*known) if len(known) == len(errors) else None, power.n)
+
+
+def _energy_above(known: Sequence[Sequence[Window]], idle: Metric) -> Metric:
+    """Take idle power off the energy of each window of the stream; its standard error is the same in all of them."""
+    single = _mean([_energy_j(windows) - idle.value * _length_s(windows) for windows in known])
+    if single.standard_error is None or idle.standard_error is None:
+        return Metric(single.value, "J", None, single.n)
+    idle_j = mean([_length_s(windows) for windows in known]) * idle.standard_error
+    return Metric(single.value, "J", math.hypot(single.standard_error, idle_j), single.n)
 
 
 def _mean(values_j: Sequence[float]) -> Metric:

@@ -57,8 +57,8 @@ class Joulescope:
         calibration: PathText = ""
         simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
 
-    def __init__(self, settings: Settings, table: Table, link: Link, model: Model, stack: ExitStack, found_on: bool) -> None:
-        self._settings, self._table, self._link, self._model, self._stack = settings, table, link, model, stack
+    def __init__(self, settings: Settings, table: Table, link: Link, model: Model, found_on: bool) -> None:
+        self._settings, self._table, self._link, self._model, self._stack = settings, table, link, model, ExitStack()
         self._simulated = _simulated(settings.device)
         self._wanted = _wanted(settings)
         self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else models.promised(model, self._wanted)
@@ -85,10 +85,12 @@ class Joulescope:
             stack.callback(link.close)
             state = link.get(model.supply_topic)
             found_on = state is not None and not link.same(model.supply_topic, "off", state)
-            link.set_all(model.supply(False, wanted))
+            _switch_off(link, model, wanted)
             link.set_all(model.settings(wanted))
             link.set_all([(topic, value) for topic, value in model.optional(wanted) if link.knows(topic)])
-            return cls(settings, table, link, model, stack.pop_all(), found_on)
+            opened = cls(settings, table, link, model, found_on)
+            opened._stack = stack.pop_all()
+            return opened
 
     @classmethod
     def scan(cls) -> list[Found]:
@@ -120,7 +122,10 @@ class Joulescope:
         """Switch the DUT's supply; raises DeviceLost and BenchError."""
         if self._link.gone:
             raise self._link.lost()
-        self._link.set_all(self._model.supply(on, self._wanted))
+        if on:
+            self._link.set_all(self._model.supply(True, self._wanted))
+        else:
+            _switch_off(self._link, self._model, self._wanted)
 
     def record(self, folder: Path) -> JoulescopeRecording:
         """Record into `folder`."""
@@ -147,6 +152,7 @@ class Joulescope:
             round(self._settings.start_s * NS_PER_S),
             watch_loss=self._model.name == "JS110",
             folder=folder,
+            readable=models.readable(self._model, self._wanted),
         )
 
     def close(self) -> None:
@@ -167,7 +173,7 @@ class Joulescope:
         if not self._simulated:
             return Pace(lambda duration_ns: time.sleep(duration_ns / NS_PER_S), time.monotonic_ns, drains=False)
         # A simulated instrument knows nothing beyond the horizon: against that, not the present, its blocks are prompt or late.
-        return Pace(world.wait, world.horizon_ns if world.live else None, drains=not self._settings.simulator.discards)
+        return Pace(world.wait, world.horizon_ns, not self._settings.simulator.discards, world.live)
 
     def _described(self, found_on: bool) -> dict[str, Any]:
         details: dict[str, Any] = {
@@ -186,6 +192,7 @@ class Joulescope:
             if topic == "s/fpga/version" and version is not None and _version(int(version)) < _TIME_SYNC_FIXED:
                 details["fpga_note"] = "before 1.3.3 the instrument's UTC can be wrong; the trace runs on its counter and is not"
         if self._model.name == "JS110":
+            details["lost_samples"] = "it does not number them: a loss without a warning shows as SYNC edges that come too early"
             details["range_switch"] = (
                 "up to 4.5 us at each switch of the range are a line between its neighbours"
                 if self._wanted.current_range == "auto"
@@ -233,27 +240,38 @@ def _vendor_driver() -> Any:
 
 def _choose(paths: list[str], device: str) -> str:
     attached = ", ".join(paths) or "none"
-    names = {name: path for path in paths for name in (path, path.split("/")[1].upper() + "-" + _serial(path), _serial(path))}
-    if device:
-        if device not in names:
-            raise DeviceNotFound(
-                f"there is no Joulescope {device}", evidence=f"attached: {attached}", try_next="rig scan lists them"
-            )
-        return names[device]
     if not paths:
         raise DeviceNotFound(
-            "no Joulescope is attached",
+            f"no Joulescope{device and f' {device}'} is attached",
             evidence="the driver lists none",
             try_next='its USB cable; on Linux the maker\'s udev rules; device = "simulator" needs none',
         )
-    if len(paths) > 1:
+    # A JS110 and a JS220 may have the same serial number.
+    found = [path for path in paths if device in ("", path, _serial(path), path.split("/")[1].upper() + "-" + _serial(path))]
+    if not found:
+        raise DeviceNotFound(f"there is no Joulescope {device}", evidence=f"attached: {attached}", try_next="rig scan lists them")
+    if len(found) > 1:
         raise ConfigError(
-            "several Joulescopes are attached",
+            f"several Joulescopes{device and f' {device}'} are attached",
             path="monitor.joulescope.device",
             evidence=attached,
-            try_next=f'name one, as device = "{paths[0]}"',
+            try_next=f'name one, as device = "{found[0]}"',
         )
-    return paths[0]
+    return found[0]
+
+
+def _switch_off(link: Link, model: Model, wanted: Wanted) -> None:
+    """Disconnect the DUT's supply; where that fails, say so before anything else."""
+    try:
+        link.set_all(model.supply(False, wanted))
+    except BenchError as error:
+        if link.gone:
+            raise
+        raise BenchError(
+            f"the Joulescope {link.path} does not switch the DUT's supply off",
+            evidence=f"{error.cause}; {error.evidence}",
+            try_next="the supply may still be on: switch it off at its source; then unplug the instrument and plug it in again",
+        ) from error
 
 
 def _simulated(device: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.joulescope.time_maps import TimeMaps
 from rig.errors import BenchError
 from rig.recorder import TraceWriter
 from rig.trace import Gap
@@ -133,11 +134,12 @@ class Lanes:
 
     The trace begins at the first sample that all three have. Repeated data is trimmed; where any of the three lost something, all
     three have one gap. `sample_ticks`: 2 on a JS220 (1 MHz beside 2 MHz of SYNC), 1 on a JS110. Raises BenchError for blocks at
-    another rate or from an earlier stream, and for a signal that stays behind; what TraceWriter raises.
+    another rate or from an earlier stream, and for a signal that stays behind; what TraceWriter raises. `unreadable` is the cause
+    of gaps where there is no number.
     """
 
-    def __init__(self, writer: TraceWriter, sample_ticks: int) -> None:
-        self._writer, self._per = writer, sample_ticks
+    def __init__(self, writer: TraceWriter, sample_ticks: int, unreadable: str = "the instrument gave no number") -> None:
+        self._writer, self._per, self._unreadable = writer, sample_ticks, unreadable
         analog = [_Lane(name, sample_ticks, packed=False) for name in (CURRENT, VOLTAGE)]
         self._current, self._voltage = analog
         self._sync = _Lane(SYNC, 1, packed=True)
@@ -146,10 +148,8 @@ class Lanes:
         self._origin = 0
         self._merged = 0  # the tick up to which what has come was looked at
         self._distrusted: list[_Distrust] = []
-        self._map: dict[str, Any] | None = None
-        self.time_maps = 0
+        self.maps = TimeMaps()
         self.ending = False  # the streams are being switched off, one after the other: silence is no fault any more
-        self.counter_rates_hz: tuple[float, float] | None = None
 
     @property
     def stop_ticks(self) -> dict[str, int]:
@@ -162,6 +162,11 @@ class Lanes:
         return [lane.name for lane in self._lanes if lane.next is None]
 
     @property
+    def first_tick(self) -> int | None:
+        """Return the instrument's count at the first sample of the trace; None before it."""
+        return None if self._at is None else self._origin * self._per
+
+    @property
     def repeated(self) -> int:
         """Return how many blocks held something that had come before."""
         return sum(lane.repeated for lane in self._lanes)
@@ -171,7 +176,7 @@ class Lanes:
 
         With `more`, another block waits already, and what is complete is written with that.
         """
-        self._note_time_map(block["time_map"])
+        self.maps.note(block["time_map"])
         lane = self._lanes[SIGNALS.index(signal)]
         lane.add(block)
         # What is complete ends where the first of the signals does.
@@ -282,7 +287,7 @@ class Lanes:
         if [len(piece) for piece in current] != [len(piece) for piece in voltage]:
             current, voltage = [np.concatenate(current)], [np.concatenate(voltage)]
         for pair in zip(current, voltage, strict=True):
-            self._writer.analog(*pair)
+            self._writer.analog(*pair, unreadable=self._unreadable)
         for part, first, last in self._sync.take(stop * self._per):
             if first % 8 == last % 8 == 0:
                 self._writer.sync_packed(part.data[first // 8 : last // 8])
@@ -304,15 +309,6 @@ class Lanes:
                     evidence=f"{waited / TICK_HZ:.1f} s of {fed.name} came since its last block",
                     try_next="another USB port or cable; other streams of the instrument off",
                 )
-
-    def _note_time_map(self, time_map: Mapping[str, Any]) -> None:
-        if time_map == self._map:
-            return
-        self._map = dict(time_map)
-        self.time_maps += 1
-        rate_hz = float(time_map["counter_rate"])
-        least, most = self.counter_rates_hz or (rate_hz, rate_hz)
-        self.counter_rates_hz = min(least, rate_hz), max(most, rate_hz)
 
     def _note_distrust(self, final: bool) -> None:
         if self._at is None:

@@ -9,13 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from drivers.joulescope.lanes import TICK_HZ
+from drivers.joulescope.lanes import CURRENT, TICK_HZ, VOLTAGE
 from drivers.joulescope.link import Setting
+from drivers.joulescope.readable import Readable
 from rig.accuracy import Accuracy, Range
 from rig.errors import ConfigError
 
 _FULL_SCALE_A = {"18 µA": 18e-6, "180 µA": 180e-6, "1.8 mA": 1.8e-3, "18 mA": 18e-3, "180 mA": 0.18, "2 A": 2.0, "10 A": 10.0}
 _FULL_SCALE_V = {"2 V": 2.0, "5 V": 5.0, "15 V": 15.0}
+#: Beyond its range a converter stands still at a number that looks like any other: js110_sample_processor.c applies its calibration
+#: to 14 bits and no limit; of 3 V in its 2 V range a JS220 showed 2.2 V (github.com/jetperch/pyjoulescope_ui/issues/175). So what
+#: is more than a range is called is not believed. Three ranges of a JS110 end below their names: 16 383 counts are 9.27 A, 14.4 V
+#: and 4.2 V in the calibration that joulescope_driver tests with (test/devices/js110/js110_cal_test.c).
+_JS110_ENDS = {"10 A": 9.0, "15 V": 14.0, "5 V": 4.0}
+#: Its zero lies a sixth (current) or a fourteenth (15 V) of the counts above the lowest: so far down they go, in parts of the end.
+_JS110_BELOW = {CURRENT: 0.2, VOLTAGE: 0.05}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +227,20 @@ def require(model: Model, wanted: Wanted) -> None:
                 path=f"monitor.joulescope.{key}",
                 try_next=f"one of {', '.join(str(each) for each in allowed)}",
             )
+
+
+def readable(model: Model, wanted: Wanted) -> dict[str, Readable]:
+    """Return what is to be believed of current and voltage: in the highest range in use."""
+    found = {}
+    for signal, scale, ranges, chosen in (
+        (CURRENT, _FULL_SCALE_A, [*model.current_ranges], wanted.current_range),
+        (VOLTAGE, _FULL_SCALE_V, [each for each in model.voltage_ranges if each != "auto"], wanted.voltage_range),
+    ):
+        name = max(ranges, key=scale.__getitem__) if chosen == "auto" else chosen
+        js110 = model.name == "JS110"
+        end = _JS110_ENDS.get(name, scale[name]) if js110 else scale[name]
+        found[signal] = Readable(name, -_JS110_BELOW[signal] * end if js110 else -end, end)
+    return found
 
 
 def promised(model: Model, wanted: Wanted) -> Accuracy:

@@ -8,16 +8,17 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from drivers.joulescope.lag import Lag
 from drivers.joulescope.lanes import CURRENT, SIGNALS, SYNC, TICK_HZ, VOLTAGE, Lanes
 from drivers.joulescope.link import Link
+from drivers.joulescope.readable import Readable, unreadable
 from rig.errors import BenchError, RigError
 from rig.recorder import TraceWriter
 from rig.trace import storage_error
@@ -26,6 +27,8 @@ from rig.virtual import NS_PER_S
 _POLL_S = 0.1
 _FIRST_DATA_NS = 3 * NS_PER_S
 _SILENCE_NS = 2 * NS_PER_S
+#: By how much a stream may be shorter than the host's time, when all that was sampled should have come; two clocks drift apart.
+_SHORT_NS, _DRIFT = 3 * NS_PER_S // 10, 200e-6
 #: A block may be under way for 50 ms, and what is known of the host's lag is its least: the end is waited for a little longer.
 _DRAIN_TICKS = TICK_HZ // 50
 _DRAIN_LIMIT_NS = NS_PER_S
@@ -37,29 +40,32 @@ _PACKETS, _PACKET_TICKS = 1 << 16, 126
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How time passes for this instrument: `sleep` (ns); `clock_ns`, host time to compare with the ids, none in a virtual world.
+    """How time passes for this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it goes by itself, and can be compared with
+    the ids.
 
     `drains`: what was sampled before a stream is switched off still comes (simulated); a real one drops its unfinished blocks.
     """
 
     sleep: Callable[[int], None]
-    clock_ns: Callable[[], int] | None
+    clock_ns: Callable[[], int]
     drains: bool
+    live: bool = True
 
 
 class JoulescopeRecording:
     """A thread that merges what the instrument's three streams bring and appends it to the trace.
 
-    `counter_rates_hz` and `time_maps`: least and greatest rate of the instrument's counter against UTC, as its time maps said, and
-    how many there were. `repeated`: blocks with data that had come before.
+    `readable`: what of current and voltage is to be believed, all where it does not say. `counter_rates_hz` and `time_maps`: least
+    and greatest rate of the instrument's counter against UTC, as its time maps said, and how many there were. `repeated`: blocks
+    with data that had come before.
     """
 
     def __init__(
         self, link: Link, streams: dict[str, str], writer: Callable[[], TraceWriter], sample_ticks: int, pace: Pace, start_ns: int,
-        watch_loss: bool, folder: Path,
+        watch_loss: bool, folder: Path, readable: Mapping[str, Readable] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self._link, self._streams, self._new_writer, self._pace, self._start_ns = link, streams, writer, pace, start_ns
-        self._sample_ticks, self._watch_loss, self._folder = sample_ticks, watch_loss, folder
+        self._sample_ticks, self._watch_loss, self._folder, self._readable = sample_ticks, watch_loss, folder, readable
         self._names = {f"{link.path}/{topic}/!data": signal for signal, topic in streams.items()}
         self._arrived: queue.SimpleQueue[tuple[str, Any, int] | None] = queue.SimpleQueue()
         self._receive = self._on_block
@@ -67,15 +73,16 @@ class JoulescopeRecording:
         self._lag = Lag()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="joulescope")
-        self._last_ns = 0
+        self._began_ns = self._last_ns = self._ended_ns = self._known_ns = 0
+        self._target: int | None = None  # the tick up to which all signals must come
 
     def __enter__(self) -> JoulescopeRecording:
         self._writer = self._new_writer()
-        self._lanes = Lanes(self._writer, self._sample_ticks)
-        self._last_ns = self._now_ns()
+        self._lanes = Lanes(self._writer, self._sample_ticks, unreadable(self._readable))
+        self._began_ns = self._last_ns = self._pace.clock_ns()
         self._thread.start()
         if self._watch_loss:
-            logging.getLogger("jsdrv").addHandler(self._log)
+            self._log.listen()
         try:
             for topic in self._streams.values():
                 self._link.subscribe(f"{topic}/!data", self._receive)
@@ -92,12 +99,12 @@ class JoulescopeRecording:
     @property
     def counter_rates_hz(self) -> tuple[float, float] | None:
         """Return least and greatest rate of the instrument's counter, none before data."""
-        return self._lanes.counter_rates_hz
+        return self._lanes.maps.rates_hz
 
     @property
     def time_maps(self) -> int:
         """Return how many different time maps came."""
-        return self._lanes.time_maps
+        return self._lanes.maps.count
 
     @property
     def repeated(self) -> int:
@@ -118,12 +125,9 @@ class JoulescopeRecording:
             if stopping is not None:
                 raise stopping
 
-    def _now_ns(self) -> int:
-        return self._pace.clock_ns() if self._pace.clock_ns else 0
-
     def _await_data(self) -> None:
         """Wait until all streams have begun; in a virtual world time passes only where the bench lets it, so not there."""
-        if self._pace.clock_ns is None:
+        if not self._pace.live:
             return
         began_ns = time.monotonic_ns()
         while self._lanes.missing:
@@ -136,6 +140,9 @@ class JoulescopeRecording:
         """Stop the streams, end the thread and close the trace; return what went wrong in stopping."""
         stopping: BenchError | None = None
         try:
+            if drain:
+                self._ended_ns = self._pace.clock_ns()
+                self._target = self._lag.tick_at(self._ended_ns)
             if drain and not self._pace.drains:
                 self._drain()
             self._lanes.ending = True
@@ -149,23 +156,23 @@ class JoulescopeRecording:
                 with suppress(BenchError):
                     self._link.unsubscribe(f"{topic}/!data", self._receive)
         finally:
-            logging.getLogger("jsdrv").removeHandler(self._log)
+            self._log.end()
             self._arrived.put(None)
             try:
                 self._thread.join()
             finally:
+                self._writer.said(time_maps=self._lanes.maps.told, first_sample_counter=self._lanes.first_tick)
                 self._writer.close()
         return stopping
 
     def _drain(self) -> None:
         """Wait until all that was sampled before this call has come."""
         began_ns = time.monotonic_ns()
-        target = self._lag.tick_at(self._now_ns())
         while (
-            target is not None
+            self._target is not None
             and self._failure is None
             and not self._link.gone
-            and min(self._lanes.stop_ticks.values()) < target + _DRAIN_TICKS
+            and min(self._lanes.stop_ticks.values()) < self._target + _DRAIN_TICKS
             and time.monotonic_ns() - began_ns < _DRAIN_LIMIT_NS
         ):
             self._pace.sleep(NS_PER_S // 100)
@@ -173,7 +180,7 @@ class JoulescopeRecording:
     def _on_block(self, topic: str, value: Any) -> None:
         # On the driver's only thread: whatever takes longer would hold up every other topic.
         if self._failure is None:
-            self._arrived.put((topic, value, self._now_ns()))
+            self._arrived.put((topic, value, self._pace.clock_ns()))
 
     def _on_skip(self, message: str) -> None:
         self._arrived.put((_SKIP, message, 0))
@@ -203,20 +210,35 @@ class JoulescopeRecording:
 
     def _take(self, topic: str, value: Any, at_ns: int) -> None:
         if topic == _SKIP:
-            skipped = _SKIPPED.search(value)
-            packets = (int(skipped[2]) - int(skipped[1])) % _PACKETS if skipped else 0
-            self._lanes.insert(packets * _PACKET_TICKS, f"the JS110 lost samples: {value}")
+            self._insert(value)
             return
         signal = self._names[topic]
+        if signal in self._readable:
+            value = self._readable[signal].believed(value)
         # A thread that has fallen behind catches up: writing costs less for several blocks at once.
         self._lanes.feed(signal, value, more=not self._arrived.empty())
         self._last_ns = at_ns
-        if signal == CURRENT and self._pace.clock_ns is not None:
-            loss = self._lag.arrived(self._lanes.stop_ticks[CURRENT], at_ns)
-            self._note(loss)
+        if signal == CURRENT:
+            self._note(self._lag.arrived(self._lanes.stop_ticks[CURRENT], at_ns))
+
+    def _insert(self, warning: str) -> None:
+        skipped = _SKIPPED.search(warning)
+        packets = (int(skipped[2]) - int(skipped[1])) % _PACKETS if skipped else 0
+        if self._log.alone:
+            self._lanes.insert(packets * _PACKET_TICKS, f"the JS110 lost samples: {warning}")
+            return
+        # It may have been the other: nothing is moved, but what lies about it is not to be counted when the session goes on.
+        self._lanes.insert(0, f"this or another JS110 lost samples: {warning}")
+        raise BenchError(
+            "one of several JS110 lost samples, and nothing tells which",
+            evidence=f"the driver's log, which names no instrument: {warning}",
+            try_next="another USB port or hub; one JS110 alone, or JS220s; rig resume SESSION goes on where it stopped",
+        )
 
     def _note(self, loss: Any) -> None:
-        if loss is not None and self._watch_loss:
+        # Virtual time leaps: then the host's clock tells nothing of single blocks.
+        if loss is not None and self._watch_loss and self._pace.live:
+            self._known_ns += loss.lost_ns
             cause = (
                 f"about {loss.lost_ns / 1e6:.0f} ms of samples are missing somewhere in here: the ids fell behind the host's clock"
             )
@@ -225,13 +247,35 @@ class JoulescopeRecording:
     def _finish(self) -> None:
         self._note(self._lag.last())
         self._lanes.finish()
-        if self._lanes.missing and not self._link.gone:
+        if self._link.gone:
+            return
+        if self._lanes.missing:
             raise self._silent(self._lanes.missing)
+        self._require_whole()
+
+    def _require_whole(self) -> None:
+        """Raise BenchError for signals that ended before the recording did."""
+        target, first = self._target, self._lanes.first_tick
+        if not self._pace.live and first is not None and self._ended_ns:
+            # Virtual time leaps, and blocks come long after it: there the stream began when it was asked to.
+            target = first + (self._ended_ns - self._began_ns) * TICK_HZ // NS_PER_S
+        if target is None:
+            return
+        short_ns = {signal: (target - stop) * NS_PER_S // TICK_HZ for signal, stop in self._lanes.stop_ticks.items()}
+        allowed_ns = _SHORT_NS + self._known_ns + _DRIFT * (self._last_ns - self._began_ns)
+        if ended := [signal for signal in SIGNALS if short_ns[signal] > allowed_ns]:
+            raise BenchError(
+                f"the Joulescope {self._link.path} sends no {' and no '.join(ended)} any more",
+                evidence="; ".join(
+                    f"{self._streams[each]}/!data is {short_ns[each] / 1e9:.2f} s short of the recording" for each in ended
+                ),
+                try_next="another USB port or cable; unplug it and plug it in again; rig resume SESSION goes on where it stopped",
+            )
 
     def _require_data(self) -> None:
-        if self._pace.clock_ns is None or self._link.gone:
+        if not self._pace.live or self._link.gone:
             return
-        if self._now_ns() - self._last_ns > _SILENCE_NS + self._start_ns:
+        if self._pace.clock_ns() - self._last_ns > _SILENCE_NS + self._start_ns:
             raise self._silent(list(SIGNALS))
 
     def _silent(self, signals: list[str]) -> BenchError:
@@ -250,6 +294,19 @@ class _SkipLog(logging.Handler):
     def __init__(self, heard: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self._heard = heard
+        self.alone = True
+
+    def listen(self) -> None:
+        """Begin; from then on none of several is alone: the log is one for all instruments and names none, and it may come late."""
+        logger = logging.getLogger("jsdrv")
+        others = [each for each in logger.handlers if isinstance(each, _SkipLog)]
+        logger.addHandler(self)
+        for each in others:
+            each.alone = self.alone = False
+
+    def end(self) -> None:
+        """Hear no more."""
+        logging.getLogger("jsdrv").removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take one line of the log."""

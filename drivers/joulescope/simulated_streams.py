@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
+from drivers.joulescope.simulated_ranges import Span
 from rig.virtual import NS_PER_S, World
 
 COUNTER_HZ = 2_000_000
@@ -30,9 +31,10 @@ class Faults:
     `drop_ticks` are lost from `drop_at_tick` on, of `drop_signal` ("i", "v", "gpi" or "all"; a JS110 loses all); a JS220's ids
     jump, a JS110's do not and it logs a warning, unless `drop_unlogged`. `duplicate_at_tick`: the block that ends after it comes
     twice. `gpi_late_ticks`: the GPI begins later. `time_map_at_tick`: UTC is corrected by 1 ms and the rate by 5 ppm. `nan_samples`
-    of current from `nan_at_tick` on have no number. `mute`: a signal that never comes. `refuse`: a topic that nobody acknowledges.
-    `misread`: a topic that reads back as `misread_as`. `remove_at_tick`: the instrument is unplugged. `busy`: another program has
-    it. `found_on`: the DUT's supply is on when it is opened.
+    of `nan_signal` ("i" or "v") from `nan_at_tick` on have no number. `mute`: a signal that never comes. `refuse`: a topic that
+    nobody acknowledges; with `refuse_only`, only those of its publishes, counted from 1. `misread`: a topic that reads back as
+    `misread_as`. `remove_at_tick`: the instrument is unplugged. `busy`: another program has it. `found_on`: the DUT's supply is on
+    when it is opened.
     """
 
     drop_at_tick: int = 0
@@ -44,8 +46,10 @@ class Faults:
     time_map_at_tick: int = 0
     nan_at_tick: int = 0
     nan_samples: int = 0
+    nan_signal: str = "i"
     mute: str = ""
     refuse: str = ""
+    refuse_only: tuple[int, ...] = ()
     misread: str = ""
     misread_as: int = 0
     remove_at_tick: int = 0
@@ -57,15 +61,18 @@ class Faults:
 class SimulatorSettings:
     """A simulated instrument and its true errors.
 
-    `model`: "js220" or "js110"; `serials`: of all that are attached, the one that is opened measures. `clock_ppm`: how fast its
-    clock is; `gain`, `offset_a` and `voltage_gain`: its errors; `noise_a`: standard deviation of one sample; `supply_v`: what the
-    DUT is fed with; `share`: the part of the DUT's power that flows through it. `sync_gpi`: the input SYNC is wired to;
-    `vref_wired`: whether a JS220's Vref pin is. `discards`: a stream that is switched off loses its unfinished block, as a real
-    one does; only where time goes by itself, as the driver then has to wait for it.
+    `model`: "js220" or "js110"; `serials`: of all that are attached, the one that is opened measures. `beside`: paths of others
+    that are attached too, as "u/js110/000415". `fpga`: version of a JS220's. `clock_ppm`: how fast its clock is; `gain`, `offset_a`
+    and `voltage_gain`: its errors; `noise_a`: standard deviation of one sample; `supply_v`: what the DUT is fed with; `share`: the
+    part of the DUT's power that flows through it. `sync_gpi`: the input SYNC is wired to; `vref_wired`: whether a JS220's Vref pin
+    is. `discards`: a stream that is switched off loses its unfinished block, as a real one does; only where time goes by itself,
+    as the driver then has to wait for it.
     """
 
     model: str = "js220"
     serials: tuple[str, ...] = ("000415",)
+    beside: tuple[str, ...] = ()
+    fpga: str = "1.3.3"
     clock_ppm: float = 15.0
     gain: float = 0.0
     offset_a: float = 0.0
@@ -126,9 +133,10 @@ class Acquisition:
 
     def __init__(
         self, settings: SimulatorSettings, world: World, send: Callable[[str, dict[str, Any]], None], warn: Callable[[str], None],
-        line: Callable[[int], bool | None], random: np.random.Generator,
+        line: Callable[[int], bool | None], spans: Callable[[], tuple[Span, Span]], random: np.random.Generator,
     ) -> None:  # fmt: skip
-        self._settings, self._world, self._send, self._warn, self._line = settings, world, send, warn, line
+        self._settings, self._world, self._send, self._warn = settings, world, send, warn
+        self._line, self._spans = line, spans
         self._js110 = settings.model == "js110"
         self._per = 1 if self._js110 else 2
         self._random = random
@@ -224,12 +232,16 @@ class Acquisition:
             current_a += np.float32(settings.noise_a) * self._random.standard_normal(len(current_a), dtype=np.float32)
         supply_v = settings.supply_v * (1 + settings.voltage_gain) if on else 0.0
         voltage_v = np.full(len(current_a), supply_v, dtype=np.float32)
+        # Beyond its range a converter stands still, and says nothing.
+        for samples, span in zip((current_a, voltage_v), self._spans(), strict=True):
+            np.clip(samples, *span, out=samples)
         first = tick // self._per
         if self._js110 and first < _FILTER_SAMPLES:
             current_a[: _FILTER_SAMPLES - first] = voltage_v[: _FILTER_SAMPLES - first] = np.nan
         if faults.nan_samples:
             bad = faults.nan_at_tick // self._per - first
-            current_a[max(bad, 0) : max(bad + faults.nan_samples, 0)] = np.nan
+            hit = current_a if faults.nan_signal == "i" else voltage_v
+            hit[max(bad, 0) : max(bad + faults.nan_samples, 0)] = np.nan
         return current_a, voltage_v
 
     def _line_bytes(self, gpi: int, levels: NDArray[np.uint8], tick: int) -> NDArray[np.uint8]:

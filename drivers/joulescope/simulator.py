@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from drivers.joulescope.simulated_ranges import Span, spans
 from drivers.joulescope.simulated_streams import Acquisition, SimulatorSettings, Unplugged
+from drivers.joulescope.simulated_topics import JS110, JS220, Options
 from rig.errors import ConfigError
 from rig.virtual import World
 
@@ -32,58 +34,7 @@ _PATIENCE_S = 3.0
 _OPEN, _CLOSED, _ABSENT = 3, 1, 0
 _PUB, _METADATA, _RETAIN = "pub", "metadata_rsp", "_retain"
 
-Options = list[list[Any]]
-_ON_OFF: Options = [[0, "off"], [1, "on"]]
-_RATES: Options = [[rate] for rate in (2_000_000, 1_000_000, 500_000, 200_000, 100_000, 10_000, 1_000)]
-#: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen, the others are assumed.
-_MODES: Options = [[0, "off"], [1, "auto"], [2, "manual"]]
-_CTRLS = ("s/i", "s/v", "s/p", "s/i/range", "s/stats", "s/gpi/0", "s/gpi/1")
-
-_JS220: dict[str, tuple[Options, int | None]] = {
-    **{f"{name}/ctrl": (_ON_OFF, 0) for name in (*_CTRLS, "s/gpi/2", "s/gpi/3", "s/gpi/7")},
-    "h/fs": (_RATES, None),
-    "h/fp": ([[rate] for rate in (10_000, 1_000, 100, 50, 20, 10, 5, 2, 1)], None),
-    "h/filter": ([[0, "wideband"], [1, "sinc1"]], None),
-    "s/dwn2/mode": ([[0, "wideband"], [1, "sinc1"]], 0),
-    "s/gpi/+/dwnN/mode": ([[0, "off"], [1, "toggle"], [2, "first"], [3, "majority"]], 0),
-    "c/gpio/vref": ([[0, "external"], [1, "3v3"]], 0),
-    "c/trigger/dir": ([[0, "input"], [1, "output"]], 0),
-    "s/i/range/mode": (_MODES, 0),
-    "s/i/range/select": ([[129, "10 A"], [130, "180 mA"], [132, "18 mA"], [136, "1.8 mA"], [144, "180 µA"], [160, "18 µA"]], 129),
-    "s/i/range/min": ([[number] for number in range(6)], 0),
-    "s/i/range/max": ([[number] for number in range(6)], 5),
-    "s/v/range/mode": (_MODES[1:], 1),
-    "s/v/range/select": ([[0, "15 V"], [1, "2 V"]], 0),
-}
-_JS110: dict[str, tuple[Options, int | None]] = {
-    **{f"{name}/ctrl": (_ON_OFF, 0) for name in _CTRLS},
-    "s/sstats/ctrl": (_ON_OFF, 1),
-    "h/fs": (_RATES, 2_000_000),
-    "s/i/range/select": (
-        [
-            [128, "auto"],
-            [1, "10 A"],
-            [2, "2 A"],
-            [4, "180 mA"],
-            [8, "18 mA"],
-            [16, "1.8 mA"],
-            [32, "180 µA"],
-            [64, "18 µA"],
-            [0, "off"],
-        ],
-        0,
-    ),
-    "s/v/range/select": ([[0, "15 V"], [1, "5 V"]], 0),
-    "s/extio/voltage": ([[mv] for mv in (0, 1800, 2100, 2500, 2700, 3000, 3300, 3600, 5000)], 3300),
-    "s/i/lsb_src": ([[0, "normal"], [2, "gpi0"], [3, "gpi1"]], 0),
-    "s/v/lsb_src": ([[0, "normal"], [2, "gpi0"], [3, "gpi1"]], 0),
-    "s/i/range/mode": ([[0, "off"], [1, "mean"], [2, "interp", "interpolate"], [3, "nan"]], 2),
-    "s/i/range/pre": ([[number] for number in range(9)], 1),
-    "s/i/range/win": ([[0, "manual"], [1, "m"], [2, "n"]], 2),
-    "s/i/range/win_sz": ([[number] for number in range(32)], 10),
-    "s/i/range/post": ([[number] for number in range(9)], 1),
-}
-_VERSIONS = {"c/fw/version": 1 << 24 | 3 << 16 | 0, "c/hw/version": 1 << 24 | 0, "s/fpga/version": 1 << 24 | 3 << 16 | 3}
+_FIRMWARE, _HARDWARE = "1.3.0", "1.0.0"
 
 
 @dataclass(slots=True)
@@ -121,9 +72,11 @@ class SimulatedDriver:
                 raise ConfigError(f"{getattr(settings, name)}", path=f"monitor.joulescope.simulator.{name}", try_next=rule)
         self.log_level: Any = "off"
         self._settings, self._world = settings, world
-        self._topics = _JS110 if settings.model == "js110" else _JS220
+        self._topics = JS110 if settings.model == "js110" else JS220
         self._random = np.random.default_rng([seed, settings.seed])
-        self._devices = {path: _Device(path) for path in (f"u/{settings.model}/{serial}" for serial in settings.serials)}
+        paths = (*(f"u/{settings.model}/{serial}" for serial in settings.serials), *settings.beside)
+        self._devices = {path: _Device(path) for path in paths}
+        self._publishes = 0  # of the topic that may be refused
         self._supply = "s/i/range/select" if settings.model == "js110" else "s/i/range/mode"
         self._instrument = {topic: value for topic, (_, value) in self._topics.items() if value is not None}
         if settings.faults.found_on:
@@ -168,7 +121,8 @@ class SimulatedDriver:
             device.retained[self._supply] = self._instrument[self._supply] = 128
             self._world.supply_on = True
         if self._settings.model == "js220":
-            device.retained |= _VERSIONS
+            versions = {"c/fw": _FIRMWARE, "c/hw": _HARDWARE, "s/fpga": self._settings.fpga}
+            device.retained |= {f"{part}/version": _version(text) for part, text in versions.items()}
         device.state = _OPEN
         self._deliver(f"{device.path}/h/state", _OPEN)
 
@@ -186,7 +140,7 @@ class SimulatedDriver:
             raise ValueError(f"Unsupported value type: {type(value)}")
         path, _, name = _split(topic)
         device = self._present(path, "jsdrv_publish", topic)
-        if name not in self._topics or name == self._settings.faults.refuse:
+        if name not in self._topics or self._refused(name):
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
         number = _number_of(value, self._topics[name][0])
         if number is None or (name in ("s/p/ctrl", "s/i/range/ctrl", "s/stats/ctrl") and number):
@@ -201,6 +155,13 @@ class SimulatedDriver:
         patience_s = 0.0 if threading.current_thread() is self._frontend else _TIMEOUT_S if timeout is None else timeout
         if not command.done.wait(patience_s):
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
+
+    def _refused(self, name: str) -> bool:
+        faults = self._settings.faults
+        if name != faults.refuse:
+            return False
+        self._publishes += 1
+        return not faults.refuse_only or self._publishes in faults.refuse_only
 
     def query(self, topic: str, timeout: float | None = None) -> Any:
         """Return the value that is held of a topic."""
@@ -324,7 +285,7 @@ class SimulatedDriver:
     def _start(self, name: str) -> None:
         if self._acquisition is None:
             self._acquisition = Acquisition(
-                self._settings, self._world, self._send, self._warn, self._line, self._random.spawn(1)[0]
+                self._settings, self._world, self._send, self._warn, self._line, self._read_spans, self._random.spawn(1)[0]
             )
             self._end_watch = self._world.watch(self._hold)
         self._acquisition.start(name)
@@ -352,6 +313,10 @@ class SimulatedDriver:
         self._commands.put(_Command("", 0, threading.Event()))
         with self._moved:
             self._moved.wait_for(self._caught_up)
+        # What has been sampled arrives before more time passes.
+        reached = threading.Event()
+        self._callbacks.put(reached.set)
+        reached.wait(_TIMEOUT_S)
 
     def _caught_up(self) -> bool:
         acquisition = self._acquisition
@@ -376,6 +341,9 @@ class SimulatedDriver:
         powered = self._instrument["c/gpio/vref"] == 1 or self._settings.vref_wired
         return gpi == self._settings.sync_gpi and powered
 
+    def _read_spans(self) -> tuple[Span, Span]:
+        return spans(self._settings.model, self._instrument)
+
     def _unplug(self) -> None:
         # "Joulescope is designed to disconnect IN+ from OUT+ whenever its isolated sensor side is unpowered" (its maker in
         # github.com/jetperch/pyjoulescope_ui/issues/27, of the JS110; assumed of the JS220).
@@ -385,6 +353,11 @@ class SimulatedDriver:
                 device.state = _ABSENT
                 self._deliver(f"{device.path}/h/state", _ABSENT)
                 self._deliver("@/!remove", device.path)
+
+
+def _version(text: str) -> int:
+    major, minor, patch = (int(part) for part in text.split("."))
+    return major << 24 | minor << 16 | patch
 
 
 def _split(topic: str) -> tuple[str, str, str]:

@@ -21,6 +21,7 @@ from drivers.keysight_n6705.link import Link, open_library
 from drivers.keysight_n6705.log import REAL, Clock, LogPlan, LogRecording
 from drivers.keysight_n6705.simulated_log import SimulatorSettings
 from drivers.keysight_n6705.simulator import Simulator
+from drivers.keysight_n6705.supply import Supply
 from rig import accuracy
 from rig.accuracy import Accuracy
 from rig.config import PathText
@@ -47,10 +48,11 @@ class KeysightN6705:
     class Settings:
         """Where it is, what it supplies, how it sees SYNC.
 
-        `resource`: a VISA name, as "TCPIP::192.168.1.5::5025::SOCKET", or "simulator". `visa_library`: "@py" is pyvisa-py, "" the
-        vendor's. `channel` supplies and measures the DUT. `sync_channel` logs the SYNC line: its auxiliary input, or ("main") its
-        own terminals as a voltmeter. `trigger`: where the starting edge comes in, "EXT" (rear BNC) or "PIN1" to "PIN7"; then
-        `clock_limit_ppm` is how far the device's clock and the instrument's may differ, which no second edge tells.
+        `resource`: a VISA name, as "TCPIP::192.168.1.5::5025::SOCKET", or "simulator". `visa_library`: "@py" is pyvisa-py, "@ivi"
+        the vendor's that is installed; or the file of one. `channel` supplies and measures the DUT. `sync_channel` logs the SYNC
+        line: its auxiliary input, or ("main") its own terminals as a voltmeter. `trigger`: where the starting edge comes in, "EXT"
+        (rear BNC) or "PIN1" to "PIN7"; then `clock_limit_ppm` is how far the device's clock and the instrument's may differ, which
+        no second edge tells.
         `period_s`: of one record, 0 for the shortest. `current_range`: "auto" (seamless) or an upper end in amperes. `start_s`: how
         long it logs before anything else happens. `fetch_s` between two fetches.
         """
@@ -96,7 +98,7 @@ class KeysightN6705:
     def __init__(self, settings: Settings, link: Link, world: World | None, io_manager: IoManager | None) -> None:
         self._settings, self._link, self._world, self._io_manager = settings, link, world, io_manager
         self._stack = ExitStack()
-        self._closed = self._given_up = False
+        self._closed = self._given_up = self._on = False
         self._findings = setup.Findings()
         self._model, self._serial, self._firmware = link.identity()
         self._period_s = self._prepare()
@@ -172,6 +174,7 @@ class KeysightN6705:
         """Switch the DUT's supply, and read back that it has followed; off also where only the connection is gone."""
         try:
             setup.switch(self._link, self._settings.channel, on)
+            self._on = on
         except DeviceLost:
             if on or self._given_up:
                 raise
@@ -192,6 +195,7 @@ class KeysightN6705:
             fetch_s=settings.fetch_s,
             name=info.name,
             serial=info.serial,
+            supply=Supply(settings.channel, settings.supply_v, settings.current_limit_a) if self._on else None,
             about={"monitor": info.kind, "simulated": info.simulated, "details": info.details} | self._trusted,
         )
         # A simulated world becomes live when its device is opened: after this instrument.

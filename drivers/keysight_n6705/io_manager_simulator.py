@@ -8,6 +8,7 @@ import threading
 from contextlib import suppress
 
 from drivers.front_end import FrontEnd
+from drivers.keysight_n6705.simulated_log import SimulatorFaults
 from rig.virtual import World
 
 _POLL_S = 0.01
@@ -21,8 +22,8 @@ _RATE_HZ = 1_000.0
 class IoManagerSimulator:
     """Listens on a socket of this machine; `port` is its name for pyserial. In virtual time it writes before time goes on."""
 
-    def __init__(self, world: World, clock_ppm: float, garbled_lap: int) -> None:
-        self._world, self._garbled_lap, self._laps = world, garbled_lap, 0
+    def __init__(self, world: World, clock_ppm: float, faults: SimulatorFaults) -> None:
+        self._world, self._faults, self._laps = world, faults, 0
         self._front_end = FrontEnd(world, _RATE_HZ, clock_ppm=clock_ppm)
         self._server = socket.create_server(("127.0.0.1", 0))
         self._server.settimeout(_POLL_S)
@@ -62,10 +63,18 @@ class IoManagerSimulator:
         with self._lock:
             while (due := self._front_end.due(self._world.horizon_ns())) > 0:
                 for fall in self._front_end.take(min(due, 100_000)).falls:
-                    self._laps += 1
                     count_us = int(fall / _RATE_HZ * _TICK_HZ / _STEP_US) * _STEP_US
-                    stamp = str((_ORIGIN_US + count_us) % (1 << 32))
-                    self._send(f"m-lap-us-{stamp[:-2] + '?' if self._laps == self._garbled_lap else stamp}\r\n".encode())
+                    self._lap(str((_ORIGIN_US + count_us) % (1 << 32)))
+
+    def _lap(self, stamp: str) -> None:
+        self._laps += 1
+        faults = self._faults
+        if self._laps == faults.unplugged_lap and self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        shown = f"{stamp[:-2]}?" if self._laps == faults.garbled_lap else stamp
+        times = {faults.lost_lap: 0, faults.extra_lap: 2}.get(self._laps, 1)
+        self._send(f"m-lap-us-{shown}\r\n".encode() * times)
 
     def _send(self, line: bytes) -> None:
         if self._connection is not None:

@@ -85,7 +85,7 @@ class Link:
             return [float(word) for word in answer.split(",")]
         except ValueError as error:
             raise RemoteProtocolError(
-                f"{step}: the N6705 answered no number", evidence=f"{message} gave {answer[:80]!r}", try_next=_FIRMWARE
+                f"{step}: the N6705 answered no number", evidence=f"{message} gave {answer[:80]!r}", try_next=FIRMWARE
             ) from error
 
     def block(self, message: str, step: str) -> NDArray[np.float64]:
@@ -97,7 +97,7 @@ class Link:
                 )
             except (ValueError, RuntimeError) as error:
                 self._discard()
-                raise RemoteProtocolError(f"{step}: no block of numbers", evidence=str(error)[:200], try_next=_FIRMWARE) from error
+                raise RemoteProtocolError(f"{step}: no block of numbers", evidence=str(error)[:200], try_next=FIRMWARE) from error
             except Exception as error:
                 if not _is_timeout(error):
                     raise
@@ -105,7 +105,7 @@ class Link:
                 self._discard()
                 self.require_no_errors(step, message)
                 raise RemoteProtocolError(
-                    f"{step}: the block ended before its announced length", evidence=message, try_next=_FIRMWARE
+                    f"{step}: the block ended before its announced length", evidence=message, try_next=FIRMWARE
                 ) from error
             return np.asarray(values, dtype=np.float64)
 
@@ -173,7 +173,7 @@ class Link:
 #: An answer that is under way comes in pieces closer together than this; and none is longer than that.
 _QUIET_MS = 200
 _REST_B = 16 << 20
-_FIRMWARE = "another program on the same connection? else the instrument's firmware: note its version"
+FIRMWARE = "another program on the same connection? else the instrument's firmware: note its version"
 
 
 def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
@@ -212,12 +212,14 @@ def open_library(visa_library: str) -> Any:
         raise ConfigError("pyvisa is missing", try_next="pip install 'neurorig[keysight]'") from error
     try:
         return pyvisa.ResourceManager(visa_library)
-    except (ValueError, OSError, pyvisa.errors.Error) as error:
+    except (ValueError, OSError, AttributeError, pyvisa.errors.Error) as error:
+        # AttributeError: a library, but none of VISA.
         raise ConfigError(
             f"the VISA library {visa_library!r} cannot be loaded",
             path="monitor.keysight_n6705.visa_library",
             evidence=str(error),
-            try_next='"@py" after pip install \'neurorig[keysight]\'; "" is the vendor\'s, once installed',
+            try_next='"@py", which pip install \'neurorig[keysight]\' brings; "@ivi" needs a vendor\'s library: install Keysight IO'
+            " Libraries, or name its file",
         ) from error
 
 
@@ -227,7 +229,7 @@ def _entry(answer: str) -> tuple[int, str]:
     try:
         return int(number), text.strip().strip('"')
     except ValueError as error:
-        raise RemoteProtocolError("the error queue gave something else", evidence=repr(answer[:80]), try_next=_FIRMWARE) from error
+        raise RemoteProtocolError("the error queue gave something else", evidence=repr(answer[:80]), try_next=FIRMWARE) from error
 
 
 def _is_name(resource: str) -> bool:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from drivers.keysight_n6705.io_manager import IoManager
 from drivers.keysight_n6705.link import Link, Refused
+from drivers.keysight_n6705.supply import Supply
 from rig.errors import BenchError, DeadlineError, RigError
 from rig.recorder import TraceWriter
 from rig.trace import Gap, storage_error
@@ -26,8 +28,10 @@ from rig.trace import Gap, storage_error
 #: Logging). No error of its queue is documented for that.
 FIFO_S = 20.0
 #: SCPI writes 9.9E37 for infinity (here: beyond the measuring range) and 9.91E37 for no number.
-_OVERLOAD = 9.0e37
-_BEYOND = "beyond the measuring range"
+_OVERLOAD, _NO_NUMBER = 9.0e37, 9.91e37
+#: Far more than two 32-bit numbers of that size are apart, far less than those two are.
+_SAME = 1e34
+_BEYOND, _NOTHING = "beyond the measuring range", "the instrument gave no number"
 #: Records may be behind the clock by this much: what is under way, and what a busy machine delays.
 _LAG_S = 2.0
 _LAG_SHARE = 0.02
@@ -43,7 +47,8 @@ _STALE = -230
 class LogPlan:
     """What is logged and how: the DUT's channel gives current and voltage, `sync_channel` (None: none) a voltage.
 
-    `period_s` is what the instrument says its period is. `start_s`: how long it logs before anything else may happen.
+    `period_s` is what the instrument says its period is. `start_s`: how long it logs before anything else may happen. `supply`:
+    what the DUT has been given, None where its output is off.
     """
 
     channel: int
@@ -55,6 +60,7 @@ class LogPlan:
     fetch_s: float
     name: str
     serial: str
+    supply: Supply | None
     about: dict[str, Any]
 
     @property
@@ -127,6 +133,8 @@ class LogRecording:
         plan = self._plan
         if self._io_manager is not None:
             self._io_manager.begin()
+        if plan.supply is not None:
+            plan.supply.forget(self._link)
         self._link.do(f"INIT:ELOG {plan.channels}", "start of the log")
         self._armed_s = self._clock.now_s()
         if not plan.stamped:
@@ -252,16 +260,23 @@ class LogRecording:
         taken = {channel: rows[:count] for channel, rows in self._waiting.items()}
         self._waiting = {channel: rows[count:] for channel, rows in self._waiting.items()}
         first = self._writer.samples
-        for rows in taken.values():
-            rows[~np.isfinite(rows) | (np.abs(rows) > _OVERLOAD)] = np.nan
-        rows = taken[plan.channel]
+        beyond = {channel: _blinded(rows) for channel, rows in taken.items()}
+        rows, too_large = taken[plan.channel], beyond[plan.channel]
         if plan.sync_channel is not None:
             sync_v = taken[plan.sync_channel][:, 0]
             self._writer.sync_voltage(sync_v)
             # Of current and voltage the writer notes it.
-            for run in _runs(np.isnan(sync_v) & ~np.isnan(rows).any(axis=1)):
-                self._writer.gap(Gap(first + run[0], first + run[1], f"{_BEYOND}, on the SYNC channel"))
-        self._writer.analog(rows[:, 0], rows[:, 1], unreadable=_BEYOND)
+            unseen = np.isnan(sync_v) & ~np.isnan(rows).any(axis=1)
+            for which, cause in ((beyond[plan.sync_channel], _BEYOND), (~beyond[plan.sync_channel], _NOTHING)):
+                for run in _runs(unseen & which):
+                    self._writer.gap(Gap(first + run[0], first + run[1], f"{cause}, on the SYNC channel"))
+        for start, stop in pairwise([0, *(np.flatnonzero(np.diff(too_large)) + 1), count]):
+            part = rows[start:stop]
+            self._writer.analog(part[:, 0], part[:, 1], unreadable=_BEYOND if too_large[start] else _NOTHING)
+        if plan.supply is not None:
+            # An output takes its time to rise; a log that waits for an edge begins long after.
+            settled = 0 if plan.stamped else round(plan.start_s / plan.period_s) - first
+            plan.supply.require_held(self._link, rows[max(settled, 0) :])
 
     def _stamp(self) -> None:
         # Until there are none: what went wrong after them is said last.
@@ -294,6 +309,15 @@ class LogRecording:
             evidence=evidence,
             try_next="a faster connection or a machine less loaded; period_s larger makes fewer records",
         )
+
+
+def _blinded(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Make NaN of what cannot be read, in place; return which rows are so because something was beyond the measuring range."""
+    size = np.abs(rows)
+    nothing = np.isnan(rows) | (np.abs(size - _NO_NUMBER) < _SAME)
+    beyond = (size > _OVERLOAD) & ~nothing
+    rows[nothing | beyond] = np.nan
+    return np.asarray(beyond.any(axis=1), dtype=np.bool_)
 
 
 def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -151,7 +151,7 @@ def set_log(
     """Set up what the data log holds; returns the period as the instrument reads it back, in seconds."""
     both = f"(@{channel})" if sync_channel is None else f"(@{channel},{sync_channel})"
     link.do("FORM REAL", "format of the numbers")
-    link.do("FORM:BORD NORM", "order of the bytes")
+    _set_byte_order(link)
     link.do("SENS:SWE:TINT:RES RES20", "resolution of the converter")
     if sync_channel is not None:
         if not aux:
@@ -177,6 +177,17 @@ def set_log(
         )
     link.do(f"TRIG:ELOG:SOUR {source},{both}", "trigger of the data log")
     return told_s[0]
+
+
+def _set_byte_order(link: Link) -> None:
+    link.do("FORM:BORD NORM", "order of the bytes")
+    told = link.ask("FORM:BORD?", "order of the bytes")
+    if not told.upper().startswith("NORM"):
+        raise BenchError(
+            "the N6705 has another order of the bytes than was set",
+            evidence=f"NORM set, {told[:40]} read back",
+            try_next="*RST on the instrument, or switch it off and on",
+        )
 
 
 def set_trigger_pin(link: Link, source: str) -> None:

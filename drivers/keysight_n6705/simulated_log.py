@@ -11,11 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
+from drivers.keysight_n6705.simulated_module import Channel
 from drivers.keysight_n6705.simulated_scpi import CONFLICT, STALE, Refusal
 from rig.virtual import NS_PER_S, World
 
@@ -36,12 +38,15 @@ class SimulatorFaults:
     """What goes wrong; nothing, unless asked for.
 
     `refuse` (a header in short form) gets `refuse_error`. The query `read_back_of` gets `read_back`. `idn`, `option`: answers.
+    `keeps_byte_order`: it is little-endian whatever is said.
     `output_on`: channels found on. `output_stays_off`: no output goes on. `no_minmax`: modules with one converter know none.
     `stuck`: so many parameters of other channels are logged whatever is said; `stuck_hidden`: and no query tells. `drop_at_s`: the
     connection ends, by the time of the log (0: never); with `stays_away` nobody answers after.
     `lose_at_s`: `lose_records` are overwritten in the channels `lose_of`; `lose_error` is what the queue says then.
-    `overload_at_s`: so many records are beyond the range. `short_block_at`: the fetch with that number. `garbled_lap`: the edge
-    with that number, from the IO manager.
+    `overload_at_s`: so many records have `overload_as` in place of what `overload_of` is: 9.9E37 is infinity and 9.91E37 no number
+    in SCPI. `columns_swapped`: voltage comes before current. `trip_at_s`: the over-voltage protection switches the output off.
+    `short_block_at`: the fetch with that number, of those with records. `garbled_lap`, `lost_lap`, `extra_lap`: the edge with that
+    number, from the IO manager; at `unplugged_lap` it is unplugged.
     """
 
     refuse: str = ""
@@ -50,6 +55,7 @@ class SimulatorFaults:
     read_back: str = ""
     idn: str = ""
     option: str = ""
+    keeps_byte_order: bool = False
     output_on: tuple[int, ...] = ()
     output_stays_off: bool = False
     no_minmax: bool = False
@@ -63,8 +69,15 @@ class SimulatorFaults:
     lose_error: str = ""
     overload_at_s: float = 0.0
     overload_records: int = 0
+    overload_of: Literal["current", "voltage", "sync"] = "current"
+    overload_as: Literal["9.9E37", "-9.9E37", "9.91E37", "NaN"] = "9.9E37"
+    columns_swapped: bool = False
+    trip_at_s: float = 0.0
     short_block_at: int = 0
     garbled_lap: int = 0
+    lost_lap: int = 0
+    extra_lap: int = 0
+    unplugged_lap: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,57 +104,6 @@ class SimulatorSettings:
     share: float = 1.0
     seed: int = 0
     faults: SimulatorFaults = field(default_factory=SimulatorFaults)
-
-
-@dataclass(slots=True)
-class Channel:
-    """One module: what is set on it, and its part of the log."""
-
-    number: int
-    model: str
-    dut: bool
-    sync: bool
-    on: bool = False
-    volt: float = 0.0
-    limit_a: float = 0.1
-    emulation: str = "PS2Q"
-    input: str = "MAIN"
-    source: str = "BUS"
-    period_s: float = 0.1024
-    range_a: float = 3.06
-    functions: set[str] = field(default_factory=set)
-    state: str = "idle"
-    front_end: FrontEnd | None = None
-    trigger: FrontEnd | None = None
-    trigger_ns: int = 0
-    record_s: float = 0.0
-    lost: bool = False
-    noise: np.random.Generator = field(default_factory=np.random.default_rng)
-    sync_noise: np.random.Generator = field(default_factory=np.random.default_rng)
-    fifo: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
-
-    @property
-    def smu(self) -> bool:
-        """Say whether this module sources and measures, with a converter each for voltage and current."""
-        return self.model.startswith("N678")
-
-    @property
-    def most_v(self) -> float:
-        """Return the highest voltage of the module."""
-        return 20.4 if self.smu else 5.1
-
-    def reset(self) -> None:
-        """Bring the settings into the state of *RST."""
-        self.on, self.volt, self.limit_a, self.emulation, self.input = False, 0.0, 0.1, "PS2Q", "MAIN"
-        self.source, self.period_s, self.range_a = "BUS", 0.1024, 3.06
-        self.functions.clear()
-
-    def log_function(self, name: str, on: bool) -> None:
-        """Switch a function of the log; a module with one converter logs voltage or current."""
-        others = {one for one in self.functions if one[:4] != name[:4]}
-        if on and others and not self.smu:
-            raise Refusal(CONFLICT)
-        (self.functions.add if on else self.functions.discard)(name)
 
 
 class SimulatedLog:
@@ -320,10 +282,9 @@ class SimulatedLog:
     def _records(self, channel: Channel, front_end: FrontEnd, count: int) -> NDArray[np.float64]:
         errors, first = self._errors, front_end.at
         block = front_end.take(count)
-        volt = np.full(count, channel.volt * (1 + errors.voltage_gain) if channel.on else 0.0)
-        current = np.zeros(count)
-        if channel.dut and channel.on and channel.volt > 0:
-            current = block.power_w / channel.volt
+        volt, current = channel.supply(block.power_w)
+        self._trip(channel, first, volt, current)
+        volt = volt * (1 + errors.voltage_gain)
         current = current * (1 + errors.gain) + errors.offset_a + errors.noise_a * channel.noise.standard_normal(count)
         if channel.sync and (channel.input == "AUX" or channel.emulation == "VMET"):
             points = self._points(channel)
@@ -331,18 +292,27 @@ class SimulatedLog:
             share = block.levels.reshape(count, 2 * points)[:, 1::2].mean(axis=1) if points else block.high
             volt = share * errors.sync_high_v + errors.sync_noise_v * channel.sync_noise.standard_normal(count)
         current[np.abs(current) > 1.05 * channel.range_a] = _OVERLOAD
-        self._overload(channel, first, current)
+        measured = {"CURR": current, "VOLT": volt}
+        self._overload(channel, first, measured)
         columns: list[NDArray[np.float64]] = []
-        for name, values in (("CURR", current), ("VOLT", volt)):
+        for name in reversed(measured) if self._faults.columns_swapped else measured:
             if name in channel.functions:
-                columns += [values] * (3 if f"{name}:MINM" in channel.functions else 1)
+                columns += [measured[name]] * (3 if f"{name}:MINM" in channel.functions else 1)
         return self._overwritten(channel, first, np.stack(columns, axis=1))
 
-    def _overload(self, channel: Channel, first: int, current: NDArray[np.float64]) -> None:
+    def _trip(self, channel: Channel, first: int, volt: NDArray[np.float64], current: NDArray[np.float64]) -> None:
+        at = round(self._faults.trip_at_s / channel.record_s) - first
+        if channel.dut and channel.live and self._faults.trip_at_s and at < len(volt):
+            volt[max(at, 0) :] = current[max(at, 0) :] = 0.0
+            channel.trip()
+            self._world.supply_on = False
+
+    def _overload(self, channel: Channel, first: int, measured: dict[str, NDArray[np.float64]]) -> None:
         faults = self._faults
-        if channel.dut and faults.overload_records:
+        if faults.overload_records and (channel.sync if faults.overload_of == "sync" else channel.dut):
             begin = round(faults.overload_at_s / channel.record_s) - first
-            current[max(begin, 0) : max(begin + faults.overload_records, 0)] = _OVERLOAD
+            values = measured["CURR" if faults.overload_of == "current" else "VOLT"]
+            values[max(begin, 0) : max(begin + faults.overload_records, 0)] = float(faults.overload_as)
 
     def _overwritten(self, channel: Channel, first: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Leave out the records that a buffer which ran over has lost."""

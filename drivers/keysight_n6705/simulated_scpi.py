@@ -7,14 +7,14 @@ import re
 from collections.abc import Sequence
 
 _KEYWORDS = [
-    "ABORt", "AMPLitude", "AUTO", "BORDer", "CHANnel", "CLEar", "COUNt", "CURRent", "DATA", "DC", "DIGital", "ELOG",
-    "EMULation", "ERRor", "FETCh", "FORMat", "FUNCtion", "IMMediate", "INITiate", "INPut", "LEVel", "LIMit", "MINMax", "MODel",
-    "OPTion", "OUTPut", "PERiod", "PIN", "POLarity", "POSitive", "PROTection", "RANGe", "RESolution", "SENSe", "SOURce",
-    "STATe", "SWEep", "SYSTem", "TINTerval", "TRIGger", "UPPer", "VOLTage",
+    "ABORt", "AMPLitude", "AUTO", "BORDer", "CHANnel", "CLEar", "CONDition", "COUNt", "CURRent", "DATA", "DC", "DIGital", "ELOG",
+    "EMULation", "ERRor", "EVENt", "FETCh", "FORMat", "FUNCtion", "IMMediate", "INITiate", "INPut", "LEVel", "LIMit", "MINMax",
+    "MODel", "OPTion", "OUTPut", "PERiod", "PIN", "POLarity", "POSitive", "PROTection", "QUEStionable", "RANGe", "RESolution",
+    "SENSe", "SOURce", "STATe", "STATus", "SWEep", "SYSTem", "TINTerval", "TRIGger", "UPPer", "VOLTage",
 ]  # fmt: skip
 _SHORT = {form: re.sub("[a-z]", "", word) for word in _KEYWORDS for form in (word.upper(), re.sub("[a-z]", "", word))}
 #: Nodes that a header may leave out.
-_DEFAULT = {"AMPL", "COUN", "DATA", "DC", "IMM", "LEV", "POS", "STAT", "UPP"}
+_DEFAULT = {"AMPL", "COUN", "DATA", "DC", "EVEN", "IMM", "LEV", "POS", "STAT", "UPP"}
 
 
 class Refusal(Exception):
@@ -49,12 +49,13 @@ def canonical(header: str) -> str:
     if header.startswith("*"):
         return header
     query = "?" if header.endswith("?") else ""
-    nodes = []
+    nodes: list[str] = []
     for node in header.removesuffix("?").split(":"):
         word, number = re.fullmatch(r"([A-Z]*)(\d*)", node).groups() if re.fullmatch(r"[A-Z]*\d*", node) else ("", "")  # type: ignore[union-attr]
         if word not in _SHORT:
             raise Refusal(UNDEFINED)
-        if _SHORT[word] not in _DEFAULT:
+        # STAT is a node that may be left out (STATe), but at the beginning (STATus).
+        if _SHORT[word] not in _DEFAULT or not nodes:
             nodes.append(_SHORT[word] + number)
     if nodes and nodes[0] in ("ELOG", "SWE"):
         nodes.insert(0, "SENS")

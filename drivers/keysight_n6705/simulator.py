@@ -14,7 +14,8 @@ from contextlib import suppress
 
 from drivers.keysight_n6705 import simulated_scpi as scpi
 from drivers.keysight_n6705.io_manager_simulator import IoManagerSimulator
-from drivers.keysight_n6705.simulated_log import Channel, SimulatedLog, SimulatorSettings
+from drivers.keysight_n6705.simulated_log import SimulatedLog, SimulatorSettings
+from drivers.keysight_n6705.simulated_module import Channel
 from rig.virtual import World
 
 _LISTEN_S = 0.05
@@ -53,7 +54,7 @@ class Simulator:
 
     def open_io_manager(self) -> str:
         """Put an IO manager on the table; returns its port as pyserial takes it."""
-        self._io_manager = IoManagerSimulator(self._world, self._settings.io_manager_ppm, self._faults.garbled_lap)
+        self._io_manager = IoManagerSimulator(self._world, self._settings.io_manager_ppm, self._faults)
         return self._io_manager.port
 
     def close(self) -> None:
@@ -126,7 +127,7 @@ class Simulator:
 
     def _supply(self) -> None:
         channel = self._channels.get(self._dut_channel)
-        self._world.supply_on = channel is not None and channel.on
+        self._world.supply_on = channel is not None and channel.live
 
     def _table(self) -> dict[str, Act]:
         log, faults, every = self._log, self._faults, list(self._channels.values())
@@ -142,7 +143,9 @@ class Simulator:
             "SYST:CHAN:OPT?": lambda words, channels: (faults.option or "0").encode(),
             "OUTP": self._output,
             "OUTP?": lambda words, channels: scpi.flags([one.on for one in channels]),
-            "OUTP:PROT:CLE": lambda words, channels: None,
+            "OUTP:PROT:CLE": self._clear_protection,
+            "STAT:QUES?": lambda words, channels: ",".join(str(one.take_events()) for one in channels).encode(),
+            "STAT:QUES:COND?": lambda words, channels: ",".join(str(one.condition) for one in channels).encode(),
             "EMUL": self._emulation,
             "FUNC": _only("VOLTage", "CURRent"),
             "VOLT": self._volt,
@@ -153,6 +156,7 @@ class Simulator:
             "CURR:LIM?": lambda words, channels: scpi.numbers([one.limit_a for one in channels]),
             "FORM": self._format,
             "FORM:BORD": self._order,
+            "FORM:BORD?": lambda words, channels: b"SWAP" if self._swapped else b"NORM",
             "SENS:SWE:TINT:RES": _only("RES20", "RES40"),
             "SENS:FUNC:VOLT:INP": self._input,
             "SENS:ELOG:CURR:RANG": self._range,
@@ -194,6 +198,11 @@ class Simulator:
             channel.on = on and not self._faults.output_stays_off
         self._supply()
 
+    def _clear_protection(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.clear_protection()
+        self._supply()
+
     def _emulation(self, words: list[str], channels: list[Channel]) -> None:
         wanted = scpi.choice(words, "PS4Q", "PS2Q", "PS1Q", "BATTery", "CHARger", "CCLoad", "CVLoad", "VMETer", "AMETer")
         for channel in channels:
@@ -213,7 +222,7 @@ class Simulator:
         self._real = scpi.choice(words, "ASCii", "REAL") == "REAL"
 
     def _order(self, words: list[str], channels: list[Channel]) -> None:
-        self._swapped = scpi.choice(words, "NORMal", "SWAPped") == "SWAP"
+        self._swapped = scpi.choice(words, "NORMal", "SWAPped") == "SWAP" or self._faults.keeps_byte_order
 
     def _input(self, words: list[str], channels: list[Channel]) -> None:
         wanted = scpi.choice(words, "MAIN", "AUXiliary")
@@ -265,7 +274,7 @@ class Simulator:
         if len(channels) != 1:
             raise scpi.Refusal(scpi.ILLEGAL)
         values = self._log.fetch(channels[0], int(scpi.number(words, 1, 1e9)))
-        self._fetches += 1
+        self._fetches += bool(len(values))
         if not self._real:
             return ",".join(f"{value:.6E}" for value in values).encode()
         data = values.astype("<f4" if self._swapped else ">f4").tobytes()

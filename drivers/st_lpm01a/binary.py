@@ -24,6 +24,7 @@ from drivers.st_lpm01a.stream import (
     Stamp,
     Trouble,
     contradiction,
+    unconfirmed,
 )
 from rig.errors import RemoteProtocolError
 
@@ -70,21 +71,14 @@ class BinaryParser:
         return self._taken()
 
     def finish(self) -> list[Item]:
-        """Hand out what no time stamp has confirmed yet."""
-        self._hand_out()
+        """Tell how much no time stamp has confirmed."""
+        self._items += unconfirmed(self._count + (self._lost_b + 1) // 2, self._damage)
+        self._clear()
         return self._taken()
 
     def _taken(self) -> list[Item]:
         items, self._items = self._items, []
         return items
-
-    def _hand_out(self) -> None:
-        if self._damage:
-            samples = max(self._count + self._lost_b // 2, 1)
-            self._items.append(Lost(samples, f"a damaged stream: {self._damage}, and no time stamp follows"))
-        elif self._values:
-            self._items.append(Samples(np.concatenate(self._values)))
-        self._clear()
 
     def _clear(self) -> None:
         self._values, self._count, self._damage, self._lost_b = [], 0, "", 0
@@ -178,8 +172,9 @@ class BinaryParser:
         if samples > self._count:
             self._damage = self._damage or f"{self._count} samples where a time stamp tells of {samples}"
             self._items.append(Lost(samples, f"a damaged stream: {self._damage}"))
-            self._clear()
-        self._hand_out()
+        elif self._values:
+            self._items.append(Samples(np.concatenate(self._values)))
+        self._clear()
         self._good(time_ms, load_percent)
         return len(frame)
 
@@ -194,8 +189,7 @@ class BinaryParser:
             raise contradiction(time_ms, self._clock, self._count)
 
     def _end(self) -> None:
-        self._hand_out()
-        self._items.append(End())
+        self._items = [*self.finish(), End()]
         self._next = self._text
 
     def _spoilt(self, at: int, cause: str) -> int:

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 from serial.tools import list_ports
 
 from drivers.st_lpm01a.binary import BinaryParser
-from drivers.st_lpm01a.recording import How, LpmRecording
+from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
 from drivers.st_lpm01a.shell import TRY, Shell
 from drivers.st_lpm01a.simulator import Lpm01aSimulator, SimulatorSettings
 from drivers.st_lpm01a.stream import AsciiParser
@@ -42,12 +42,10 @@ _FASTEST_HZ = {"ascii_dec": 5_000, "bin_hexa": 100_000}
 #: UM2269 Rev 6 table 17 says 100 Hz, the firmware's help 10 kHz; the runner of MLPerf Tiny uses 1 kHz.
 _FASTEST_ENERGY_HZ = 1_000
 _PWR_SINCE, _EVENTS_SINCE = (1, 0, 2), (1, 0, 6)
-#: The board protects itself from 59 mA on and lets 75 mA pass for a moment (UM2243): a sample of more than this is a damaged one.
+#: The board protects itself from 59 mA on and lets 75 mA pass for a moment (UM2243): a number of more than this is a damaged one.
 _MOST_A = 1.0
 _CALIBRATION_S = 15.0  # a new voltage makes the board calibrate itself
 _SUPPLY_SHARE = 0.02
-#: By how much a busy machine may be late with what it hears or says.
-_LATE_S = 0.5
 
 
 class StLpm01a:
@@ -138,8 +136,6 @@ class StLpm01a:
             wait=world.wait if self._simulator else _sleep,
             start_s=s.start_s,
             now_ns=world.now_ns if self._simulator else time.monotonic_ns,
-            # Virtual time stands still while anybody is late.
-            late_s=0.0 if self._simulator and not world.live else _LATE_S,
             settings=dataclasses.asdict(s),
         )
         parser = (AsciiParser if s.format == "ascii_dec" else BinaryParser)(s.sample_hz, _MOST_A / to_a)
@@ -168,11 +164,12 @@ class StLpm01a:
 
     def _set_up(self) -> None:
         shell, settings = self._shell, self._settings
-        shell.drain()
+        self._details["stale_at_open_b"] = shell.drain()
         shell.command("htc")
         self._controlled = True
         self._serial = shell.command("powershield")
         self._identify(shell.command("version"))
+        # Telling an error clears it: what happened to an earlier run is no fault of this one.
         self._details["status_at_open"] = shell.command("status")
         self._details["supply_on_at_open"] = shell.supply_on()
         shell.command("pwr off")
@@ -181,6 +178,7 @@ class StLpm01a:
         shell.command(f"volt {round(settings.supply_v * 1000)}m", _CALIBRATION_S)
         self._details["volt_get_v"] = round(self._read_back(), 4)
         self._require_dynamic()
+        self._require_health()
 
     def _identify(self, said: str) -> None:
         version = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
@@ -209,6 +207,14 @@ class StLpm01a:
                 try_next="nothing else on the output; the command calib",
             )
         return is_v
+
+    def _require_health(self) -> None:
+        if (said := self._shell.command("status")).startswith("err"):
+            raise BenchError(
+                "the PowerShield is not well after it was set up",
+                evidence=f"status says {said!r}",
+                try_next="its power supply and jumpers; the command autotest; the current of the DUT",
+            )
 
     def _require_dynamic(self) -> None:
         # The PowerShield of a discovery kit has no other mode, and no command to choose it.
@@ -262,7 +268,7 @@ def _promised(settings: StLpm01a.Settings) -> Accuracy:
     # One step of a mantissa of 1000 to 9999, or of 256 to 4095.
     step = 1e-3 if settings.format == "ascii_dec" else 1 / 256
     return Accuracy(
-        current=(Range(0.05, 0.02, 100e-9, lsb_relative=step),),
+        current=(Range(MOST_A, 0.02, 100e-9, lsb_relative=step),),
         voltage=(Range(3.6, 0.01, 0.0),),
         clock_ppm=100.0,
         source=(

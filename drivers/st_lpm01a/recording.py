@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +16,20 @@ from typing import Any
 import numpy as np
 
 from drivers.st_lpm01a.shell import ANSWER_S, TRY, Shell
-from drivers.st_lpm01a.stream import Completed, Edge, End, Item, Lost, Parser, Samples, Stamp, Suspect, Trouble
+from drivers.st_lpm01a.stream import (
+    STAMP_SAMPLES,
+    Completed,
+    Edge,
+    End,
+    Item,
+    Lost,
+    Parser,
+    Samples,
+    Stamp,
+    Suspect,
+    Tail,
+    Trouble,
+)
 from rig.errors import BenchError, DeadlineError, RigError
 from rig.monitor import MonitorInfo
 from rig.recorder import TraceWriter
@@ -28,35 +42,41 @@ _END_S, _SILENCE_S = 10.0, 3.0
 _LINE_S = 1.0  # an acquisition that has ended says so in words within this
 #: What the clocks of board and host may differ.
 _CLOCK_SHARE = 1e-3
+#: The time stamp that is waited for may be damaged; the one after it is not for the same reason.
+_STAMPS = 2
+#: What the board promises (UM2243). With more it goes on for a while, and sends numbers.
+MOST_A = 0.05
+BEYOND = "beyond the measuring range"
 
 
 @dataclass(frozen=True, slots=True)
 class How:
     """What a recording needs to know: what makes A of a value, the voltage (V), how to wait (ns) and how long (s) before anything
-    else happens, the present time (ns) and by how much (s) it may lag what the board does, and the settings for whoever reads the
-    trace."""
+    else happens, the present time (ns), and the settings for whoever reads the trace."""
 
     to_a: float
     voltage_v: float
     wait: Callable[[int], None]
     start_s: float
     now_ns: Callable[[], int]
-    late_s: float
     settings: dict[str, Any]
 
 
 class LpmRecording:
     """One acquisition: a thread that takes the stream apart and appends it to the trace.
 
-    `load_percent` is the highest load of the board's buffer so far.
+    Samples and edges count once a time stamp has confirmed their places. So a recording that is left in peace waits for the next
+    one, 0.2 s at 5 kHz; one that is ended by an error does not, and ends with a gap. `load_percent` is the highest load of the
+    board's buffer so far.
     """
 
     def __init__(self, shell: Shell, info: MonitorInfo, parser: Parser, folder: Path, how: How) -> None:
         self._shell, self._info, self._parser, self._folder, self._how = shell, info, parser, folder, how
         self.load_percent = 0
-        self._began, self._stop = threading.Event(), threading.Event()
-        self._begun_ns: int | None = None
-        self._stopped_ns = 0
+        self._began, self._stop, self._news = threading.Event(), threading.Event(), threading.Condition()
+        self._started_ns = 0
+        self._wanted, self._confirmed = math.inf, 0  # samples
+        self._tail: Tail | None = None
         self._ended = self._completed = False
         self._failure: BaseException | None = None
         self._writer: TraceWriter | None = None
@@ -74,11 +94,11 @@ class LpmRecording:
             about={"monitor": info.kind, "simulated": info.simulated, "details": info.details, "settings": self._how.settings},
         )
         try:
+            self._started_ns = self._how.now_ns()
             self._shell.command("start")
             self._thread.start()
             if not self._began.wait(ANSWER_S):
                 raise DeadlineError("data of the PowerShield after start", ANSWER_S, try_next=TRY)
-            self._begun_ns = self._how.now_ns()
             self._how.wait(round(self._how.start_s * NS_PER_S))
             self.check()
         except BaseException:
@@ -97,26 +117,48 @@ class LpmRecording:
             raise self._failure
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self.end()
+        try:
+            if kind is None:
+                self._confirm()
+        finally:
+            self.end()
         if kind is None:
             self.check()
+
+    def _confirm(self) -> None:
+        """Wait for a time stamp behind all that was sampled up to now; raise DeadlineError where none comes."""
+        hz = self._info.sample_hz
+        # The first sample was taken after the command: rather too many are wanted than too few.
+        self._wanted = math.ceil(self._passed_s() * (1 + _CLOCK_SHARE) * hz)
+        first = math.ceil(self._wanted / STAMP_SAMPLES) * STAMP_SAMPLES
+        for stamp in range(first, first + _STAMPS * STAMP_SAMPLES, STAMP_SAMPLES):
+            due_s = stamp / hz * (1 + _CLOCK_SHARE)
+            self._how.wait(max(round((due_s - self._passed_s()) * NS_PER_S), 0))
+            with self._news:
+                if self._news.wait_for(lambda: self._failure is not None or self._confirmed >= self._wanted, _SILENCE_S):
+                    return
+        raise DeadlineError("time stamp of the PowerShield behind the last sample", _STAMPS * _SILENCE_S, try_next=TRY)
+
+    def _passed_s(self) -> float:
+        return (self._how.now_ns() - self._started_ns) / NS_PER_S
 
     def end(self) -> None:
         """Stop the acquisition, take what the board still has, and close the trace; ending twice is allowed."""
         if self._writer is None:
             return
         try:
-            self._stopped_ns = self._how.now_ns()
             self._stop.set()
             if self._thread.ident is not None:
                 # A port that is gone is what the thread finds, too.
                 with suppress(RigError):
                     self._shell.write("stop")
                 self._thread.join()
-            if not self._completed:
+            # A board that had ended by itself acknowledges the command, too.
+            if self._failure is not None or not self._completed:
                 self._take_back()
         finally:
             writer, self._writer = self._writer, None
+            writer.said(buffer_load_most_percent=self.load_percent, end_told=self._completed)
             writer.close()
 
     def _take_back(self) -> None:
@@ -130,13 +172,19 @@ class LpmRecording:
         writer = self._writer
         try:
             self._follow(writer)
+            self._leave(writer)
         except OSError as error:
-            self._failure = storage_error(error, self._folder)
+            self._fail(storage_error(error, self._folder))
         except BaseException as error:
-            self._failure = error
+            self._fail(error)
         self._began.set()
         if self._failure is not None:
             self._give_up(writer)
+
+    def _fail(self, error: BaseException) -> None:
+        with self._news:
+            self._failure = error
+            self._news.notify_all()
 
     def _follow(self, writer: TraceWriter) -> None:
         block, heard_s = self._shell.take(), time.monotonic()
@@ -164,6 +212,8 @@ class LpmRecording:
         for item in items:
             found = self._put(writer, item)
             trouble = trouble or found
+        with self._news:
+            self._news.notify_all()
         if trouble is not None:
             raise trouble
 
@@ -171,15 +221,20 @@ class LpmRecording:
         """Append one item to the trace; return what the board has to say against itself."""
         match item:
             case Samples(values):
-                writer.analog(values * self._how.to_a, np.full(len(values), self._how.voltage_v))
+                current_a = values * self._how.to_a
+                current_a[current_a > MOST_A] = np.nan
+                writer.analog(current_a, np.full(len(values), self._how.voltage_v), unreadable=BEYOND)
             case Lost(samples, cause):
                 writer.skip(samples, cause)
-            case Suspect(start, stop, cause) if self._info.sync == "stamps":
+            case Tail():
+                self._tail = item
+            case Suspect(start, stop, cause):
                 writer.gap(Gap(start, stop, cause))
             case Edge(at, _) if self._info.sync == "stamps":
                 # Sample `at` is sent at the end of its period, and the event was told after the sample before it: it lies within.
                 writer.stamp((at + 0.5) / self._info.sample_hz)
             case Stamp(_, load_percent):
+                self._confirmed = writer.samples
                 self.load_percent = max(self.load_percent, load_percent)
                 if load_percent >= _FULL_PERCENT:
                     return BenchError(
@@ -189,7 +244,7 @@ class LpmRecording:
                     )
             case Trouble(text):
                 return BenchError(f"the PowerShield reports: {text}", try_next="look at the wiring and the current of the DUT")
-            case End() if not self._stop.is_set() or self._short(writer):
+            case End() if not self._stop.is_set():
                 return BenchError(
                     "the PowerShield ended the acquisition by itself",
                     evidence=f"after {writer.samples / self._info.sample_hz:.3f} s",
@@ -201,17 +256,19 @@ class LpmRecording:
                 self._completed = True
         return None
 
-    def _short(self, writer: TraceWriter) -> bool:
-        """Say whether less has come than was sampled until the stop: then the acquisition had ended before."""
-        due_s = 0.0 if self._begun_ns is None else (self._stopped_ns - self._begun_ns) / NS_PER_S
-        period_s = 1 / self._info.sample_hz
-        return writer.samples * period_s < due_s * (1 - _CLOCK_SHARE) - self._how.late_s - 2 * period_s
+    def _leave(self, writer: TraceWriter) -> None:
+        """Note what no time stamp has confirmed as lost, unless nobody wanted it and the board says that all is well."""
+        tail, self._tail = self._tail, None
+        if tail is None or (self._completed and self._confirmed >= self._wanted):
+            return
+        unsaid = ", and the board did not say that the acquisition was complete" if self._ended and not self._completed else ""
+        writer.skip(tail.samples, tail.cause + unsaid)
 
     def _give_up(self, writer: TraceWriter) -> None:
         """Keep what is certain, then let the stream pass until the end: a board that finds no reader would stop the table."""
-        if isinstance(self._failure, BenchError):
-            with suppress(RigError, OSError):
-                self._append(writer, self._parser.finish())
+        with suppress(RigError, OSError):
+            self._append(writer, self._parser.finish())
+            self._leave(writer)
         with suppress(RigError):
             while not self._stop.is_set():
                 self._shell.stream()

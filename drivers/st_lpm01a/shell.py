@@ -95,8 +95,11 @@ class Shell:
             raise RemoteProtocolError("the PowerShield does not tell whether its supply is on", evidence=repr(said), try_next=TRY)
         return word == "on"
 
-    def drain(self) -> None:
-        """End whatever goes on and pass over what an earlier run has left; raise RemoteProtocolError where no board answers."""
+    def drain(self) -> int:
+        """End whatever goes on and pass over what an earlier run has left; return about how many bytes that was.
+
+        Raises RemoteProtocolError where no board answers.
+        """
         # The empty line ends a command that was cut off.
         self.write("\r\nstop")
         heard = bytearray(self.take())
@@ -117,6 +120,8 @@ class Shell:
                 )
             heard += self.read()
         self._pending = heard[found + len(answer) :]
+        lines = heard[:found].translate(None, b"\0").splitlines()
+        return sum(len(line) for line in lines if not line.startswith((PROMPT.encode(), b"Error detail")))
 
     def close(self) -> None:
         """Let go of the port; closing twice is allowed."""

@@ -31,8 +31,9 @@ _NUMBERS = {"trigdelay": (0.0, 600.0), "currthre": (0.0, 10e-3), "currthres": (0
 class Faults:
     """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of each one, and below 0 is never.
 
-    `error_to` and `no_answer_to` name the beginning of a command. `stale` is what goes on at the start: "streaming", "half line" or
-    "summary".
+    `error_to` and `no_answer_to` name the beginning of a command. `stale` is what goes on at the start: "streaming", "streaming
+    binary", "half line" or "summary". `old_error` happened before, `calibration_error` happens whenever the voltage is set:
+    `status` tells of each once.
     """
 
     lose_byte_at: int = -1
@@ -56,6 +57,8 @@ class Faults:
     no_completion: bool = False
     prompt: str = "PowerShield > "
     supply_found_on: bool = False
+    old_error: str = ""
+    calibration_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ class SimulatorSettings:
 
     `clock_ppm`: how fast its clock is; `gain`, `offset_a`, `noise_a` (of one sample): of the current; `supply_v_error`: relative,
     of the supply; `share`: part of the DUT's power through it; `stamp`: how a time stamp line begins; `pwr_get_apart`: the answer
-    to `pwr get` comes as a line of its own after the acknowledgement (the manual can be read either way).
+    to `pwr get` comes as a line of its own after the acknowledgement (the manual can be read either way). `refusal`, `presence`:
+    how a refused command and `powershield` are answered, which manual and boards tell differently; `event`: its last word.
     """
 
     firmware: str = "1.0.6"
@@ -78,6 +82,9 @@ class SimulatorSettings:
     seed: int = 0
     stamp: str = "TimeStamp: "
     pwr_get_apart: bool = False
+    refusal: str = "error {command}"
+    presence: str = "ack powershield"
+    event: str = "ris"
     faults: Faults = field(default_factory=Faults)
 
 
@@ -128,7 +135,7 @@ class Shell:
             "pwrend": "on",
         }
         self.events = False
-        self.error = ""
+        self.error = settings.faults.old_error
 
     def supply(self, command: str, on: bool) -> bool:
         """Return whether the supply is on after a command that was not refused."""
@@ -149,7 +156,7 @@ class Shell:
         if name in ("htc", "hrc"):
             self.host = name == "htc"
         elif name == "powershield":
-            return (f"ack {command} {self._settings.serial}",)
+            return (f"{self._settings.presence} {self._settings.serial}",)
         elif name == "version":
             return (f"ack version: {self._settings.firmware}",)
         elif name == "temp":
@@ -182,6 +189,7 @@ class Shell:
         if not 1.8 <= volts <= 3.3:
             raise Refused("value out of range [1800m; 3300m]")
         self.supply_v = volts
+        self.error = self._settings.faults.calibration_error
         return (f"ack {command}",)
 
     def _configure(self, name: str, words: list[str]) -> None:

@@ -15,6 +15,8 @@ from drivers.st_lpm01a.simulated_shell import Shell, SimulatorSettings, decimal
 from rig.virtual import World
 
 STAMP_SAMPLES = 1000
+#: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error and nothing else.
+_OVERCURRENT_A = 0.059
 _STALL_S = 2.0
 
 
@@ -40,6 +42,7 @@ class Acquisition:
         self._events = 0
         self._sent_b = 0
         self._told: set[str] = set()
+        self._overcurrent = False
         self._least, self._most = np.inf, 0.0
         self._horizon_ns, self._moved_s = -1, time.monotonic()
         self.stop_ns: int | None = None
@@ -114,7 +117,7 @@ class Acquisition:
             yield self._encoded(values[at:place], block.first + at)
             at = place
             if self._events != self._settings.faults.event_skipped:
-                yield b"event %02d ris\r\n" % (self._events % 100)
+                yield f"event {self._events % 100:02d} {self._settings.event}\r\n".encode()
             self._events += 1
         yield self._encoded(values[at:], block.first + at)
         for first, stop in self._front_end.late():
@@ -127,7 +130,9 @@ class Acquisition:
         true_v = shell.supply_v * (1 + settings.supply_v_error)
         if not self._world.supply_on:
             return np.zeros(len(power_w))
-        seen_a = power_w / true_v * (1 + settings.gain) + settings.offset_a
+        true_a = power_w / true_v
+        self._overcurrent = self._overcurrent or bool((true_a >= _OVERCURRENT_A).any())
+        seen_a = true_a * (1 + settings.gain) + settings.offset_a
         if settings.noise_a:
             seen_a = seen_a + settings.noise_a * self._random.standard_normal(len(seen_a))
         # The board knows its voltage only as it was set.
@@ -162,7 +167,8 @@ class Acquisition:
             "target power-down": (faults.power_down_at_s, b"\xf0\xf6\xff\xff"),
         }
         for text, (at_s, binary) in mishaps.items():
-            if 0 <= at_s <= self.elapsed_s and text not in self._told:
+            due = 0 <= at_s <= self.elapsed_s or (text == "overcurrent" and self._overcurrent)
+            if due and text not in self._told:
                 self._told.add(text)
                 yield binary if self._binary and binary else self._error(text)
 

@@ -57,7 +57,7 @@ class Lpm01aSimulator:
         self._acquisitions = 0
         self._stopping = threading.Event()
         self._unwatch: Callable[[], None] = lambda: None
-        self._mute = False
+        self._mute, self._heard = False, False
         self._switch(settings.faults.supply_found_on)
         self._begin_stale(settings.faults.stale)
         self._thread = threading.Thread(target=self._work, name="simulated LPM01A", daemon=True)
@@ -87,7 +87,8 @@ class Lpm01aSimulator:
     def _work(self) -> None:
         try:
             while not self._stopping.is_set():
-                wants = [self._master] if self._tx and not self._mute else []
+                # What a terminal holds when it is opened is thrown away; what a board holds on USB comes after.
+                wants = [self._master] if self._tx and self._heard and not self._mute else []
                 readable, writable, _ = select.select([self._master], wants, [], _POLL_S)
                 if readable:
                     self._hear()
@@ -134,6 +135,7 @@ class Lpm01aSimulator:
     def _hear(self) -> None:
         with suppress(BlockingIOError):
             self._rx += os.read(self._master, 4096)
+            self._heard = True
         *lines, rest = bytes(self._rx).replace(b"\r", b"\n").split(b"\n")
         self._rx = bytearray(rest)
         for line in lines:
@@ -155,7 +157,7 @@ class Lpm01aSimulator:
                 raise Refused("acquisition on going")
             answer = self._shell.answer(command, self._world.supply_on)
         except Refused as refusal:
-            self._say(f"error {command}", f"Error detail: {refusal}")
+            self._say(self._settings.refusal.format(command=command), f"Error detail: {refusal}")
             return
         self._switch(self._shell.supply(command, self._world.supply_on))
         binary = self._acquisition.interject(command, self._world.supply_on) if self._acquisition is not None else b""

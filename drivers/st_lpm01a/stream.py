@@ -25,6 +25,7 @@ PATIENCE_SAMPLES = 5 * STAMP_SAMPLES
 _CLOCK_SHARE, _CLOCK_MS = 1e-3, 2.0
 _ROW_B = 9
 _LINE_B = 200
+_GARBLED_B = 4  # of its seven, at least, are still there in a damaged sample
 _T = TypeVar("_T", bound=np.generic)
 PROMPT = b"PowerShield > "
 _POWERS_OF_TEN = np.concatenate([10.0 ** np.arange(100), 10.0 ** np.arange(-99.0, 0.0)])  # by exponent, negative ones from the end
@@ -42,6 +43,14 @@ class Samples:
 @dataclass(frozen=True, slots=True)
 class Lost:
     """The next `samples` samples did not come whole."""
+
+    samples: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The last samples, and edges among them: no time stamp says where they lie."""
 
     samples: int
     cause: str
@@ -96,7 +105,7 @@ class Completed:
     """The board takes commands again."""
 
 
-Item = Samples | Lost | Suspect | Edge | Stamp | Trouble | Note | End | Completed
+Item = Samples | Lost | Tail | Suspect | Edge | Stamp | Trouble | Note | End | Completed
 
 
 class Parser(Protocol):
@@ -106,7 +115,7 @@ class Parser(Protocol):
         """Take the next bytes; raise RemoteProtocolError where no position is certain any more."""
 
     def finish(self) -> list[Item]:
-        """Hand out what no time stamp has confirmed yet: the stream ends here."""
+        """Tell how much no time stamp has confirmed: the stream ends here."""
 
 
 @dataclass(slots=True)
@@ -148,6 +157,7 @@ class _Segment:
     first_damage: int = -1
     last_damage: int = -1
     damages: int = 0
+    garbled: int = 0  # of the damages: lines that may have been one sample each
     bad_stamps: int = 0
     excerpt: str = ""
     edges: list[tuple[int, int, int]] = field(default_factory=list)
@@ -161,6 +171,7 @@ class _Segment:
             self.first_damage, self.excerpt = self.count, repr(piece[:40])[1:]
         self.last_damage = self.count
         self.damages += 1
+        self.garbled += len(piece) < _ROW_B and sum(byte in b"0123456789+-" for byte in piece) >= _GARBLED_B
 
 
 class AsciiParser:
@@ -206,18 +217,9 @@ class AsciiParser:
         return items
 
     def finish(self) -> list[Item]:
-        """Hand out what no time stamp has confirmed yet."""
+        """Tell how much no time stamp has confirmed."""
         segment, self._segment = self._segment, _Segment()
-        if not segment.count and not segment.damages:
-            return []
-        if not segment.damages:
-            return self._hand_out(segment, segment.count, 0)
-        # What follows the damage has no place that a time stamp confirms.
-        missing = max(segment.count - segment.first_damage + segment.damages, 1)
-        segment.last_damage = segment.count
-        segment.excerpt += ", and no time stamp follows"
-        segment.edges = [edge for edge in segment.edges if not edge[1]]
-        return self._hand_out(segment, segment.first_damage, missing)
+        return unconfirmed(segment.count + segment.damages, segment.excerpt)
 
     def _rows(self, at: int) -> int:
         """Take whole undamaged sample lines at once; return how many bytes they were."""
@@ -305,9 +307,12 @@ class AsciiParser:
         missing = samples - before - after
         if missing < segment.last_damage - segment.first_damage:
             raise contradiction(self._clock.last_ms, self._clock, segment.count)
-        base, stamps = self._base, {before % STAMP_SAMPLES, segment.last_damage % STAMP_SAMPLES} == {0}
+        base = self._base
         items = self._hand_out(segment, before, missing)
-        if not missing and not (stamps and segment.damages == 1):
+        if missing > segment.last_damage - segment.first_damage + segment.garbled:
+            # More than damaged lines of samples: whole ones are missing, perhaps elsewhere.
+            items.append(Suspect(base, base + samples, f"a damaged stream: {segment.excerpt}, and whole lines are missing"))
+        elif not missing:
             cause = f"a damaged line that was no sample may have told of an edge: {segment.excerpt}"
             items.append(Suspect(max(base + before - 1, 0), base + before + 1, cause))
         return items
@@ -342,6 +347,12 @@ class AsciiParser:
 def _leading(good: NDArray[np.bool_], rows: NDArray[_T]) -> NDArray[_T]:
     """Return the rows before the first that is not good."""
     return rows if good.all() else rows[: int(np.argmin(good))]
+
+
+def unconfirmed(samples: int, damage: str) -> list[Item]:
+    """Return what a stream ends with: samples since the last time stamp, and what damage was among them."""
+    cause = f"a damaged stream: {damage}, and no time stamp follows" if damage else "no time stamp follows"
+    return [Tail(samples, cause)] if samples else []
 
 
 def contradiction(time_ms: int, clock: Clock, count: int) -> RemoteProtocolError:

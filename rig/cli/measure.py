@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import io
 import json
+import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from rig import accuracy, console, windowing
 from rig.accuracy import Accuracy
 from rig.errors import ConfigError, DataError
 from rig.foreign import accuracy_beside, markers, open_any
-from rig.foreign.origin import Opened, Options
+from rig.foreign.origin import LONGEST_S, Opened, Options
 from rig.quantity import scale
 from rig.windowing import Row, Span
 
@@ -98,11 +99,12 @@ def measure(
         notes = list(opened.notes)
         promised = _promised(promised or accuracy_beside(path), opened, options, notes)
         spans = _spans(opened, edges, by_markers, times, whole, notes)
-        rows = windowing.tabulate(opened.trace, spans, promised, opened.has_current)
+        limits = opened.promised(promised) if promised else None
+        rows = [_told(row) for row in windowing.tabulate(opened.trace, spans, limits, opened.has_current)]
         content = _content(path, opened, promised, notes, rows)
     out, err = console.Terminal(), console.Terminal(stderr=True)
     if as_json:
-        out.out(json.dumps(content, indent=1, ensure_ascii=False), highlight=False)
+        out.out(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False), highlight=False)
         return _code(rows)
     if as_csv:
         out.out(_csv_text(rows), end="", highlight=False)
@@ -135,16 +137,42 @@ def _folder(scratch: Path | None) -> tempfile.TemporaryDirectory[str]:
 def _spans(opened: Opened, edges: str | None, by_markers: bool, times: Sequence[str], whole: bool, notes: list[str]) -> list[Span]:
     trace = opened.trace
     if times:
-        return windowing.by_times(times)
+        spans = windowing.by_times(times)
+        for span, text in zip(spans, times, strict=True):
+            if span.stop_s > LONGEST_S:
+                long = f"the trace is {trace.duration_s:.6g} s long"
+                raise ConfigError(f"--times {text}", evidence=long, try_next="seconds from the first sample, as --times 0.1-0.35")
+        return spans
     if by_markers:
         if opened.marked is None:
             raise DataError(f"a file of this kind ({opened.origin}) has no markers", try_next="--times or --edges")
-        return windowing.by_markers(markers.read(opened.marked, trace))
+        return _apart(windowing.by_markers(markers.read(opened.marked, trace)), notes)
     if edges or (not whole and (len(trace.falls_s) or len(trace.rises_s))):
         return windowing.by_edges(trace, edges or windowing.PATTERNS[0])
     if not whole:
         notes.append("no edges of SYNC: the whole trace is one window")
     return windowing.whole(trace)
+
+
+def _apart(spans: Sequence[Span], notes: list[str]) -> list[Span]:
+    """Leave out windows without a length; raises DataError when nothing is left."""
+    empty = [span.name for span in spans if span.stop_s <= span.start_s]
+    said = f"markers at the same place make no window: {', '.join(empty)}"
+    if len(empty) == len(spans):
+        raise DataError(said, try_next="markers that stand apart, or --times")
+    if empty:
+        notes.append(said)
+    return [span for span in spans if span.stop_s > span.start_s]
+
+
+def _told(row: Row) -> Row:
+    """Return the row without what is no finite number: JSON has none for it. A window may be shorter than rounding."""
+    values = dataclasses.asdict(row)
+    unknown = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
+    if not unknown:
+        return row
+    problem = row.problem or f"too short: it has no {', '.join(unknown)}"
+    return Row(**values | dict.fromkeys(unknown) | {"problem": problem})
 
 
 def _code(rows: Sequence[Row]) -> int:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from rig.console import Terminal
 from rig.errors import BenchError
-from rig.scan import EMPTY, FOUND, MISSING, PROBLEM, Row, is_empty, is_well
+from rig.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, Row, is_empty, is_well
 from rig.scan import scan as look
 
 _MARKS = {FOUND: "[green]found[/]", PROBLEM: "[red]problem[/]", MISSING: "[dim]not installed[/]"}
@@ -53,7 +53,11 @@ def show(console: Terminal, rows: Sequence[Row]) -> None:
         if row.state == MISSING:
             console.print(f"to look for {escape(row.kind)}: {escape(row.try_next)}", soft_wrap=True, highlight=False)
     if is_empty(rows):
-        console.print("[bold]nothing is attached that can be seen[/]; what to look at:")
+        if any(row.kind == ONBOARD for row in rows):
+            console.print("on-board ports are there whether or not anything is connected")
+            console.print("[bold]no instrument and no USB port can be seen[/]; what to look at:")
+        else:
+            console.print("[bold]nothing is attached that can be seen[/]; what to look at:")
         for hint in EMPTY:
             console.print(f"  {escape(hint)}", soft_wrap=True, highlight=False)
         console.print("rig demo runs without any hardware")

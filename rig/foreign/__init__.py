@@ -95,7 +95,13 @@ def _file(path: Path) -> Path:
 def _recovered(path: Path, scratch: Path) -> Path:
     folder = scratch / "recovered"
     folder.mkdir(parents=True, exist_ok=True)
-    recover(path, folder / TRACE)
+    try:
+        recover(path, folder / TRACE)
+    except DataError as error:
+        # The last line of what the copying process said is its reason; before it stands where in its source it was.
+        reason = (error.evidence.strip().splitlines() or [""])[-1].strip()
+        hint = "copy it again from where it was recorded; what its own program cannot open either is lost"
+        raise DataError(f"{path} is damaged: nothing can be recovered", evidence=reason, try_next=hint) from error
     for name in (GAPS, EDGES):
         if path.with_name(name).exists():
             shutil.copyfile(path.with_name(name), folder / name)

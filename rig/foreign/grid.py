@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of rows -> an even grid: the rate they were sampled at, and where samples are missing. Pure."""
+"""Times of rows -> an even grid: the rate they were sampled at, how well they tell it, and where samples are missing. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.foreign.rounded import even_rate
+from rig.quantity import scale, share
 
 #: How far an interval may be from a whole number of samples, and a row from the even grid, both in samples. Stamps that a computer
 #: made, or that were rounded, scatter; more than this and nobody knows which sample is which.
@@ -21,7 +24,19 @@ _PAUSE = 8
 _WHOLE = 1e-7
 #: In how many places of a piece its rows are compared with the grid.
 _KNOTS = 16
+#: Steps that differ by less than this part of the stamps' last digit are equal.
+_EQUAL = 0.1
+#: Rounding to less than this part of a sample moves none to the place of another.
+_FINE = 0.2
+#: So many lost samples, and no more, may look like the rounding of an even sampling that lost none.
+_DOUBTFUL = 2
+#: The clock of an instrument is known to this, in ppm: a rate that is known less well is worth a word.
+_CLOCK_PPM = 50.0
+#: Whoever takes this for one trace has mistaken two; and a disk would be full of nothing.
+_MOST_MISSING = 10**9
 _TRY = "--rate HZ, if each row is one sample and none is missing; a table of uneven samples has to be resampled first"
+
+Pieces = Callable[[], Iterable[tuple[NDArray[np.float64], NDArray[np.int64]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +46,83 @@ class Run:
     rows: int
     first: int
     line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The rate of rows, how far it may be off, where they lie, and in words what the times leave open."""
+
+    rate_hz: float
+    rate_ppm: float
+    runs: list[Run]
+    known: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class _UnevenError(DataError):
+    """Intervals that are no whole number of samples."""
+
+
+def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> Layout:
+    """Return how rows lie that have these times, in seconds, and lines in the file; `pieces` is called up to three times.
+
+    `resolution_s` is what the times are rounded to. What an even sampling explains that lost nothing is taken for one. Raises
+    DataError where times run backwards, stand still, or are not even.
+    """
+    grid = Grid(path)
+    try:
+        for times_s, lines in pieces():
+            grid.add(times_s, lines)
+        rate_hz = grid.rate_hz()
+        runs = grid.runs(rate_hz)
+    except _UnevenError:
+        even = _even(pieces, resolution_s, grid)
+        if even is None:
+            raise
+        return even
+    lost = sum(after.first - before.first - before.rows for before, after in pairwise(runs))
+    even = _even(pieces, resolution_s, grid) if lost else None
+    if even is None or lost <= _DOUBTFUL:
+        limit_s = grid.unsure_s(rate_hz, resolution_s)
+        layout = _layout(rate_hz, grid.duration_s, limit_s, runs, resolution_s)
+        if even is None:
+            return layout
+        either_ppm = abs(rate_hz / even.rate_hz - 1) * 1e6 + even.rate_ppm
+        return replace(layout, rate_ppm=either_ppm, notes=(_doubt(lost, even.rate_hz, resolution_s),))
+    return even
+
+
+def _even(pieces: Pieces, resolution_s: float, grid: Grid) -> Layout | None:
+    """Return the layout of rows that were sampled evenly, and whose times were rounded; None where rounding explains less."""
+    if resolution_s < _FINE * grid.period_s:
+        return None
+    found = even_rate(lambda: (times_s for times_s, _ in pieces()), resolution_s)
+    if found is None:
+        return None
+    rows, last_s = found
+    return _layout((rows - 1) / last_s, last_s, resolution_s, [Run(rows, 0, 1)], resolution_s)
+
+
+def _layout(rate_hz: float, duration_s: float, limit_s: float, runs: list[Run], resolution_s: float) -> Layout:
+    rate_ppm = limit_s / duration_s * 1e6
+    if rate_ppm <= _CLOCK_PPM:
+        return Layout(rate_hz, rate_ppm, runs)
+    why = f"rounded to {_short(resolution_s)}" if limit_s <= resolution_s * len(runs) else f"off by {_short(limit_s)}"
+    known = f"known to ±{share(rate_ppm * 1e-6)}, as its stamps are {why}: --rate HZ if you know it better"
+    return Layout(rate_hz, rate_ppm, runs, known)
+
+
+def _doubt(lost: int, even_hz: float, resolution_s: float) -> str:
+    rows = "a row seems" if lost == 1 else f"{lost} rows seem"
+    return (
+        f"{rows} to be missing, but stamps rounded to {_short(resolution_s)} cannot tell that from {even_hz:.6g} samples a second: "
+        f"--rate {even_hz:.6g} if none is missing"
+    )
+
+
+def _short(value_s: float) -> str:
+    factor, unit = scale(value_s, "s")
+    return f"{value_s * factor:.3g} {unit}"
 
 
 @dataclass(slots=True)
@@ -58,35 +150,29 @@ class _Stretch:
 
 @dataclass(slots=True)
 class Grid:
-    """Collects times, piece by piece. A `rate_hz` that was given (not 0) makes every row one sample, whatever its time."""
+    """Collects times, piece by piece."""
 
     path: Path
-    given_hz: float = 0.0
-    rows: int = 0
-    first_s: float = 0.0
-    _period_s: float = 0.0
+    period_s: float = 0.0
+    _rough_s: float = 0.0
     _stretches: list[_Stretch] = field(default_factory=list)
 
     def add(self, times_s: NDArray[np.float64], lines: NDArray[np.int64]) -> None:
         """Append times; raises DataError where they run backwards, stand still, or are not even."""
         if not len(times_s):
             return
-        self.rows += len(times_s)
-        if self.given_hz:
-            return
         if not np.isfinite(times_s).all():
             raise self._error(int(lines[~np.isfinite(times_s)][0]), "there is no time")
         if not self._stretches:
-            self.first_s = float(times_s[0])
             self._stretches.append(_Stretch(float(times_s[0]), float(times_s[0]), 0, int(lines[0])))
             steps_s = np.diff(times_s)
             if not len(steps_s):
                 raise DataError(f"{self.path} has one row: no rate can be told", try_next="--rate HZ")
-            self._period_s = _period(steps_s)
+            self.period_s = _period(steps_s)
         last = self._stretches[-1]
-        steps_s = np.diff(times_s, prepend=last.last_s if last.rows else times_s[0] - abs(self._period_s or 1.0))
+        steps_s = np.diff(times_s, prepend=last.last_s if last.rows else times_s[0] - abs(self.period_s or 1.0))
         self._check(steps_s, times_s, lines)
-        breaks = np.flatnonzero(np.rint(steps_s / self._period_s) > 1)
+        breaks = np.flatnonzero(np.rint(steps_s / self.period_s) > 1)
         for number, (start, stop) in enumerate(pairwise([0, *breaks.tolist(), len(times_s)])):
             if number:
                 self._stretches.append(_Stretch(float(times_s[start]), float(times_s[start]), 0, int(lines[start])))
@@ -96,24 +182,24 @@ class Grid:
     def rate_hz(self) -> float:
         """Return the rate of the samples, from the runs without a gap; raises DataError when there are too few."""
         intervals = sum(run.rows - 1 for run in self._stretches)
-        duration_s = sum(run.last_s - run.first_s for run in self._stretches)
         if not intervals:
             raise DataError(f"{self.path}: no two rows follow each other evenly", try_next=_TRY)
-        rate_hz = intervals / duration_s
+        rate_hz = intervals / self.duration_s
         whole = round(rate_hz)
         return float(whole) if whole and abs(rate_hz / whole - 1) < _WHOLE else rate_hz
 
     def runs(self, rate_hz: float) -> list[Run]:
         """Return the runs at their places on the grid of `rate_hz`; raises DataError where one does not fit it."""
-        if self.given_hz:
-            return [Run(self.rows, 0, 1)]
         runs: list[Run] = []
         for stretch in self._stretches:
-            first = round((stretch.first_s - self.first_s) * rate_hz)
+            first = round((stretch.first_s - self._stretches[0].first_s) * rate_hz)
             free = runs[-1].first + runs[-1].rows if runs else 0
             first = max(first, free + 1 if runs else 0)
+            if first - free > _MOST_MISSING:
+                evidence = f"{first - free:.3g} samples would be missing before it at {rate_hz:.10g} Hz"
+                raise self._error(stretch.line, "its time is far from that of the row before", evidence)
             if (off := stretch.off(rate_hz)) > OFF_GRID:
-                raise DataError(
+                raise _UnevenError(
                     f"{self.path} is not evenly sampled",
                     evidence=f"the {stretch.rows} rows from line {stretch.line} on are {off:.1f} samples off at {rate_hz:.10g} Hz",
                     try_next=_TRY,
@@ -121,20 +207,35 @@ class Grid:
             runs.append(Run(stretch.rows, first, stretch.line))
         return runs
 
+    @property
+    def duration_s(self) -> float:
+        """Return how long the stretches are, together."""
+        return sum(run.last_s - run.first_s for run in self._stretches)
+
+    def unsure_s(self, rate_hz: float, resolution_s: float) -> float:
+        """Return how far the length of all stretches together may be off: what was rounded away at their ends, or how far rows are
+        from the grid; nothing where all steps are equal, as then the times say what they mean."""
+        if self._rough_s <= _EQUAL * resolution_s:
+            return 0.0
+        return sum(max(stretch.off(rate_hz) / rate_hz, resolution_s) for stretch in self._stretches if stretch.rows > 1)
+
     def _check(self, steps_s: NDArray[np.float64], times_s: NDArray[np.float64], lines: NDArray[np.int64]) -> None:
         if (back := np.flatnonzero(steps_s <= 0)).size:
             at = int(back[0])
             evidence = f"{times_s[at]:.10g} s after {times_s[at] - steps_s[at]:.10g} s"
             raise self._error(int(lines[at]), "time runs backwards or stands still", evidence)
-        samples = steps_s / self._period_s
-        uneven = (np.abs(samples - np.rint(samples)) > JITTER) & (samples < _PAUSE) | (np.rint(samples) < 1)
+        samples = steps_s / self.period_s
+        beside = np.abs(samples - np.rint(samples))
+        if (few := beside[samples < _PAUSE]).size:
+            self._rough_s = max(self._rough_s, float(few.max()) * self.period_s)
+        uneven = (beside > JITTER) & (samples < _PAUSE) | (np.rint(samples) < 1)
         if uneven.any():
             at = int(np.flatnonzero(uneven)[0])
-            evidence = f"{steps_s[at]:.6g} s after the row before, where {self._period_s:.6g} s are usual"
-            raise self._error(int(lines[at]), "not evenly sampled", evidence)
+            evidence = f"{steps_s[at]:.6g} s after the row before, where {self.period_s:.6g} s are usual"
+            raise self._error(int(lines[at]), "not evenly sampled", evidence, _UnevenError)
 
-    def _error(self, line: int, what: str, evidence: str = "") -> DataError:
-        return DataError(f"{self.path}, line {line}: {what}", evidence=evidence, try_next=_TRY)
+    def _error(self, line: int, what: str, evidence: str = "", kind: type[DataError] = DataError) -> DataError:
+        return kind(f"{self.path}, line {line}: {what}", evidence=evidence, try_next=_TRY)
 
 
 def _period(steps_s: NDArray[np.float64]) -> float:

@@ -14,6 +14,8 @@ _PREFIXES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 _ROLES = {"a": "current", "v": "voltage", "w": "power", "s": "time"}
 #: What a unit measures, and its factor to SI.
 UNITS = {prefix + unit: (role, factor) for unit, role in _ROLES.items() for prefix, factor in _PREFIXES.items()}
+#: How a unit is written; M is mega, whose place nobody's milli may take.
+_WRITTEN = {key: key[:-1] + (key[-1].upper() if key[-1] in "avw" else key[-1]) for key in UNITS}
 #: A heading that is SYNC without being told so.
 _SYNC_NAMES = ("sync", "gpi[0]", "gpi0")
 #: Nordic's Power Profiler exports eight inputs as one text, D0 first, or as eight columns.
@@ -22,10 +24,11 @@ _BITS = re.compile(r"D(\d)\s*-\s*D(\d)")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, its place in the row, and the factor that makes SI of its numbers."""
+    """A column, its place in the row, its unit, and the factor that makes SI of its numbers."""
 
     name: str
     at: int
+    unit: str = ""
     factor: float = 1.0
 
 
@@ -60,13 +63,15 @@ def choose(names: Sequence[str], options: Options) -> Heading:
     power = None if current else _one(names, "power", options.power)
     if current is None and power is None:
         raise _unclear(names, "no column of current or power", "--current COLUMN:UNIT, as I:mA, or --power COLUMN:UNIT")
-    line = _line(names, options.sync)
+    line = _line(names, options.sync, [column for column in (time, current, power) if column is not None])
     voltage = None
     if current is not None and options.supply_v:
         notes.append(f"voltage: {options.supply_v} V, as given")
     elif current is not None:
-        others = [name if line is None or at != line.column.at else "" for at, name in enumerate(names)]
+        others = [name if options.voltage or line is None or at != line.column.at else "" for at, name in enumerate(names)]
         voltage = _one(others, "voltage", options.voltage)
+        if voltage is not None and line is not None and line.column.at == voltage.at:
+            raise _unclear(names, f"{voltage.name} cannot be voltage and SYNC", "--sync COLUMN, another one, or --sync none")
         if voltage is None:
             hint = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UNIT"
             raise _unclear(names, "no voltage beside the current", hint)
@@ -76,9 +81,12 @@ def choose(names: Sequence[str], options: Options) -> Heading:
         notes.append(f"SYNC: {line.column.name}" + ("" if line.bit is None else f", character {line.bit + 1}"))
     else:
         digital = [name for name in names if re.fullmatch(r"D\d(\s*-\s*D\d)?", name)]
-        notes.append("no SYNC" + (f"; there are the lines {', '.join(digital)}: --sync D0" if digital else ""))
+        among = f" among the columns {', '.join(filter(None, names))}" if options.sync != "none" else ""
+        notes.append(f"no SYNC{among}" + (f"; there are the lines {', '.join(digital)}: --sync D0" if digital else ""))
     value = current if current is not None else power
     assert value is not None
+    taken = [("time", time), ("current", current), ("voltage", voltage), ("power", power)]
+    notes.append("; ".join(f"{role}: {column.name} in {column.unit}" for role, column in taken if column is not None))
     return Heading(time, value, voltage, line, power is not None, tuple(notes))
 
 
@@ -96,7 +104,7 @@ def _one(names: Sequence[str], role: str, wanted: str) -> Column | None:
     if wanted:
         return _named(names, role, wanted)
     units = [unit_of(name) for name in names]
-    found = [Column(names[at], at, UNITS[unit][1]) for at, unit in enumerate(units) if unit and UNITS[unit][0] == role]
+    found = [_column(names[at], at, unit) for at, unit in enumerate(units) if unit and UNITS[unit][0] == role]
     if len(found) > 1:
         which = ", ".join(column.name for column in found)
         raise _unclear(names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN")
@@ -107,16 +115,21 @@ def _named(names: Sequence[str], role: str, wanted: str) -> Column:
     name, unit = wanted, unit_of(wanted)
     if wanted not in names and ":" in wanted:
         name, _, said = wanted.rpartition(":")
-        unit = unit_of(f"({said})")
+        plain = said.strip().replace("µ", "u").replace("μ", "u")
+        unit = plain[:-1] + plain[-1:].lower()
     if list(names).count(name) != 1:
         raise _unclear(names, f"{list(names).count(name) or 'no'} columns are called {name}", f"--{role} COLUMN:UNIT, one of these")
-    if not unit or UNITS[unit][0] != role:
-        units = ", ".join(key for key, (of, _) in UNITS.items() if of == role)
+    if unit not in UNITS or UNITS[unit][0] != role:
+        units = ", ".join(_WRITTEN[key] for key, (of, _) in UNITS.items() if of == role)
         raise _unclear(names, f"column {name} has no unit of {role}", f"--{role} '{name}:UNIT' with one of {units}")
-    return Column(name, list(names).index(name), UNITS[unit][1])
+    return _column(name, list(names).index(name), unit)
 
 
-def _line(names: Sequence[str], wanted: str) -> Line | None:
+def _column(name: str, at: int, unit: str) -> Column:
+    return Column(name, at, _WRITTEN[unit], UNITS[unit][1])
+
+
+def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> Line | None:
     if wanted == "none":
         return None
     if not wanted:
@@ -126,8 +139,12 @@ def _line(names: Sequence[str], wanted: str) -> Line | None:
         wanted = names[found[0]]
     if wanted in names:
         unit = unit_of(wanted)
-        is_voltage = bool(unit) and UNITS[unit][0] == "voltage"
-        return Line(Column(wanted, list(names).index(wanted), UNITS[unit][1] if is_voltage else 1.0), None, is_voltage)
+        role, at = UNITS[unit][0] if unit else "", list(names).index(wanted)
+        if any(column.at == at for column in others) or (role not in ("", "voltage") and wanted.rstrip().endswith((")", "]"))):
+            raise _unclear(names, f"{wanted} is a column of {role}, and no SYNC", "--sync COLUMN, another one, or --sync none")
+        if role == "voltage":
+            return Line(_column(wanted, at, unit), None, True)
+        return Line(Column(wanted, at))
     for at, name in enumerate(names):
         bits = _BITS.fullmatch(name)
         asked = re.fullmatch(r"D(\d)", wanted)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rig import edges
 from rig.errors import ConfigError, DataError
 from rig.foreign.markers import TIME64_S, Marked, markers_in, time_stamps, trace_beside
-from rig.foreign.origin import Opened, Options
+from rig.foreign.origin import Opened, Options, require_rate, require_single
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace, about_of, reading
 
@@ -49,6 +49,9 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
         raise ConfigError("a JLS file has no column of times", path="time")
     with reading(path) as reader:
         signals = _signals(reader)
+        if not signals and path != original:
+            evidence = "it was not closed properly, and no signal could be recovered"
+            raise DataError(f"{original.name} is damaged", evidence=evidence, try_next="copy it again from where it was recorded")
         if signals and not any(signal.length for signal in signals):
             raise _empty(path, original)
         source = _source(reader, options)
@@ -57,6 +60,7 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
         # Where the file's rate is wrong, that of all its signals is, by the same factor: they share one clock.
         stretch = rate_hz / current.sample_rate
         first, last = _overlap(chosen)
+        require_rate(original.name, rate_hz, last - first)
         edge_hz = float(chosen.sync.sample_rate) * stretch if chosen.sync else rate_hz
         about = {"converted_from": original.name, "simulated": bool(about_of(reader).get("simulated", False))}
         folder = scratch / "converted"
@@ -199,6 +203,9 @@ def _copy(reader: Any, chosen: _Chosen, supply_v: float, first: int, last: int, 
             begin, end = at // times, -(-(at + count) // times)
             held = reader.fsr(chosen.voltage.signal_id, begin - int(chosen.voltage.sample_id_offset), end - begin)
             voltage = held[np.arange(at, at + count, dtype=np.int64) // times - begin]
+        for signal, values in ((chosen.current, current), (chosen.voltage, voltage)):
+            if signal is not None and values.dtype != np.float32:
+                require_single(values, signal.name)
         writer.analog(current, voltage)
         bad = ~(np.isfinite(current) & np.isfinite(voltage))
         if bad.any():

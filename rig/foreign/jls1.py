@@ -24,7 +24,7 @@ from rig.errors import ConfigError, DataError
 from rig.foreign import js110
 from rig.foreign.js110 import Calibration, Decoder
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
-from rig.foreign.origin import Opened, Options
+from rig.foreign.origin import Opened, Options, require_rate
 from rig.foreign.tagged import Block, TaggedFile
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Gap, Trace
@@ -36,6 +36,8 @@ _CURRENT, _VOLTAGE, _POWER, _BITS = 0x01, 0x11, 0x21, (0x41, 0x51)
 _ARRAYS = struct.Struct("<4sIII")
 _KINDS: dict[int, np.dtype[Any]] = {2: np.dtype("<f4"), 8: np.dtype("u1")}
 _NAME_B, _COLLECTION_B = 128, 12
+#: No form of the data has fewer bytes a sample.
+_LEAST_B = 4
 #: The share of a sample for which a line was high is told in 15ths. That of a JS110 was in 255ths, and its product with 15 was cut
 #: to a byte: this is the inverse of 15 modulo 256, which brings it back.
 _FIFTEENTHS, _INVERSE = 15, 239
@@ -78,6 +80,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         blocks = iter(file)
         _heading(blocks, found)
         rate_hz = options.rate_hz or found.rate_hz
+        require_rate(path.name, rate_hz, path.stat().st_size // _LEAST_B)
         folder = scratch / "converted"
         folder.mkdir(parents=True, exist_ok=True)
         source, serial = ("Joulescope JS110" if found.is_raw else "Joulescope"), found.known.serial if found.known else ""

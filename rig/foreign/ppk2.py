@@ -9,7 +9,6 @@ lines (big endian, D0 lowest): 0 not known, 1 low, 2 high, 3 both within the sam
 from __future__ import annotations
 
 import json
-import math
 import re
 import zlib
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
-from rig.foreign.origin import Opened, Options
+from rig.foreign.origin import Opened, Options, require_rate
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace
 
@@ -79,6 +78,7 @@ def _check(options: Options) -> None:
 
 def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> Opened:
     rate_hz = options.rate_hz or _rate_hz(archive, path)
+    require_rate(path.name, rate_hz, archive.getinfo(_SAMPLES).file_size // _ROW.itemsize)
     folder = scratch / "converted"
     folder.mkdir(parents=True, exist_ok=True)
     is_synced = options.sync not in ("", "none")
@@ -113,8 +113,6 @@ def _rate_hz(archive: ZipFile, path: Path) -> float:
         raise DataError(f"{path.name} does not say its sampling rate", evidence=repr(error), try_next=hint) from error
     if version != 2:
         raise DataError(f"{path.name} is of format version {version!r}", evidence="only version 2 is known")
-    if not 0 < rate_hz < math.inf:
-        raise DataError(f"{path.name} has no sampling rate", evidence=repr(rate_hz), try_next="--rate HZ, if you know it")
     return rate_hz
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -19,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.foreign.grid import Grid, Run
+from rig.foreign.grid import Layout, Run, lay_out
 from rig.foreign.heading import Column, Heading, Line, choose
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
-from rig.foreign.origin import Opened, Options
+from rig.foreign.origin import LARGEST, Opened, Options, require_rate
+from rig.foreign.stamps import Stamps
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace
 
@@ -36,7 +38,11 @@ _LEVELS = {
     "x": BOTH, "-": UNKNOWN, "": UNKNOWN,
 }  # fmt: skip
 _LEVEL_CHARACTERS = 16
-_ROW = np.dtype([("time", "f8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4")])
+#: No stamp that a program prints is longer; of one that is, no digit gets lost either.
+_STAMP_CHARACTERS = 64
+_ROW = np.dtype([("time", "f8"), ("line", "i8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4")])
+#: A cell that is a date or a time of day.
+_DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +67,10 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     numbers = folder / "rows.bin"
     notes = list(heading.notes)
     try:
-        grid = _read(path, form, heading, numbers, options, notes)
-        rate_hz = options.rate_hz or grid.rate_hz()
-        runs = grid.runs(rate_hz)
+        stamps = _read(path, form, heading, numbers, notes)
+        layout = _laid_out(path, numbers, stamps, options)
+        rate_hz, runs = layout.rate_hz, layout.runs
+        require_rate(path.name, rate_hz, runs[-1].first + runs[-1].rows)
         kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
         about = {"converted_from": path.name, "simulated": False}
         with TraceWriter(
@@ -73,11 +80,13 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             levels.stamp(rate_hz, writer, notes)
     finally:
         numbers.unlink(missing_ok=True)
-    if not options.rate_hz:
-        notes.append(f"{rate_hz:.10g} samples a second, from the column {heading.time.name if heading.time else ''}")
-    if grid.first_s:
-        notes.append(f"time 0 is the file's {grid.first_s:.10g} s")
-    return Opened(Trace.open(folder / TRACE), "table", tuple(notes), not heading.is_power, None, about | {"sync": kind})
+    if heading.time is not None:
+        said = f"{rate_hz:.10g} samples a second, from the column {heading.time.name}"
+        notes += [", ".join(filter(None, [said, layout.known])), *layout.notes]
+    if stamps.first_s:
+        notes.append(f"time 0 is the file's {stamps.first_s} s")
+    about |= {"sync": kind}
+    return Opened(Trace.open(folder / TRACE), "table", tuple(notes), not heading.is_power, None, about, layout.rate_ppm)
 
 
 def _form(path: Path) -> _Form:
@@ -129,21 +138,42 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read(path: Path, form: _Form, heading: Heading, numbers: Path, options: Options, notes: list[str]) -> Grid:
-    """Turn text into rows of numbers in SI units; return the grid of their times."""
-    grid = Grid(path, options.rate_hz)
+def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:
+    """Turn text into rows of numbers in SI units; return what is known of their times."""
+    stamps, cut, count = Stamps(round(1 / heading.time.factor) if heading.time else 1), "", 0
     with path.open(encoding=form.encoding, errors="replace") as stream, numbers.open("wb") as out:
         for _ in range(form.skipped):
             stream.readline()
         at = form.skipped
         for lines in _pieces(stream):
-            rows, places = _Piece(path, form, heading, at, lines).rows(notes)
+            if not lines[-1].endswith("\n"):
+                # Whoever wrote it may have been stopped in the middle of a number: what is left of it may be one, too.
+                lines.pop()
+                cut = f"the last line, {at + len(lines) + 1}, does not end and may be cut off: it is left out"
+                notes.append(cut)
+                if not lines:
+                    break
+            rows = _Piece(path, form, heading, at, lines).rows(stamps)
             at += len(lines)
-            grid.add(rows["time"], places)
+            count += len(rows)
             out.write(rows.tobytes())
-    if not grid.rows:
-        raise DataError(f"{path} has a heading and no rows")
-    return grid
+    if not count:
+        raise DataError(f"{path} has a heading and no rows", evidence=cut)
+    return stamps
+
+
+def _laid_out(path: Path, numbers: Path, stamps: Stamps, options: Options) -> Layout:
+    """Return how the rows lie; at a rate that was given, each is one sample, whatever its time."""
+    if options.rate_hz:
+        return Layout(options.rate_hz, 0.0, [Run(numbers.stat().st_size // _ROW.itemsize, 0, 1)])
+
+    def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        with numbers.open("rb") as stream:
+            while content := stream.read(_PIECE * _ROW.itemsize):
+                rows = np.frombuffer(content, dtype=_ROW)
+                yield rows["time"], rows["line"]
+
+    return lay_out(path, pieces, stamps.resolution_s)
 
 
 def _pieces(stream: IO[str]) -> Iterator[list[str]]:
@@ -161,10 +191,10 @@ class _Piece:
     before: int
     lines: list[str]
 
-    def rows(self, notes: list[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the rows, and the number of the line of each."""
+    def rows(self, stamps: Stamps) -> NDArray[Any]:
+        """Return the rows, with the number of the line of each."""
         heading, line = self.heading, self.heading.sync
-        numeric = [("time", heading.time), ("current", heading.current), ("voltage", heading.voltage)]
+        numeric = [("current", heading.current), ("voltage", heading.voltage)]
         if line is not None and line.is_voltage:
             numeric.append(("sync_v", line.column))
         columns = [(name, column) for name, column in numeric if column is not None]
@@ -172,43 +202,51 @@ class _Piece:
         try:
             found = self._fast([column for _, column in columns], texts)
             places = np.arange(len(found), dtype=np.int64) + self.before + 1
+            times_s = stamps.seconds(found["time"])
         except ValueError:
-            found, places = self._slow([column for _, column in columns], texts, notes)
+            found, places, times = self._slow([column for _, column in columns], texts)
+            times_s = stamps.seconds(times)
         rows = np.zeros(len(found), dtype=_ROW)
+        rows["time"], rows["line"] = times_s, places
         for number, (name, column) in enumerate(columns):
             # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A exactly as written.
-            rows[name] = found[f"c{number}"] / round(1 / column.factor)
+            values = found[f"c{number}"] / round(1 / column.factor)
+            self._require_single(values, column, places)
+            rows[name] = values
         if line is not None and texts:
             rows["level"] = self._levels(found[f"c{len(columns)}"], line, places)
-        return rows, places
+        return rows
 
     def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
         """Let NumPy read the piece; raises ValueError for whatever is not plain."""
-        delimiter = self.form.delimiter
+        delimiter, time = self.form.delimiter, self.heading.time
         if any(line.count(delimiter) != len(self.form.names) - 1 or line.isspace() for line in self.lines):
             raise ValueError
         lines = [line.replace(",", ".") for line in self.lines] if self.form.decimal_comma else self.lines
-        columns, dtype = [column.at for column in [*numeric, *texts]], _dtype(len(numeric), len(texts))
-        return np.atleast_1d(np.loadtxt(lines, delimiter=delimiter, usecols=columns, dtype=dtype, comments=None, quotechar='"'))
+        # Without times, the first column stands in their place, and nobody looks at it.
+        columns = [time.at if time else 0, *(column.at for column in [*numeric, *texts])]
+        dtype = np.dtype([("time", f"U{_STAMP_CHARACTERS}"), *_kinds(len(numeric), len(texts))])
+        rows = np.atleast_1d(np.loadtxt(lines, delimiter=delimiter, usecols=columns, dtype=dtype, comments=None, quotechar='"'))
+        if time is None:
+            rows["time"] = "0"
+        if (np.char.str_len(rows["time"]) == _STAMP_CHARACTERS).any():
+            raise ValueError
+        return rows
 
-    def _slow(self, numeric: Sequence[Column], texts: Sequence[Column], notes: list[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _slow(self, numeric: Sequence[Column], texts: Sequence[Column]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.str_]]:
         """Read line by line; an empty cell is a lost sample."""
-        found, places = [], []
+        found, places, times = [], [], []
         for number, line in enumerate(self.lines, start=self.before + 1):
             if not line.strip():
                 continue
-            try:
-                cells = self._cells(line, number)
-                row = [self._number(cells[column.at], column.name, number) for column in numeric]
-            except DataError:
-                # Whoever wrote it was stopped in the middle of the last line.
-                if number == self.before + len(self.lines) and not line.endswith("\n"):
-                    notes.append(f"the last line, {number}, is cut off and left out")
-                    continue
-                raise
+            cells = self._cells(line, number)
+            time = self.heading.time
+            times.append(self._text(cells[time.at], time.name, number) if time else "0")
+            row = [float(self._text(cells[column.at], column.name, number)) for column in numeric]
             found.append((*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts)))
             places.append(number)
-        return np.array(found, dtype=_dtype(len(numeric), len(texts))), np.array(places, dtype=np.int64)
+        rows = np.array(found, dtype=np.dtype(_kinds(len(numeric), len(texts))))
+        return rows, np.array(places, dtype=np.int64), np.array(times, dtype=np.str_)
 
     def _cells(self, line: str, number: int) -> list[str]:
         cells, due = _split(line, self.form.delimiter), len(self.form.names)
@@ -218,15 +256,30 @@ class _Piece:
         raise DataError(
             f"{self.path}, line {number} has {len(cells)} cells where the heading has {due}",
             evidence=line.rstrip("\n")[:80],
-            try_next=commas if len(cells) > due and self.form.delimiter == "," else "",
+            try_next=commas if len(cells) > due and self.form.delimiter == "," else "mend that line, or take it out",
         )
 
-    def _number(self, cell: str, name: str, number: int) -> float:
+    def _text(self, cell: str, name: str, number: int) -> str:
+        """Return the text of a number, with a decimal point; raises DataError where it is none."""
         text = cell.replace(",", ".") if self.form.delimiter != "," and "." not in cell else cell
         try:
-            return float(text) if text else float("nan")
+            return text if text and float(text) is not None else "nan"
         except ValueError as error:
-            raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell)) from error
+            hint = "a number, or an empty cell where there is none"
+            if "," in cell and "." in cell:
+                hint = "no separators of thousands: export plain numbers"
+            elif "," in cell:
+                hint = "are these decimal commas? export with points, or with ; between the cells"
+            elif _DATE.fullmatch(cell):
+                hint = "no dates: export the time in seconds, or --rate HZ if each row is one sample and none is missing"
+            raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell), try_next=hint) from error
+
+    def _require_single(self, values: NDArray[np.float64], column: Column, places: NDArray[np.int64]) -> None:
+        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST))
+        if large.size:
+            evidence = f"{values[large[0]]:.6g}, where {LARGEST:.3g} is the most that can be stored"
+            where = f"{self.path}, line {places[large[0]]}: {column.name}"
+            raise DataError(f"{where} is beyond single precision", evidence=evidence, try_next="is the unit right?")
 
     def _levels(self, texts: NDArray[np.str_], line: Line, places: NDArray[np.int64]) -> NDArray[np.int8]:
         if line.bit is not None:
@@ -244,9 +297,9 @@ class _Piece:
         return codes[inverse]
 
 
-def _dtype(numeric: int, texts: int) -> np.dtype[Any]:
+def _kinds(numeric: int, texts: int) -> list[tuple[str, str]]:
     kinds = ["f8"] * numeric + [f"U{_LEVEL_CHARACTERS}"] * texts
-    return np.dtype([(f"c{number}", kind) for number, kind in enumerate(kinds)])
+    return [(f"c{number}", kind) for number, kind in enumerate(kinds)]
 
 
 def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter) -> Levels:
@@ -261,7 +314,7 @@ def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Option
             left = run.rows
             while left:
                 count = min(left, _PIECE)
-                rows = np.frombuffer(stream.read(count * _ROW.itemsize), dtype=_ROW)
+                rows = np.fromfile(stream, dtype=_ROW, count=count)  # of its own memory: the trace takes no other
                 if heading.sync is not None:
                     if heading.sync.is_voltage:
                         writer.sync_voltage(rows["sync_v"])

@@ -191,3 +191,68 @@ def test_an_exception_in_a_recording_leaves_a_complete_trace(tmp_path: Path, cal
         raise BenchError("the cable is out")
     assert Trace.open(tmp_path / "out" / "trace.jls").length == 400 and not list((tmp_path / "out").glob("*.partial"))
     monitor.close()
+
+
+def test_a_missing_recording_is_said_to_be_missing_whatever_else_is(tmp_path: Path, calibration: str) -> None:
+    for more in ({}, {"calibration": calibration}, {"calibration": str(tmp_path / "no.toml")}):
+        with pytest.raises(DataError, match=r"missing\.csv cannot be read") as caught:
+            opened(tmp_path / "missing.csv", **more)
+        assert "No such file" in caught.value.evidence and "monitor.playback.path" in caught.value.try_next
+
+
+def test_what_rounded_stamps_leave_open_of_the_rate_is_an_error_of_the_clock(tmp_path: Path, calibration: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("time_ms,current_a,voltage_v\n" + "".join(f"{round(k * 1000 / 300)},1,3\n" for k in range(31)))
+    monitor = opened(path, calibration=calibration)
+    # Known to one of 100 ms; both limits are hard ones.
+    assert monitor.info.accuracy.clock_ppm == pytest.approx((50.0**2 + 10_000.0**2) ** 0.5)
+    assert any("known to ±1 %" in note for note in monitor.info.details["notes"])
+    monitor.close()
+
+
+OTII = '"Timestamp","Value"\n' + "".join(f"{k / 1000:.3f},0.01\n" for k in range(400))
+
+
+@pytest.mark.parametrize(
+    ("text", "signals", "said"),
+    [
+        ("t_ms,I (A),U (V)\n" + "".join(f"{k},1,3\n" for k in range(400)), [], "t_ms, I (A), U (V)"),
+        (OTII, ["time='Timestamp:s'", "current='Value:A'", "supply_v=3.3"], "Timestamp, Value"),
+        ("t_ms,I (A),U (V),D1\n" + "".join(f"{k},1,3,1\n" for k in range(400)), [], "D1"),
+    ],
+)
+def test_a_table_without_sync_says_what_is_missing_and_how_to_name_it(
+    tmp_path: Path, calibration: str, text: str, signals: list[str], said: str
+) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    words = [f"path={tmp_path / 'a.csv'}", f"calibration={calibration}", *(f"signals.{word}" for word in signals)]
+    with (
+        pytest.raises(ConfigError, match="sees no SYNC line") as caught,
+        open_bench(VIRTUAL_NULL, [*SMALL, *(f"monitor.playback.{word}" for word in words)]) as bench,
+    ):
+        bench.run(1, tmp_path)
+    assert "monitor.playback.signals.sync" in caught.value.try_next and said in caught.value.evidence
+
+
+def test_an_otii_export_joined_with_its_digital_input_is_played_back(tmp_path: Path, calibration: str) -> None:
+    # What Otii exports has one channel a file: current and input of the same times, put side by side.
+    rows = "".join(f"{k / 1000:.3f},0.01,{int(k % 50 > 5)}\n" for k in range(400))
+    (tmp_path / "a.csv").write_text('"Timestamp","Value","GPI 1"\n' + rows)
+    signals = Options(time="Timestamp:s", current="Value:A", supply_v=3.3, sync="GPI 1")
+    monitor = opened(tmp_path / "a.csv", calibration=calibration, signals=signals)
+    (tmp_path / "out").mkdir()
+    with monitor.record(tmp_path / "out"):
+        pass
+    assert len(Trace.open(tmp_path / "out" / "trace.jls").falls_s) == 7
+    monitor.close()
+
+
+@pytest.mark.parametrize("rate_hz", ["1e300", "1e-300", "5e9"])
+def test_a_rate_that_no_trace_can_have_is_refused_with_its_key(tmp_path: Path, calibration: str, rate_hz: str) -> None:
+    words = [f"path={table_file(tmp_path)}", f"calibration={calibration}", f"signals.rate_hz={rate_hz}"]
+    with (
+        pytest.raises(ConfigError, match=r"monitor\.playback\.signals") as caught,
+        open_bench(VIRTUAL_NULL, [*SMALL, *(f"monitor.playback.{word}" for word in words)]) as bench,
+    ):
+        bench.run(1, tmp_path)
+    assert "rate_hz" in caught.value.cause and "0.001 to" in caught.value.try_next + caught.value.cause

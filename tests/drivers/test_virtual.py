@@ -41,6 +41,34 @@ def test_a_calibration_error_shifts_the_mean(tmp_path: Path, setting: str, value
     assert np.mean(current_a(recorded(tmp_path, **{setting: value}))) == pytest.approx(mean_a, rel=1e-5)
 
 
+def test_an_error_of_the_voltage_is_one_of_the_power_too(tmp_path: Path) -> None:
+    # current_a() divides by the true voltage.
+    assert np.mean(current_a(recorded(tmp_path, voltage_offset_v=0.033))) == pytest.approx(0.0101, rel=1e-5)
+
+
+@pytest.mark.parametrize(("power_w", "mean_a"), [(0.033, 0.0101 + 1e-4), (0.0165, 0.0051 + 5e-5)])
+def test_two_ranges_have_errors_of_their_own(tmp_path: Path, power_w: float, mean_a: float) -> None:
+    trace = recorded(tmp_path, power_w, gain=0.01, offset_a=1e-4, low_a=0.007, low_gain=0.02, low_offset_a=5e-5)
+    assert np.mean(current_a(trace)) == pytest.approx(mean_a, rel=1e-5)
+
+
+@pytest.mark.parametrize("edge_delay_s", [-2e-3, 0.0, 2e-3])
+def test_sync_is_seen_later_than_power_by_the_delay(tmp_path: Path, edge_delay_s: float) -> None:
+    table = Table()
+    monitor = VirtualMonitor.open(VirtualMonitor.Settings(noise_a=0.0, lsb_a=0.0, clock_ppm=0.0, edge_delay_s=edge_delay_s), table)
+    monitor.power(True)
+    with monitor.record(tmp_path):
+        for power_w in (0.01, 0.03, 0.02):
+            table.world.put(table.world.now_ns(), False, power_w)
+            table.world.put(table.world.now_ns() + MS // 10, True, power_w)
+            table.world.advance(20 * MS)
+    trace = Trace.open(tmp_path / "trace.jls")
+    falls_s = trace.falls_s
+    assert len(falls_s) == 3 and np.diff(falls_s) == pytest.approx(0.02, abs=5e-6)
+    rise_s = next(at_s for at_s, power_w in zip(*trace.power_w(0.0, 0.06), strict=True) if power_w > 0.02)
+    assert falls_s[1] - rise_s == pytest.approx(edge_delay_s, abs=1.5 / 200_000)
+
+
 def test_noise_has_the_stated_deviation_and_no_mean(tmp_path: Path) -> None:
     seen = current_a(recorded(tmp_path, noise_a=1e-3))
     assert np.std(seen) == pytest.approx(1e-3, rel=0.02)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -95,7 +97,8 @@ def test_the_stated_uncertainty_of_an_instant_is_the_scatter_of_its_errors(times
         fit = Timebase.fit([round(t * 1e9) for t in times_s], list(edges_s), period_s, 1e-9)
         errors_s.append(fit.seconds(tick) - tick * 1e-9)
         stated_s.append(fit.seconds_u_s(tick))
-    assert np.std(errors_s) == pytest.approx(np.mean(stated_s), rel=0.1)
+    # By chance some edges lie as if along a faint bend.
+    assert 0.8 * np.mean(stated_s) < np.std(errors_s) < 1.1 * np.mean(stated_s)
     assert abs(np.mean(errors_s)) < 4 * np.mean(stated_s) / np.sqrt(2000)
 
 
@@ -113,9 +116,10 @@ def test_the_stated_uncertainty_of_an_interval_is_the_scatter_of_its_errors(
         fit = Timebase.fit([round(t * 1e9) for t in times_s], list(edges_s), period_s, 1e-9)
         errors_s.append(fit.interval_s(start, stop) - (stop - start) * 1e-9)
         stated_s.append(fit.interval_u_s(start, stop))
-    # Of the few points, the larger of residual and resolution is too large by chance: a little, and on the safe side.
-    assert np.std(errors_s) == pytest.approx(np.sqrt(np.mean(np.square(stated_s))), rel=0.2 if times_s is FEW_S else 0.1)
-    assert np.std(errors_s) < 1.05 * np.sqrt(np.mean(np.square(stated_s)))
+    # Of the few points, the larger of residual and resolution is too large by chance: a little, and on the safe side. So is what
+    # some lie along as if it were a faint bend.
+    stated = np.sqrt(np.mean(np.square(stated_s)))
+    assert 0.75 * stated < np.std(errors_s) < 1.05 * stated
 
 
 def test_the_uncertainty_is_least_where_the_marks_are_and_grows_away_from_them() -> None:
@@ -242,3 +246,64 @@ def test_a_step_that_no_crystal_makes_is_not_bent_to() -> None:
     edges_s = EVEN_S + np.where(EVEN_S > 5, 5e-3, 0.0)
     fit = Timebase.fit([round(t * 1e9) for t in EVEN_S], list(edges_s), 1e-5, outlier_s=2e-5)
     assert fit.knot_ticks == () and fit.residual_max_s > 1e-3
+
+
+# Drift that is too faint for a knot
+
+
+def one_turn(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.sin(2 * np.pi * share)
+
+
+def three_turns(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.cos(6 * np.pi * share)
+
+
+def warming(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 4 * (share - 0.5) ** 2
+
+
+def none(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.zeros_like(share)
+
+
+def faint(bend: Callable[[NDArray[np.float64]], NDArray[np.float64]], count: int, size: float) -> tuple[float, float, float]:
+    """Return how often its stated uncertainty a straight time base is off, root mean square: at instants, over intervals of any
+    length, and from each mark to the next, where the clocks bend by `size` resolutions."""
+    random, period_s = np.random.default_rng(10), 5e-6
+    instants: list[float] = []
+    intervals: list[float] = []
+    short: list[float] = []
+    for _ in range(30):
+        times_s = np.sort(random.uniform(0, 0.03 * count, count))
+        true_s = times_s + size * period_s * bend(times_s / (0.03 * count))
+        ticks = [round(t * 1e9) for t in times_s]
+        fit = Timebase.fit(ticks, list((np.ceil(true_s / period_s) - 0.5) * period_s), period_s, 1e-9, 2 * period_s)
+        assert fit.knot_ticks == ()
+        off_s = fit.all_seconds(ticks) - true_s
+        instants.append(float(np.mean(off_s**2) / np.mean([fit.seconds_u_s(tick) ** 2 for tick in ticks])))
+        ends = [(a, b) for a, b in random.integers(0, count, (200, 2)).tolist() if a != b]
+        for pairs, found in ((ends, intervals), (list(pairwise(range(count))), short)):
+            found += [((off_s[b] - off_s[a]) / math.hypot(fit.interval_u_s(ticks[a], ticks[b]), 1e-9)) ** 2 for a, b in pairs]
+    return math.sqrt(np.mean(instants)), math.sqrt(np.mean(intervals)), math.sqrt(np.mean(short))
+
+
+@pytest.mark.parametrize("size", [0.3, 0.8])
+@pytest.mark.parametrize("count", [120, 400])
+@pytest.mark.parametrize("bend", [one_turn, three_turns, warming])
+def test_a_drift_too_faint_to_be_bent_to_is_in_the_stated_uncertainty(
+    bend: Callable[[NDArray[np.float64]], NDArray[np.float64]], count: int, size: float
+) -> None:
+    instants, intervals, short = faint(bend, count, size)
+    assert 0.8 < instants < 1.9
+    assert 0.5 < intervals < 2.0
+    assert 0.5 < short < 2.0
+
+
+@pytest.mark.parametrize("count", [12, 40, 400])
+def test_without_drift_next_to_nothing_is_added_for_one(count: int) -> None:
+    # Less than a half more than what the edges' own scatter leaves; of the short ones the nanosecond of a tick is most.
+    instants, intervals, short = faint(none, count, 0.0)
+    assert 0.7 < instants < 1.2
+    assert 0.7 < intervals < 1.2
+    assert 0.4 < short < 1.2

@@ -142,7 +142,7 @@ def test_an_on_board_port_is_listed_but_is_no_sign_of_a_device(tmp_path: Path) -
     (tmp_path / "ttyS0").touch()
     rows = looked(ports=(port(tmp_path / "ttyS0", "n/a", None, None),))
     assert [(row.kind, row.name, row.state) for row in rows] == [(ONBOARD, str(tmp_path / "ttyS0"), FOUND)]
-    assert is_empty(rows) and "nothing is attached" in shown(rows)
+    assert is_empty(rows) and "no instrument and no USB port can be seen" in shown(rows)
 
 
 def test_a_list_of_ports_that_fails_is_a_row() -> None:

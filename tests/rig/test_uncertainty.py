@@ -225,7 +225,7 @@ def test_a_calibration_file_replaces_the_data_sheet(run_virtual: Run, tmp_path: 
     ("text", "said"),
     [
         ("nonsense", "not TOML"),
-        ('source = "x"\nclock_ppm = 1.0\n', "no calibration file"),
+        ('source = "x"\nclock_ppm = 1.0\n', "current: this key is needed"),
         ('source="x"\nclock_ppm=1.0\ncurrent=[]\nvoltage=[]\n', "ranges"),
         (
             'source="x"\nclock_ppm=1.0\nfoo=1\n[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n',

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -290,6 +290,16 @@ def test_powers_and_energies_are_those_of_the_stream_its_windows_and_the_idle_ti
         "energy_stream": 1.5 * length_s,
     }
     assert {name: metrics[name] for name in expected} == pytest.approx(expected)
+
+
+def test_the_scatter_of_idle_power_is_in_that_of_the_energy_above_it() -> None:
+    measured = decided(*WORDS)
+    idles = tuple(Window("idle", 0.0, 1.0, 1.0, energy_j) for energy_j in (0.4, 0.6))
+    metrics = real_time().summarise(replace(measured, idles=idles), PHASES)
+    # All windows of the stream are alike: 0.1 s each, at 3 W; (0.6 - 0.4) / 2 is the standard error of two idle powers.
+    assert metrics["energy_dynamic"].standard_error == pytest.approx(0.1 * 0.1)
+    one = real_time().summarise(replace(measured, idles=idles[:1]), PHASES)["energy_dynamic"]
+    assert one.standard_error is None, "one idle time does not tell its scatter"
 
 
 def test_the_lines_tell_how_the_stream_came_and_how_right_it_was_by_the_age_of_a_scene() -> None:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of the simulated Joulescopes: each topic's options, by number and names, and what an instrument has of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Options = list[list[Any]]
+_ON_OFF: Options = [[0, "off"], [1, "on"]]
+_RATES: Options = [[rate] for rate in (2_000_000, 1_000_000, 500_000, 200_000, 100_000, 10_000, 1_000)]
+#: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen, the others are assumed.
+_MODES: Options = [[0, "off"], [1, "auto"], [2, "manual"]]
+_CTRLS = ("s/i", "s/v", "s/p", "s/i/range", "s/stats", "s/gpi/0", "s/gpi/1")
+
+JS220: dict[str, tuple[Options, int | None]] = {
+    **{f"{name}/ctrl": (_ON_OFF, 0) for name in (*_CTRLS, "s/gpi/2", "s/gpi/3", "s/gpi/7")},
+    "h/fs": (_RATES, None),
+    "h/fp": ([[rate] for rate in (10_000, 1_000, 100, 50, 20, 10, 5, 2, 1)], None),
+    "h/filter": ([[0, "wideband"], [1, "sinc1"]], None),
+    "s/dwn2/mode": ([[0, "wideband"], [1, "sinc1"]], 0),
+    "s/gpi/+/dwnN/mode": ([[0, "off"], [1, "toggle"], [2, "first"], [3, "majority"]], 0),
+    "c/gpio/vref": ([[0, "external"], [1, "3v3"]], 0),
+    "c/trigger/dir": ([[0, "input"], [1, "output"]], 0),
+    "s/i/range/mode": (_MODES, 0),
+    "s/i/range/select": ([[129, "10 A"], [130, "180 mA"], [132, "18 mA"], [136, "1.8 mA"], [144, "180 µA"], [160, "18 µA"]], 129),
+    "s/i/range/min": ([[number] for number in range(6)], 0),
+    "s/i/range/max": ([[number] for number in range(6)], 5),
+    "s/v/range/mode": (_MODES[1:], 1),
+    "s/v/range/select": ([[0, "15 V"], [1, "2 V"]], 0),
+}
+JS110: dict[str, tuple[Options, int | None]] = {
+    **{f"{name}/ctrl": (_ON_OFF, 0) for name in _CTRLS},
+    "s/sstats/ctrl": (_ON_OFF, 1),
+    "h/fs": (_RATES, 2_000_000),
+    "s/i/range/select": (
+        [
+            [128, "auto"],
+            [1, "10 A"],
+            [2, "2 A"],
+            [4, "180 mA"],
+            [8, "18 mA"],
+            [16, "1.8 mA"],
+            [32, "180 µA"],
+            [64, "18 µA"],
+            [0, "off"],
+        ],
+        0,
+    ),
+    "s/v/range/select": ([[0, "15 V"], [1, "5 V"]], 0),
+    "s/extio/voltage": ([[mv] for mv in (0, 1800, 2100, 2500, 2700, 3000, 3300, 3600, 5000)], 3300),
+    "s/i/lsb_src": ([[0, "normal"], [2, "gpi0"], [3, "gpi1"]], 0),
+    "s/v/lsb_src": ([[0, "normal"], [2, "gpi0"], [3, "gpi1"]], 0),
+    "s/i/range/mode": ([[0, "off"], [1, "mean"], [2, "interp", "interpolate"], [3, "nan"]], 2),
+    "s/i/range/pre": ([[number] for number in range(9)], 1),
+    "s/i/range/win": ([[0, "manual"], [1, "m"], [2, "n"]], 2),
+    "s/i/range/win_sz": ([[number] for number in range(32)], 10),
+    "s/i/range/post": ([[number] for number in range(9)], 1),
+}

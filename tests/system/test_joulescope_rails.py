@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two Joulescopes as rails: the log that tells of a JS110's losses is one for all and names none, so it may be of either."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rig import session
+from rig.check import check
+from rig.errors import BenchError
+from rig.session import open_bench, resume
+from rig.table import Table
+from rig.trace import Trace
+
+BENCH = """
+[bench]
+name = "rails"
+[sut.virtual]
+load_s = 0.6
+[rail.core.joulescope]
+device = "simulator"
+[rail.core.joulescope.simulator]
+model = "{other}"
+share = 0.7
+[rail.io.joulescope]
+device = "simulator"
+[rail.io.joulescope.simulator]
+model = "js110"
+share = 0.3
+[scenario.single_stream]
+idle_s = 0.2
+warmup = 0
+[task.null]
+samples = 3
+"""
+#: While the third sample is loaded: behind two that are measured. In virtual time the second rail follows the first.
+LOSS = ["rail.io.joulescope.simulator.faults.drop_at_tick=3900000", "rail.io.joulescope.simulator.faults.drop_ticks=10000"]
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> list[Table]:
+    """Return the tables of the sessions, in order."""
+    made: list[Table] = []
+
+    def table(**settings: Any) -> Table:
+        made.append(Table(**settings))
+        return made[-1]
+
+    monkeypatch.setattr(session, "Table", table)
+    return made
+
+
+def run(tmp_path: Path, other: str, *faults: str) -> dict[str, Any]:
+    (tmp_path / "bench.toml").write_text(BENCH.format(other=other))
+    with open_bench(tmp_path / "bench.toml", faults) as bench:
+        return bench.run(1, tmp_path / "sessions").content
+
+
+@pytest.mark.parametrize("other", ["js110", "js220"])
+def test_two_joulescopes_without_a_loss_have_no_problem(tmp_path: Path, other: str) -> None:
+    assert run(tmp_path, other)["problems"] == []
+
+
+def test_a_loss_of_a_js110_beside_a_js220_is_a_gap_of_its_own_and_no_problem_outside_windows(tmp_path: Path) -> None:
+    assert run(tmp_path, "js220", *LOSS)["problems"] == []
+    [folder] = (tmp_path / "sessions").iterdir()
+    assert [len(Trace.open(folder / "trial-1" / rail / "trace.jls").gaps) for rail in ("core", "io")] == [0, 2]
+
+
+def test_a_loss_of_one_of_two_js110_is_one_error_and_the_session_goes_on_where_it_stopped(
+    tmp_path: Path, tables: list[Table]
+) -> None:
+    before = set(threading.enumerate())
+    with pytest.raises(BenchError, match="one of several JS110 lost samples") as caught:
+        run(tmp_path, "js110", *LOSS)
+    assert "pkt_index skip: expected" in caught.value.evidence and "rig resume" in caught.value.try_next
+    assert not getattr(caught.value, "__notes__", ()), "one fault, one error"
+    assert not tables[0].world.supply_on and set(threading.enumerate()) == before
+    [folder] = (tmp_path / "sessions").iterdir()
+    last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
+    assert (last["status"], last["reason"]) == ("fail", str(caught.value))
+    [cut_off] = [finding for finding in check(folder).findings if not finding.ok]
+    assert "2 samples measured" in cut_off.detail
+    # The fault is in the bench file, but what is left to be done is over before it.
+    resumed = resume(folder)
+    assert resumed.content["problems"] == [] and resumed.content["samples"]["per_trial"] == [3]
+    assert check(folder).ok and not tables[1].world.supply_on
