@@ -110,8 +110,7 @@ def of_energy(
     # What was lost lies between the least and the most of what was seen.
     lost_j = integral.lost_s * (integral.most_w - integral.least_w) * _UNIFORM
     edges_j = _shifts_j(integral, ends_u_s, sample_hz)
-    delay_u_s = accuracy.edge_s / math.sqrt(3.0)
-    delay_j = _shifts_j(integral, (delay_u_s, delay_u_s), sample_hz)
+    delay_j = _delay_w(integral, accuracy.edge_s * sample_hz) * accuracy.edge_s / math.sqrt(3.0)
     shape = accuracy.distribution
     effects = {
         **_by_range("current gain", accuracy, [row.gain for row in accuracy.current], integral.range_energy_j),
@@ -232,6 +231,14 @@ def _shifts_j(integral: Integral, ends_u_s: tuple[float, float], sample_hz: floa
         inside_w = abs(end.inside_w) if integral.stepped else 0.0
         costs.append(u_s * (inside_w if within else max(inside_w, both_w)))
     return math.hypot(*costs)
+
+
+def _delay_w(integral: Integral, samples: float) -> float:
+    """Return what a delay that both ends have in common costs, in joules per second of it: what the one takes, the other leaves."""
+    start, stop = integral.ends
+    if integral.stepped and samples <= 1:
+        return abs(stop.inside_w - start.inside_w)
+    return max(abs(stop.outside_w - start.inside_w), abs(start.outside_w - stop.inside_w))
 
 
 def _range_of(ranges: Sequence[Range], reading: float) -> Range:

@@ -48,7 +48,8 @@ def effects(trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0) -> dict[str
         (replace(PLAIN, voltage=(Range(15.0, 0.01, 0.0),)), {"voltage gain": 0.01 / ROOT3 * 0.125 * 2.0 * 0.5}),
         (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.02),)), {"voltage offset": 0.02 / ROOT3 * 0.125 * 0.5}),
         (replace(PLAIN, clock_ppm=100.0), {"clock": 100e-6 / ROOT3 * 0.125}),
-        (replace(PLAIN, edge_s=1e-4), {"edge delay": math.sqrt(2) * 0.25 * 1e-4 / ROOT3}),
+        # Both ends of a window are late by as much: at constant power nothing is lost.
+        (replace(PLAIN, edge_s=1e-4), {}),
         (replace(PLAIN, current=(Range(10.0, 0.0, 0.0, noise=1e-3),)), {"noise": 1e-3 * 2.0 * 0.5 / math.sqrt(5000)}),
         # A step that no noise stirs is the same error in every sample; a stirred one averages out.
         (replace(PLAIN, current=(Range(10.0, 0.0, 0.0, lsb=1e-3),)), {"steps": 1e-3 / math.sqrt(12) * 2.0 * 0.5}),
@@ -79,6 +80,31 @@ def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_b
     found = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)))
     # Each of 50 samples of 1 A errs by 0.1 V, the others draw nothing.
     assert found == pytest.approx({"noise": 0.1 * 1.0 * math.sqrt(50) / HZ}, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("edge_s", "steps", "costs_w"),
+    [
+        # Within a sample, what an end leaves of it has the power inside: only from one to the other end that differs.
+        (1e-4, True, 0.6 - 0.4),
+        # Beyond, the window takes from behind what it leaves at its start, or the other way.
+        (3e-4, True, 0.6 - 0.1),
+        (1e-4, False, 0.6 - 0.1),
+    ],
+)
+def test_a_delay_that_all_edges_have_costs_what_is_before_and_behind(
+    tmp_path: Path, edge_s: float, steps: bool, costs_w: float
+) -> None:
+    # 0.05 A before, 0.2 A in the first half, 0.3 A in the second, 0.05 A behind, at 2 V.
+    current = np.repeat([0.05, 0.2, 0.3, 0.05], HZ // 4).astype(np.float32)
+    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+        writer.analog(current, np.full(HZ, 2.0, np.float32))
+        writer.sync(np.ones(HZ, np.uint8))
+    accuracy = replace(PLAIN, edge_s=edge_s)
+    window = (0.25 + 0.5 / HZ, 0.75 - 0.5 / HZ) if steps else (0.25 - 0.5 / HZ, 0.75 + 0.5 / HZ)
+    [integral] = Trace.open(tmp_path / "trace.jls").integrals([window], ranges_a(accuracy), steps_at_ends=steps)
+    found = of_energy(integral, accuracy, HZ, (0.0, 0.0)).of["edge delay"]
+    assert found.energy_j == pytest.approx(costs_w * edge_s / ROOT3, rel=1e-5)
 
 
 def test_uncertain_ends_cost_the_power_at_them(tmp_path: Path) -> None:
