@@ -181,6 +181,12 @@ def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
     manager = open_library(visa_library)
     from pyvisa import constants
 
+    if not _is_name(resource):
+        raise ConfigError(
+            f"{resource!r} is no VISA resource",
+            path="monitor.keysight_n6705.resource",
+            try_next='a name such as "TCPIP::192.168.1.5::5025::SOCKET"; rig scan lists what answers',
+        )
     try:
         session = manager.open_resource(resource, read_termination="\n", write_termination="\n")
         session.timeout = timeout_s * 1e3
@@ -188,7 +194,7 @@ def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
     except Exception as error:  # pyvisa-py raises bare Exceptions here
         text = str(error)
         code = getattr(error, "error_code", None)
-        if code == constants.StatusCode.error_invalid_resource_name or not _is_name(resource):
+        if code == constants.StatusCode.error_invalid_resource_name:
             raise ConfigError(f"{resource!r} is no VISA resource", path="monitor.keysight_n6705.resource", evidence=text) from error
         if "PyUSB" in text or "gpib" in text.lower():
             raise ConfigError(

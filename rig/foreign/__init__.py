@@ -48,18 +48,21 @@ def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opene
 
 
 def accuracy_beside(path: Path) -> Accuracy | None:
-    """Return what the session around a trace says of its monitor's accuracy; None outside a session. Raises DataError."""
-    trial = path.resolve() if path.is_dir() else path.resolve().parent
-    for session, rail in ((trial.parent, ""), (trial.parent.parent, trial.name)):
-        if not (session / PROVENANCE).exists():
-            continue
-        content = read_json(session / PROVENANCE)
-        try:
-            monitors = content["monitors"] if "monitors" in content else {"": content["monitor"]}
-            return accuracy.from_json(monitors[rail]["accuracy"]) if rail in monitors else None
-        except (KeyError, TypeError, cattrs.BaseValidationError) as error:
-            raise DataError(f"{session / PROVENANCE} says nothing of the accuracy of this trace", evidence=repr(error)) from error
-    return None
+    """Return what the session around a trace of its own says of its monitor's accuracy; None elsewhere. Raises DataError."""
+    if path.is_file() and path.name not in (TRACE, PARTIAL):
+        return None
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    # SESSION/trial-N, with a sitting-K and a rail in it where there are several.
+    session = next((above for above in folder.parents[:3] if (above / PROVENANCE).exists()), None)
+    if session is None:
+        return None
+    content = read_json(session / PROVENANCE)
+    try:
+        monitors = content["monitors"] if "monitors" in content else {"": content["monitor"]}
+        rail = folder.name if folder.name in monitors else ""
+        return accuracy.from_json(monitors[rail]["accuracy"]) if rail in monitors else None
+    except (KeyError, TypeError, cattrs.BaseValidationError) as error:
+        raise DataError(f"{session / PROVENANCE} says nothing of the accuracy of this trace", evidence=repr(error)) from error
 
 
 def _converted(path: Path, scratch: Path, options: Options) -> Opened:

@@ -297,6 +297,21 @@ def test_a_trace_in_a_session_has_the_accuracy_that_is_stored_with_it(run_virtua
     assert "SIMULATED" in shown.stdout and "uncertainty unknown" not in shown.stdout
 
 
+def test_a_sitting_has_the_accuracy_of_its_session_and_a_file_that_was_put_there_has_not(
+    run_virtual: Callable[..., SessionResult], capture: Path
+) -> None:
+    trial = run_virtual().folder / "trial-1"
+    (trial / "sitting-2").mkdir()
+    for name in ("trace.jls", "gaps.jsonl"):
+        (trial / name).rename(trial / "sitting-2" / name)
+    stored = content(trial / "sitting-2")["accuracy"]
+    assert stored is not None and stored["source"] == "the limits in the bench file"
+    assert content(trial / "sitting-2" / "trace.jls")["accuracy"] == stored
+    other = trial / "other.jls"
+    other.write_bytes(capture.read_bytes())
+    assert content(other)["accuracy"] is None
+
+
 def test_power_alone_has_no_uncertainty_from_limits_of_current_and_voltage(capture: Path, calibration: Path) -> None:
     found = content(capture, "--power", "power", "--calibration", calibration)
     assert found["windows"][0]["energy_j"] == pytest.approx(content(capture)["windows"][0]["energy_j"], rel=1e-6)

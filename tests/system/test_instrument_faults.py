@@ -586,6 +586,7 @@ REFUSED: dict[str, Ending] = {
     "lpm01a, not calibrated": ("lpm01a", ['calibration_error="no"'], BenchError, "not well after it was set up"),
     "lpm01a, voltage refused": ("lpm01a", ['error_to="volt"'], BenchError, "refuses 'volt 3300m'"),
     "lpm01a, supply refused": ("lpm01a", ['error_to="pwr on"'], BenchError, "refuses 'pwr on nostatus'"),
+    "n6705, a name that is none": ("n6705", ['monitor.keysight_n6705.resource="foo"'], ConfigError, "'foo' is no VISA resource"),
     "n6700": ("n6705", ['idn="Keysight Technologies,N6700C,MY1,1.0"'], DeviceNotFound, "is no N6705"),
     "n6705, no data logger": ("n6705", ['option="055"'], DeviceNotFound, "has no data logger"),
     "n6705, another module": (
