@@ -215,6 +215,9 @@ def _typed(kind: Any, value: Any, path: str) -> Any:
         return _converter().structure(value, kind)
     except cattrs.BaseValidationError as error:
         place, cause = _first_cause(error, path)
+        if isinstance(cause, ConfigError):  # of the settings' own check: it has said all, and where within
+            own, place = cause.cause.removeprefix(f"{cause.path}: "), f"{place}.{cause.path}" if cause.path else place
+            raise ConfigError(own, path=place, evidence=cause.evidence, try_next=cause.try_next) from error
         raise ConfigError(_message(cause), path=place, try_next=_hint(cause)) from error
 
 

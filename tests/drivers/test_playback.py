@@ -255,4 +255,6 @@ def test_a_rate_that_no_trace_can_have_is_refused_with_its_key(tmp_path: Path, c
         open_bench(VIRTUAL_NULL, [*SMALL, *(f"monitor.playback.{word}" for word in words)]) as bench,
     ):
         bench.run(1, tmp_path)
-    assert "rate_hz" in caught.value.cause and "0.001 to" in caught.value.try_next + caught.value.cause
+    assert caught.value.path == "monitor.playback.signals.rate_hz"
+    assert caught.value.cause == f"monitor.playback.signals.rate_hz: {float(rate_hz)}"
+    assert caught.value.try_next == "samples a second, 0.001 to 4294967295"
