@@ -106,7 +106,8 @@ class IoManager:
     def _read(self) -> None:
         try:
             while not self._stop.is_set():
-                block = self._port.read(256)
+                # No more than is there: what a read has taken is lost with it when the port fails before it is complete.
+                block = self._port.read(max(self._port.in_waiting, 1))
                 if block:
                     self._heard = time.monotonic()
                     *lines, self._partial = (self._partial + block).split(b"\n")
