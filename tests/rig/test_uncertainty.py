@@ -85,8 +85,9 @@ def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_b
 @pytest.mark.parametrize(
     ("edge_s", "steps", "costs_w"),
     [
-        # Within a sample, what an end leaves of it has the power inside: only from one to the other end that differs.
-        (1e-4, True, 0.6 - 0.4),
+        # While neither end leaves its sample, only what is inside differs from one to the other; the fewer samples, the more so.
+        (1e-8, True, 0.6 - 0.4),
+        (1e-4, True, math.hypot(0.6 - 0.4, math.sqrt(0.45) * (0.6 - 0.1))),
         # Beyond, the window takes from behind what it leaves at its start, or the other way.
         (3e-4, True, 0.6 - 0.1),
         (1e-4, False, 0.6 - 0.1),
@@ -104,7 +105,28 @@ def test_a_delay_that_all_edges_have_costs_what_is_before_and_behind(
     window = (0.25 + 0.5 / HZ, 0.75 - 0.5 / HZ) if steps else (0.25 - 0.5 / HZ, 0.75 + 0.5 / HZ)
     [integral] = Trace.open(tmp_path / "trace.jls").integrals([window], ranges_a(accuracy), steps_at_ends=steps)
     found = of_energy(integral, accuracy, HZ, (0.0, 0.0)).of["edge delay"]
-    assert found.energy_j == pytest.approx(costs_w * edge_s / ROOT3, rel=1e-5)
+    assert found.energy_j == pytest.approx(costs_w * edge_s / ROOT3, rel=1e-3)
+
+
+@pytest.mark.parametrize("samples", [0.2, 0.5, 1.0, 2.0, 3.0])
+def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(tmp_path: Path, samples: float) -> None:
+    # Windows of 20 samples with 1 A between 0.1 A, at 2 V; the line says so a little too late or too early.
+    random, count, length = np.random.default_rng(5), 1000, 80
+    starts = length * np.arange(count) + 30 + random.uniform(size=count)
+    delays = random.uniform(-samples, samples, size=count)
+    borders = length * np.arange(count)[:, None] + np.arange(length + 1)
+    inside = np.clip(borders, starts[:, None], starts[:, None] + 20)
+    current = (0.1 + 0.9 * np.diff(inside, axis=1)).ravel().astype(np.float32)
+    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+        writer.analog(current, np.full(len(current), 2.0, np.float32))
+        writer.sync(np.ones(len(current), np.uint8))
+    accuracy = replace(PLAIN, edge_s=samples / HZ)
+    windows = [(begin / HZ, (begin + 20) / HZ) for begin in starts + delays]
+    found = Trace.open(tmp_path / "trace.jls").integrals(windows, ranges_a(accuracy), steps_at_ends=True)
+    off_j = [integral.energy_j - 2.0 * 20 / HZ for integral in found]
+    stated_j = [of_energy(integral, accuracy, HZ, (0.0, 0.0)).energy_u_j for integral in found]
+    ratio = math.hypot(*stated_j) / math.hypot(*off_j)
+    assert 1.0 <= ratio < 1.35, ratio
 
 
 def test_uncertain_ends_cost_the_power_at_them(tmp_path: Path) -> None:
