@@ -97,11 +97,8 @@ class Request:
     def receive(self, frame: Frame, now_s: float) -> None:
         """Take a frame from the DUT."""
         if frame.kind == Kind.ACK:
-            if self.silence and not self.acknowledged and frame.seq == (self.frame.seq + 1) & 0xFF:
-                self._learn(now_s, frame)
-                self.acknowledged, self._due = True, False
-                self._open_s = self._sent_s + self.silence.guard_s
-                self._limit_s = now_s + self.silence.guard_s + self.silence.limit_s
+            if self.silence and frame.seq == (self.frame.seq + 1) & 0xFF:
+                self._begin_guard(self.silence, now_s, frame)
         elif frame.kind == Kind.CAPS and self.frame.kind != Kind.HELLO:
             return  # HELLO has no place in the order: a late answer to one may carry this number
         elif frame.seq == self.frame.seq and frame.kind >= Kind.ACK:
@@ -134,10 +131,19 @@ class Request:
             self.failed = self._last_call
             self._calls, self._noise_s = 0, None
 
+    def _begin_guard(self, silence: Silence, now_s: float, ack: Frame) -> None:
+        """Each ACK begins the guard anew. From a device that stood still one for each repeat comes: none is the remains of DONE."""
+        if not self.acknowledged:
+            self._learn(now_s, ack)
+        self.acknowledged, self._due, self._noise_s = True, False, None
+        self._open_s = self._sent_s + silence.guard_s
+        self._limit_s = now_s + silence.guard_s + silence.limit_s
+
     @property
     def _pause_s(self) -> float:
         if self.silence:
-            return self._rto_s
+            # The DUT begins its guard anew so often and no more: after that only waiting helps one that stands still.
+            return max(self._rto_s, self._patience.timeout_s) if self.repeats == self._repeats_max else self._rto_s
         return self._patience.rto_s(len(self._code) + self._answer_b, self.repeats)
 
     def _call(self) -> None:

@@ -394,6 +394,39 @@ def test_a_lost_ack_of_run_is_repaired_before_the_window_opens() -> None:
     assert (done.rx_in_window_b, dut.runs, client.retransmissions) == (0, 1, 1)
 
 
+def test_a_device_that_stands_still_longer_than_all_repeats_last_is_waited_for_and_its_window_is_left_alone() -> None:
+    dut = FakeDut(window_s=0.2)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, SAMPLE)
+    stands_until_s = line.now_s + 1.5
+    put = line._put
+
+    def stand_still(way: str, block: bytes) -> None:
+        if way == "tx" and line.now_s < stands_until_s:
+            line._free_s["tx"] = max(line._free_s["tx"], stands_until_s)
+        for piece in (block[:5], block[5:]):  # so that the beginning of a second ACK is no frame yet
+            put(way, piece)
+
+    line._put = stand_still  # type: ignore[method-assign]
+    done = client.run(0, 1, 50, 1.0)
+    assert line.now_s > stands_until_s
+    assert (done.output, done.rx_in_window_b, dut.runs) == (OUTPUT, 0, 1)
+
+
+def test_a_device_that_stands_still_for_good_is_a_deadline_error() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, b"x")
+    dut.silent = True
+    line._put = lambda way, block: None  # type: ignore[method-assign]
+    before_s = line.now_s
+    with pytest.raises(DeadlineError, match="acknowledgement of RUN"):
+        client.run(0, 1, 50, 60.0)
+    assert 2.0 < line.now_s - before_s < 4.0
+
+
 def test_a_lost_done_is_asked_for_as_soon_as_its_remains_are_heard() -> None:
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)

@@ -217,6 +217,17 @@ def test_a_stopped_process_is_ended_all_the_same(null_program: Path, table: Tabl
         os.kill(pid, 0)
 
 
+def test_a_process_that_stands_still_longer_than_the_repeats_last_goes_on(null_program: Path, table: Table) -> None:
+    with opened(null_program, table, timeout_s=20.0) as sut:
+        sut.load(0, SAMPLE)
+        os.kill(sut._process.pid, signal.SIGSTOP)
+        waker = threading.Timer(1.0, os.kill, (sut._process.pid, signal.SIGCONT))
+        waker.start()
+        done = sut.run(Query((0,)))
+        waker.join()
+    assert (done.output, done.rx_in_window_b, done.retransmissions) == (SAMPLE[:64], 0, 8)
+
+
 def test_settings_come_from_a_bench_file() -> None:
     values = {"program": "x", "faults": {"drop": 0.1}, "power_w": {"idle": 1, "sync": 0.5}, "layer": "framed", "ppm": 3}
     settings = _typed(PosixSut.Settings, values, "sut.posix")
