@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rig.binomial import Share, at_least, at_most
+from rig.binomial import Share, places
 
 #: 0.7 of 10 are 7, although the product in binary is a little more.
 _ROUNDING = 1e-9
@@ -45,18 +45,16 @@ def success(attempts: Sequence[Attempt]) -> Share:
 def quantile(attempts: Sequence[Attempt], share: float, confidence: float = 0.95) -> Quantile:
     """Return the time within which a `share` of all attempts reaches the target, with an interval by order statistics.
 
-    How many of n attempts are quicker than it is a binomial count, and so tells between which of them, in order, it lies (David and
-    Nagaraja, Order Statistics, 7.1). An attempt without success counts as long as it lasted for the lower end, and as endless for
-    the upper one: wherever it belongs, the interval holds.
+    An attempt without success counts as long as it lasted for the lower end, and as endless for the upper one: wherever it belongs,
+    the interval holds (rig/binomial.py, places).
     """
     if not attempts:
         raise ValueError("no attempts")
-    n, alpha = len(attempts), (1 - confidence) / 2
+    n = len(attempts)
     least = sorted(attempt.time_s for attempt in attempts)
     most = sorted(attempt.time_s if attempt.reached else math.inf for attempt in attempts)
     place = max(math.ceil(share * n - _ROUNDING), 1)
-    lower = max((k for k in range(n + 1) if at_most(k - 1, n, share) <= alpha), default=0)
-    upper = min((k for k in range(1, n + 1) if at_least(k, n, share) <= alpha), default=n + 1)
+    lower, upper = places(n, share, confidence)
     value_s = most[place - 1] if most[place - 1] == least[place - 1] else None
     return Quantile(value_s, least[lower - 1] if lower else 0.0, most[upper - 1] if upper <= n else math.inf)
 

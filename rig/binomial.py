@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 #: What follows adds less than this part of the sum.
 _NEGLIGIBLE = 1e-18
@@ -33,6 +34,19 @@ class Share:
         low = 0.0 if self.count == 0 else _crossing(lambda p: at_least(self.count, self.n, p), alpha)
         high = 1.0 if self.count == self.n else 1 - _crossing(lambda q: at_least(self.n - self.count, self.n, q), alpha)
         return low, high
+
+
+@cache
+def places(n: int, share: float, confidence: float = 0.95) -> tuple[int, int]:
+    """Return between which of `n` values, counted in order from 1, a quantile lies; 0 and n + 1 are no bound.
+
+    A `share` of all values that there might be is below the quantile: how many of n are is a binomial count (David and Nagaraja,
+    Order Statistics, 7.1).
+    """
+    alpha = (1 - confidence) / 2
+    lower = max((k for k in range(n + 1) if at_most(k - 1, n, share) <= alpha), default=0)
+    upper = min((k for k in range(1, n + 1) if at_least(k, n, share) <= alpha), default=n + 1)
+    return lower, upper
 
 
 def at_most(count: int, n: int, share: float) -> float:

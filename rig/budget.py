@@ -11,7 +11,7 @@ from typing import Any
 
 from rig.coverage import coverage_factor
 from rig.moving import Moving, Summarise, alike, anew, windows_of
-from rig.statistics import mean, standard_error
+from rig.statistics import NORMAL_95, mean, standard_error
 from rig.trial import Measured, Metric, Trial
 from rig.uncertainty import COMMON, OWN, TRIAL, Influence
 
@@ -25,8 +25,9 @@ SCATTER, IDLE, SAMPLES = "scatter of trials", "idle subtraction", "choice of sam
 #: Five values whose scatter is below this share of what noise, edges and steps alone must give agree by accident, or because
 #: each met the same step: then what is known of these counts (by chance alone this happens once in a hundred times).
 _TOO_GOOD = 0.3
-#: Standard deviations to each side that hold 95 % of a normal distribution: what the width of a share's interval is divided by.
-_NORMAL = 1.959964
+#: What each window errs by moves a percentile of them to one side, in every trial: where nothing else varies by up to a tick, and
+#: the 99th by 2.33 standard deviations of noise. Times 1.96 this is a tick, and 2.45 standard deviations.
+_RANKED = math.sqrt(6) / NORMAL_95
 #: What cancels leaves a rounding error of this share.
 _ROUNDING = 1e-13
 
@@ -82,7 +83,9 @@ def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Sum
                     # What noise, edges and ticks do to the idle windows is one line, wherever idle power is taken off.
                     title = component if group != ("idles",) else f"{component}, idle" if steps else IDLE
                     before = found[name][title].value if title in found[name] else 0.0
-                    found[name][title] = Influence(kind, shape, delta if "samples" in group else math.hypot(before, delta))
+                    value = delta if "samples" in group else math.hypot(before, delta)
+                    ranked = metrics[name].ranked and kind == OWN
+                    found[name][title] = Influence(COMMON, shape, _RANKED * value) if ranked else Influence(kind, shape, value)
     return found
 
 
@@ -90,8 +93,10 @@ def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
     """Return the standard uncertainty of one trial's metric: the instrument's, the time base's, and the scatter of its samples."""
     if metric.share:
         low, high = metric.interval
-        return (high - low) / 2 / _NORMAL
+        return (high - low) / 2 / NORMAL_95
     own, scatter = math.hypot(*(part.value for part in parts.values() if part.kind == OWN)), metric.standard_error
+    if scatter is None and metric.ranked:
+        return None
     if scatter is None or scatter < _TOO_GOOD * own:
         scatter = own
     combined = math.hypot(scatter, *(part.value for part in parts.values() if part.kind != OWN))
@@ -105,8 +110,10 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
         return None
     if single[0].share:
         return _of_share(single)
-    if single[0].unit == "1" and any(metric.standard_error is None for metric in single):
-        # What is uncertain about an area under a curve is the choice of its samples, and of that nothing is known here.
+    unscattered = any(metric.standard_error is None for metric in single)
+    if unscattered and (single[0].unit == "1" or (single[0].ranked and len(trials) == 1)):
+        # What is uncertain about an area under a curve is the choice of its samples, and of that nothing is known here; nor of a
+        # percentile of too few.
         return None
     mine = [trial.influences.get(name, {}) for trial in trials]
     parts = [
@@ -144,7 +151,7 @@ def _of_share(single: Sequence[Metric]) -> Budget:
     ends are the means of the trials' ends, which is wide enough: the interval of one trial allows for its chance already.
     """
     low, high = (mean(ends) for ends in zip(*(metric.interval for metric in single), strict=True))
-    value, standard = mean([metric.value for metric in single]), (high - low) / 2 / _NORMAL
+    value, standard = mean([metric.value for metric in single]), (high - low) / 2 / NORMAL_95
     parts = [Part(SAMPLES, standard, "A", "binomial", True)]
     scatter, shape = _scatter(single)
     if len(single) > 1 and scatter:
@@ -156,7 +163,8 @@ def _scatter(single: Sequence[Metric]) -> tuple[float | None, str]:
     """Return the standard error of the mean as the trials show it, and the shape of its distribution."""
     if len(single) > 1:
         return standard_error([metric.value for metric in single]), f"t{len(single) - 1}"
-    return single[0].standard_error, f"t{single[0].n - 1}" if 1 < single[0].n <= 30 else "normal"
+    few = 1 < single[0].n <= 30 and not single[0].ranked
+    return single[0].standard_error, f"t{single[0].n - 1}" if few else "normal"
 
 
 def _named(rows: Sequence[Mapping[str, Influence]], kinds: Iterable[str]) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.segment import Segments
 from rich.table import Table
 
 from rig import survey
@@ -26,6 +27,8 @@ from rig.quantity import quantity, share
 from rig.replication import LIMIT, deviation
 from rig.survey import DONE, FAILED, Covered
 
+#: More than any table is wide.
+_UNBOUND = 1000
 #: What a person looks for first; the rest is in results.json and the report.
 MAIN_METRICS = (
     "accuracy",
@@ -131,11 +134,11 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     table.add_column("metric", no_wrap=True)
     table.add_column("mean ± 95 %", justify="right", no_wrap=True)
     for trial in content["trials"]:
-        table.add_column(str(trial["number"]), justify="right", min_width=5, style="" if trial["valid"] else "red")
+        table.add_column(str(trial["number"]), justify="right", no_wrap=True, style="" if trial["valid"] else "red")
     for name, metric in content["metrics"].items():
         if name in MAIN_METRICS or _OVERALL.fullmatch(name):
             table.add_row(name, _shown(metric), *_deviations(name, metric))
-    console.print(table)
+    _print_whole(console, table)
     for row in content["resolution"]:
         if row["needed_s"] != 0:
             console.print(f"[yellow]{_resolution(row)}[/]", soft_wrap=True)
@@ -238,8 +241,16 @@ def _deviations(name: str, metric: dict[str, Any]) -> list[str]:
             cells.append("-")
             continue
         away = deviation(name, trial["value"], metric["value"])
-        cells.append(f"[red]{100 * away:+.2f}[/]" if abs(away) > LIMIT else f"{100 * away:+.2f}")
+        shown = f"{100 * away:+.{1 if abs(away) >= 0.1 else 2}f}"
+        cells.append(f"[red]{shown}[/]" if abs(away) > LIMIT else shown)
     return cells
+
+
+def _print_whole(console: Console, table: Table) -> None:
+    """Print a table as wide as it is: in a terminal that is narrower its lines go on below, and no number loses a digit."""
+    width = console.measure(table, options=console.options.update(width=_UNBOUND)).maximum
+    whole = console.options.update(width=max(console.width, width))
+    console.print(Segments(console.render(table, whole)), crop=False)
 
 
 def _print_verdict(console: Console, name: str, verdict: dict[str, Any]) -> None:

@@ -25,7 +25,8 @@ class Sums:
     """
 
     def __init__(self, ends_a: Sequence[float], most: int) -> None:
-        self._ends = list(ends_a)
+        # Samples are in single precision: one that reads 0.05 A is 0.050000000745.
+        self._ends = [max(end, float(np.float32(end))) for end in ends_a]
         self._ends_a = np.array(self._ends, dtype=np.float64)
         # Kept: to give memory of this size back after each block, and take it anew, costs more than the arithmetic.
         self._power = np.empty(most)

@@ -38,7 +38,9 @@ class Moving:
         return window.effects.of.get(self.component)
 
     def count(self, metric: Metric) -> int:
-        """Return of how many of the windows a metric is made: it may be of some of the samples only."""
+        """Return of how many of the windows a metric is made: it may be of some of the samples only; one decides a percentile."""
+        if metric.ranked:
+            return 1
         windows = len(getattr(self.measured, self.groups[0]))
         return max(min(windows, metric.n), 1) if "samples" in self.groups else windows
 

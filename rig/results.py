@@ -197,7 +197,13 @@ def _trial(trial: Trial) -> dict[str, Any]:
 def _rail(timebase: Timebase, reference: Timebase | None) -> dict[str, Any]:
     """Return the time base of one of several monitors, and how much faster its clock ran than the first one's."""
     skew_ppm = None if reference is None else (timebase.s_per_tick / reference.s_per_tick - 1) * 1e6
-    return {"timebase": dataclasses.asdict(timebase), "skew_ppm": skew_ppm}
+    return {"timebase": dataclasses.asdict(timebase), "skew_ppm": skew_ppm, "skew_u_ppm": _skew_u_ppm(timebase, reference)}
+
+
+def _skew_u_ppm(timebase: Timebase, reference: Timebase | None) -> float | None:
+    if reference is None or timebase.slope_u is None or reference.slope_u is None:
+        return None
+    return 0.0 if timebase is reference else math.hypot(timebase.slope_u, reference.slope_u) * 1e6
 
 
 def _problem(problem: Problem) -> dict[str, str]:

@@ -8,6 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rig.binomial import places
+
+#: Standard deviations to each side that hold 95 % of a normal distribution.
+NORMAL_95 = 1.959964
+
 
 def mean(values: Sequence[float]) -> float:
     """Return the arithmetic mean, correctly rounded; NaN for no values."""
@@ -24,6 +29,18 @@ def standard_error(values: Sequence[float]) -> float | None:
     centre = mean(values)
     variance = math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
     return math.sqrt(variance / len(values))
+
+
+def percentile_error(values: Sequence[float], percent: float) -> float | None:
+    """Return the standard error of a percentile, or None where so few values do not tell it: 6 for a median, 368 for the 99th.
+
+    The values between which it lies with 95 % (rig/binomial.py, places), the farther end of the two: long tails have one.
+    """
+    low, high = places(len(values), percent / 100)
+    if not low or high > len(values):
+        return None
+    ordered, at = np.sort(np.asarray(values, dtype=np.float64)), percentile(values, percent)
+    return max(at - float(ordered[low - 1]), float(ordered[high - 1]) - at) / NORMAL_95
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

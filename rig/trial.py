@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rig.binomial import Share
 from rig.clock import Timebase
-from rig.statistics import mean, standard_error
+from rig.statistics import mean, percentile, percentile_error, standard_error
 from rig.survey import Covered
 from rig.uncertainty import Effects, Influence
 
@@ -47,6 +47,7 @@ class Metric:
     """A number with its unit; `standard_error` is over `n` single values, None where it has no meaning.
 
     `share`: it is the share of `n` samples of which something is so, and its interval that of a binomial count (rig/binomial.py).
+    `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them.
     """
 
     value: float
@@ -54,6 +55,12 @@ class Metric:
     standard_error: float | None = None
     n: int = 1
     share: bool = False
+    ranked: bool = False
+
+    @classmethod
+    def of_percentile(cls, values: Sequence[float], percent: float, unit: str) -> Metric:
+        """Return a percentile with its standard error."""
+        return cls(percentile(values, percent), unit, percentile_error(values, percent), len(values), ranked=True)
 
     @classmethod
     def of_share(cls, outcomes: Sequence[bool]) -> Metric:

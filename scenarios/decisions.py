@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rig.quantity import quantity
-from rig.statistics import mean, percentile, standard_error
+from rig.statistics import mean, standard_error
 from rig.trial import Measured, Metric, Sample, Streamed
 
 ONSET = "latency_onset"
@@ -119,4 +119,4 @@ def _metric(values_s: Sequence[float]) -> Metric:
 
 
 def _percentile(values_s: Sequence[float], percent: int) -> Metric:
-    return Metric(percentile(values_s, percent), "s", n=len(values_s))
+    return Metric.of_percentile(values_s, percent, "s")

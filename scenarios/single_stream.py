@@ -12,7 +12,7 @@ from typing import Self
 from rig import early_stopping
 from rig.errors import ConfigError
 from rig.plan import Idle, Load, Plan, Query, Task
-from rig.statistics import mean, percentile, ratio, standard_error
+from rig.statistics import mean, ratio, standard_error
 from rig.table import Table
 from rig.trial import Measured, Metric, Sample
 
@@ -83,7 +83,7 @@ class SingleStream:
         if not self.absent(measured):
             estimate_s = early_stopping.estimate(totals_s, LOADGEN_PERCENT)
             assert estimate_s is not None
-            metrics[EARLY_STOPPING] = Metric(estimate_s, "s", n=len(totals_s))
+            metrics[EARLY_STOPPING] = Metric(estimate_s, "s", n=len(totals_s), ranked=True)
         return metrics | _energies(measured, phases)
 
     def absent(self, measured: Measured) -> dict[str, str]:
@@ -102,7 +102,7 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
 
 
 def _latency(name: str, values_s: Sequence[float]) -> dict[str, Metric]:
-    percentiles = {f"{name}_p{p}": Metric(percentile(values_s, p), "s", n=len(values_s)) for p in PERCENTILES}
+    percentiles = {f"{name}_p{p}": Metric.of_percentile(values_s, p, "s") for p in PERCENTILES}
     return {name: _metric(values_s, "s")} | percentiles
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rig.attempts import Attempt, quantile, success, time_to_solution_s
 from rig.quantity import quantity
-from rig.statistics import mean, standard_error
+from rig.statistics import NORMAL_95, mean, standard_error
 from rig.trial import Crossing, Metric, Sample
 from scenarios.tasks.qubo.cost import threshold_cost
 
@@ -140,7 +140,8 @@ def _spread(group: Runs) -> dict[str, Metric]:
     median = quantile(attempts, 0.5)
     # Below six searches there is no interval of 95 % for a median.
     if median.value_s is not None and median.low_s and math.isfinite(median.high_s):
-        found[f"{group.name('latency')}_p50"] = Metric(median.value_s, "s", n=len(attempts))
+        error_s = max(median.value_s - median.low_s, median.high_s - median.value_s) / NORMAL_95
+        found[f"{group.name('latency')}_p50"] = Metric(median.value_s, "s", error_s, len(attempts), ranked=True)
     share = success(attempts)
     if 0 < share.count < share.n:
         repeated_s = time_to_solution_s(max(_limit_s(sample) for sample in group.samples), share.count / share.n)

@@ -22,6 +22,7 @@ STYLE: dict[str, Any] = {
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": FAINT, "xtick.color": INK, "ytick.color": INK,
     "xtick.labelsize": 8, "ytick.labelsize": 8, "axes.titlesize": 9, "axes.titleweight": "bold", "axes.linewidth": 0.7,
     "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 8, "hatch.linewidth": 0.5,
+    "axes.formatter.useoffset": False,  # a stranger reads 0.002 where 0.002 and, at the edge, +79.99 stands
 }  # fmt: skip
 
 Array = NDArray[float64]

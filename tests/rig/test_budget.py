@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -103,6 +104,35 @@ def budget_of(*trials: Trial) -> Budget:
 
 def counted(found: Budget) -> dict[str, bool]:
     return {part.component: part.counted for part in found.parts}
+
+
+def percentiled(value: float, error: float | None, ticks_s: float) -> Trial:
+    """Return a trial whose latency is the 90th percentile of forty windows, each with ticks of its own."""
+    windows = [Window("infer", 0.0, 1.0, value, None, Effects({"ticks": Effect(OWN, ticks_s, 0.0)})) for _ in range(40)]
+    measured = Measured(tuple(Sample(n, (0,), 1, (window,), "", "", True) for n, window in enumerate(windows)), ())
+
+    def summarise(measured: Measured) -> Summary:
+        values_s = [each.windows[0].latency_s for each in measured.samples]
+        return {"latency": replace(Metric.of_percentile(values_s, 90, "s"), standard_error=error)}
+
+    metrics = summarise(measured)
+    return Trial(1, 1, measured, metrics, None, influences=budget.influences(measured, metrics, summarise))
+
+
+@pytest.mark.parametrize("trials", [1, 5])
+def test_ticks_that_move_each_window_move_a_percentile_by_a_whole_tick_in_every_trial(trials: int) -> None:
+    tick_s = 1 / 32_768
+    found = budget_of(*[percentiled(4e-3, 1e-7, tick_s / math.sqrt(6))] * trials)
+    assert found.expanded == pytest.approx(tick_s, rel=1e-3)
+
+
+def test_a_percentile_of_too_few_windows_has_no_uncertainty_in_one_trial_and_the_scatter_of_five() -> None:
+    single = percentiled(4e-3, None, 1e-9)
+    assert budget.of_metric("latency", [single]) is None
+    assert budget.of_trial(single.metrics["latency"], single.influences["latency"]) is None
+    five = [percentiled(value, None, 1e-9) for value in (4.0e-3, 4.1e-3, 4.2e-3, 4.3e-3, 4.4e-3)]
+    scatter = standard_error([4.0e-3, 4.1e-3, 4.2e-3, 4.3e-3, 4.4e-3])
+    assert budget_of(*five).standard_uncertainty == pytest.approx(scatter, rel=1e-4)
 
 
 def test_with_one_trial_the_time_base_counts_beside_the_scatter_of_its_samples() -> None:

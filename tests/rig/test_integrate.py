@@ -47,13 +47,14 @@ def test_each_sample_counts_in_the_range_of_its_current(
     assert (sums.least_w, sums.most_w) == (power.min(), power.max())
 
 
-@pytest.mark.parametrize("size_a", [0.018, -0.018])
-def test_a_current_at_the_end_of_a_range_is_in_it(size_a: float) -> None:
-    limit = float(np.float32(0.018))
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("limit", [0.018, 0.05, 0.1, 0.3, 0.009, 0.5])  # of some the nearest float of single precision is larger
+def test_a_current_at_the_end_of_a_range_is_in_it(limit: float, sign: int) -> None:
+    size_a = sign * limit
     sums = Sums([limit, 1.0], 2000)
     sums.add(np.full(1024, size_a, np.float32), np.ones(1024, np.float32))
     sums.add(np.array([size_a, 1.0], np.float32), np.ones(2, np.float32))
-    sums.take(math.copysign(limit, size_a), 1.0, 1.0)
+    sums.take(float(np.float32(size_a)), 1.0, 1.0)
     assert sums.sums[2].tolist() == [1026.0, 1.0, 0.0]
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.style
+import numpy as np
 import pytest
 
 from rig.pictures import search, stream
+from rig.pictures.distributions import distributions
 from rig.pictures.drawing import STYLE
+from rig.pictures.samples import Samples
 from rig.pictures.throughput import throughput
 from rig.store import SessionFolder
 
@@ -129,3 +132,11 @@ def test_throughput_without_a_value_is_not_drawn() -> None:
     content["metrics"]["throughput"]["value"] = 20.0
     svg, caption = throughput(content)
     assert "samples per second" in texts(svg) and "±5% of it" in caption
+
+
+def test_values_that_hardly_differ_stand_at_the_axis_whole() -> None:
+    latency_s = np.linspace(79.9920e-9, 79.9921e-9, 40).reshape(-1, 1)
+    none = np.zeros_like(latency_s)
+    content = CONTENT | {"provenance": {"task": {"phases": ["infer"]}}}
+    svg, _ = distributions("latency", [Samples(1, True, 1, none, none, latency_s, none)], content)
+    assert any(text.startswith("79.992") for text in texts(svg)) and not any("e1" in text for text in texts(svg))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.statistics import mean, percentile, ratio, standard_error
+from rig.statistics import NORMAL_95, mean, percentile, percentile_error, ratio, standard_error
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50)
 
@@ -33,6 +33,22 @@ def test_percentiles_interpolate() -> None:
     assert percentile([1, 2, 3, 4], 50) == 2.5
     assert percentile(list(range(101)), 90) == 90
     assert percentile([7.0], 99) == 7.0
+
+
+@pytest.mark.parametrize(("percent", "needed"), [(50, 6), (90, 36), (99, 368)])
+def test_a_percentile_of_too_few_values_has_no_standard_error(percent: int, needed: int) -> None:
+    # 0.5**5, 0.9**35 and 0.99**367 are above 2.5 %: beyond the largest of so few there may be anything.
+    assert percentile_error(range(needed - 1), percent) is None
+    assert percentile_error(range(needed), percent) is not None
+
+
+@pytest.mark.parametrize(("count", "low", "high"), [(6, 1, 6), (10, 2, 9), (20, 6, 15), (100, 40, 61)])
+def test_a_median_lies_between_the_places_that_tables_give(count: int, low: int, high: int) -> None:
+    # Conover, Practical Nonparametric Statistics, and others: 95 % limits of a median by order statistics.
+    values = [2.0**place for place in range(count)]
+    middle = percentile(values, 50)
+    expected = max(middle - values[low - 1], values[high - 1] - middle) / NORMAL_95
+    assert percentile_error(values, 50) == pytest.approx(expected)
 
 
 def test_mean_power_is_total_energy_over_total_time() -> None:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line prints, where there is little room for it."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rig.console import print_results
+
+
+def metric(value: float, *deviations: float) -> dict[str, Any]:
+    trials = [{"trial": n, "value": value * (1 + each)} for n, each in enumerate(deviations, start=1)]
+    return {"value": value, "unit": "s", "expanded_uncertainty": value / 300, "budget": [], "per_trial": trials}
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int) -> None:
+    away = (-0.1998, -0.0623, -0.1301, 0.1855, 0.2146)
+    content = {
+        "task": "null", "scenario": "single_stream", "sut": "virtual", "monitor": "virtual", "simulated": True,
+        "trials": [{"number": n, "valid": True} for n in range(1, 6)], "resolution": [], "problems": [],
+        "metrics": {"latency_preprocess": metric(1.151e-3, *away), "latency_infer": metric(123.4e-3, *[0.0] * 5)},
+    }  # fmt: skip
+    out = io.StringIO()
+    print_results(Console(file=out, width=width), content)
+    text = out.getvalue()
+    heading, row = (next(line for line in text.splitlines() if word in line) for word in ("mean", "latency_preprocess"))
+    assert heading.split()[-5:] == ["1", "2", "3", "4", "5"]
+    assert row.split()[-5:] == ["-20.0", "-6.23", "-13.0", "+18.6", "+21.5"]
+    assert "1.151 ± 0.0038 ms" in row
