@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -23,8 +26,14 @@ from rig.trace import EDGES, GAPS, PARTIAL, TRACE, storage_error
 from rig.virtual import NS_PER_S
 
 _NUMBER = "{n}"
+_SIGNALS = "monitor.playback.signals"
+#: What rig.foreign says is said for `rig measure`: its options, with what they take.
+_OPTION = re.compile(r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?")
+_NUMBERS = {"supply-v": "supply_v", "rate": "rate_hz"}
+#: What is refused here is not advised.
+_REFUSED = re.compile(r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or ")
 _NO_SYNC = (
-    "monitor.playback.signals.sync = NAME, a column or signal with the levels of the line; where a program exports a file for each "
+    f"{_SIGNALS}.sync = NAME, a column or signal with the levels of the line; where a program exports a file for each "
     "channel, as Otii does, put its digital input beside the numbers first, row by row"
 )
 
@@ -36,7 +45,7 @@ class Playback:
     class Settings:
         """The recording, and what its instrument promises.
 
-        `path`: a file, or the folder of a trial; {n} in it is the number of the recording, from 1: "trial-{n}/trace.jls". Without
+        `path`: a file, or the folder of a trial; {n} in it is the number of the trial, from 1: "trial-{n}/trace.jls". Without
         {n}, all recordings are copies of one. `signals`: what the file does not say of itself (rig/foreign/origin.py).
         `calibration`: the instrument's limits of error; not needed for a trace inside a session folder, where they are stored.
         `start_s`: how long the original recording ran before anything else happened; a simulated device, whose clock goes on
@@ -52,7 +61,6 @@ class Playback:
         self, settings: Settings, table: Table, scratch: tempfile.TemporaryDirectory[str], first: Opened, promised: Accuracy
     ) -> None:
         self._settings, self._table, self._scratch, self._first, self._accuracy = settings, table, scratch, first, promised
-        self._recordings = 0
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
@@ -63,7 +71,7 @@ class Playback:
             raise ConfigError(f"{settings.start_s}", path="monitor.playback.start_s", try_next="0 to 60 s")
         path = _numbered(settings, 1)
         if not path.exists():
-            hint = "monitor.playback.path, relative to the bench file; {n} in it is the number of the recording"
+            hint = "monitor.playback.path, relative to the bench file; {n} in it is the number of the trial"
             raise DataError(f"{path} cannot be read", evidence="No such file or directory", try_next=hint)
         promised = accuracy.load(Path(settings.calibration)) if settings.calibration else accuracy_beside(path)
         if promised is None:
@@ -75,11 +83,12 @@ class Playback:
             )
         scratch = tempfile.TemporaryDirectory(prefix="rig-playback-")
         try:
-            first = open_any(path, Path(scratch.name) / "1", settings.signals)
+            with _told(path):
+                first = open_any(path, Path(scratch.name) / "1", settings.signals)
             if not first.has_current:
                 raise ConfigError(
-                    "the recording tells power alone, and limits of current and voltage say nothing of it",
-                    path="monitor.playback.signals.power",
+                    f"{path} tells power alone, and limits of current and voltage say nothing of it",
+                    path=f"{_SIGNALS}.power",
                     try_next="rig measure takes it; a session needs current and voltage",
                 )
             return cls(settings, table, scratch, first, first.promised(promised))
@@ -90,7 +99,7 @@ class Playback:
     @property
     def info(self) -> MonitorInfo:
         """Return what is known of the recording."""
-        trace = self._first.trace
+        trace, notes = self._first.trace, [_with_keys(note) for note in self._first.notes]
         return MonitorInfo(
             name="playback",
             kind="playback",
@@ -99,32 +108,40 @@ class Playback:
             edge_hz=trace.edge_hz,
             accuracy=self._accuracy,
             sync=self._first.sync,
-            no_sync=("; ".join(note for note in self._first.notes if note.startswith("no SYNC")), _NO_SYNC),
+            no_sync=("; ".join(note for note in notes if note.startswith("no SYNC")), _NO_SYNC),
             details={
                 "path": self._settings.path,
                 "recordings": "one each" if _NUMBER in self._settings.path else "all are copies of one file",
                 "power": "not switched: nothing is measured",
-                "notes": list(self._first.notes),
+                "notes": notes,
             },
+            # Of what is left of a trial there is no recording: the one that there is begins where the trial did.
+            resumable=False,
         )
 
     def power(self, on: bool) -> None:
         """Do nothing: a recording has its supply behind it."""
 
     def record(self, folder: Path) -> PlaybackRecording:
-        """Copy the next recording into `folder`."""
-        self._recordings += 1
-        return PlaybackRecording(self, folder, self._recordings)
+        """Copy the recording of the trial at hand into `folder`."""
+        return PlaybackRecording(self, folder, self._table.trial)
 
     def opened(self, number: int) -> Opened:
-        """Return recording `number`, from 1; raises DeviceNotFound when there is none, BenchError when it is of another kind."""
+        """Return the recording of trial `number`.
+
+        Raises DeviceNotFound when there is none, BenchError when it cannot be read or is of another kind than the first.
+        """
         if number == 1 or _NUMBER not in self._settings.path:
             return self._first
         path = _numbered(self._settings, number)
         try:
-            opened = open_any(path, Path(self._scratch.name) / str(number), self._settings.signals)
-        except DataError as error:
-            raise DeviceNotFound(f"recording {number}: {error.cause}", evidence=error.evidence, try_next="fewer trials") from error
+            with _told(path):
+                opened = open_any(path, Path(self._scratch.name) / str(number), self._settings.signals)
+        except (ConfigError, DataError) as error:
+            cause = f"recording {number}: {error.cause}"
+            if path.exists():
+                raise BenchError(cause, evidence=error.evidence, try_next=error.try_next) from error
+            raise DeviceNotFound(cause, evidence=error.evidence, try_next="fewer trials") from error
         have, first = opened.trace, self._first.trace
         if (have.sample_hz, have.edge_hz, opened.sync) != (first.sample_hz, first.edge_hz, self._first.sync):
             rates = f"{have.sample_hz:.10g} Hz with SYNC {opened.sync}, not {first.sample_hz:.10g} Hz with {self._first.sync}"
@@ -173,6 +190,35 @@ class PlaybackRecording:
 
 def _numbered(settings: Playback.Settings, number: int) -> Path:
     return Path(settings.path.replace(_NUMBER, str(number)))
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say which file an error is of, and keys of a bench file where it says options."""
+    try:
+        yield
+    except ConfigError as error:
+        keys = ", ".join(f"{_SIGNALS}.{key}" if key else _SIGNALS for key in error.path.split(", "))
+        cause = _of(path, error.cause.removeprefix(f"{error.path}: "))
+        raise ConfigError(cause, path=keys, evidence=error.evidence, try_next=_with_keys(error.try_next)) from error
+    except DataError as error:
+        raise DataError(_of(path, error.cause), evidence=error.evidence, try_next=_with_keys(error.try_next)) from error
+
+
+def _of(path: Path, cause: str) -> str:
+    return cause if cause.startswith((str(path), path.name)) else f"{path}: {cause}"
+
+
+def _with_keys(text: str) -> str:
+    return _OPTION.sub(_key, _REFUSED.sub("", text))
+
+
+def _key(option: re.Match[str]) -> str:
+    name, value = option[1], (option[2] or "").strip("'")
+    if name not in _NUMBERS:
+        value = value and f'"{value}"'
+    key = f"{_SIGNALS}.{_NUMBERS.get(name, name)}"
+    return f"{key} = {value}" if value else key
 
 
 def _copy(original: Path, copy: Path) -> None:

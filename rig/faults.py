@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -86,16 +87,28 @@ def _restarted(done: Sequence[Done]) -> list[Problem]:
 
 
 def gaps(spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str) -> list[Problem]:
-    """Return the problem of samples that were lost inside windows."""
+    """Return the problems of samples inside windows that were lost, and of those that are no numbers where no gap tells of them."""
+    where = f"{rail}: " if rail else ""
+    return [*_lost(spans, energies, trace, timebase, where), *_unreadable(spans, energies, where)]
+
+
+def _lost(spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, where: str) -> list[Problem]:
     gaps = [trace.gap_between(*span.seconds(timebase)) for span in spans]
     hit = [(span, gap) for span, gap in zip(spans, gaps, strict=True) if gap is not None]
     if not hit:
         return []
     (span, gap), without = hit[0], sum(energy is None for energy in energies)
-    where = f"{rail}: " if rail else ""
     detail = f"{len(hit)} of {len(spans)} windows, first {span.phase} of step {span.item.number}"
     detail += f" (samples {gap.start} to {gap.stop}: {gap.cause})" + (f"; {without} have no energy" if without else "")
     return [Problem("gap", where + detail)]
+
+
+def _unreadable(spans: list[Span], energies: Energies, where: str) -> list[Problem]:
+    hit = [span for span, energy in zip(spans, energies, strict=True) if energy is not None and not math.isfinite(energy.energy_j)]
+    if not hit:
+        return []
+    detail = f"{len(hit)} of {len(spans)} windows, first {hit[0].phase} of step {hit[0].item.number}, have no energy"
+    return [Problem("gap", f"{where}{detail}: samples in them are no numbers, and no gap tells of it")]
 
 
 def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
@@ -112,7 +125,7 @@ def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
 def dead(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
     """Return the problem of windows whose energy is not positive."""
     measured = [(span, energy.energy_j) for span, energy in zip(spans, energies, strict=True) if energy is not None]
-    dead = [(span, energy_j) for span, energy_j in measured if energy_j <= 0.0]
+    dead = [(span, energy_j) for span, energy_j in measured if math.isfinite(energy_j) and energy_j <= 0.0]
     if not dead:
         return []
     span, energy_j = dead[0]

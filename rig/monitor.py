@@ -19,7 +19,7 @@ class MonitorInfo:
     input, or what the instrument's way of timing edges comes to. A SYNC pulse shorter than `min_pulse_s` can be missed (0: two
     periods of `edge_hz`). `sync` says what ties marks to the trace (rig/tie.py): edges seen as "digital", "voltage" or "stamps";
     the one edge that starts the trace, "start"; a clock of the host that the device's marks count as well, "clock"; or "none":
-    then `no_sync` may say why, and what to try.
+    then `no_sync` may say why, and what to try. `resumable`: a trial that was cut off can go on in a recording of its rest alone.
     """
 
     name: str
@@ -33,6 +33,7 @@ class MonitorInfo:
     min_pulse_s: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
     no_sync: tuple[str, str] = ("", "")
+    resumable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from rig.errors import RigError
 from rig.finding import Finding
 from rig.plan import Searched, Task
 from rig.program import Programmed
+from rig.rail import open_monitor
 from rig.session import open_part
 from rig.suited import refuse_mismatch
 from rig.sut import Completion, SutInfo
@@ -43,7 +44,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Finding]:
         yield Finding("task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes")
         monitors = {}
         for rail, choice in resolved.monitors.items():
-            monitor = monitors[rail] = plugins.find("monitor", choice.kind).open(choice.settings, table)
+            monitor = monitors[rail] = open_monitor(rail, choice, table)
             stack.callback(monitor.close)
             monitor.power(True)
             yield Finding(

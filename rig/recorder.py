@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -16,12 +18,26 @@ import numpy as np
 import pyjls
 from numpy.typing import NDArray
 
-from rig.errors import BenchError, StorageFull
-from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, SAID, STAMPED, SYNC, SYNC_VOLTAGE, TRACE, VOLTAGE, Gap, storage_error
+from rig.errors import BenchError, DataError, StorageFull
+from rig.trace import (
+    CURRENT,
+    EDGES,
+    GAPS,
+    PARTIAL,
+    SAID,
+    STAMPED,
+    SYNC,
+    SYNC_VOLTAGE,
+    TRACE,
+    VOLTAGE,
+    Gap,
+    reading,
+    storage_error,
+)
+from rig.write_log import WriteLog
 
 #: Room that must stay free on the disk, so that what has been measured can still be closed properly.
 RESERVE_B = 32 << 20
-_CLOSING_B = 1 << 20
 _FILL = 1 << 20
 #: Samples or levels of a block, less than pyjls's 65 536 levels: less of the line is lost with a killed process.
 _BLOCK = 8192
@@ -29,6 +45,8 @@ _BLOCK = 8192
 #: 33 ms that is lost with a killed process.
 _FAST_HZ, _FAST_BLOCK, _FAST_SUMMARY = 1e6, 32_768, 1024
 _JLS_EPOCH_S = 1_514_764_800  # 2018-01-01T00:00:00Z; JLS counts 2**-30 s from there
+#: The last chunk of a closed file: a header alone, with this tag at this byte (jls/format.h).
+_END_B, _TAG_AT, _TAG_END = 32, 16, 0xFF
 
 
 class TraceWriter:
@@ -39,7 +57,8 @@ class TraceWriter:
     one stamp, with `about` saying how far two clocks may differ (`rate_limit_ppm`); "clock" is none, with `about` saying what
     CLOCK_MONOTONIC showed at the first sample (`start_monotonic_ns`).
     A JLS file must not be opened while it is written, and an unclosed one can crash its reader (measured: 22 of 24 killed writers):
-    hence the name ending in ".partial" until `close`. Calls come from one thread. Raises StorageFull and BenchError.
+    hence the name ending in ".partial" until `close`, and for good where a write failed. Calls come from one thread. Raises
+    StorageFull and BenchError.
     """
 
     def __init__(
@@ -57,6 +76,7 @@ class TraceWriter:
         self._require_room()
         with _translated(folder):
             writer = pyjls.Writer(str(folder / PARTIAL))
+            self._log = WriteLog()
             self._gaps = (folder / GAPS).open("w", encoding="utf-8")
             self._edges = (folder / EDGES).open("w", encoding="utf-8") if sync_kind in STAMPED else None
         writer.source_def(source_id=1, name=source, vendor="", model=source, version="", serial_number=serial)
@@ -189,23 +209,20 @@ class TraceWriter:
         with _translated(self.folder):
             try:
                 for signal, rate in self._rates():
-                    length = self._sync_at if signal == SYNC else self._analog_at
+                    length = self._lengths()[signal]
                     if length:
                         writer.utc(signal, length, self._began + round(length / rate * 2**30))
-                writer.close()
+                with self._log.of_this_thread():
+                    writer.close()
             finally:
+                self._log.end()
                 self._gaps.close()
                 if self._edges is not None:
                     self._edges.close()
             if self._said:
                 (self.folder / SAID).write_text(json.dumps(self._said, indent=1) + "\n", encoding="utf-8")
-            # The library does not say when its last blocks found no room: then the file keeps the name of one to be recovered.
-            if shutil.disk_usage(self.folder).free < _CLOSING_B:
-                raise StorageFull(
-                    f"the disk of {self.folder} is full",
-                    evidence=f"{PARTIAL} may lack its end",
-                    try_next="free some room; rig check reads what is there",
-                )
+            self._require_written()
+            self._require_whole()
             (self.folder / PARTIAL).rename(self.folder / TRACE)
 
     def __enter__(self) -> TraceWriter:
@@ -217,6 +234,32 @@ class TraceWriter:
     def _rates(self) -> list[tuple[int, float]]:
         more = {"digital": [(SYNC, self.edge_hz)], "voltage": [(SYNC_VOLTAGE, self.sample_hz)]}.get(self._sync_kind, [])
         return [(CURRENT, self.sample_hz), (VOLTAGE, self.sample_hz), *more]
+
+    def _lengths(self) -> dict[int, int]:
+        return {CURRENT: self._analog_at, VOLTAGE: self._analog_at, SYNC: self._sync_at, SYNC_VOLTAGE: self._sync_voltage_at}
+
+    def _require_written(self) -> None:
+        """Raise where the library's thread could not write: what comes next would stand behind samples that are missing."""
+        if self._log.failed:
+            raise _unwritten(self.folder, self._log.failed, self._log.errno)
+
+    def _require_whole(self) -> None:
+        """Compare the closed file with what was written, whatever was heard; without its end it must not even be opened."""
+        path = self.folder / PARTIAL
+        with path.open("rb") as stream:
+            stream.seek(-_END_B, os.SEEK_END)
+            if stream.read()[_TAG_AT] != _TAG_END:
+                raise _unwritten(self.folder, "the file lacks its end")
+        try:
+            with reading(path) as reader:
+                found = {signal.signal_id: int(signal.length) for signal in reader.signals.values()}
+        except DataError as error:
+            raise _unwritten(self.folder, error.evidence) from error
+        for signal, _ in self._rates():
+            # Ctrl-C may fall between a block's way into the file and its being counted: more than that is no harm.
+            if found.get(signal, 0) < self._lengths()[signal]:
+                evidence = f"signal {signal} has {found.get(signal, 0)} samples in the file, {self._lengths()[signal]} were written"
+                raise _unwritten(self.folder, evidence)
 
     def _put_sync(self, packed: NDArray[np.uint8]) -> None:
         with _translated(self.folder):
@@ -234,6 +277,7 @@ class TraceWriter:
                 self.gap(Gap(start, stop, cause))
 
     def _spend(self, size_b: int) -> None:
+        self._require_written()
         self._unchecked_b += size_b
         if self._unchecked_b >= RESERVE_B // 8:
             self._unchecked_b = 0
@@ -261,6 +305,18 @@ def _signal(writer: Any, number: int, name: str, kind: str, rate_hz: float, **mo
         name=name,
         **blocks,
         **more,
+    )
+
+
+def _unwritten(folder: Path, evidence: str, number: int = 0) -> BenchError:
+    """Return the error of a trace that lacks what was written to it; `number` is the operating system's, where it is known."""
+    free_b = shutil.disk_usage(folder).free
+    full = free_b < RESERVE_B // 2 or number in (errno.ENOSPC, errno.EDQUOT)
+    return (StorageFull if full else BenchError)(
+        f"the trace in {folder} was not written completely",
+        evidence=f"{evidence}; {free_b / 1e6:.0f} MB free on the disk",
+        try_next=f"{'free some room' if full else 'quota and largest file of this disk'}, or another one (--sessions); "
+        f"what was written before is in {PARTIAL}",
     )
 
 

@@ -124,6 +124,7 @@ def _one_sided(name: str, claimed: float, average: float) -> MetricVerdict:
 def _verdict(rule: str, claimed: Mapping[str, float], rows: dict[str, MetricVerdict], trials: int, invalid: int) -> Verdict:
     reason = ""
     missing = [name for name in claimed if name not in rows]
+    unknown = [name for name, row in rows.items() if not math.isfinite(row.mean)]
     failed = [name for name, row in rows.items() if not row.ok]
     if invalid:
         reason = f"{invalid} of {trials} trials are invalid"
@@ -133,6 +134,8 @@ def _verdict(rule: str, claimed: Mapping[str, float], rows: dict[str, MetricVerd
         reason = f"claimed but not measured: {', '.join(missing)}"
     elif not rows:
         reason = "nothing to compare"
+    elif unknown:
+        reason = f"not measured in every trial: {', '.join(unknown)}"
     elif failed:
         worst = max(failed, key=lambda name: abs(rows[name].deviation))
         reason = f"{worst} deviates by {rows[worst].deviation:+.1%} (limit {rows[worst].limit:.1%})"

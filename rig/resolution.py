@@ -15,7 +15,7 @@ from rig.trial import Measured, Trial, Window
 #: Two standard uncertainties: about 95 %.
 _K = 2.0
 #: A window made longer gains on an end by its length, on noise by the root of it, and on anything else nothing.
-_BY_LENGTH, _BY_ROOT = ("edges", "edge delay"), ("noise", "quantisation")
+_BY_LENGTH, _BY_ROOT = ("edges", "edge bias", "edge delay"), ("noise", "quantisation")
 _LONGEST_S = 3600.0
 
 

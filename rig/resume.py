@@ -48,10 +48,11 @@ def refuse_finished(folder: SessionFolder) -> None:
         raise ConfigError(f"{folder.path} is finished: nothing is left to do", try_next="rig run BENCH, for another session")
 
 
-def standing(folder: SessionFolder, context: Context) -> Standing:
+def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standing:
     """Find out what stands, and make its last sitting readable; nothing that was measured is removed.
 
-    Raises DataError where a finished trial was changed.
+    `resumable`: a trial that was begun can go on; else it is set aside, and begins anew. Raises DataError where a finished trial
+    was changed.
     """
     events = folder.events()
     finished = [event for event in events if event.get("event") == "trial_finished"]
@@ -63,7 +64,9 @@ def standing(folder: SessionFolder, context: Context) -> Standing:
     numbers = tuple(event["trial"] for event in finished)
     cut_off = [number for number in folder.trials() if number not in numbers]
     try:
-        begun = _begun(folder, context, cut_off[0]) if cut_off else None
+        if cut_off and not resumable:
+            _set_aside(folder, cut_off[0])
+        begun = _begun(folder, context, cut_off[0]) if cut_off and resumable else None
     except OSError as error:
         raise storage_error(error, folder.path) from error
     return Standing(events[0]["trials"], numbers, begun)
@@ -79,11 +82,16 @@ def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None
     if steps[-1]:
         return Begun(number, tuple(done for one in steps for done in one), len(places) + 1)
     if len(places) == 1:
-        path.rename(_free(folder.path, f"{path.name}-cut-off"))
+        _set_aside(folder, number)
         return None
     places[-1].rename(_free(path, f"{places[-1].name}-cut-off"))
     # What counts of the one before was to be told by the one that is gone.
     return _begun(folder, context, number)
+
+
+def _set_aside(folder: SessionFolder, number: int) -> None:
+    path = folder.trial(number)
+    path.rename(_free(folder.path, f"{path.name}-cut-off"))
 
 
 def _own_folder(path: Path) -> None:

@@ -31,6 +31,7 @@ from rig.guardian import Guardian
 from rig.monitor import EnergyMonitor, Recording
 from rig.plan import Fitter, Load, Optimized, Query, Scenario, Searched, Solve, Step, Stream, Task
 from rig.program import Programmed
+from rig.rail import open_monitor
 from rig.resume import Begun, Standing, refuse_finished, standing
 from rig.sitting import hashes, sitting
 from rig.step import do, done
@@ -94,7 +95,7 @@ def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Benc
         scenario = open_part("scenario", resolved, table)
         monitors = {}
         for rail, choice in resolved.monitors.items():
-            monitors[rail] = plugins.find("monitor", choice.kind).open(choice.settings, table)
+            monitors[rail] = open_monitor(rail, choice, table)
             stack.push(partial(_leave, monitors[rail].close))
         guardian.watch(resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated])
         for monitor in monitors.values():
@@ -163,7 +164,8 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
 def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
     """Go on with a session that was cut off, on the same bench.
 
-    Finished trials stay; the one that was begun goes on behind the last step of which everything was measured.
+    Finished trials stay; the one that was begun goes on behind the last step of which everything was measured, or, where a monitor
+    is not resumable, begins anew.
 
     Raises what `standing` does, and ConfigError where device, instruments, task or rig are not what they were.
     """
@@ -177,7 +179,8 @@ def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
                 evidence="; ".join(differences),
                 try_next="rig run, for a new session",
             )
-        stands = standing(folder, results.Context.of(folder))
+        resumable = all(monitor.info.resumable for monitor in bench.monitors.values())
+        stands = standing(folder, results.Context.of(folder), resumable)
         answered = sum(isinstance(item.step, _TIMED) for item in stands.begun.done) if stands.begun else 0
         resumed = SessionResumed(path, stands.trials, queries, len(stands.finished), answered)
         return _session(bench, keeper, resumed, stands, subscribers)
@@ -246,6 +249,7 @@ def _trial(
     begun: Begun | None = None,
 ) -> Trial:
     path, seed = folder.trial(number), trial_seed(bench.config.bench.seed, number)
+    bench.table.trial = number
     place = path if begun is None else sitting(path, begun.sitting)
     try:
         place.mkdir()

@@ -334,10 +334,15 @@ def _window(window: Window) -> dict[str, Any]:
         "start_s": window.start_s,
         "stop_s": window.stop_s,
         "latency_s": window.latency_s,
-        "latency_u_s": window.latency_u_s if math.isfinite(window.latency_u_s) else None,
-        "energy_j": window.energy_j,
-        "energy_u_j": window.energy_u_j,
+        "latency_u_s": _finite(window.latency_u_s),
+        "energy_j": _finite(window.energy_j),
+        "energy_u_j": _finite(window.energy_u_j),
     }
+
+
+def _finite(value: float | None) -> float | None:
+    """Return None for what JSON cannot say."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def hashes(folder: Path, rails: Sequence[str] = ("",)) -> dict[str, str]:

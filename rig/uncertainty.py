@@ -21,8 +21,10 @@ from rig.trace import End, Integral
 COMMON, TRIAL, OWN = "common", "trial", "own"
 #: A uniform error of one whole step has this standard deviation.
 _UNIFORM = 1 / math.sqrt(12.0)
-#: In samples: an end of a smaller standard uncertainty stays in the sample that it was found in, or in the next to it.
-_WITHIN = 0.5
+#: The mean size of a normal error, in its standard deviations; and the limit of a uniform one.
+_MEAN_SIZE, _LIMIT = math.sqrt(2 / math.pi), math.sqrt(3.0)
+#: In samples: so near to a border an end lies on it (rig/trace.py).
+_ON_BORDER = 1e-5
 #: Of the square of what a delay costs, this part is left for each sample of its limit, on average over where in their samples ends
 #: lie: found by trying (tests/rig/test_uncertainty.py), and a little more than that from 0.2 to 2 samples.
 _CROSSING = 0.45
@@ -112,7 +114,7 @@ def of_energy(
     noise_j, step_j, step_common_j = _per_sample(integral, accuracy, voltage, sample_hz)
     # What was lost lies between the least and the most of what was seen.
     lost_j = integral.lost_s * (integral.most_w - integral.least_w) * _UNIFORM
-    edges_j = _shifts_j(integral, ends_u_s, sample_hz)
+    edges_j, bias_j = _shifts_j(integral, ends_u_s, sample_hz)
     delay_j = _delay_w(integral, accuracy.edge_s * sample_hz) * accuracy.edge_s / math.sqrt(3.0)
     shape = accuracy.distribution
     effects = {
@@ -124,6 +126,7 @@ def of_energy(
         "edge delay": Effect(COMMON, energy_j=delay_j, shape="rectangular"),
         "steps": Effect(COMMON, energy_j=step_common_j, shape="rectangular"),
         "edges": Effect(COMMON, energy_j=edges_j, shape="rectangular") if on_trust else Effect(OWN, energy_j=edges_j),
+        "edge bias": Effect(COMMON, energy_j=bias_j, shape="rectangular"),
         "noise": Effect(OWN, energy_j=noise_j),
         "lost samples": Effect(OWN, energy_j=lost_j, shape="rectangular"),
         "quantisation": Effect(OWN, energy_j=step_j),
@@ -221,19 +224,30 @@ def beyond(integral: Integral, accuracy: Accuracy) -> str:
     return f"{much} of the energy was measured at more than {quantity(top_a, 'A')}"
 
 
-def _shifts_j(integral: Integral, ends_u_s: tuple[float, float], sample_hz: float) -> float:
-    """Return what shifts of both ends cost, that have nothing in common.
+def _shifts_j(integral: Integral, ends_u_s: tuple[float, float], sample_hz: float) -> tuple[float, float]:
+    """Return what shifts of both ends cost, that have nothing in common: what scatters, and what is on average always the same."""
+    if not integral.stepped:
+        # Inwards a shift leaves what is inside, outwards it takes what is outside: the root mean square of both.
+        return math.hypot(*(u_s * math.hypot(*end) for end, u_s in zip(integral.ends, ends_u_s, strict=True))) / math.sqrt(2.0), 0.0
+    # How far inside of each end its sample has its border.
+    inwards = (-integral.start_s * sample_hz % 1.0, integral.stop_s * sample_hz % 1.0)
+    costs = [_stepped_j(*each, sample_hz) for each in zip(integral.ends, inwards, ends_u_s, strict=True)]
+    return math.hypot(*(scatter_j for scatter_j, _ in costs)), math.fsum(bias_j for _, bias_j in costs)
 
-    Within its sample an end takes or leaves power from inside, where that is what the sample counts with. Beyond, a shift inwards
-    leaves what is inside, and one outwards takes what is outside: the root mean square of both.
+
+def _stepped_j(end: End, inward: float, u_s: float, sample_hz: float) -> tuple[float, float]:
+    """Return what a shift of an end costs that counts with the power inside: standard deviation and mean.
+
+    It takes or leaves the power inside while mark and end lie in one sample. Where the mark may lie beyond the border inside of the
+    end, what was taken for the power inside is a mixture with that outside (docs/UNCERTAINTY.md).
     """
-    costs = []
-    for end, u_s in zip(integral.ends, ends_u_s, strict=True):
-        both_w = math.hypot(*end) / math.sqrt(2.0)
-        within = integral.stepped and u_s * sample_hz < _WITHIN
-        inside_w = abs(end.inside_w) if integral.stepped else 0.0
-        costs.append(u_s * (inside_w if within else max(inside_w, both_w)))
-    return math.hypot(*costs)
+    samples = u_s * sample_hz
+    crossing = 0.0
+    if _ON_BORDER < inward < _LIMIT * samples - _ON_BORDER or samples > 1 / _LIMIT + _ON_BORDER:
+        crossing = min(_MEAN_SIZE * max(samples, 1 / _LIMIT), 1.0)
+    square = (1 - crossing / 2) * end.inside_w**2 + crossing / 2 * end.outside_w**2
+    bias_w = crossing * _MEAN_SIZE / 2 * (end.outside_w - end.inside_w)
+    return u_s * math.sqrt(square - bias_w**2), u_s * bias_w
 
 
 def _delay_w(integral: Integral, samples: float) -> float:

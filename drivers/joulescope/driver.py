@@ -19,7 +19,8 @@ from drivers.joulescope.lanes import TICK_HZ
 from drivers.joulescope.link import Link
 from drivers.joulescope.models import Model, Wanted
 from drivers.joulescope.recording import JoulescopeRecording, Pace, streams
-from drivers.joulescope.simulator import SimulatedDriver, SimulatorSettings
+from drivers.joulescope.shared import Shared
+from drivers.joulescope.simulator import SimulatedDriver, SimulatedInstrument, SimulatorSettings
 from rig import accuracy
 from rig.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
@@ -73,15 +74,22 @@ class Joulescope:
             raise ConfigError(f"{settings.start_s}", path="monitor.joulescope.start_s", try_next="above 0, to 60 s")
         with ExitStack() as stack:
             simulated = _simulated(settings.device)
-            driver = SimulatedDriver(settings.simulator, table.world, table.seed) if simulated else _vendor_driver()
-            stack.callback(driver.finalize)
+            shared = _SIMULATED if simulated else _VENDOR
+            driver = stack.enter_context(shared.use())
             wanted_device = settings.device.removeprefix(_SIMULATOR).removeprefix("/") if simulated else settings.device
-            path = _choose(driver.device_paths(), wanted_device)
+            if simulated:
+                # Each bench file has a simulated desk of its own, with nothing on it that another one simulates.
+                instrument = SimulatedInstrument(settings.simulator, table.world, table.seed)
+                paths = stack.enter_context(driver.attached(instrument))
+            else:
+                paths = driver.device_paths()
+            path = _choose(paths, wanted_device)
             model, wanted = models.of_path(path), _wanted(settings)
             models.require(model, wanted)
-            # Warnings are how a loss on a JS110 becomes known.
+            # Warnings are how a loss, or a refusal, of a JS110 becomes known.
             driver.log_level = "warning"
-            link = Link.open(driver, path)
+            stack.enter_context(shared.hold(path))
+            link = Link.open(driver, path, model.refuses_in_log)
             stack.callback(link.close)
             state = link.get(model.supply_topic)
             found_on = state is not None and not link.same(model.supply_topic, "off", state)
@@ -96,13 +104,10 @@ class Joulescope:
     def scan(cls) -> list[Found]:
         """Return the instruments that are attached, with what keeps one from being opened; none without the maker's driver."""
         try:
-            driver = _vendor_driver()
+            with _VENDOR.use() as driver:
+                return found(driver, _VENDOR)
         except ConfigError:
             return []
-        try:
-            return found(driver)
-        finally:
-            driver.finalize()
 
     @property
     def info(self) -> MonitorInfo:
@@ -201,8 +206,8 @@ class Joulescope:
         return details
 
 
-def found(driver: Any) -> list[Found]:
-    """Return what a driver object sees; each is opened as it stands and closed again."""
+def found(driver: Any, shared: Shared) -> list[Found]:
+    """Return what a driver object sees; each is opened as it stands and closed again, unless this process has it open."""
     rows = []
     for path in driver.device_paths():
         problem = try_next = ""
@@ -212,7 +217,8 @@ def found(driver: Any) -> list[Found]:
             problem, try_next = error.evidence, error.try_next
         else:
             try:
-                Link.open(driver, path).close()
+                with shared.hold(path):
+                    Link.open(driver, path).close()
             except DeviceBusy as error:
                 problem, try_next = f"{error.cause}: {error.evidence}", error.try_next
         name = f"Joulescope {path.split('/')[1].upper()}"
@@ -233,9 +239,19 @@ def _vendor_driver() -> Any:
     try:
         return Driver()
     except (TimeoutError, RuntimeError) as error:
+        if "IN_USE" in str(error):
+            raise DeviceBusy(
+                "the Joulescope driver is in use in this process",
+                evidence=str(error),
+                try_next="something else here has made a Driver of pyjoulescope_driver; a process can have one: finalize it",
+            ) from error
         raise BenchError(
             "the Joulescope driver does not start", evidence=str(error), try_next="look at the USB permissions"
         ) from error
+
+
+#: For all benches of this process: the maker's library allows one driver object in a process.
+_VENDOR, _SIMULATED = Shared(_vendor_driver), Shared(SimulatedDriver)
 
 
 def _choose(paths: list[str], device: str) -> str:
@@ -261,7 +277,18 @@ def _choose(paths: list[str], device: str) -> str:
 
 
 def _switch_off(link: Link, model: Model, wanted: Wanted) -> None:
-    """Disconnect the DUT's supply; where that fails, say so before anything else."""
+    """Disconnect the DUT's supply; where that fails, ask once more, as the instrument is opened anew for that, and say so before
+    anything else."""
+    try:
+        link.set_all(model.supply(False, wanted))
+    except BenchError as error:
+        if link.gone:
+            raise
+        _switch_off_anew(link, model, wanted, error)
+
+
+def _switch_off_anew(link: Link, model: Model, wanted: Wanted, first: BenchError) -> None:
+    said = f"{first.cause}; {first.evidence}"
     try:
         link.set_all(model.supply(False, wanted))
     except BenchError as error:
@@ -269,9 +296,14 @@ def _switch_off(link: Link, model: Model, wanted: Wanted) -> None:
             raise
         raise BenchError(
             f"the Joulescope {link.path} does not switch the DUT's supply off",
-            evidence=f"{error.cause}; {error.evidence}",
+            evidence=f"{said}; the second time: {error.cause}; {error.evidence}",
             try_next="the supply may still be on: switch it off at its source; then unplug the instrument and plug it in again",
         ) from error
+    raise BenchError(
+        f"the Joulescope {link.path} switched the DUT's supply off only when it was opened anew",
+        evidence=said,
+        try_next="it is off; unplug the instrument and plug it in again before it measures anything",
+    ) from first
 
 
 def _simulated(device: str) -> bool:

@@ -7,8 +7,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
+from drivers.joulescope.refusals import Refusals
 from rig.errors import BenchError, DeviceBusy, DeviceLost
 
 #: The JS110 may take 3 s for a command (SENSOR_COMMAND_TIMEOUT_MS of the host driver); opening one takes several.
@@ -21,8 +23,11 @@ Setting = tuple[str, int | str]
 class Link:
     """One opened instrument of a driver object with the interface of pyjoulescope_driver.Driver."""
 
-    def __init__(self, driver: Any, path: str) -> None:
+    def __init__(self, driver: Any, path: str, refuses_in_log: bool = False) -> None:
         self._driver, self.path = driver, path
+        self._refusals = Refusals(driver, path) if refuses_in_log else None
+        #: Topics whose last value may not have been carried out, whatever the host driver holds of them.
+        self._doubtful: set[str] = set()
         self._options: dict[str, list[list[Any]]] = {}
         self._topics: set[str] = set()
         self._gone = threading.Event()
@@ -33,9 +38,12 @@ class Link:
         ]
 
     @classmethod
-    def open(cls, driver: Any, path: str) -> Link:
-        """Open the instrument as it stands; raises DeviceBusy."""
-        link = cls(driver, path)
+    def open(cls, driver: Any, path: str, refuses_in_log: bool = False) -> Link:
+        """Open the instrument as it stands; raises DeviceBusy.
+
+        `refuses_in_log`: its host driver acknowledges also what it does not carry out (JS110).
+        """
+        link = cls(driver, path, refuses_in_log)
         try:
             # "defaults" would connect the DUT's supply of a JS110 for a moment, and leaves a JS220 as it is without saying how.
             driver.open(path, "restore", timeout=_OPEN_TIMEOUT_S)
@@ -86,11 +94,15 @@ class Link:
             raise self._failed(topic, error) from error
 
     def set(self, topic: str, value: int | str) -> None:
-        """Write a setting and read it back; raises BenchError where it does not stick, DeviceLost where the instrument is gone."""
-        try:
-            self._driver.publish(f"{self.path}/{topic}", value, timeout=_TIMEOUT_S)
-        except (TimeoutError, RuntimeError) as error:
-            raise self._failed(topic, error, wanted=value) from error
+        """Write a setting and read it back; raises BenchError where it does not stick, DeviceLost where the instrument is gone.
+
+        One that failed before is really sent: the host driver keeps a value before it sends it, keeps it where that fails, and
+        answers the same value itself from then on (publish_normal of pubsub.c).
+        """
+        if topic in self._doubtful and self.same(topic, value, self.get(topic)):
+            self._open_anew()
+        self._doubtful.add(topic)
+        self._publish(topic, value)
         got = self.get(topic)
         if not self.same(topic, value, got):
             raise BenchError(
@@ -98,6 +110,32 @@ class Link:
                 evidence=f"{topic}: wanted {value!r}, reads back {got!r}",
                 try_next="another program may use it: close it; then unplug the instrument and plug it in again",
             )
+        self._doubtful.discard(topic)
+
+    def _publish(self, topic: str, value: int | str) -> None:
+        publish = partial(self._driver.publish, f"{self.path}/{topic}", value, timeout=_TIMEOUT_S)
+        try:
+            refused = self._refusals.after(publish) if self._refusals else publish()
+        except (TimeoutError, RuntimeError) as error:
+            raise self._failed(topic, error, wanted=value) from error
+        if refused:
+            raise self._failed(topic, RuntimeError(f"its driver acknowledges it, and logs: {refused}"), wanted=value)
+
+    def _open_anew(self) -> None:
+        """Have the host driver ask the instrument again, and hold what it answers; a JS110 is also sent that once more."""
+        with suppress(TimeoutError, RuntimeError):
+            self._driver.close(self.path, timeout=_TIMEOUT_S)
+        try:
+            self._driver.open(self.path, "restore", timeout=_OPEN_TIMEOUT_S)
+        except (TimeoutError, RuntimeError) as error:
+            if self.gone:
+                raise self.lost() from error
+            raise BenchError(
+                f"the Joulescope {self.path} does not open again",
+                evidence=str(error),
+                try_next="unplug the instrument and plug it in again",
+            ) from error
+        self._doubtful.clear()
 
     def set_all(self, settings: Iterable[Setting]) -> None:
         """Write settings in order, each read back."""

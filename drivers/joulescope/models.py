@@ -48,6 +48,8 @@ class Model(Protocol):
     edge_s: float
     accuracy_source: str
     versions: tuple[str, ...]
+    #: Whether the host driver acknowledges also what is not carried out, and says so in its log alone.
+    refuses_in_log: bool
 
     def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
         """Return what connects or disconnects the DUT's supply; connected, it also selects the range."""
@@ -92,6 +94,7 @@ class Js220:
     )
     versions: tuple[str, ...] = ("c/fw/version", "c/hw/version", "s/fpga/version")
     supply_topic = "s/i/range/mode"
+    refuses_in_log = False
 
     def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
         """Return the mode of the current range: off is open."""
@@ -155,6 +158,7 @@ class Js110:
     )
     versions: tuple[str, ...] = ()  # the host driver does not ask a JS110 for them
     supply_topic = "s/i/range/select"
+    refuses_in_log = True
 
     def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
         """Return the range of the current: off is open."""

@@ -32,9 +32,10 @@ class Faults:
     jump, a JS110's do not and it logs a warning, unless `drop_unlogged`. `duplicate_at_tick`: the block that ends after it comes
     twice. `gpi_late_ticks`: the GPI begins later. `time_map_at_tick`: UTC is corrected by 1 ms and the rate by 5 ppm. `nan_samples`
     of `nan_signal` ("i" or "v") from `nan_at_tick` on have no number. `mute`: a signal that never comes. `refuse`: a topic that
-    nobody acknowledges; with `refuse_only`, only those of its publishes, counted from 1. `misread`: a topic that reads back as
-    `misread_as`. `remove_at_tick`: the instrument is unplugged. `busy`: another program has it. `found_on`: the DUT's supply is on
-    when it is opened.
+    nobody acknowledges, or, of a JS110, that is acknowledged and not carried out, which only the log tells; with `refuse_only`,
+    only those of its values that are sent, counted from 1: none that the host holds already. `misread`: a topic that reads back as
+    `misread_as`. `remove_at_tick`: the instrument is unplugged. `busy`: another program has it; `opens_once`: from the second
+    time on. `found_on`: the DUT's supply is on when it is opened.
     """
 
     drop_at_tick: int = 0
@@ -54,6 +55,7 @@ class Faults:
     misread_as: int = 0
     remove_at_tick: int = 0
     busy: bool = False
+    opens_once: bool = False
     found_on: bool = False
 
 

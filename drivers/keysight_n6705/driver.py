@@ -25,7 +25,7 @@ from drivers.keysight_n6705.supply import Supply
 from rig import accuracy
 from rig.accuracy import Accuracy
 from rig.config import PathText
-from rig.errors import ConfigError, DeviceLost, DeviceNotFound, RigError
+from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.monitor import Found, MonitorInfo
 from rig.table import Table
 from rig.virtual import NS_PER_S, World
@@ -171,11 +171,11 @@ class KeysightN6705:
         )
 
     def power(self, on: bool) -> None:
-        """Switch the DUT's supply, and read back that it has followed; off also where only the connection is gone."""
+        """Switch the DUT's supply, and read back that it has followed; off also where only the connection is gone, or slow."""
         try:
             setup.switch(self._link, self._settings.channel, on)
             self._on = on
-        except DeviceLost:
+        except (DeviceLost, DeadlineError):
             if on or self._given_up:
                 raise
             self._given_up = True
@@ -222,12 +222,17 @@ class KeysightN6705:
     def _prepare(self) -> float:
         settings, link, findings = self._settings, self._link, self._findings
         sync_channel, aux = settings.logged_sync_channel, settings.sync_input == "aux"
-        # Errors of whoever was here before are not ours.
-        link.errors()
-        setup.find_modules(link, findings)
+        try:
+            # Errors of whoever was here before are not ours.
+            link.errors()
+            setup.find_modules(link, findings)
+            setup.output_off(link, findings, settings.channel)
+        except BaseException as error:
+            self._leave_off(error)
+            raise
+        setup.require_logger(link, findings)
         setup.require_modules(findings, settings.channel, sync_channel, aux)
-        ours = (settings.channel,) if sync_channel is None else (settings.channel, sync_channel)
-        setup.outputs_off(link, findings, ours)
+        setup.outputs_off(link, findings, sync_channel)
         setup.silence(link, findings)
         setup.set_supply(link, settings.channel, settings.supply_v, settings.current_limit_a)
         source = "BUS" if settings.sync == "voltage" else settings.trigger
@@ -241,6 +246,16 @@ class KeysightN6705:
             current_range_a=settings.current_range_a,
             period_s=settings.period_s,
         )
+
+    def _leave_off(self, error: BaseException) -> None:
+        """Switch the supply off where it may have been found on and nothing has confirmed yet that it is off."""
+        modules = self._findings.modules
+        if modules and self._settings.channel not in modules:
+            return
+        try:
+            self.power(False)
+        except RigError as failure:
+            error.add_note(f"the supply may still be on: {failure.cause}")
 
     def _promise(self) -> Accuracy:
         settings, drift_s = self._settings, self._settings.io_manager.drift_s

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,13 +12,17 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceLost, DeviceNotFound, RemoteProtocolError
+from rig.errors import BenchError, ConfigError, DeadlineError, DeviceBusy, DeviceLost, DeviceNotFound, RemoteProtocolError
 
 #: Of the *IDN? answer: the mainframes that log for an external computer.
 _MODELS = ("N6705A", "N6705B", "N6705C")
 #: More errors in a row than the queue of the instrument holds: then the answer is something else.
 _QUEUE = 50
 _OPTION_MISSING = 302
+#: A query came before the answer to the one before it had been read: that is lost (N6705C operating guide, Queries).
+_INTERRUPTED = -410
+#: The answer to *IDN? can be told from all others, also behind what is left of one.
+_NAME = re.compile(rb"[A-Za-z ]*, *(?:%s) *,[^,\n]*,[^,\n]*\r?\n" % "|".join(_MODELS).encode())
 
 
 class Refused(BenchError):
@@ -28,22 +33,31 @@ class Refused(BenchError):
         self.code = code
 
 
+class _Silence(DeviceLost):
+    """Nothing came in time: the instrument is gone, or slow, or has refused a query, which then has no answer."""
+
+
 class Link:
     """One open VISA session; calls may come from any thread, one at a time.
 
-    Raises DeviceNotFound, DeviceBusy, ConfigError when opened; DeviceLost once the instrument does not answer any more; Refused for
-    an entry of its error queue; RemoteProtocolError for an answer of another form.
+    No answer is ever taken for that to another query: where one was not read to its end, whatever the reason, everything up to the
+    answer to a query that has no like is dropped; a session in which that does not come either is not used again.
+
+    Raises DeviceNotFound, DeviceBusy, ConfigError when opened; DeviceLost once the instrument does not answer any more;
+    DeadlineError for an answer that comes late; Refused for an entry of its error queue; RemoteProtocolError for an answer of
+    another form.
     """
 
     def __init__(self, resource: str, visa_library: str, timeout_s: float) -> None:
         self.resource, self._library, self._timeout_s = resource, visa_library, timeout_s
         self._lock = threading.RLock()
+        self._owing = False
         self._session: Any = open_session(resource, visa_library, timeout_s)
 
     def identity(self) -> tuple[str, str, str]:
         """Return model, serial number and firmware; raises DeviceNotFound where something else answers."""
         try:
-            answer = self._ask("*IDN?")
+            answer = self._query("*IDN?")
         except DeviceLost as error:
             raise DeviceNotFound(
                 f"nothing answers at {self.resource}", evidence=error.evidence, try_next="is it switched on, and the address right?"
@@ -58,25 +72,15 @@ class Link:
     def do(self, message: str, step: str) -> None:
         """Send a command and empty the error queue; raises Refused with the `step` of the set-up that failed."""
         with self._lock:
-            try:
-                # In one message: a second one would wait 40 ms for the acknowledgement of the first (Nagle), 40 times in a set-up.
-                first = _entry(self._ask(f"{message};:SYST:ERR?"))
-            except DeviceLost:
-                # After an error in a command an instrument may drop the rest of its message.
-                self.require_no_errors(step, message)
-                raise
+            # In one message: a second one would wait 40 ms for the acknowledgement of the first (Nagle), 40 times in a set-up.
+            # After an error in a command an instrument may drop the rest of its message.
+            first = _entry(self._answer(f"{message};:SYST:ERR?", step, message))
             if first[0]:
                 self._refuse([first, *self.errors()], step, message)
 
     def ask(self, message: str, step: str) -> str:
         """Return the answer to a query; raises Refused where the instrument has put an error in its queue instead."""
-        with self._lock:
-            try:
-                return self._ask(message)
-            except DeviceLost:
-                # A refused query has no answer: the queue says which of the two this is, or the instrument is gone.
-                self.require_no_errors(step, message)
-                raise
+        return self._answer(message, step, message)
 
     def numbers(self, message: str, step: str) -> list[float]:
         """Return the answer to a query as numbers; raises RemoteProtocolError for anything else."""
@@ -90,20 +94,16 @@ class Link:
 
     def block(self, message: str, step: str) -> NDArray[np.float64]:
         """Return a definite length block of big-endian 32-bit floats; raises RemoteProtocolError for a damaged one."""
-        with self._lock, _translated(self.resource):
+        with self._lock:
             try:
-                values = self._session.query_binary_values(
-                    message, datatype="f", is_big_endian=True, container=np.array, raise_on_late_block=True
-                )
+                with self._exchange() as session:
+                    values = session.query_binary_values(
+                        message, datatype="f", is_big_endian=True, container=np.array, raise_on_late_block=True
+                    )
             except (ValueError, RuntimeError) as error:
-                self._discard()
                 raise RemoteProtocolError(f"{step}: no block of numbers", evidence=str(error)[:200], try_next=FIRMWARE) from error
-            except Exception as error:
-                if not _is_timeout(error):
-                    raise
-                # Either a refused query, or a block that ends before it should: an instrument that is gone says neither.
-                self._discard()
-                self.require_no_errors(step, message)
+            except _Silence as error:
+                self._explain(step, message, error)
                 raise RemoteProtocolError(
                     f"{step}: the block ended before its announced length", evidence=message, try_next=FIRMWARE
                 ) from error
@@ -114,7 +114,7 @@ class Link:
         found: list[tuple[int, str]] = []
         with self._lock:
             for _ in range(_QUEUE):
-                entry = _entry(self._ask("SYST:ERR?"))
+                entry = _entry(self._answer("SYST:ERR?", "error queue", "SYST:ERR?"))
                 if not entry[0]:
                     return found
                 found.append(entry)
@@ -144,7 +144,7 @@ class Link:
         """Open another session to the same instrument in place of this one."""
         self.close()
         with self._lock:
-            self._session = open_session(self.resource, self._library, self._timeout_s)
+            self._session, self._owing = open_session(self.resource, self._library, self._timeout_s), False
 
     def close(self) -> None:
         """Let go of the session; closing twice is allowed."""
@@ -155,24 +155,80 @@ class Link:
             with suppress(Exception):
                 session.close()
 
-    def _ask(self, message: str) -> str:
-        with self._lock, _translated(self.resource):
-            return str(self._session.query(message)).strip()
+    def _answer(self, query: str, step: str, message: str) -> str:
+        with self._lock:
+            try:
+                return self._query(query)
+            except _Silence as silence:
+                self._explain(step, message, silence)
+                raise self._late(step, f"{message}: none came, and other queries are answered") from silence
 
-    def _discard(self) -> None:
-        """Drop what is left of an answer, so that the next one begins at its beginning."""
-        session = self._session
-        before_ms = session.timeout
-        # Not session.clear(): pyvisa-py's never ends where the other side has hung up (0.8.1).
-        session.timeout = _QUIET_MS
-        with suppress(Exception):
-            session.read_bytes(_REST_B)
-        session.timeout = before_ms
+    def _query(self, message: str) -> str:
+        try:
+            with self._lock, self._exchange() as session:
+                return str(session.query(message)).strip()
+        except UnicodeDecodeError as error:
+            raise RemoteProtocolError(
+                "the N6705 answered no text", evidence=f"{message} gave {error.object[:80]!r}", try_next=FIRMWARE
+            ) from error
+
+    @contextmanager
+    def _exchange(self) -> Iterator[Any]:
+        """Lend the session, under the lock, for one query and its whole answer: until that has been read the instrument owes it."""
+        # The lock is not taken here: Ctrl-C in the machinery of context managers can leave this one open.
+        with _translated(self.resource):
+            if self._session is None:
+                raise _lost(self.resource, "its session is closed")
+            if self._owing:
+                self._catch_up()
+            self._owing = True
+            yield self._session
+            self._owing = False
+
+    def _catch_up(self) -> bytes:
+        """Read up to the end of all that is owed; returns it. A session in which that fails is closed."""
+        owed = b""
+        try:
+            # Not session.clear(): pyvisa-py's never ends where the other side has hung up (0.8.1), nor does it know of an answer
+            # that has not come yet.
+            self._session.write("*IDN?")
+            while not (name := _NAME.search(line := bytes(self._session.read_raw()))):
+                owed += line
+        except BaseException:
+            self.close()
+            raise
+        self._owing = False
+        return (owed + line[: name.start()]).strip()
+
+    def _explain(self, step: str, message: str, silence: _Silence) -> None:
+        """Raise why nothing came in time: DeviceLost, DeadlineError where it came late, Refused. Else it never was to come."""
+        found: list[tuple[int, str]] = []
+        try:
+            with _translated(self.resource):
+                owed = self._catch_up()
+            # Not `errors`: what is late again is gone.
+            while len(found) < _QUEUE and (entry := _entry(self._query("SYST:ERR?")))[0]:
+                found.append(entry)
+        except DeviceLost as error:
+            evidence = f"no answer to {message} within {self._timeout_s:g} s, nor to what was asked next: {error.evidence}"
+            raise _lost(self.resource, evidence) from error
+        if owed:
+            raise self._late(step, f"{message}: its answer came later, {owed[:80]!r}") from silence
+        if found and found[0][0] == _INTERRUPTED:
+            said = f"{found[0][0]} {found[0][1]}"
+            raise self._late(step, f"{message}: its answer was dropped for the next query, {said}") from silence
+        if found:
+            self._refuse(found, step, message)
+
+    def _late(self, step: str, evidence: str) -> DeadlineError:
+        return DeadlineError(
+            f"answer of the N6705, {step},",
+            self._timeout_s,
+            evidence=evidence,
+            try_next="what keeps it busy: its front panel, another program, the network? else a larger timeout_s",
+        )
 
 
-#: An answer that is under way comes in pieces closer together than this; and none is longer than that.
-_QUIET_MS = 200
-_REST_B = 16 << 20
 FIRMWARE = "another program on the same connection? else the instrument's firmware: note its version"
 
 
@@ -256,15 +312,19 @@ def _is_timeout(error: Exception) -> bool:
 
 @contextmanager
 def _translated(resource: str) -> Iterator[None]:
-    """Turn errors of the VISA library into DeviceLost: after them nothing is known of the instrument."""
+    """Turn errors of the VISA library into DeviceLost: after them nothing is known of the instrument; a time-out into _Silence."""
     import pyvisa
 
     try:
         yield
     except (pyvisa.errors.Error, OSError, AttributeError) as error:
-        # AttributeError: the session had been closed, or the library lost its socket.
-        raise DeviceLost(
-            f"the N6705 at {resource} does not answer any more",
-            evidence=str(error) or repr(error),
-            try_next="cable and power; the DUT's supply may still be on: switch it off at the instrument",
-        ) from error
+        # AttributeError: the library lost its socket.
+        raise _lost(resource, str(error) or repr(error), _Silence if _is_timeout(error) else DeviceLost) from error
+
+
+def _lost(resource: str, evidence: str, kind: type[DeviceLost] = DeviceLost) -> DeviceLost:
+    return kind(
+        f"the N6705 at {resource} does not answer any more",
+        evidence=evidence,
+        try_next="cable and power; the DUT's supply may still be on: switch it off at the instrument",
+    )

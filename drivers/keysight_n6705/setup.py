@@ -44,11 +44,15 @@ def require_limits(supply_v: float, current_limit_a: float) -> None:
 
 
 def find_modules(link: Link, findings: Findings) -> None:
-    """List the modules; raises DeviceNotFound for a mainframe without data logger."""
+    """List the modules."""
     channels = int(link.numbers("SYST:CHAN?", "number of channels")[0])
     answer = link.ask(f"SYST:CHAN:MOD? (@1:{channels})", "models of the modules")
     models = [word.strip().strip('"').upper() for word in answer.split(",")]
     findings.modules.update({place: model for place, model in enumerate(models, start=1) if model})
+
+
+def require_logger(link: Link, findings: Findings) -> None:
+    """Raise DeviceNotFound for a mainframe without data logger."""
     for channel in findings.modules:
         options = re.findall(r"\w+", link.ask(f"SYST:CHAN:OPT? (@{channel})", "options of the modules"))
         if "055" in options:
@@ -85,15 +89,20 @@ def require_modules(findings: Findings, channel: int, sync_channel: int | None, 
         )
 
 
-def outputs_off(link: Link, findings: Findings, ours: tuple[int, ...]) -> None:
-    """Switch our outputs off where they are found on; others stay as they are, and are told."""
+def output_off(link: Link, findings: Findings, channel: int) -> None:
+    """Switch the output of our channel off where there is one and it is found on."""
+    if channel in findings.modules and link.numbers(f"OUTP? (@{channel})", "state of the outputs")[0]:
+        switch(link, channel, False)
+        findings.switched_off.append(channel)
+
+
+def outputs_off(link: Link, findings: Findings, sync_channel: int | None) -> None:
+    """Switch the output of the SYNC channel off; others that are found on stay as they are, and are told."""
     for channel in findings.modules:
-        if link.numbers(f"OUTP? (@{channel})", "state of the outputs")[0]:
-            if channel in ours:
-                switch(link, channel, False)
-                findings.switched_off.append(channel)
-            else:
-                findings.left_on.append(channel)
+        if channel == sync_channel:
+            output_off(link, findings, channel)
+        elif link.numbers(f"OUTP? (@{channel})", "state of the outputs")[0]:
+            findings.left_on.append(channel)
 
 
 def switch(link: Link, channel: int, on: bool) -> None:
@@ -140,8 +149,10 @@ def set_supply(link: Link, channel: int, supply_v: float, current_limit_a: float
     """Set voltage and current limit of the DUT's supply and read them back; its output stays off."""
     link.do(f"EMUL PS2Q,(@{channel})", "two-quadrant supply")
     link.do(f"FUNC VOLT,(@{channel})", "voltage priority")
-    link.do(f"VOLT:RANG {supply_v:g},(@{channel})", "range of the supply's voltage")
-    _set(link, "VOLT", channel, supply_v, 1e-3 * supply_v + 5e-3, "voltage of the supply")
+    # In one message: alone, a range below the voltage that somebody has left is refused, and so is a voltage beyond such a range
+    # (N6705C operating guide, Coupled Commands). The current limit is not named there.
+    in_range = f"VOLT:RANG {supply_v:g},(@{channel});:"
+    _set(link, "VOLT", channel, supply_v, 1e-3 * supply_v + 5e-3, "voltage of the supply", before=in_range)
     _set(link, "CURR:LIM", channel, current_limit_a, 1e-2 * current_limit_a + 1e-3, "current limit of the supply")
 
 
@@ -197,8 +208,8 @@ def set_trigger_pin(link: Link, source: str) -> None:
         link.do(f"DIG:{source}:POL NEG", "polarity of the trigger input")
 
 
-def _set(link: Link, what: str, channel: int, value: float, tolerance: float, step: str) -> None:
-    link.do(f"{what} {value:g},(@{channel})", step)
+def _set(link: Link, what: str, channel: int, value: float, tolerance: float, step: str, before: str = "") -> None:
+    link.do(f"{before}{what} {value:g},(@{channel})", step)
     told = link.numbers(f"{what}? (@{channel})", step)[0]
     if abs(told - value) > tolerance:
         raise BenchError(

@@ -45,8 +45,10 @@ class SimulatorFaults:
     `lose_at_s`: `lose_records` are overwritten in the channels `lose_of`; `lose_error` is what the queue says then.
     `overload_at_s`: so many records have `overload_as` in place of what `overload_of` is: 9.9E37 is infinity and 9.91E37 no number
     in SCPI. `columns_swapped`: voltage comes before current. `trip_at_s`: the over-voltage protection switches the output off.
-    `short_block_at`: the fetch with that number, of those with records. `garbled_lap`, `lost_lap`, `extra_lap`: the edge with that
-    number, from the IO manager; at `unplugged_lap` it is unplugged.
+    `short_block_at`: the fetch with that number, of those with records. `late`: the answer to the message with this header that
+    has the number `late_at` among them comes only with that to the next message; with `mute` nothing comes in this connection any
+    more. `garbled_lap`, `lost_lap`, `extra_lap`: the edge with that number, from the IO manager; at `unplugged_lap` it is
+    unplugged.
     """
 
     refuse: str = ""
@@ -74,6 +76,9 @@ class SimulatorFaults:
     columns_swapped: bool = False
     trip_at_s: float = 0.0
     short_block_at: int = 0
+    late: str = ""
+    late_at: int = 1
+    mute: bool = False
     garbled_lap: int = 0
     lost_lap: int = 0
     extra_lap: int = 0

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +26,9 @@ class Channel:
     sync: bool
     on: bool = False
     volt: float = 0.0
+    range_v: float = math.inf
+    wanted_v: float | None = None
+    wanted_range_v: float | None = None
     limit_a: float = 0.1
     emulation: str = "PS2Q"
     input: str = "MAIN"
@@ -50,9 +54,9 @@ class Channel:
         return self.model.startswith("N678")
 
     @property
-    def most_v(self) -> float:
-        """Return the highest voltage of the module."""
-        return 20.4 if self.smu else 5.1
+    def ranges_v(self) -> tuple[float, ...]:
+        """Return the upper ends of the module's ranges of voltage."""
+        return (0.612, 6.12, 20.4) if self.smu else (5.1,)
 
     @property
     def live(self) -> bool:
@@ -61,9 +65,22 @@ class Channel:
 
     def reset(self) -> None:
         """Bring the settings into the state of *RST."""
-        self.on, self.volt, self.limit_a, self.emulation, self.input = False, 0.0, 0.1, "PS2Q", "MAIN"
+        self.on, self.volt, self.range_v, self.limit_a, self.emulation, self.input = False, 0.0, math.inf, 0.1, "PS2Q", "MAIN"
         self.source, self.period_s, self.range_a = "BUS", 0.1024, 3.06
         self.functions.clear()
+
+    def settle(self) -> None:
+        """Take over the voltage and its range that a message has set, in the lowest range that holds what was asked for.
+
+        Raises Refusal where the voltage does not fit the range, and changes nothing then (N6705C operating guide, Coupled Commands;
+        it does not say which error this is: -221 is what SCPI has for it).
+        """
+        volt = self.volt if self.wanted_v is None else self.wanted_v
+        asked_v, self.wanted_v, self.wanted_range_v = self.wanted_range_v, None, None
+        range_v = self.range_v if asked_v is None else min(one for one in self.ranges_v if one >= asked_v)
+        if volt > range_v:
+            raise Refusal(CONFLICT)
+        self.volt, self.range_v = volt, range_v
 
     def log_function(self, name: str, on: bool) -> None:
         """Switch a function of the log; a module with one converter logs voltage or current."""

@@ -21,6 +21,8 @@ from rig.virtual import World
 _LISTEN_S = 0.05
 #: *IDN?: nothing can take this for an instrument.
 _IDN = "Keysight Technologies,N6705C,SIMULATED,0.0"
+#: What one message sets of these is taken together (N6705C operating guide, Coupled Commands).
+_COUPLED = ("VOLT", "VOLT:RANG")
 Act = Callable[[list[str], list[Channel]], bytes | None]
 
 
@@ -41,6 +43,7 @@ class Simulator:
         self._errors: list[str] = []
         self._real, self._swapped = False, False
         self._fetches = 0
+        self._lates, self._late = 0, False
         self._io_manager: IoManagerSimulator | None = None
         self._supply()
         self._stop = threading.Event()
@@ -80,7 +83,7 @@ class Simulator:
             self._log.release()
 
     def _converse(self, connection: socket.socket) -> None:
-        waiting = b""
+        waiting, held, mute = b"", b"", False
         while not self._stop.is_set():
             try:
                 block = connection.recv(4096)
@@ -92,8 +95,10 @@ class Simulator:
             for line in lines:
                 if self._log.dropped():
                     return
-                answer = self._message(line.decode("ascii", "replace").strip())
-                if answer:
+                answer, held = held + self._message(line.decode("ascii", "replace").strip()), b""
+                if self._late:
+                    answer, held, self._late, mute = b"", answer, False, self._faults.mute
+                if answer and not mute:
                     connection.sendall(answer)
 
     def _message(self, message: str) -> bytes:
@@ -101,7 +106,10 @@ class Simulator:
         answers: list[bytes] = []
         for header, rest in scpi.units(message):
             try:
-                answer = self._unit(scpi.canonical(header), rest)
+                name = scpi.canonical(header)
+                if name not in _COUPLED:
+                    self._settle()
+                answer = self._unit(name, rest)
             except scpi.Refusal as refusal:
                 self._errors.append(str(refusal))
                 if not str(refusal).startswith("-2"):
@@ -109,10 +117,21 @@ class Simulator:
                 continue
             if answer is not None:
                 answers.append(answer)
+        self._settle()
         return b";".join(answers) + b"\n" if answers else b""
+
+    def _settle(self) -> None:
+        for channel in self._channels.values():
+            try:
+                channel.settle()
+            except scpi.Refusal as refusal:
+                self._errors.append(str(refusal))
 
     def _unit(self, name: str, rest: str) -> bytes | None:
         faults = self._faults
+        if faults.late and name == faults.late:
+            self._lates += 1
+            self._late = self._lates == faults.late_at
         if faults.refuse and name == faults.refuse:
             raise scpi.Refusal(faults.refuse_error)
         if faults.read_back_of and name == faults.read_back_of:
@@ -150,7 +169,7 @@ class Simulator:
             "FUNC": _only("VOLTage", "CURRent"),
             "VOLT": self._volt,
             "VOLT?": lambda words, channels: scpi.numbers([one.volt for one in channels]),
-            "VOLT:RANG": _up_to(20.4),
+            "VOLT:RANG": self._volt_range,
             "CURR": self._limit,
             "CURR:LIM": self._limit,
             "CURR:LIM?": lambda words, channels: scpi.numbers([one.limit_a for one in channels]),
@@ -212,7 +231,11 @@ class Simulator:
 
     def _volt(self, words: list[str], channels: list[Channel]) -> None:
         for channel in channels:
-            channel.volt = scpi.number(words, 0.0, channel.most_v)
+            channel.wanted_v = scpi.number(words, 0.0, channel.ranges_v[-1])
+
+    def _volt_range(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.wanted_range_v = scpi.number(words, 0.0, channel.ranges_v[-1])
 
     def _limit(self, words: list[str], channels: list[Channel]) -> None:
         for channel in channels:

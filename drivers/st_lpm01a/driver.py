@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -73,7 +73,7 @@ class StLpm01a:
         self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else _promised(settings)
         self._details: dict[str, Any] = {"format": settings.format, "output": settings.output, "supply_v": settings.supply_v}
         self._serial = ""
-        self._controlled = self._supply_on = False
+        self._answered = self._supply_on = False
         self._recording: LpmRecording | None = None
 
     @classmethod
@@ -89,8 +89,8 @@ class StLpm01a:
             raise
         try:
             monitor._set_up()
-        except BaseException:
-            monitor.close()
+        except BaseException as error:
+            monitor._close_after(error)
             raise
         return monitor
 
@@ -122,7 +122,10 @@ class StLpm01a:
         """Switch the DUT's supply; raise BenchError during a recording, whose voltage would no longer be known."""
         if self._recording is not None and self._recording.running:
             raise BenchError("the supply is switched between recordings only", try_next="leave the recording first")
-        self._shell.command("pwr on nostatus" if on else "pwr off")
+        if on:
+            self._shell.command("pwr on nostatus")
+        else:
+            self._switch_off()
         self._supply_on = on
 
     def record(self, folder: Path) -> LpmRecording:
@@ -148,31 +151,69 @@ class StLpm01a:
         return self._settings.supply_v if self._supply_on else 0.0
 
     def close(self) -> None:
-        """End a recording, switch the supply off, give the board back and close its port; closing twice is allowed."""
-        if self._recording is not None:
-            self._recording.end()
-        if self._controlled:
-            # Where one is refused the other still counts; a board that does not answer needs no more words.
-            with suppress(RigError):
-                for command in ("pwr off", "hrc"):
-                    with suppress(BenchError, RemoteProtocolError):
-                        self._shell.command(command)
-        self._controlled = self._supply_on = False
-        self._shell.close()
-        if self._simulator is not None:
-            self._simulator.close()
+        """End a recording, switch the supply off, give the board back and close its port; closing twice is allowed.
+
+        Raises BenchError where the board is there and does not switch off.
+        """
+        with ExitStack() as stack:
+            if self._simulator is not None:
+                stack.callback(self._simulator.close)
+            stack.callback(self._shell.close)
+            if self._answered:
+                stack.callback(self._give_back)
+            self._answered = self._supply_on = False
+            if self._recording is not None:
+                self._recording.end()
+
+    def _close_after(self, error: BaseException) -> None:
+        """Close; where that fails after an error, that error stays the one to tell, with a note."""
+        try:
+            self.close()
+        except RigError as failure:
+            if failure.cause != getattr(error, "cause", ""):
+                error.add_note(f"the supply may still be on: {failure.cause}")
+
+    def _give_back(self) -> None:
+        # Fed by the cable that is out, a board supplies nothing.
+        with suppress(DeviceLost):
+            try:
+                self._switch_off()
+            finally:
+                with suppress(RigError):
+                    self._shell.command("hrc")
+
+    def _switch_off(self) -> None:
+        """Switch the DUT's supply off; where that fails, say so before anything else."""
+        try:
+            self._off()
+        except DeviceLost:
+            raise
+        except RigError as error:
+            raise BenchError(
+                "the PowerShield does not switch the DUT's supply off",
+                evidence="; ".join(filter(None, (error.cause, error.evidence))),
+                try_next="the supply may still be on: unplug the board, and plug it in again",
+            ) from error
+
+    def _off(self) -> None:
+        try:
+            self._shell.command("pwr off")
+        except RemoteProtocolError:
+            # The answer to a command before it, whose sender was interrupted.
+            self._shell.drain()
+            self._shell.command("pwr off")
 
     def _set_up(self) -> None:
         shell, settings = self._shell, self._settings
         self._details["stale_at_open_b"] = shell.drain()
+        # A board is there. Its supply may be on: whatever follows, it is switched off, or it is said that it was not.
+        self._answered = True
         shell.command("htc")
-        self._controlled = True
+        self._off_first()
         self._serial = shell.command("powershield")
-        self._identify(shell.command("version"))
+        self._identify()
         # Telling an error clears it: what happened to an earlier run is no fault of this one.
         self._details["status_at_open"] = shell.command("status")
-        self._details["supply_on_at_open"] = shell.supply_on()
-        shell.command("pwr off")
         for command in _configuration(settings):
             shell.command(command)
         shell.command(f"volt {round(settings.supply_v * 1000)}m", _CALIBRATION_S)
@@ -180,7 +221,17 @@ class StLpm01a:
         self._require_dynamic()
         self._require_health()
 
-    def _identify(self, said: str) -> None:
+    def _off_first(self) -> None:
+        try:
+            self._details["supply_on_at_open"] = self._shell.supply_on()
+        except BenchError:
+            # Firmware that has no `pwr` is too old, which says more than its refusal.
+            self._identify()
+            raise
+        self._switch_off()
+
+    def _identify(self) -> None:
+        said = self._shell.command("version")
         version = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
         if version is None:
             raise RemoteProtocolError("the PowerShield tells no firmware version", evidence=repr(said), try_next=TRY)

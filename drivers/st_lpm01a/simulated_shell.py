@@ -31,9 +31,9 @@ _NUMBERS = {"trigdelay": (0.0, 600.0), "currthre": (0.0, 10e-3), "currthres": (0
 class Faults:
     """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of each one, and below 0 is never.
 
-    `error_to` and `no_answer_to` name the beginning of a command. `stale` is what goes on at the start: "streaming", "streaming
-    binary", "half line" or "summary". `old_error` happened before, `calibration_error` happens whenever the voltage is set:
-    `status` tells of each once.
+    `error_to` and `no_answer_to` name the beginning of a command; with `only`, of the times it comes, counted from 1, those.
+    `stale` is what goes on at the start: "streaming", "streaming binary", "half line" or "summary". `old_error` happened before,
+    `calibration_error` happens whenever the voltage is set: `status` tells of each once.
     """
 
     lose_byte_at: int = -1
@@ -46,6 +46,7 @@ class Faults:
     error_to: str = ""
     error_detail: str = "simulated refusal"
     no_answer_to: str = ""
+    only: tuple[int, ...] = ()
     load_rises_at_s: float = -1.0
     overcurrent_at_s: float = -1.0
     voltage_drop_at_s: float = -1.0
@@ -66,9 +67,10 @@ class SimulatorSettings:
     """The board's true errors and habits.
 
     `clock_ppm`: how fast its clock is; `gain`, `offset_a`, `noise_a` (of one sample): of the current; `supply_v_error`: relative,
-    of the supply; `share`: part of the DUT's power through it; `stamp`: how a time stamp line begins; `pwr_get_apart`: the answer
-    to `pwr get` comes as a line of its own after the acknowledgement (the manual can be read either way). `refusal`, `presence`:
-    how a refused command and `powershield` are answered, which manual and boards tell differently; `event`: its last word.
+    of the supply; `share`: part of the DUT's power through it; `stamp`: how a time stamp line begins; `event`: its last word.
+
+    How commands are answered, which manual and boards tell differently: `refusal`, `presence` (to `powershield`), `status`,
+    `pwr_get`; those that begin with `bare` without the word `ack`, as UM2269 Rev 6 table 50 prints it of `pwrend`.
     """
 
     firmware: str = "1.0.6"
@@ -81,9 +83,11 @@ class SimulatorSettings:
     share: float = 1.0
     seed: int = 0
     stamp: str = "TimeStamp: "
-    pwr_get_apart: bool = False
     refusal: str = "error {command}"
     presence: str = "ack powershield"
+    status: str = "ack status {said}"
+    pwr_get: str = "ack pwr get {state}"
+    bare: str = ""
     event: str = "ris"
     faults: Faults = field(default_factory=Faults)
 
@@ -144,13 +148,17 @@ class Shell:
 
     def answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
         """Return the lines of the answer; raises Refused."""
+        said, bare = self._answer(command, supply_on), self._settings.bare
+        return (said[0].removeprefix("ack "), *said[1:]) if bare and command.startswith(bare) else said
+
+    def _answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
         name, _, rest = command.partition(" ")
         words = rest.split()
         if name == "echo":
             return (command,)
         if name == "status":
             said, self.error = f"error: {self.error}" if self.error else "ok", ""
-            return (f"ack status {said}",)
+            return (self._settings.status.format(said=said),)
         if not self.host and name not in _STANDALONE:
             raise Refused("command available only when PowerShield is controlled by host")
         if name in ("htc", "hrc"):
@@ -176,8 +184,7 @@ class Shell:
             raise Refused("wrong argument")
         if words[0] != "get":
             return (f"ack {command}",)
-        state = "on" if supply_on else "off"
-        return (f"ack {command}", "", f"pwr {state}") if self._settings.pwr_get_apart else (f"ack {command} {state}",)
+        return (self._settings.pwr_get.format(state="on" if supply_on else "off"),)
 
     def _volt(self, command: str, words: list[str]) -> tuple[str, ...]:
         if len(words) != 1:

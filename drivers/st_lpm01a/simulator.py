@@ -58,16 +58,17 @@ class Lpm01aSimulator:
         self._stopping = threading.Event()
         self._unwatch: Callable[[], None] = lambda: None
         self._mute, self._heard = False, False
+        self._struck_times = 0
         self._switch(settings.faults.supply_found_on)
         self._begin_stale(settings.faults.stale)
         self._thread = threading.Thread(target=self._work, name="simulated LPM01A", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread and the pseudo terminal; closing twice is allowed."""
+        """End the thread and the pseudo terminal; closing twice is allowed. The supply stays as it is."""
         self._stopping.set()
         self._thread.join()
-        self._unplug()
+        self._hang_up()
 
     def _begin_stale(self, stale: str) -> None:
         left = {
@@ -100,7 +101,9 @@ class Lpm01aSimulator:
                 self._sample()
         except _UnpluggedError:
             self._deliver()
-            self._unplug()
+            # What feeds the board is the same cable.
+            self._switch(False)
+            self._hang_up()
         finally:
             self._unwatch()
 
@@ -120,8 +123,7 @@ class Lpm01aSimulator:
 
         return int.from_bytes(fcntl.ioctl(self._slave, termios.FIONREAD, bytes(4)), sys.byteorder)
 
-    def _unplug(self) -> None:
-        self._switch(False)
+    def _hang_up(self) -> None:
         for fd in (self._master, self._slave):
             if fd >= 0:
                 os.close(fd)
@@ -144,10 +146,10 @@ class Lpm01aSimulator:
 
     def _obey(self, command: str) -> None:
         faults = self._settings.faults
-        if faults.no_answer_to and command.startswith(faults.no_answer_to):
+        if self._struck(faults.no_answer_to, command):
             return
         try:
-            if faults.error_to and command.startswith(faults.error_to):
+            if self._struck(faults.error_to, command):
                 raise Refused(faults.error_detail)
             if command == "stop" and self._acquisition is not None:
                 # It is answered by the end of the stream alone (mlcommons/tiny: "stop does not ack").
@@ -167,6 +169,13 @@ class Lpm01aSimulator:
             self._say(*answer)
         if command == "start":
             self._start()
+
+    def _struck(self, beginning: str, command: str) -> bool:
+        if not beginning or not command.startswith(beginning):
+            return False
+        self._struck_times += 1
+        only = self._settings.faults.only
+        return not only or self._struck_times in only
 
     def _say(self, *lines: str) -> None:
         text = "\r\n".join((self._settings.faults.prompt + lines[0], *lines[1:]))

@@ -43,6 +43,7 @@ _COLUMNS = (
 )
 #: Significant digits, where not four.
 _DIGITS = {"start": 7, "time": 5, "±": 2, "min": 3, "max": 3}
+_NO_NUMBERS = "samples in it are no numbers, and no gap tells of them"
 _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument promises"
 
 
@@ -171,7 +172,8 @@ def _told(row: Row) -> Row:
     unknown = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
     if not unknown:
         return row
-    problem = row.problem or f"too short: it has no {', '.join(unknown)}"
+    why = _NO_NUMBERS if "energy_j" in unknown else f"too short: it has no {', '.join(unknown)}"
+    problem = row.problem or why
     return Row(**values | dict.fromkeys(unknown) | {"problem": problem})
 
 

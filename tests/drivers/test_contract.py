@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +34,16 @@ MONITORS: dict[str, Callable[[Table], EnergyMonitor]] = {
     "lpm01a": lambda table: StLpm01a.open(StLpm01a.Settings(port="simulator"), table),
     "n6705": lambda table: KeysightN6705.open(KeysightN6705.Settings(resource="simulator"), table),
 }
+#: The same, with a supply that is on before they are opened.
+FOUND_ON: dict[str, Callable[[Table], EnergyMonitor]] = {
+    "virtual": lambda table: VirtualMonitor.open(VirtualMonitor.Settings(), supplied(table)),
+    "js220": lambda table: Joulescope.open(faulty(Joulescope.Settings(device="simulator"), found_on=True), table),
+    "js110": lambda table: Joulescope.open(
+        faulty(Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")), found_on=True), table
+    ),
+    "lpm01a": lambda table: StLpm01a.open(faulty(StLpm01a.Settings(port="simulator"), supply_found_on=True), table),
+    "n6705": lambda table: KeysightN6705.open(faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), table),
+}
 #: Those that see none, and cannot switch off what they measure: the host they run on.
 ONBOARD: dict[str, Callable[[Table], EnergyMonitor]] = {
     "rapl": lambda table: Rapl.open(Rapl.Settings(root="simulator", gain_limit=0.03), table),
@@ -55,6 +67,16 @@ def any_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     monitor = (MONITORS | ONBOARD)[request.param](table)
     yield monitor, table
     monitor.close()
+
+
+def faulty(settings: Any, **fault: Any) -> Any:
+    """Return a monitor's settings with something wrong with its simulator."""
+    return replace(settings, simulator=replace(settings.simulator, faults=replace(settings.simulator.faults, **fault)))
+
+
+def supplied(table: Table) -> Table:
+    table.world.supply_on = True
+    return table
 
 
 def draw(table: Table, power_w: float, duration_ms: float, level: bool = True) -> None:
@@ -126,9 +148,21 @@ def test_the_supply_is_off_until_switched_on_and_off_after_close(bench: Bench, t
     assert abs(trace.mean_w(0.0, trace.duration_s)) < 0.05 * 0.001
     monitor.power(True)
     assert table.world.supply_on
+    monitor.power(False)
+    assert not table.world.supply_on
+    monitor.power(True)
     monitor.close()
     monitor.close()
     assert not table.world.supply_on
+
+
+@pytest.mark.parametrize("name", FOUND_ON)
+def test_a_supply_found_on_is_off_once_the_monitor_is_open(name: str) -> None:
+    table = Table()
+    monitor = FOUND_ON[name](table)
+    on = table.world.supply_on
+    monitor.close()
+    assert not on
 
 
 def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_off(any_bench: Bench, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from drivers.joulescope import driver as joulescope
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.lag import Lag
 from drivers.joulescope.lanes import CURRENT, SYNC, VOLTAGE, Lanes
+from drivers.joulescope.shared import Shared
 from drivers.joulescope.simulated_streams import Faults
-from drivers.joulescope.simulator import SimulatedDriver, SimulatorSettings
+from drivers.joulescope.simulator import SimulatedDriver, SimulatedInstrument, SimulatorSettings
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceLost, DeviceNotFound
 from rig.recorder import TraceWriter
 from rig.table import Table
@@ -81,8 +83,19 @@ def opened(tmp_path: Path) -> Iterator[Bench]:
         monitor.close()
     assert threading.active_count() == threads, "a thread outlives its monitor"
     assert not bench.table.world.supply_on
-    assert not logging.getLogger("jsdrv").handlers
+    assert not logging.getLogger("jsdrv").handlers and not logging.getLogger("jsdrv").filters
     assert not list(tmp_path.rglob("*.partial"))
+
+
+@contextmanager
+def simulated(world: World | None = None, **settings: Any) -> Iterator[tuple[SimulatedDriver, str]]:
+    """Yield a simulated driver object with one desk attached, and the path of the first instrument on it."""
+    driver = SimulatedDriver()
+    try:
+        with driver.attached(SimulatedInstrument(SimulatorSettings(**settings), world or World())) as paths:
+            yield driver, paths[0] if paths else ""
+    finally:
+        driver.finalize()
 
 
 def three_pulses(bench: Bench, monitor: Joulescope) -> Trace:
@@ -366,7 +379,7 @@ def test_a_setting_that_does_not_stick_is_named_with_both_values(bench: Bench, m
     assert topic in caught.value.evidence and "77" in caught.value.evidence and "wanted" in caught.value.evidence
 
 
-@pytest.mark.parametrize("topic", ["h/fs", "s/v/range/mode", "s/gpi/0/ctrl"])
+@pytest.mark.parametrize("topic", ["h/fs", "s/v/range/mode", "c/gpio/vref"])
 def test_a_topic_that_nobody_acknowledges_is_named(bench: Bench, topic: str) -> None:
     with pytest.raises(BenchError, match=f"does not answer to {topic}"):
         bench.open(faults=Faults(refuse=topic))
@@ -459,7 +472,7 @@ def test_a_fixed_range_is_set_and_is_the_only_one_promised(bench: Bench, model: 
     monitor = bench.open(model, current_range=top)
     assert len(monitor.info.accuracy.current) == 1 and not monitor.info.accuracy.verified
     assert three_pulses(bench, monitor).mean_w(0.1, 0.3) == pytest.approx(0.033, rel=1e-6)
-    assert len(bench.open("js220").info.accuracy.current) == 6
+    assert len(bench.open("js220", simulator={"serials": ("000416",)}).info.accuracy.current) == 6
 
 
 def test_the_instrument_says_what_it_is(bench: Bench) -> None:
@@ -485,13 +498,12 @@ def test_a_calibration_file_takes_the_place_of_the_makers_limits(bench: Bench, t
 def test_a_scan_names_what_is_attached_and_what_is_wrong_with_it() -> None:
     world = World()
     for model, busy, problem in (("js220", False, ""), ("js110", True, "does not open"), ("js320", False, "16 MHz")):
-        driver = SimulatedDriver(SimulatorSettings(model=model, serials=("1", "2"), faults=Faults(busy=busy)), world)
-        rows = joulescope.found(driver)
+        with simulated(world, model=model, serials=("1", "2"), faults=Faults(busy=busy)) as (driver, _):
+            rows = joulescope.found(driver, Shared(SimulatedDriver))
         assert [row.serial for row in rows] == ["1", "2"]
         assert [row.setting for row in rows] == [f'device = "u/{model}/1"', f'device = "u/{model}/2"']
         assert all(problem in row.problem and bool(row.problem) == bool(problem) for row in rows)
         assert not world.supply_on
-        driver.finalize()
 
 
 def test_without_the_makers_driver_there_is_nothing_to_scan_and_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -515,21 +527,19 @@ def test_the_real_driver_without_an_instrument_says_so() -> None:
 
 def collected(model: str, duration_ms: int = 300) -> dict[str, list[dict[str, Any]]]:
     world = World()
-    driver = SimulatedDriver(SimulatorSettings(model=model), world)
-    path = driver.device_paths()[0]
     blocks: dict[str, list[dict[str, Any]]] = {}
-    receive = lambda topic, value: blocks.setdefault(topic.removeprefix(f"{path}/"), []).append(value)  # noqa: E731
-    driver.open(path, "restore")
-    driver.subscribe(path, "pub", receive)
-    world.advance(50 * MS)
-    assert not [topic for topic in blocks if topic.endswith("!data")], "nothing comes before a stream is switched on"
-    for topic in ("s/i", "s/v", "s/gpi/0"):
-        driver.publish(f"{path}/{topic}/ctrl", "on")
-        assert driver.query(f"{path}/{topic}/ctrl") == 1
-    world.advance(duration_ms * MS)
-    driver.close(path)
-    driver.unsubscribe(path, receive)
-    driver.finalize()
+    with simulated(world, model=model) as (driver, path):
+        receive = lambda topic, value: blocks.setdefault(topic.removeprefix(f"{path}/"), []).append(value)  # noqa: E731
+        driver.open(path, "restore")
+        driver.subscribe(path, "pub", receive)
+        world.advance(50 * MS)
+        assert not [topic for topic in blocks if topic.endswith("!data")], "nothing comes before a stream is switched on"
+        for topic in ("s/i", "s/v", "s/gpi/0"):
+            driver.publish(f"{path}/{topic}/ctrl", "on")
+            assert driver.query(f"{path}/{topic}/ctrl") == 1
+        world.advance(duration_ms * MS)
+        driver.close(path)
+        driver.unsubscribe(path, receive)
     return blocks
 
 
@@ -559,49 +569,46 @@ def test_blocks_have_the_form_of_the_real_ones(model: str, decimate: int, analog
 
 
 def test_errors_are_those_of_the_binding(caplog: pytest.LogCaptureFixture) -> None:
-    driver = SimulatedDriver(SimulatorSettings(), World())
-    path = driver.device_paths()[0]
-    with pytest.raises(TimeoutError, match="jsdrv_open timed out"):
-        driver.open("u/js220/999999")
-    with pytest.raises(TimeoutError, match="jsdrv_publish timed out"):
-        driver.publish(f"{path}/h/fs", 2_000_000)
-    driver.open(path)
-    with pytest.raises(ValueError, match="Unsupported value type"):
-        driver.publish(f"{path}/h/fs", np.int64(2_000_000))
-    with pytest.raises(RuntimeError, match="NOT_FOUND"):
-        driver.query(f"{path}/no/such")
-    with pytest.raises(TimeoutError):
-        driver.publish(f"{path}/c/gpio/voltage", 3300)
-    with pytest.raises(RuntimeError, match="PARAMETER_INVALID"):
-        driver.publish(f"{path}/c/gpio/vref", "5V0")
     heard: list[Any] = []
 
     def receive(topic: str, value: Any) -> None:
         heard.append(value)
         raise KeyError(topic)
 
-    driver.subscribe(f"{path}/s/i/range/mode", "pub_retain", receive)
-    driver.publish(f"{path}/s/i/range/mode", "auto")
-    driver.unsubscribe(f"{path}/s/i/range/mode", receive)
-    driver.finalize()
+    with simulated() as (driver, path):
+        with pytest.raises(TimeoutError, match="jsdrv_open timed out"):
+            driver.open("u/js220/999999")
+        with pytest.raises(TimeoutError, match="jsdrv_publish timed out"):
+            driver.publish(f"{path}/h/fs", 2_000_000)
+        driver.open(path)
+        with pytest.raises(ValueError, match="Unsupported value type"):
+            driver.publish(f"{path}/h/fs", np.int64(2_000_000))
+        with pytest.raises(RuntimeError, match="NOT_FOUND"):
+            driver.query(f"{path}/no/such")
+        with pytest.raises(TimeoutError):
+            driver.publish(f"{path}/c/gpio/voltage", 3300)
+        with pytest.raises(RuntimeError, match="PARAMETER_INVALID"):
+            driver.publish(f"{path}/c/gpio/vref", "5V0")
+        driver.subscribe(f"{path}/s/i/range/mode", "pub_retain", receive)
+        driver.publish(f"{path}/s/i/range/mode", "auto")
+        driver.unsubscribe(f"{path}/s/i/range/mode", receive)
     assert heard[0] == 0
     assert "_on_cmd_publish_cbk" in caplog.text, "an exception of a callback is logged and swallowed"
 
 
 def test_a_js110_opened_with_defaults_connects_the_supply_as_the_real_one_does() -> None:
     world = World()
-    driver = SimulatedDriver(SimulatorSettings(model="js110"), world)
-    driver.open(driver.device_paths()[0], "restore")
-    assert not world.supply_on
-    driver.close(driver.device_paths()[0])
-    driver.open(driver.device_paths()[0], "defaults")
-    assert world.supply_on
-    driver.finalize()
+    with simulated(world, model="js110") as (driver, path):
+        driver.open(path, "restore")
+        assert not world.supply_on
+        driver.close(path)
+        driver.open(path, "defaults")
+        assert world.supply_on
 
 
 def test_the_real_driver_has_what_the_simulated_one_has() -> None:
     real = pytest.importorskip("pyjoulescope_driver").Driver
-    for name in [name for name in vars(SimulatedDriver) if not name.startswith("_")]:
+    for name in [name for name in vars(SimulatedDriver) if not name.startswith("_") and name != "attached"]:
         assert callable(getattr(real, name)), name
     assert "log_level" in dir(real)
 

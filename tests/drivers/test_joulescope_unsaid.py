@@ -5,6 +5,7 @@ where its own clock stood, and whether the supply is off."""
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -16,13 +17,13 @@ import pytest
 from drivers.joulescope import driver as joulescope
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.models import Wanted, of_path, readable
+from drivers.joulescope.shared import Shared
 from drivers.joulescope.simulated_ranges import spans
 from drivers.joulescope.simulated_streams import Faults
-from drivers.joulescope.simulator import SimulatedDriver, SimulatorSettings
+from drivers.joulescope.simulator import SimulatedDriver
 from rig.errors import BenchError, ConfigError, DeviceBusy
 from rig.trace import SAID, Trace
-from rig.virtual import World
-from tests.drivers.test_joulescope import MODELS, TICKS_PER_MS, Bench, opened, three_pulses
+from tests.drivers.test_joulescope import MODELS, TICKS_PER_MS, Bench, opened, simulated, three_pulses
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ def joined(trace: Trace) -> list[tuple[int, int]]:
 
 def two_js110(bench: Bench, faults: Faults, pulses: int = 6) -> list[Path]:
     """Record with two JS110 at once, of which the first has the faults; check both between pulses."""
-    monitors = [bench.open("js110", faults=faults), bench.open("js110")]
+    monitors = [bench.open("js110", faults=faults), bench.open("js110", simulator={"serials": ("000416",)})]
     folders = [bench.folder / name for name in ("first", "second")]
     for monitor, folder in zip(monitors, folders, strict=True):
         folder.mkdir()
@@ -132,6 +133,8 @@ def two_js110(bench: Bench, faults: Faults, pulses: int = 6) -> list[Path]:
             bench.pulse(100)
             one.check()
             other.check()
+    for monitor in monitors:
+        monitor.close()
     return folders
 
 
@@ -205,39 +208,98 @@ def test_in_real_time_streams_that_end_shortly_before_the_recording_are_told(ben
 
 # --- The supply
 
+SUPPLY = {"js220": "s/i/range/mode", "js110": "s/i/range/select"}
+#: The instrument is off when it is opened, so that "off" is not sent again: the first of the supply's values is on, the second off.
+ON, OFF = 1, 2
 
-def refusing(bench: Bench, model: str, *which: int) -> Joulescope:
-    topic = {"js220": "s/i/range/mode", "js110": "s/i/range/select"}[model]
-    return bench.open(model, faults=Faults(refuse=topic, refuse_only=which))
+
+def refusing(bench: Bench, model: str, *which: int, **more: Any) -> Joulescope:
+    return bench.open(model, faults=Faults(refuse=SUPPLY[model], refuse_only=which, **more))
+
+
+def refusal(model: str) -> str:
+    return {"js220": "does not answer to s/i/range/mode", "js110": "refuses s/i/range/select"}[model]
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_supply_that_does_not_go_on_is_told_and_goes_off_at_the_end(bench: Bench, model: str) -> None:
-    monitor = refusing(bench, model, 2)
-    with pytest.raises(BenchError, match="does not answer to s/i/range"):
+    monitor = refusing(bench, model, ON)
+    with pytest.raises(BenchError, match=refusal(model)):
         monitor.power(True)
     monitor.close()
     assert not bench.table.world.supply_on
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_does_not_go_off_is_told_as_one_that_may_still_be_on(bench: Bench, model: str) -> None:
-    monitor = refusing(bench, model, 3)
+def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once(bench: Bench, model: str) -> None:
+    monitor = refusing(bench, model, OFF)
     monitor.power(True)
-    with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
-        monitor.close()
-    assert "does not answer to s/i/range" in caught.value.evidence and "may still be on" in caught.value.try_next
+    with pytest.raises(BenchError, match="switched the DUT's supply off only when it was opened anew") as caught:
+        monitor.power(False)
+    assert refusal(model) in caught.value.evidence and caught.value.try_next.startswith("it is off")
+    assert not bench.table.world.supply_on
+    monitor.close()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_supply_that_never_goes_off_is_told_as_one_that_may_still_be_on_each_time(bench: Bench, model: str) -> None:
+    monitor = refusing(bench, model, *range(OFF, 9))
+    monitor.power(True)
+    for leave in (lambda: monitor.power(False), monitor.close):
+        with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
+            leave()
+        assert refusal(model) in caught.value.evidence and "may still be on" in caught.value.try_next
     assert bench.table.world.supply_on, "nobody could switch it off"
     bench.table.world.supply_on = False
 
 
-def test_a_supply_whose_state_is_not_known_is_told_when_opening(bench: Bench) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_a_supply_that_cannot_be_asked_anew_is_told_as_one_that_may_still_be_on(bench: Bench, model: str) -> None:
+    monitor = refusing(bench, model, OFF, opens_once=True)
+    monitor.power(True)
     with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
-        refusing(bench, "js220", 1)
+        monitor.close()
+    assert refusal(model) in caught.value.evidence and "does not open again" in caught.value.evidence
+    assert "may still be on" in caught.value.try_next and bench.table.world.supply_on
+    bench.table.world.supply_on = False
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_supply_whose_state_is_not_known_is_told_when_opening(bench: Bench, model: str) -> None:
+    # Found on, "off" is the first that is sent.
+    with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
+        refusing(bench, model, *range(1, 9), found_on=True)
     assert "may still be on" in caught.value.try_next
+    assert bench.table.world.supply_on
+    bench.table.world.supply_on = False
 
 
-@pytest.mark.parametrize(("which", "wanted"), [(2, 1), (3, 0)])
+@pytest.mark.parametrize(("topic", "says"), [("s/v/range/select", "stream"), ("s/extio/voltage", "extio")])
+def test_what_a_js110_acknowledges_and_does_not_carry_out_is_a_refusal(bench: Bench, topic: str, says: str) -> None:
+    with pytest.raises(BenchError, match=f"refuses {topic}") as caught:
+        bench.open("js110", faults=Faults(refuse=topic), voltage_range="5 V", reference="1.8 V")
+    assert f"{says}_settings_send did not work" in caught.value.evidence and "wanted" in caught.value.evidence
+
+
+def test_a_js110_whose_log_is_not_heard_is_not_believed(bench: Bench) -> None:
+    logger = logging.getLogger("jsdrv")
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with pytest.raises(BenchError) as caught:
+            bench.open("js110")
+    finally:
+        logger.setLevel(logging.NOTSET)
+    assert "the log of the Joulescope driver is not heard" in f"{caught.value.cause} {caught.value.evidence}"
+
+
+def test_of_what_a_js110_is_asked_its_log_says_nothing_to_others(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    monitor = bench.open("js110")
+    monitor.power(True)
+    monitor.close()
+    assert not caplog.records, "the lines that are provoked to know that all was heard are for the driver alone"
+
+
+@pytest.mark.parametrize(("which", "wanted"), [(1, 1), (2, 0)])
 def test_a_stream_that_is_not_switched_is_told_and_what_came_is_kept(bench: Bench, which: int, wanted: int) -> None:
     monitor = bench.open(faults=Faults(refuse="s/v/ctrl", refuse_only=(which,)))
     monitor.power(True)
@@ -263,9 +325,8 @@ def test_a_model_that_nobody_knows_is_refused_by_name_and_listed_by_a_scan(bench
     with pytest.raises(ConfigError, match="u/js9/000001 is no JS110 or JS220") as caught:
         bench.open(simulator={"serials": (), "beside": beside})
     assert caught.value.evidence == "JS9: it is unknown"
-    driver = SimulatedDriver(SimulatorSettings(beside=beside), World())
-    assert [row.problem for row in joulescope.found(driver)] == ["", "JS9: it is unknown"]
-    driver.finalize()
+    with simulated(beside=beside) as (driver, _):
+        assert [row.problem for row in joulescope.found(driver, Shared(SimulatedDriver))] == ["", "JS9: it is unknown"]
 
 
 @pytest.mark.parametrize(("fpga", "noted"), [("1.3.2", True), ("1.3.3", False), ("1.10.0", False)])

@@ -259,7 +259,7 @@ def test_logging_that_somebody_left_on_is_switched_off(table: Table) -> None:
     [
         ("EMUL", "two-quadrant supply"),
         ("FUNC", "voltage priority"),
-        ("VOLT:RANG", "range of the supply's voltage"),
+        ("VOLT:RANG", "voltage of the supply"),
         ("VOLT", "voltage of the supply"),
         ("CURR:LIM", "current limit of the supply"),
         ("FORM", "format of the numbers"),

@@ -15,9 +15,11 @@ import pytest
 
 from drivers.playback import Playback
 from rig import plugins
+from rig.check import check
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, RigError
+from rig.events import Event, StepDone, TrialFinished
 from rig.foreign.origin import Options
-from rig.session import Result, open_bench
+from rig.session import Result, open_bench, resume
 from rig.table import Table
 from rig.trace import Trace
 from tests.conftest import VIRTUAL_NULL
@@ -80,6 +82,93 @@ def test_the_traces_of_a_session_played_back_give_its_energies_again(run_virtual
     assert windows(again.folder, 1) != windows(again.folder, 2), "each trial has its own recording"
     for name in ("energy_infer", "energy_dynamic", "power_idle"):
         assert again.metrics[name].value == pytest.approx(first.metrics[name].value, rel=1e-6)
+
+
+class Cut(Exception):
+    """Something nobody foresaw."""
+
+
+def after(kind: type[StepDone] | type[TrialFinished], trial: int, count: int) -> Callable[[Event], None]:
+    """Return a subscriber that ends the session after so many events of a kind in a trial."""
+    left = [count]
+
+    def subscriber(event: Event) -> None:
+        if isinstance(event, kind) and trial == (event.trial.number if isinstance(event, TrialFinished) else event.trial):
+            left[0] -= 1
+            if not left[0]:
+                raise Cut
+
+    return subscriber
+
+
+#: Trials are then all alike, so that a wrong recording fits the marks of any of them.
+ALIKE = ["sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.0"]
+
+
+def cut_off(root: Path, original: Path, ends: Callable[[Event], None]) -> Path:
+    root.mkdir()
+    words = [*SMALL, *ALIKE, f"monitor.playback.path={original}/trial-{{n}}", "monitor.playback.start_s=0.01"]
+    with open_bench(VIRTUAL_NULL, words) as bench, pytest.raises(Cut):
+        bench.run(3, root, [ends])
+    [folder] = root.iterdir()
+    return folder
+
+
+def traces(folder: Path) -> list[bytes]:
+    return [(folder / f"trial-{trial}" / "trace.jls").read_bytes() for trial in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [after(TrialFinished, 1, 1), after(TrialFinished, 2, 1), after(StepDone, 2, 1), after(StepDone, 2, 6), after(StepDone, 1, 6)],
+    ids=["behind trial 1", "behind trial 2", "as trial 2 begins", "in trial 2", "in trial 1"],
+)
+def test_a_resumed_session_plays_each_trial_its_own_recording(
+    run_virtual: Callable[..., Result], tmp_path: Path, ends: Callable[[Event], None]
+) -> None:
+    original = run_virtual(*ALIKE, trials=3).folder
+    result = resume(cut_off(tmp_path / "again", original, ends))
+    assert traces(result.folder) == traces(original)
+    assert result.content["problems"] == [] and result.content["samples"]["per_trial"] == [6, 6, 6]
+    assert check(result.folder).ok
+
+
+def test_a_trial_that_was_begun_is_played_anew_and_what_was_heard_of_it_is_kept(
+    run_virtual: Callable[..., Result], tmp_path: Path
+) -> None:
+    folder = cut_off(tmp_path / "again", run_virtual(*ALIKE, trials=3).folder, after(StepDone, 2, 6))
+    heard = (folder / "trial-2" / "completions.jsonl").read_bytes()
+    with pytest.raises(Cut):
+        resume(folder, [after(StepDone, 2, 6)])
+    result = resume(folder)
+    assert [trial.sittings for trial in result.trials] == [1, 1, 1]
+    assert (folder / "trial-2-cut-off-1" / "completions.jsonl").read_bytes() == heard
+    assert (folder / "trial-2-cut-off-2").is_dir() and not (folder / "trial-2" / "sitting-1").exists()
+
+
+def test_a_second_session_on_an_open_bench_plays_the_recordings_from_the_first_on(
+    run_virtual: Callable[..., Result], tmp_path: Path
+) -> None:
+    original = run_virtual(*ALIKE, trials=3).folder
+    words = [*SMALL, *ALIKE, f"monitor.playback.path={original}/trial-{{n}}", "monitor.playback.start_s=0.01"]
+    with open_bench(VIRTUAL_NULL, words) as bench:
+        for name in ("one", "two"):
+            assert traces(bench.run(3, tmp_path / name).folder) == traces(original)
+
+
+def test_a_converted_recording_is_played_as_often_as_its_trial_begins(tmp_path: Path, calibration: str) -> None:
+    for trial in (1, 2):
+        rows = "".join(f"{k},{0.001 * trial},3\n" for k in range(400))
+        (tmp_path / f"r-{trial}.csv").write_text("time_ms,current_a,voltage_v\n" + rows)
+    table = Table()
+    monitor = Playback.open(Playback.Settings(path=str(tmp_path / "r-{n}.csv"), calibration=calibration), table)
+    for at, trial in enumerate((2, 1, 2, 1)):
+        table.trial = trial
+        (tmp_path / str(at)).mkdir()
+        with monitor.record(tmp_path / str(at)):
+            pass
+        assert Trace.open(tmp_path / str(at) / "trace.jls").energy_j(0.0, 0.4) == pytest.approx(0.4 * 0.003 * trial)
+    monitor.close()
 
 
 def test_what_is_known_of_a_recording_is_told(run_virtual: Callable[..., Result]) -> None:
@@ -177,8 +266,9 @@ def test_a_recording_of_another_rate_is_refused(run_virtual: Callable[..., Resul
     for number, rate in ((1, "200000"), (2, "100000")):
         folder = run_virtual(f"monitor.virtual.sample_hz={rate}", "sut.virtual.sync_hold_us=50").folder
         shutil.copytree(folder / "trial-1", tmp_path / f"kept-{number}")
-    monitor = opened(tmp_path / "kept-{n}", calibration=calibration)
-    monitor.record(tmp_path)
+    table = Table()
+    monitor = Playback.open(Playback.Settings(path=str(tmp_path / "kept-{n}"), calibration=calibration), table)
+    table.trial = 2
     with pytest.raises(BenchError, match="recording 2 is not of the kind of the first"), monitor.record(tmp_path):
         pass
     monitor.close()

@@ -346,7 +346,8 @@ def test_a_board_that_falls_silent_is_an_error_within_seconds(tmp_path: Path) ->
         while time.monotonic() < end_s:
             recording.check()
             time.sleep(0.05)
-    monitor.close()
+    with pytest.raises(BenchError, match="does not switch the DUT's supply off"):
+        monitor.close()
     simulator.close()
 
 
@@ -399,24 +400,9 @@ def test_old_firmware_will_do_without_events() -> None:
     monitor.close()
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_a_supply_found_on_is_switched_off_and_told(apart: bool) -> None:
-    table = Table()
-    monitor = board(table, {"supply_found_on": True}, {"pwr_get_apart": apart})
-    assert monitor.info.details["supply_on_at_open"] is True and not table.world.supply_on
-    monitor.close()
-
-
 def test_a_supply_that_is_not_what_was_set_is_refused() -> None:
     with pytest.raises(BenchError, match=r"not the 3\.3 V"):
         board(Table(), true={"supply_v_error": 0.05})
-
-
-def test_a_board_refused_while_it_is_set_up_is_left_off_and_its_thread_ended() -> None:
-    table = Table()
-    with pytest.raises(BenchError):
-        board(table, {"error_to": "acqtime", "supply_found_on": True})
-    assert not table.world.supply_on
 
 
 def test_a_port_that_another_rig_holds_is_busy_and_one_that_is_not_there_not_found() -> None:

@@ -258,8 +258,13 @@ def test_an_error_does_not_wait_for_a_time_stamp_and_leaves_a_gap(tmp_path: Path
 
 
 def test_a_board_that_stops_sending_before_the_last_time_stamp_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DeadlineError, match="time stamp of the PowerShield"), recorded(tmp_path, {"mute_at_s": 0.45}) as (table, _):
+    table = Table()
+    monitor = board(table, {"mute_at_s": 0.45})
+    monitor.power(True)
+    with pytest.raises(DeadlineError, match="time stamp of the PowerShield"), monitor.record(tmp_path):
         draw(table, 0.03, 490)
+    with pytest.raises(BenchError, match="does not switch the DUT's supply off"):
+        monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert all(gap.start >= 2000 for gap in trace.gaps)
 

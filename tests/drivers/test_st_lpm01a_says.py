@@ -38,9 +38,14 @@ def test_the_board_is_known_by_its_number_however_it_says_that_it_is_there(prese
     monitor.close()
 
 
-def test_an_error_of_before_is_told_and_no_obstacle(tmp_path: Path) -> None:
+#: As known boards do, as table 7 of the manual words it, and as its section 4.2.3 can be read.
+STATUS = pytest.mark.parametrize("status", ["ack status {said}", "ack status: {said}", "{said}", "status {said}"])
+
+
+@STATUS
+def test_an_error_of_before_is_told_and_no_obstacle(tmp_path: Path, status: str) -> None:
     table = Table()
-    monitor = board(table, {"old_error": "overcurrent"})
+    monitor = board(table, {"old_error": "overcurrent"}, {"status": status})
     assert monitor.info.details["status_at_open"] == "error: overcurrent"
     with monitor.record(tmp_path):
         draw(table, 0.0, 10)
@@ -48,10 +53,31 @@ def test_an_error_of_before_is_told_and_no_obstacle(tmp_path: Path) -> None:
     assert not Trace.open(tmp_path / "trace.jls").gaps
 
 
-def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off() -> None:
+@STATUS
+def test_a_board_that_is_well_says_so(status: str) -> None:
+    monitor = board(Table(), true={"status": status})
+    assert monitor.info.details["status_at_open"] == "ok"
+    monitor.close()
+
+
+@pytest.mark.parametrize("bare", ["pwrend", "pwr", "status", "volt", "start", "h"])
+def test_a_command_is_acknowledged_by_its_own_text_also_without_the_word(tmp_path: Path, bare: str) -> None:
+    with recorded(tmp_path, true={"bare": bare}) as (table, _):
+        draw(table, 0.03, 10)
+    trace = Trace.open(tmp_path / "trace.jls")
+    assert not trace.gaps and trace.mean_w(0.012, 0.018) == pytest.approx(0.03, rel=1e-3)
+
+
+def test_a_refusal_of_the_command_status_is_none_of_its_answers() -> None:
+    with pytest.raises(BenchError, match="refuses 'status'"):
+        board(Table(), {"error_to": "status"}, {"refusal": "error: {command}"})
+
+
+@STATUS
+def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off(status: str) -> None:
     table = Table()
     with pytest.raises(BenchError, match="not well after it was set up") as caught:
-        board(table, {"calibration_error": "calibration failed"})
+        board(table, {"calibration_error": "calibration failed"}, {"status": status})
     assert "calibration failed" in caught.value.evidence and not table.world.supply_on
 
 
@@ -174,5 +200,6 @@ def test_a_board_that_falls_silent_in_binary_is_an_error_within_seconds(tmp_path
         while time.monotonic() < end_s:
             recording.check()
             time.sleep(0.05)
-    monitor.close()
+    with pytest.raises(BenchError, match="does not switch the DUT's supply off"):
+        monitor.close()
     simulator.close()

@@ -56,6 +56,18 @@ def test_a_claim_that_was_not_measured_fails_the_verdict() -> None:
     )
 
 
+@pytest.mark.parametrize("claimed", [{}, {"energy_infer": 1.0}])
+def test_a_metric_of_which_a_trial_has_no_number_is_said_not_to_be_measured(claimed: dict[str, float]) -> None:
+    verdict = replication_check(claimed, trials(1.0, math.nan, 1.0, 1.0, 1.0))
+    assert not verdict.ok
+    assert verdict.reason == "not measured in every trial: energy_infer"
+
+
+def test_an_audit_of_what_was_not_measured_says_so() -> None:
+    verdict = audit_check({"energy_infer": 1.0}, trials(*[math.nan] * 5))
+    assert (verdict.ok, verdict.reason) == (False, "not measured in every trial: energy_infer")
+
+
 def test_a_claim_of_zero_is_met_by_zero_only() -> None:
     assert replication_check({"energy_infer": 0.0}, trials(*[0.0] * 5)).ok
     assert not replication_check({"energy_infer": 0.0}, trials(*[1e-12] * 5)).ok

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rig.accuracy import Accuracy, Range, load
 from rig.errors import ConfigError
 from rig.recorder import TraceWriter
 from rig.session import Result
 from rig.trace import Trace
-from rig.uncertainty import Effect, Effects, beyond, energy_u_j, merged, of_energy, ranges_a
+from rig.uncertainty import COMMON, Effect, Effects, beyond, energy_u_j, merged, of_energy, ranges_a
 
 Run = Callable[..., Result]
 HZ = 10_000
@@ -108,21 +109,30 @@ def test_a_delay_that_all_edges_have_costs_what_is_before_and_behind(
     assert found.energy_j == pytest.approx(costs_w * edge_s / ROOT3, rel=1e-3)
 
 
-@pytest.mark.parametrize("samples", [0.2, 0.5, 1.0, 2.0, 3.0])
-def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(tmp_path: Path, samples: float) -> None:
-    # Windows of 20 samples with 1 A between 0.1 A, at 2 V; the line says so a little too late or too early.
-    random, count, length = np.random.default_rng(5), 1000, 80
-    starts = length * np.arange(count) + 30 + random.uniform(size=count)
-    delays = random.uniform(-samples, samples, size=count)
-    borders = length * np.arange(count)[:, None] + np.arange(length + 1)
+def windows_between(
+    folder: Path, outside_a: float, inside_a: float, phases: NDArray[np.float64]
+) -> tuple[Trace, NDArray[np.float64]]:
+    """Return a trace of windows of 20 samples, at 2 V, and where they begin, in samples: each at a phase of its own."""
+    length = 60
+    starts = length * np.arange(len(phases)) + 20 + phases
+    borders = length * np.arange(len(phases))[:, None] + np.arange(length + 1)
     inside = np.clip(borders, starts[:, None], starts[:, None] + 20)
-    current = (0.1 + 0.9 * np.diff(inside, axis=1)).ravel().astype(np.float32)
-    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+    current = (outside_a + (inside_a - outside_a) * np.diff(inside, axis=1)).ravel().astype(np.float32)
+    with TraceWriter(folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
         writer.analog(current, np.full(len(current), 2.0, np.float32))
         writer.sync(np.ones(len(current), np.uint8))
+    return Trace.open(folder / "trace.jls"), starts
+
+
+@pytest.mark.parametrize("samples", [0.2, 0.5, 1.0, 2.0, 3.0])
+def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(tmp_path: Path, samples: float) -> None:
+    # The line says so a little too late or too early.
+    random, count = np.random.default_rng(5), 1000
+    trace, starts = windows_between(tmp_path, 0.1, 1.0, random.uniform(size=count))
+    delays = random.uniform(-samples, samples, size=count)
     accuracy = replace(PLAIN, edge_s=samples / HZ)
     windows = [(begin / HZ, (begin + 20) / HZ) for begin in starts + delays]
-    found = Trace.open(tmp_path / "trace.jls").integrals(windows, ranges_a(accuracy), steps_at_ends=True)
+    found = trace.integrals(windows, ranges_a(accuracy), steps_at_ends=True)
     off_j = [integral.energy_j - 2.0 * 20 / HZ for integral in found]
     stated_j = [of_energy(integral, accuracy, HZ, (0.0, 0.0)).energy_u_j for integral in found]
     ratio = math.hypot(*stated_j) / math.hypot(*off_j)
@@ -131,6 +141,51 @@ def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(tmp
 
 def test_uncertain_ends_cost_the_power_at_them(tmp_path: Path) -> None:
     assert effects(constant(tmp_path, 0.125), PLAIN, 1e-5) == pytest.approx({"edges": math.sqrt(2) * 0.25 * 1e-5}, rel=1e-6)
+
+
+def uncertain_ends(folder: Path, outside_a: float, inside_a: float, samples: float) -> tuple[NDArray[np.float64], list[Effects]]:
+    """Return by how much windows at random phases are off (J) where each end errs anew by so many samples, and what is stated."""
+    random, count = np.random.default_rng(7), 2500
+    trace, starts = windows_between(folder, outside_a, inside_a, random.uniform(size=count))
+    ends = starts[:, None] + (0.0, 20.0) + samples * random.standard_normal((count, 2))
+    windows = [(begin / HZ, end / HZ) for begin, end in ends.tolist()]
+    found = trace.integrals(windows, ranges_a(PLAIN), steps_at_ends=True)
+    off_j = np.array([integral.energy_j for integral in found]) - inside_a * 2.0 * 20 / HZ
+    return off_j, [of_energy(integral, PLAIN, HZ, (samples / HZ, samples / HZ)) for integral in found]
+
+
+@pytest.mark.parametrize("samples", [0.03, 0.1, 0.45, 1.0])
+@pytest.mark.parametrize(("outside_a", "inside_a"), [(0.45, 0.001), (0.45, 0.12), (0.12, 0.45), (0.001, 0.45)])
+def test_uncertain_ends_are_covered_whichever_side_draws_more(
+    tmp_path: Path, outside_a: float, inside_a: float, samples: float
+) -> None:
+    off_j, stated = uncertain_ends(tmp_path, outside_a, inside_a, samples)
+    ratio = math.hypot(*off_j) / math.hypot(*(one.energy_u_j for one in stated))
+    assert 0.8 < ratio < 1.1, ratio
+
+
+@pytest.mark.parametrize(
+    ("outside_a", "inside_a", "samples"), [(0.45, 0.01, 0.1), (0.45, 0.01, 0.3), (0.45, 0.01, 0.6), (0.01, 0.45, 0.6)]
+)
+def test_what_uncertain_ends_do_always_the_same_way_does_not_shrink_with_the_number_of_windows(
+    tmp_path: Path, outside_a: float, inside_a: float, samples: float
+) -> None:
+    off_j, stated = uncertain_ends(tmp_path, outside_a, inside_a, samples)
+    biases = [one.of["edge bias"] for one in stated if "edge bias" in one.of]
+    assert {bias.kind for bias in biases} == {COMMON}
+    ratio = math.fsum(off_j) / math.fsum(bias.energy_j for bias in biases)
+    assert 0.7 < ratio < 1.2, ratio
+
+
+def test_an_edge_that_was_seen_in_step_with_the_samples_costs_only_what_is_inside(tmp_path: Path) -> None:
+    # The line is sampled twice as often as the current: a mark lies in the quarter of a sample to either side of where it is put.
+    trace, [start] = windows_between(tmp_path, 0.45, 0.01, np.array([0.25]))
+    [integral] = trace.integrals([(start / HZ, (start + 20) / HZ)], ranges_a(PLAIN), steps_at_ends=True)
+    end_u_s = 0.5 / HZ / math.sqrt(12)
+    found = of_energy(integral, PLAIN, HZ, (end_u_s, end_u_s)).of
+    assert {name: effect.energy_j for name, effect in found.items()} == pytest.approx(
+        {"edges": math.sqrt(2) * 0.02 * end_u_s}, rel=1e-5
+    )
 
 
 def test_each_sample_counts_with_the_limits_of_its_range(tmp_path: Path) -> None:

@@ -428,10 +428,15 @@ BEGUN: dict[str, Ending] = {
             model,
             [f'refuse="{topic}"', f"refuse_only=[{which}]"],
             BenchError,
-            f"does not answer to {topic}",
+            f"{said} {topic}",
         )
-        for model in ("js220", "js110")
-        for topic, which, when in (("s/v/ctrl", 2, "starts"), ("s/v/ctrl", 3, "stops"))
+        for model, topic, which, when, said in (
+            ("js220", "s/v/ctrl", 1, "starts", "does not answer to"),
+            ("js220", "s/v/ctrl", 2, "stops", "does not answer to"),
+            # The host tells a JS110 of the first stream that starts and the last that stops.
+            ("js110", "s/i/ctrl", 1, "starts", "refuses"),
+            ("js110", "s/gpi/0/ctrl", 2, "stops", "refuses"),
+        )
     },
     "lpm01a, unplugged": ("lpm01a", ["unplugged_at_s=0.83"], DeviceLost, "is gone"),
     "lpm01a, overcurrent": ("lpm01a", ["overcurrent_at_s=0.83"], BenchError, "reports: overcurrent"),
@@ -463,6 +468,13 @@ BEGUN: dict[str, Ending] = {
         BenchError,
         "refused: the data log under way",
     ),
+    "n6705, a fetch comes late": (
+        "n6705",
+        ['late="FETC:ELOG?"', "late_at=6"],
+        DeadlineError,
+        "no answer of the N6705, fetching records, within 0.5 s",
+    ),
+    "n6705, falls silent": ("n6705", ['late="FETC:ELOG?"', "late_at=6", "mute=true"], DeviceLost, "does not answer any more"),
     "n6705, a block ends early": ("n6705", ["short_block_at=5"], RemoteProtocolError, "before its announced length"),
     "n6705, log not started": ("n6705", ['refuse="INIT:ELOG"'], BenchError, "refused: start of the log"),
     "n6705, log not ended": ("n6705", ['refuse="ABOR:ELOG"'], BenchError, "refused: end of the log"),
@@ -550,18 +562,32 @@ REFUSED: dict[str, Ending] = {
     "js220, a setting not kept": ("js220", ['misread="s/v/range/select"', "misread_as=1"], BenchError, "does not keep a setting"),
     "js220, the supply does not go on": (
         "js220",
-        ['refuse="s/i/range/mode"', "refuse_only=[2]"],
+        ['refuse="s/i/range/mode"', "refuse_only=[1]"],
         BenchError,
         "does not answer to s/i/range/mode",
     ),
-    "js220, the supply not acknowledged": (
-        "js220",
-        ['refuse="s/i/range/mode"', "refuse_only=[1]"],
+    **{
+        f"{model}, the supply found on goes off at the second try": (
+            model,
+            ["found_on=true", f'refuse="{topic}"', "refuse_only=[1]"],
+            BenchError,
+            "switched the DUT's supply off only when it was opened anew",
+        )
+        for model, topic in (("js220", "s/i/range/mode"), ("js110", "s/i/range/select"))
+    },
+    "js110, the supply does not go on": (
+        "js110",
+        ['refuse="s/i/range/select"', "refuse_only=[1]"],
         BenchError,
-        "does not switch the DUT's supply off",
+        "refuses s/i/range/select",
     ),
     "js110, in use": ("js110", ["busy=true"], DeviceBusy, "does not open"),
-    "js110, a topic not acknowledged": ("js110", ['refuse="s/extio/voltage"'], BenchError, "does not answer to s/extio/voltage"),
+    "js110, a topic acknowledged and not carried out": (
+        "js110",
+        ['refuse="s/i/lsb_src"'],
+        BenchError,
+        "refuses s/i/lsb_src",
+    ),
     "js110, a setting not kept": ("js110", ['misread="s/i/range/mode"', "misread_as=1"], BenchError, "does not keep a setting"),
     "js9": (
         "js220",
@@ -589,6 +615,13 @@ REFUSED: dict[str, Ending] = {
     "n6705, a name that is none": ("n6705", ['monitor.keysight_n6705.resource="foo"'], ConfigError, "'foo' is no VISA resource"),
     "n6700": ("n6705", ['idn="Keysight Technologies,N6700C,MY1,1.0"'], DeviceNotFound, "is no N6705"),
     "n6705, no data logger": ("n6705", ['option="055"'], DeviceNotFound, "has no data logger"),
+    "n6705, no data logger, and its output found on": (
+        "n6705",
+        ['option="055"', "output_on=[1]"],
+        DeviceNotFound,
+        "has no data logger",
+    ),
+    "n6705, the supply's word comes late": ("n6705", ['late="OUTP"'], DeadlineError, "no answer of the N6705, output 1 on, within"),
     "n6705, another module": (
         "n6705",
         ['monitor.keysight_n6705.simulator.modules=["N6731B", "N6781A"]'],
@@ -639,14 +672,50 @@ def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(ru
 
 
 @pytest.mark.parametrize(("name", "topic"), [("js220", "s/i/range/mode"), ("js110", "s/i/range/select")])
-@pytest.mark.parametrize(("which", "on"), [([3], False), ([3, 4], True)], ids=["off at the second try", "never off"])
+@pytest.mark.parametrize(
+    ("which", "cause", "try_next"),
+    [
+        ([2], "switched the DUT's supply off only when it was opened anew", "it is off"),
+        ([*range(2, 20)], "does not switch the DUT's supply off", "supply may still be on"),
+    ],
+    ids=["off at the second try", "never off"],
+)
 def test_a_joulescope_that_does_not_switch_off_is_told_with_its_supply_that_may_be_on(
-    run: Run, name: str, topic: str, which: list[int], on: bool
+    run: Run, name: str, topic: str, which: list[int], cause: str, try_next: str
 ) -> None:
     seen = run(name, [f'refuse="{topic}"', f"refuse_only={which}"])
+    assert isinstance(seen.error, BenchError) and cause in seen.error.cause
+    assert try_next in seen.error.try_next and not getattr(seen.error, "__notes__", ())
+    assert seen.world.supply_on == ("may still be on" in try_next)
+
+
+@pytest.mark.parametrize("fault", ["error_to", "no_answer_to"])
+@pytest.mark.parametrize(
+    ("which", "on"),
+    [([1], False), ([1, 2], True), ([2], False), ([2, 3], True)],
+    ids=["set up, off at the second try", "set up, never off", "in the end, off at the second try", "in the end, never off"],
+)
+def test_an_lpm01a_that_does_not_switch_off_is_told_with_its_supply_that_may_be_on(
+    run: Run, fault: str, which: list[int], on: bool
+) -> None:
+    seen = run("lpm01a", ["supply_found_on=true", f'{fault}="pwr off"', f"only={which}"])
     assert isinstance(seen.error, BenchError) and "does not switch the DUT's supply off" in seen.error.cause
     assert "supply may still be on" in seen.error.try_next and not getattr(seen.error, "__notes__", ())
     assert seen.world.supply_on == on
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [(['monitor.st_lpm01a.simulator.firmware="1.0.1"'], "too old"), (['error_to="htc"'], "refuses 'htc'")],
+    ids=["no command for it", "no control"],
+)
+def test_an_lpm01a_refused_that_could_not_be_switched_off_is_told_with_its_supply_that_may_be_on(
+    run: Run, faults: list[str], words: str
+) -> None:
+    seen = run("lpm01a", ["supply_found_on=true", *faults])
+    assert seen.error is not None and words in seen.error.cause
+    assert seen.error.__notes__ == ["the supply may still be on: the PowerShield does not switch the DUT's supply off"]
+    assert seen.world.supply_on
 
 
 def test_a_supply_that_refuses_to_go_off_does_not_hide_what_went_wrong_before(run: Run) -> None:

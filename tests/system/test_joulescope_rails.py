@@ -31,6 +31,7 @@ share = 0.7
 device = "simulator"
 [rail.io.joulescope.simulator]
 model = "js110"
+serials = ["000416"]
 share = 0.3
 [scenario.single_stream]
 idle_s = 0.2

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a JS110 refuses. Its host driver acknowledges and keeps every setting; that one failed is a line of its log and no more
+(handle_cmd_publish, stream_settings_send and extio_settings_send of joulescope_driver's js110_usb.c).
+
+The log has a thread of its own and comes late. So each setting is followed by a line that is provoked, and all before that one has
+been heard: the host refuses a value that is no option, before it is kept or sent (publish_normal of pubsub.c), and logs it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from rig.errors import BenchError
+
+_LOGGER = "jsdrv"
+_REFUSED = re.compile(r"(?:stream|extio)_settings_send (?:failed|did not work)")
+#: Only the host uses it; it has options, so that no word passes.
+_TOPIC = "s/i/range/mode"
+_PATIENCE_S = 4.0
+#: The log names no instrument: what comes while one is asked is of that one, as no other is asked meanwhile.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+class Refusals(logging.Filter):
+    """Hears in the driver's log whether an instrument carried out what was asked of it."""
+
+    def __init__(self, driver: Any, path: str) -> None:
+        super().__init__()
+        self._driver, self._topic = driver, f"{path}/{_TOPIC}"
+        self._count = 0
+        self._mark = ""
+        self._reached = threading.Event()
+        self._said: list[str] = []
+
+    def after(self, publish: Callable[[], None]) -> str:
+        """Call `publish`, and return what the log said against it, nothing where all went well.
+
+        Raises what `publish` raises, and BenchError where the log cannot be heard.
+        """
+        logger = logging.getLogger(_LOGGER)
+        with _ONE_AT_A_TIME:
+            self._said.clear()
+            logger.addFilter(self)
+            try:
+                publish()
+                self._hear_out(logger)
+            finally:
+                logger.removeFilter(self)
+            return "; ".join(self._said)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Take one line of the log; what was provoked is for nobody else."""
+        message = record.getMessage()
+        if _REFUSED.search(message):
+            self._said.append(message)
+        if self._topic not in message or not message.endswith(self._mark):
+            return True
+        self._reached.set()
+        return False
+
+    def _hear_out(self, logger: logging.Logger) -> None:
+        self._count += 1
+        self._mark = f" heard {self._count}"
+        self._reached.clear()
+        with suppress(RuntimeError):
+            self._driver.publish(self._topic, self._mark.strip(), timeout=_PATIENCE_S)
+        if not (logger.isEnabledFor(logging.WARNING) and self._reached.wait(_PATIENCE_S)):
+            raise BenchError(
+                "the log of the Joulescope driver is not heard",
+                evidence="without it nobody knows whether a JS110 did what it was told",
+                try_next=f"let warnings of Python's logger {_LOGGER!r} pass",
+            )
