@@ -24,23 +24,22 @@ _SAME = 1e-6
 
 
 def unseen(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float) -> tuple[float, float]:
-    """Return the root mean square of the bend that points at ascending `x` show, in seconds, and that of its rate, in seconds per
-    unit of `x`; `off_s` are their distances from the straight line.
+    """Return the root mean square of the bend that points at ascending `x` show, in seconds, and of its rate from each to the next,
+    in seconds per unit of `x`; `off_s` are their distances from the straight line.
 
     Each pattern counts with its mean square, less that of noise. 0 where there is no noise to compare with, or too few points.
     """
     if resolution_s <= 0 or len(x) < _DEGREES.start * _POINTS:
         return 0.0, 0.0
     noise_s, span = drift.noise_s(off_s, resolution_s), float(x[-1] - x[0])
-    shown = np.zeros(_DEGREES.stop)
+    bend_s = np.zeros(len(x))
     for degree, pattern in enumerate(_patterns((2 * x - x[0] - x[-1]) / span)):
         if degree in _DEGREES:
             size_s, limit_s = float(np.sum(pattern * off_s)), (_NOISE + _MORE * degree) * noise_s
-            shown[degree] = math.copysign(math.sqrt(max(size_s**2 - limit_s**2, 0.0) / len(x)), size_s)
-    # Legendre's polynomials have the mean square 1 / (2 n + 1) from -1 to 1; those of the points are about the same ones.
-    norms = 2 * np.arange(_DEGREES.stop) + 1
-    rates = np.polynomial.legendre.legder(shown * np.sqrt(norms))
-    return float(np.sqrt(np.sum(shown**2))), float(np.sqrt(np.sum(rates**2 / norms[:-1]))) * 2 / span
+            bend_s += math.copysign(math.sqrt(max(size_s**2 - limit_s**2, 0.0)), size_s) * pattern
+    apart = np.diff(x)
+    rates = np.diff(bend_s)[apart > 0] / apart[apart > 0]
+    return float(np.sqrt(np.mean(bend_s**2))), float(np.sqrt(np.mean(rates**2)))
 
 
 def _patterns(x: NDArray[np.float64]) -> list[NDArray[np.float64]]:

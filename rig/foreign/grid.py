@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.foreign.lossy import longest_period_s, more_lost, numbers_of
 from rig.foreign.rounded import even_rate
 from rig.quantity import scale, share
 
@@ -30,6 +32,10 @@ _EQUAL = 0.1
 _FINE = 0.2
 #: So many lost samples, and no more, may look like the rounding of an even sampling that lost none.
 _DOUBTFUL = 2
+#: A lower rate that explains gaps is taken for the rate where chance makes one in fewer than this of the traces.
+_BY_CHANCE = 0.01
+#: Of more rows than this it is not looked for which of them are missing behind rounded times: they are held in memory for that.
+_MOST_ROWS = 1 << 23
 #: The clock of an instrument is known to this, in ppm: a rate that is known less well is worth a word.
 _CLOCK_PPM = 50.0
 #: Whoever takes this for one trace has mistaken two; and a disk would be full of nothing.
@@ -64,7 +70,7 @@ class _UnevenError(DataError):
 
 
 def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> Layout:
-    """Return how rows lie that have these times, in seconds, and lines in the file; `pieces` is called up to three times.
+    """Return how rows lie that have these times, in seconds, and lines in the file; `pieces` may be called several times.
 
     `resolution_s` is what the times are rounded to. What an even sampling explains that lost nothing is taken for one. Raises
     DataError where times run backwards, stand still, or are not even.
@@ -76,31 +82,94 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> Layout:
         rate_hz = grid.rate_hz()
         runs = grid.runs(rate_hz)
     except _UnevenError:
-        even = _even(pieces, resolution_s, grid)
-        if even is None:
+        found = None if resolution_s < _FINE * grid.period_s else _explained(pieces, resolution_s, grid)
+        if found is None:
             raise
-        return even
-    lost = sum(after.first - before.first - before.rows for before, after in pairwise(runs))
-    even = _even(pieces, resolution_s, grid) if lost else None
-    if even is None or lost <= _DOUBTFUL:
-        limit_s = grid.unsure_s(rate_hz, resolution_s)
-        layout = _layout(rate_hz, grid.duration_s, limit_s, runs, resolution_s)
-        if even is None:
-            return layout
-        either_ppm = abs(rate_hz / even.rate_hz - 1) * 1e6 + even.rate_ppm
-        return replace(layout, rate_ppm=either_ppm, notes=(_doubt(lost, even.rate_hz, resolution_s),))
-    return even
+        return found
+    lost = _lost(runs)
+    layout = _layout(rate_hz, grid.duration_s, grid.unsure_s(rate_hz, resolution_s), runs, resolution_s)
+    if not lost or not resolution_s or (resolution_s < _FINE * grid.period_s and grid.is_equal(resolution_s)):
+        return layout
+    found = _explained(pieces, resolution_s, grid)
+    if found is not None and not _lost(found.runs):
+        if lost > _DOUBTFUL:
+            return found
+        either_ppm = abs(rate_hz / found.rate_hz - 1) * 1e6 + found.rate_ppm
+        return replace(layout, rate_ppm=either_ppm, notes=(_doubt(lost, found.rate_hz, resolution_s),))
+    if found is not None and (not grid.is_equal(resolution_s) or _is_better(found.runs, runs)):
+        return found
+    return _with_doubt(layout, pieces, resolution_s)
 
 
-def _even(pieces: Pieces, resolution_s: float, grid: Grid) -> Layout | None:
-    """Return the layout of rows that were sampled evenly, and whose times were rounded; None where rounding explains less."""
-    if resolution_s < _FINE * grid.period_s:
+def _explained(pieces: Pieces, resolution_s: float, grid: Grid) -> Layout | None:
+    """Return the layout of rows of an even sampling whose times were rounded, with as few missing rows as may be; None where
+    rounding explains less."""
+    even = even_rate(lambda: (times_s for times_s, _ in pieces()), resolution_s)
+    if even is not None:
+        rows, last_s = even
+        return _layout((rows - 1) / last_s, last_s, resolution_s, [Run(rows, 0, 1)], resolution_s)
+    times_s, lines = _head(pieces)
+    if len(times_s) > _MOST_ROWS or not (np.diff(times_s) > 0).all():
         return None
-    found = even_rate(lambda: (times_s for times_s, _ in pieces()), resolution_s)
+    found = numbers_of(times_s, resolution_s, _PAUSE * grid.period_s)
     if found is None:
         return None
-    rows, last_s = found
-    return _layout((rows - 1) / last_s, last_s, resolution_s, [Run(rows, 0, 1)], resolution_s)
+    numbers, begins = found
+    ends = [*begins[1:], len(times_s)]
+    duration_s = sum(float(times_s[stop - 1] - times_s[start]) for start, stop in zip(begins, ends, strict=True))
+    samples = sum(int(numbers[stop - 1] - numbers[start]) for start, stop in zip(begins, ends, strict=True))
+    breaks = [0, *(np.flatnonzero(np.diff(numbers) > 1) + 1).tolist(), len(numbers)]
+    runs = [Run(stop - start, int(numbers[start]), int(lines[start])) for start, stop in pairwise(breaks)]
+    layout = _layout(samples / duration_s, duration_s, len(begins) * resolution_s, runs, resolution_s)
+    other = more_lost(times_s, resolution_s, numbers) if len(begins) == 1 else None
+    if other is None:
+        return layout
+    either_ppm = (other / samples - 1) * 1e6 + layout.rate_ppm
+    return replace(
+        layout, rate_ppm=either_ppm, known="", notes=(_doubt(_lost(runs), other / duration_s, resolution_s, other - samples),)
+    )
+
+
+def _head(pieces: Pieces) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return times and lines, of more rows than can be searched no more than tell that there are more."""
+    times_s, lines, rows = [], [], 0
+    for these_s, those in pieces():
+        times_s.append(these_s)
+        lines.append(those)
+        rows += len(these_s)
+        if rows > _MOST_ROWS:
+            break
+    return np.concatenate(times_s), np.concatenate(lines)
+
+
+def _lost(runs: list[Run]) -> int:
+    return sum(after.first - before.first - before.rows for before, after in pairwise(runs))
+
+
+def _is_better(runs: list[Run], plain: list[Run]) -> bool:
+    """Tell whether a lower rate explains more gaps than chance has it: their places are then evenly spaced, and none of these
+    places has a row."""
+    fewer, gaps, samples = len(plain) - len(runs), len(plain) - 1, plain[-1].first + plain[-1].rows
+    # Even spacings of so many places differ by where they begin and how wide they are: about as many as this.
+    return fewer > _DOUBTFUL and 2 * math.log(samples / fewer) + fewer * math.log(gaps / samples) < math.log(_BY_CHANCE)
+
+
+def _with_doubt(layout: Layout, pieces: Pieces, resolution_s: float) -> Layout:
+    """Return a layout with gaps, where its times may mean a lower rate and fewer gaps: of one row where all steps are equal to
+    the last digit."""
+    if layout.rate_hz * resolution_s < 1 - _FINE or not any(_single(pair) for pair in pairwise(layout.runs)):
+        return layout
+    lowest_hz = 1 / longest_period_s(_head(pieces)[0], resolution_s)
+    lower_ppm = (layout.rate_hz / lowest_hz - 1) * 1e6
+    note = (
+        f"{_rows_missing(_lost(layout.runs), resolution_s)} cannot tell single ones from a lower rate: "
+        f"it is at least {lowest_hz:.6g} samples a second"
+    )
+    return replace(layout, rate_ppm=max(layout.rate_ppm, lower_ppm), notes=(note,))
+
+
+def _single(pair: tuple[Run, Run]) -> bool:
+    return pair[1].first - pair[0].first - pair[0].rows == 1
 
 
 def _layout(rate_hz: float, duration_s: float, limit_s: float, runs: list[Run], resolution_s: float) -> Layout:
@@ -108,16 +177,21 @@ def _layout(rate_hz: float, duration_s: float, limit_s: float, runs: list[Run], 
     if rate_ppm <= _CLOCK_PPM:
         return Layout(rate_hz, rate_ppm, runs)
     why = f"rounded to {_short(resolution_s)}" if limit_s <= resolution_s * len(runs) else f"off by {_short(limit_s)}"
-    known = f"known to ±{share(rate_ppm * 1e-6)}, as its stamps are {why}: --rate HZ if you know it better"
-    return Layout(rate_hz, rate_ppm, runs, known)
+    # A rate that is given takes the rows for all samples.
+    better = ": --rate HZ if you know it better" if len(runs) == 1 else ""
+    return Layout(rate_hz, rate_ppm, runs, f"known to ±{share(rate_ppm * 1e-6)}, as its stamps are {why}{better}")
 
 
-def _doubt(lost: int, even_hz: float, resolution_s: float) -> str:
-    rows = "a row seems" if lost == 1 else f"{lost} rows seem"
+def _doubt(lost: int, other_hz: float, resolution_s: float, more: int = 0) -> str:
+    best = f"and {more} more missing" if more else f"--rate {other_hz:.6g} if none is missing"
     return (
-        f"{rows} to be missing, but stamps rounded to {_short(resolution_s)} cannot tell that from {even_hz:.6g} samples a second: "
-        f"--rate {even_hz:.6g} if none is missing"
+        f"{_rows_missing(lost, resolution_s)} cannot tell that from {other_hz:.6g} samples a second{', ' if more else ': '}{best}"
     )
+
+
+def _rows_missing(lost: int, resolution_s: float) -> str:
+    rows = "a row seems" if lost == 1 else f"{lost} rows seem"
+    return f"{rows} to be missing, but stamps rounded to {_short(resolution_s)}"
 
 
 def _short(value_s: float) -> str:
@@ -212,10 +286,14 @@ class Grid:
         """Return how long the stretches are, together."""
         return sum(run.last_s - run.first_s for run in self._stretches)
 
+    def is_equal(self, resolution_s: float) -> bool:
+        """Tell whether all steps are equal, but for missing samples."""
+        return self._rough_s <= _EQUAL * resolution_s
+
     def unsure_s(self, rate_hz: float, resolution_s: float) -> float:
         """Return how far the length of all stretches together may be off: what was rounded away at their ends, or how far rows are
         from the grid; nothing where all steps are equal, as then the times say what they mean."""
-        if self._rough_s <= _EQUAL * resolution_s:
+        if self.is_equal(resolution_s):
             return 0.0
         return sum(max(stretch.off(rate_hz) / rate_hz, resolution_s) for stretch in self._stretches if stretch.rows > 1)
 

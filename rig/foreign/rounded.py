@@ -27,16 +27,31 @@ def even_rate(pieces: Callable[[], Iterable[NDArray[np.float64]]], resolution_s:
     if rows < 3:
         return None
     at, low, high = _extremes(pieces(), last_s / (rows - 1), -(-rows // _BLOCKS))
-    # The line may lean by two steps of rounding over all rows.
-    lean, bracket = 2 * resolution_s / (rows - 1), (-1.0, 1.0)
+    return (rows, last_s) if _width(at, low, high, 2 * resolution_s / (rows - 1)) <= _SLACK * resolution_s else None
 
-    def width_s(part: float) -> float:
+
+def is_line(numbers: NDArray[np.int64], times: NDArray[np.float64], resolution: float) -> bool:
+    """Tell whether a line through the times of samples, by their ascending numbers, is nowhere off by more than rounding."""
+    span = int(numbers[-1] - numbers[0])
+    rest = times - times[0] - (numbers - numbers[0]) * (float(times[-1] - times[0]) / span)
+    block = (numbers - numbers[0]) // -(-(span + 1) // _BLOCKS)
+    begins = np.flatnonzero(np.diff(block, prepend=-1))
+    low, high = np.minimum.reduceat(rest, begins), np.maximum.reduceat(rest, begins)
+    at = (numbers[begins] - numbers[0]).astype(np.float64)
+    return _width(at, low, high, 2 * resolution / span) <= _SLACK * resolution
+
+
+def _width(at: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], lean: float) -> float:
+    """Return how far from each other the rows are at least, across a line; it may lean by two steps of rounding over all rows."""
+
+    def width(part: float) -> float:
         return float((high - part * lean * at).max() - (low - part * lean * at).min())
 
+    bracket = (-1.0, 1.0)
     for _ in range(_ROUNDS):
         inner = bracket[1] - _GOLDEN * (bracket[1] - bracket[0]), bracket[0] + _GOLDEN * (bracket[1] - bracket[0])
-        bracket = (bracket[0], inner[1]) if width_s(inner[0]) <= width_s(inner[1]) else (inner[0], bracket[1])
-    return (rows, last_s) if width_s(sum(bracket) / 2) <= _SLACK * resolution_s else None
+        bracket = (bracket[0], inner[1]) if width(inner[0]) <= width(inner[1]) else (inner[0], bracket[1])
+    return width(sum(bracket) / 2)
 
 
 def _extremes(

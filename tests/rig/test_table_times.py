@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -11,9 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rig.cli.measure import measure
@@ -121,10 +123,117 @@ def test_one_missing_row_that_coarse_stamps_cannot_tell_from_another_rate_is_a_g
 
 
 def test_missing_rows_that_no_even_sampling_explains_are_gaps(read: Read) -> None:
-    kept = [k for k in range(300) if k not in (50, 51, 52, 120, 200)]
+    kept = [k for k in range(300) if k not in (50, 51, 52, 120, 121, 200, 201, 202)]
     found = read([str(k) for k in kept], "ms")
+    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 53), (120, 122), (200, 203)]
+    assert found.rate_ppm == 0 and not any("cannot tell" in note for note in found.notes)
+
+
+def test_single_missing_rows_beside_others_may_be_of_a_lower_rate_and_that_is_said(read: Read) -> None:
+    found = read([str(k) for k in range(300) if k not in (50, 51, 52, 120, 200)], "ms")
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 53), (120, 121), (200, 201)]
+    # Between gaps lie 99 rows at most: 98 samples take their 98 ms and the step of rounding at most.
+    assert any("5 rows seem to be missing" in note and "it is at least 98" in note for note in found.notes)
+    assert 1e6 / 98 <= found.rate_ppm < 1e6 / 75
+
+
+def stamped(hz: float, kept: Iterable[int], *, phase: float = 0.2, floor: bool = False, start: int = 0) -> list[str]:
+    """Return stamps in whole ms of these of the samples at a rate."""
+    return [f"{start + math.floor(Fraction(k) / Fraction(hz) * 1000 + Fraction(phase + (not floor) / 2))}" for k in kept]
+
+
+def lost_in(found: Opened) -> list[int]:
+    return [k for gap in found.trace.gaps for k in range(gap.start, gap.stop)]
+
+
+@pytest.mark.parametrize("hz", [700.0, 333.306, 450.0, 812.3, 620.7])
+@pytest.mark.parametrize(
+    "lost",
+    [{1000}, {1000, 1001, 2222}, set(range(900, 940)), {3}, {2996}, set(range(7, 2990, 71))],
+    ids=lambda lost: f"{len(lost)}",
+)
+def test_a_missing_row_among_stamps_that_are_coarse_is_a_gap_and_the_only_one(read: Read, hz: float, lost: set[int]) -> None:
+    found = read(stamped(hz, [k for k in range(3000) if k not in lost]), "ms")
+    assert lost_in(found) == sorted(lost) and found.trace.length == 3000
+    assert abs(found.trace.sample_hz / hz - 1) * 1e6 <= found.rate_ppm < 600
     assert not any("cannot tell" in note for note in found.notes)
+
+
+def test_a_missing_row_of_a_short_table_that_may_be_three_of_another_rate_is_said(read: Read) -> None:
+    found = read(stamped(450, [k for k in range(20) if k != 10]), "ms")
+    assert lost_in(found) == [10] and found.trace.length == 20
+    [note] = [note for note in found.notes if "cannot tell" in note]
+    assert "a row seems to be missing" in note and "from 500 samples a second, and 2 more missing" in note
+    # 2 of 19 samples between both, and one step of rounding over 42 ms.
+    assert found.rate_ppm == pytest.approx((2 / 19 + 1 / 42) * 1e6, rel=1e-6)
+
+
+def test_a_sampling_that_began_anew_after_a_pause_has_one_rate(read: Read) -> None:
+    again = [str(int(at) + 5123) for at in stamped(700, range(2000), phase=0.9)]
+    found = read([*stamped(700, [k for k in range(2000) if k != 800]), *again], "ms")
+    assert len(found.trace.gaps) == 2 and lost_in(found)[0] == 800
+    assert abs(found.trace.sample_hz / 700 - 1) * 1e6 <= found.rate_ppm < 400
+    # The pause is as long as its stamps say.
+    assert found.trace.gaps[1].stop / found.trace.sample_hz == pytest.approx(5.123, abs=0.002)
+
+
+def test_times_at_random_are_not_taken_for_rounded_ones_of_which_most_are_missing(read: Read) -> None:
+    random = np.random.default_rng(4)
+    for _ in range(10):
+        with pytest.raises(DataError, match="not evenly sampled"):
+            read([str(at) for at in np.cumsum(random.integers(1, 8, 40))], "ms")
+
+
+def test_steps_that_only_look_like_single_missing_rows_are_none_where_a_block_is_missing(read: Read) -> None:
+    # One step in 333 is twice the others: at 997 samples a second none is missing there.
+    found = read(stamped(997, [k for k in range(4000) if not 1500 <= k < 1540]), "ms")
+    assert lost_in(found) == list(range(1500, 1540))
+    assert abs(found.trace.sample_hz / 997 - 1) * 1e6 <= found.rate_ppm < 300
+
+
+def test_a_few_missing_rows_that_a_lower_rate_explains_as_well_as_a_missing_block_are_said(read: Read) -> None:
+    found = read(stamped(997, [k for k in range(600) if not 300 <= k < 305]), "ms")
+    assert found.trace.sample_hz == 1000 and found.rate_ppm > 3000
+    assert any("rows seem to be missing" in note and "cannot tell" in note for note in found.notes)
+
+
+def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -> None:
+    random = np.random.default_rng(5)
+    lost = sorted(random.choice(np.arange(5, 2995), 40, replace=False).tolist())
+    found = read(stamped(1000, [k for k in range(3000) if k not in lost]), "ms")
+    assert found.trace.sample_hz == 1000 and lost_in(found) == lost
+    assert any("cannot tell" in note for note in found.notes) and 0 < found.rate_ppm < 10_000
+
+
+@given(
+    hz=st.floats(30, 960),
+    rows=st.integers(400, 1500),
+    lost=st.lists(st.integers(2, 390), max_size=12, unique=True),
+    phase=st.floats(0, 1, exclude_max=True),
+    floor=st.booleans(),
+    start=st.sampled_from([0, 1_700_000_000_000]),
+)
+@example(hz=150.0, rows=400, lost=[151, 220, 304, 382, 385], phase=0.75, floor=True, start=0)
+@settings(max_examples=60, deadline=None)
+def test_random_missing_rows_at_any_rate_are_the_gaps_and_the_energy_between_them_is_right(
+    tmp_path_factory: pytest.TempPathFactory, hz: float, rows: int, lost: list[int], phase: float, floor: bool, start: int
+) -> None:
+    folder = tmp_path_factory.mktemp("csv")
+    kept = [k for k in range(rows) if k not in lost]
+    times = stamped(hz, kept, phase=phase, floor=floor, start=start)
+    text = "".join(f"{at},{1 + k % 9},3\n" for at, k in zip(times, kept, strict=True))
+    (folder / "a.csv").write_text("t (ms),I (A),U (V)\n" + text)
+    found = open_any(folder / "a.csv", folder / "scratch")
+    steps = {int(b) - int(a) for (a, k), (b, after) in pairwise(zip(times, kept, strict=True)) if after == k + 1}
+    doubt = any("cannot tell" in note for note in found.notes)
+    if len(steps) > 1:
+        assert abs(found.trace.sample_hz / hz - 1) * 1e6 <= found.rate_ppm * (1 + 1e-9)
+    assert doubt or lost_in(found) == sorted(lost)
+    if not doubt:
+        first, stop = max(lost, default=-1) + 1, rows
+        truth_j = sum(3 * (1 + k % 9) for k in range(first, stop)) / hz
+        energy_j = found.trace.energy_j(first / found.trace.sample_hz, stop / found.trace.sample_hz)
+        assert energy_j == pytest.approx(truth_j, rel=found.rate_ppm * 1e-6 + 1e-9 if len(steps) > 1 else 0.01)
 
 
 def test_times_far_apart_do_not_fill_the_disk(read: Read) -> None:

@@ -31,6 +31,15 @@ def test_so_are_up_to_three_turns(turns: int) -> None:
     assert rate == pytest.approx(4e-6 * 2 * np.pi * turns / math.sqrt(2), rel=0.1)
 
 
+def test_the_rate_is_that_between_the_points_and_not_that_of_the_pause_between_two_clusters() -> None:
+    x = np.concatenate([np.linspace(0.0, 2.0, 2000), np.linspace(58.0, 60.0, 2000)])
+    bend_s = 4e-6 * np.sin(2 * np.pi * x / 20)
+    bend_s -= np.polyval(np.polyfit(x, bend_s, 1), x)
+    slopes = np.diff(bend_s) / np.diff(x)
+    _, rate = unseen(x, bend_s, RESOLUTION_S)
+    assert rate == pytest.approx(math.sqrt(np.mean(slopes**2)), rel=0.1)
+
+
 @pytest.mark.parametrize("noise_resolutions", [0.0, 10.0])
 def test_of_noise_less_is_taken_for_a_bend_than_it_leaves_of_the_line_itself(noise_resolutions: float) -> None:
     random, count = np.random.default_rng(3), 200
