@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
+#: Less is the uncertainty of nothing that is measured.
+_DECIMALS = 9
 _UNITS = ("s", "W", "J", "A", "V", "Hz")
 
 
@@ -18,12 +20,19 @@ def scale(value: float | None, unit: str) -> tuple[float, str]:
 
 
 def quantity(value: float | None, unit: str, error: float | None = None) -> str:
-    """Return "2.516 ± 0.003 mJ": four digits, the prefix chosen by the larger of both."""
+    """Return "2.5160 ± 0.0030 mJ": two digits of the uncertainty, the value to the same place (GUM 7.2.6); four digits without one.
+
+    The prefix is chosen by the larger of both.
+    """
     if value is None or not math.isfinite(value):
         return "-"
     factor, name = scale(max(abs(value), error or 0.0), unit)
-    spread = f" ± {_two_digits(error * factor)}" if error is not None else ""
-    return f"{value * factor:.4g}{spread} {name}".rstrip()
+    if not error:
+        return f"{value * factor:.4g}{'' if error is None else ' ± 0'} {name}".rstrip()
+    spread = float(f"{error * factor:.1e}")
+    decimals = min(1 - math.floor(math.log10(spread)), _DECIMALS)
+    # A zero that is added has no sign: no value is -0.
+    return f"{round(value * factor, decimals) + 0.0:.{max(decimals, 0)}f} ± {spread:.{max(decimals, 0)}f} {name}".rstrip()
 
 
 def share(value: float | None) -> str:

@@ -31,4 +31,4 @@ def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int)
     heading, row = (next(line for line in text.splitlines() if word in line) for word in ("mean", "latency_preprocess"))
     assert heading.split()[-5:] == ["1", "2", "3", "4", "5"]
     assert row.split()[-5:] == ["-20.0", "-6.23", "-13.0", "+18.6", "+21.5"]
-    assert "1.151 ± 0.0038 ms" in row
+    assert "1.1510 ± 0.0038 ms" in row
