@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -44,8 +45,9 @@ def places(n: int, share: float, confidence: float = 0.95) -> tuple[int, int]:
     Order Statistics, 7.1).
     """
     alpha = (1 - confidence) / 2
-    lower = max((k for k in range(n + 1) if at_most(k - 1, n, share) <= alpha), default=0)
-    upper = min((k for k in range(1, n + 1) if at_least(k, n, share) <= alpha), default=n + 1)
+    # Both tails are monotonic in k.
+    lower = bisect_right(range(n + 1), alpha, key=lambda k: at_most(k - 1, n, share)) - 1
+    upper = bisect_left(range(1, n + 1), True, key=lambda k: at_least(k, n, share) <= alpha) + 1
     return lower, upper
 
 

@@ -79,7 +79,7 @@ def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Sum
                 continue
             deltas = (anew if kind == OWN else alike)(Moving(measured, metrics, summarise, component, group))
             for name, delta in deltas.items():
-                if abs(delta) > _ROUNDING * abs(metrics[name].value) and math.isfinite(delta):
+                if not abs(delta) <= _ROUNDING * abs(metrics[name].value):
                     # What noise, edges and ticks do to the idle windows is one line, wherever idle power is taken off.
                     title = component if group != ("idles",) else f"{component}, idle" if steps else IDLE
                     before = found[name][title].value if title in found[name] else 0.0
@@ -141,6 +141,8 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
     parts.sort(key=lambda part: (-part.counted, -part.standard_uncertainty, part.component))
     counted = [part for part in parts if part.counted]
     combined = math.sqrt(math.fsum(part.standard_uncertainty**2 for part in counted))
+    if not math.isfinite(combined):
+        return None
     return Budget(combined, coverage_factor([(part.standard_uncertainty, part.shape) for part in counted]), tuple(parts))
 
 

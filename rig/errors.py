@@ -51,7 +51,9 @@ class ConfigError(RigError):
 
 
 class BenchError(RigError):
-    """Something on the table does not work."""
+    """Something on the table does not work; `supply_is_off`: that of the DUT is off all the same, and known to be."""
+
+    supply_is_off = False
 
 
 class DeviceNotFound(BenchError):

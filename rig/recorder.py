@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -74,11 +74,16 @@ class TraceWriter:
     ) -> None:
         self.folder, self.sample_hz, self.edge_hz = folder, sample_hz, edge_hz
         self._require_room()
-        with _translated(folder):
+        # JLS rates are whole numbers: what the rig computes with stands here, other tools use the time stamps.
+        known = json.dumps({"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind} | about)
+        with _translated(folder), ExitStack() as stack:
+            self._gaps = stack.enter_context((folder / GAPS).open("w", encoding="utf-8"))
+            self._edges = None
+            if sync_kind in STAMPED:
+                self._edges = stack.enter_context((folder / EDGES).open("w", encoding="utf-8"))
             writer = pyjls.Writer(str(folder / PARTIAL))
-            self._log = WriteLog()
-            self._gaps = (folder / GAPS).open("w", encoding="utf-8")
-            self._edges = (folder / EDGES).open("w", encoding="utf-8") if sync_kind in STAMPED else None
+            stack.pop_all()
+        self._log = WriteLog()
         writer.source_def(source_id=1, name=source, vendor="", model=source, version="", serial_number=serial)
         _signal(writer, CURRENT, "current", "f32", sample_hz, units="A")
         _signal(writer, VOLTAGE, "voltage", "f32", sample_hz, units="V")
@@ -86,8 +91,7 @@ class TraceWriter:
             _signal(writer, SYNC, "sync", "u1", edge_hz)
         elif sync_kind == "voltage":
             _signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
-        # JLS rates are whole numbers: what the rig computes with stands here, other tools use the time stamps.
-        writer.user_data(1, json.dumps({"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind} | about))
+        writer.user_data(1, known)
         self._writer: Any = writer
         self._sync_kind = sync_kind
         self._began = int((time.time() - _JLS_EPOCH_S) * 2**30)

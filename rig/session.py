@@ -15,7 +15,7 @@ from typing import Any
 from rig import config, plugins, provenance, results, store
 from rig.config import Config
 from rig.done import Done
-from rig.errors import ConfigError, DataError, RigError
+from rig.errors import BenchError, ConfigError, DataError, RigError
 from rig.events import (
     Event,
     SessionFinished,
@@ -114,7 +114,8 @@ def _leave(action: Callable[[], None], kind: type[BaseException] | None, error: 
     except RigError as failure:
         if error is None:
             raise
-        note = f"the supply may still be on: {failure.cause}"
+        known_off = isinstance(failure, BenchError) and failure.supply_is_off
+        note = failure.cause if known_off else f"the supply may still be on: {failure.cause}"
         # What is gone is gone once.
         if failure.cause != getattr(error, "cause", "") and note not in getattr(error, "__notes__", ()):
             error.add_note(note)

@@ -251,8 +251,9 @@ class Trace:
             held = held[:, :-1]
         energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
         before, after = (near.beside_w(at, self.length) for near, at in zip(around, (start, stop), strict=True))
+        ends = (_seen(End(*before), sums), _seen(End(*reversed(after)), sums))
         return Integral(
-            start_s, stop_s, sum(energy_j), sum(charge_c), sums.least_w, sums.most_w, (End(*before), End(*reversed(after))),
+            start_s, stop_s, sum(energy_j), sum(charge_c), sums.least_w, sums.most_w, ends,
             energy_j, charge_c, volt_s, lost / self.sample_hz, beyond_j, stepped,
         )  # fmt: skip
 
@@ -373,6 +374,14 @@ def about_of(reader: Any) -> dict[str, Any]:
 def _blocks(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
     for at in range(0, length, block):
         yield reader.fsr(signal, at, min(block, length - at))
+
+
+def _seen(end: End, sums: Sums) -> End:
+    """Return an end whose sample outside was lost with what the window has that is farthest from the power inside."""
+    if math.isfinite(end.outside_w) or not math.isfinite(end.inside_w):
+        return end
+    seen_w = [power_w for power_w in (end.inside_w, sums.least_w, sums.most_w) if math.isfinite(power_w)]
+    return End(max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w)
 
 
 def _joined(gaps: Sequence[Gap]) -> list[Gap]:

@@ -19,6 +19,7 @@ from drivers.joulescope.lanes import TICK_HZ
 from drivers.joulescope.link import Link
 from drivers.joulescope.models import Model, Wanted
 from drivers.joulescope.recording import JoulescopeRecording, Pace, streams
+from drivers.joulescope.refusals import Unheard
 from drivers.joulescope.shared import Shared
 from drivers.joulescope.simulator import SimulatedDriver, SimulatedInstrument, SimulatorSettings
 from rig import accuracy
@@ -276,11 +277,17 @@ def _choose(paths: list[str], device: str) -> str:
     return found[0]
 
 
+class _OffAnew(BenchError):
+    supply_is_off = True
+
+
 def _switch_off(link: Link, model: Model, wanted: Wanted) -> None:
     """Disconnect the DUT's supply; where that fails, ask once more, as the instrument is opened anew for that, and say so before
     anything else."""
     try:
         link.set_all(model.supply(False, wanted))
+    except Unheard:
+        raise
     except BenchError as error:
         if link.gone:
             raise
@@ -299,7 +306,7 @@ def _switch_off_anew(link: Link, model: Model, wanted: Wanted, first: BenchError
             evidence=f"{said}; the second time: {error.cause}; {error.evidence}",
             try_next="the supply may still be on: switch it off at its source; then unplug the instrument and plug it in again",
         ) from error
-    raise BenchError(
+    raise _OffAnew(
         f"the Joulescope {link.path} switched the DUT's supply off only when it was opened anew",
         evidence=said,
         try_next="it is off; unplug the instrument and plug it in again before it measures anything",

@@ -26,6 +26,10 @@ _PATIENCE_S = 4.0
 _ONE_AT_A_TIME = threading.Lock()
 
 
+class Unheard(BenchError):
+    """Nobody knows whether what was asked was done: that is no refusal."""
+
+
 class Refusals(logging.Filter):
     """Hears in the driver's log whether an instrument carried out what was asked of it."""
 
@@ -70,8 +74,8 @@ class Refusals(logging.Filter):
         with suppress(RuntimeError):
             self._driver.publish(self._topic, self._mark.strip(), timeout=_PATIENCE_S)
         if not (logger.isEnabledFor(logging.WARNING) and self._reached.wait(_PATIENCE_S)):
-            raise BenchError(
+            raise Unheard(
                 "the log of the Joulescope driver is not heard",
-                evidence="without it nobody knows whether a JS110 did what it was told",
+                evidence="without it nobody knows whether a JS110 did what it was told, as to switch the DUT's supply off",
                 try_next=f"let warnings of Python's logger {_LOGGER!r} pass",
             )

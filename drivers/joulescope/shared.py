@@ -40,8 +40,8 @@ class Shared:
             with self._lock:
                 self._users.discard(user)
                 if not self._users and self._driver is not None:
-                    self._driver.finalize()
-                    self._driver = None
+                    driver, self._driver = self._driver, None
+                    driver.finalize()
 
     @contextmanager
     def hold(self, path: str) -> Iterator[None]:

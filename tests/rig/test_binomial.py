@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.binomial import Share, at_least, at_most
+from rig.binomial import Share, at_least, at_most, places
 
 
 def exact(count: int, n: int, share: Fraction) -> Fraction:
@@ -68,3 +68,15 @@ def test_the_interval_holds_the_share_at_least_95_times_in_100_whatever_it_is(sh
 
 def test_nothing_has_no_share() -> None:
     assert math.isnan(Share(0, 0).value)
+
+
+@given(n=st.integers(1, 120), share=st.floats(0.01, 0.99))
+def test_a_quantile_lies_between_the_places_outside_which_it_seldom_is(n: int, share: float) -> None:
+    lower, upper = places(n, share)
+    assert lower == max(k for k in range(n + 1) if at_most(k - 1, n, share) <= 0.025)
+    assert upper == min([*(k for k in range(1, n + 1) if at_least(k, n, share) <= 0.025), n + 1])
+
+
+def test_the_places_of_the_official_number_of_samples_are_those_of_its_normal_limit() -> None:
+    # 16 240 samples: sqrt(n p q) is 38.2 for the 90th percentile.
+    assert places(16_240, 0.9) == pytest.approx((14_616 - 1.96 * 38.23, 14_616 + 1.96 * 38.23), abs=1.5)

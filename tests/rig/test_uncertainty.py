@@ -438,3 +438,23 @@ def test_a_metric_that_a_trial_cannot_give_is_absent_with_its_reason(run_virtual
     estimate = content["metrics"]["latency_total_p90_early_stopping"]
     assert estimate["value"] > content["metrics"]["latency_total_p90"]["value"]
     assert "latency_total_p90_early_stopping" not in content["replication"]["per_metric"], "percentiles are not compared"
+
+
+@pytest.mark.parametrize("beside", ["before", "behind"])
+def test_an_end_beside_a_lost_sample_errs_as_one_beside_the_farthest_power_that_was_seen(tmp_path: Path, beside: str) -> None:
+    current = np.full(60, 0.001, np.float32)
+    current[20:40] = 0.045
+    current[30] = 0.012
+    lost = {"before": 18, "behind": 41}[beside]
+    current[lost] = np.nan
+    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+        writer.analog(current, np.full(len(current), 2.0, np.float32))
+        writer.sync(np.ones(len(current), np.uint8))
+    trace = Trace.open(tmp_path / "trace.jls")
+    window = ((lost + 1.5) / HZ, 38.5 / HZ) if beside == "before" else (21.5 / HZ, (lost - 0.5) / HZ)
+    assert trace.lost_between(*window) == 0
+    integral = trace.integrals([window], ranges_a(PLAIN), steps_at_ends=True)[0]
+    end = integral.ends[beside == "behind"]
+    assert end == pytest.approx((0.024, 0.09), rel=1e-6)
+    effects = of_energy(integral, PLAIN, HZ, (1e-5, 1e-5))
+    assert math.isfinite(effects.energy_u_j) and effects.of["edges"].energy_j > 0
