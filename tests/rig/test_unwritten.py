@@ -132,6 +132,7 @@ def test_samples_that_are_missing_at_the_end_are_found_where_the_log_of_pyjls_wa
         tmp_path,
         """
         logging.getLogger("pyjls.c").disabled = True
+        writer._writer.flush()  # what comes before the samples is written
         limit(1)
         block(20_000)
         writer._writer.flush()  # until its thread has tried
