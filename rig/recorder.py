@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -44,6 +45,9 @@ _BLOCK = 8192
 #: At this rate and above, blocks are longer and have fewer summaries: a quarter less time to write them, and still no more than
 #: 33 ms that is lost with a killed process.
 _FAST_HZ, _FAST_BLOCK, _FAST_SUMMARY = 1e6, 32_768, 1024
+#: Beside a thread that computes, another gets its turn only after this, and gives it away in every call of the system or of NumPy.
+#: With Python's own 5 ms, a driver that takes 100 000 samples a second in small pieces falls behind (benchmarks/live.py).
+_TURN_S = 0.0005
 _JLS_EPOCH_S = 1_514_764_800  # 2018-01-01T00:00:00Z; JLS counts 2**-30 s from there
 #: The last chunk of a closed file: a header alone, with this tag at this byte (jls/format.h).
 _END_B, _TAG_AT, _TAG_END = 32, 16, 0xFF
@@ -57,8 +61,8 @@ class TraceWriter:
     one stamp, with `about` saying how far two clocks may differ (`rate_limit_ppm`); "clock" is none, with `about` saying what
     CLOCK_MONOTONIC showed at the first sample (`start_monotonic_ns`).
     A JLS file must not be opened while it is written, and an unclosed one can crash its reader (measured: 22 of 24 killed writers):
-    hence the name ending in ".partial" until `close`, and for good where a write failed. Calls come from one thread. Raises
-    StorageFull and BenchError.
+    hence the name ending in ".partial" until `close`, and for good where a write failed. Calls come from one thread. From the first
+    one on, this process's threads take turns more often. Raises StorageFull and BenchError.
     """
 
     def __init__(
@@ -74,6 +78,8 @@ class TraceWriter:
     ) -> None:
         self.folder, self.sample_hz, self.edge_hz = folder, sample_hz, edge_hz
         self._require_room()
+        if sys.getswitchinterval() > _TURN_S:
+            sys.setswitchinterval(_TURN_S)
         # JLS rates are whole numbers: what the rig computes with stands here, other tools use the time stamps.
         known = json.dumps({"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind} | about)
         with _translated(folder), ExitStack() as stack:

@@ -33,7 +33,7 @@ SAID = "recording.json"
 #: Edges that the instrument stamped itself lie in a file of their own.
 STAMPED = ("stamps", "start")
 #: Samples that are read at once: whole chunks of the file; and a processor's cache holds what is computed of them.
-_BLOCK = 1 << 17
+_BLOCK = 1 << 18
 #: A window of fewer samples has no whole one beside each end.
 STEPPED = 4
 #: So near to the border of two samples an instant lies on it: 0.07 s at 1000 Hz is 70.00000000000001 samples.

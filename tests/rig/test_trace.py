@@ -104,6 +104,17 @@ def test_pyjls_tools_open_a_trace_without_complaint(tmp_path: Path) -> None:
     assert not done.stderr
 
 
+def test_beside_a_thread_that_computes_a_recording_soon_has_its_turn(tmp_path: Path) -> None:
+    before_s = sys.getswitchinterval()
+    try:
+        for given_s, expected_s in ((0.005, 0.0005), (0.0001, 0.0001)):
+            sys.setswitchinterval(given_s)
+            with TraceWriter(tmp_path, sample_hz=100.0, edge_hz=100.0, source="x", serial="", about={}):
+                assert sys.getswitchinterval() == pytest.approx(expected_s, rel=0.02)
+    finally:
+        sys.setswitchinterval(before_s)
+
+
 def test_a_trace_under_way_has_another_name(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={})
     assert (tmp_path / "trace.jls.partial").exists() and not (tmp_path / "trace.jls").exists()
