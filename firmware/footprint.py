@@ -19,7 +19,9 @@ from pathlib import Path
 CORE = Path(__file__).parent / "core"
 SOURCES = sorted(CORE.glob("*.c"))
 CPUS = ("cortex-m0plus", "cortex-m4")
-FLAGS = ("-std=c99", "-mthumb", "-Os", "-ffreestanding", "-ffunction-sections", "-fdata-sections", "-I", str(CORE))
+#: Debian's compiler comes without a C library, and so without <string.h>.
+HEADERS = CORE.parent / "ports" / "cortex_m" / "include"
+FLAGS = ("-std=c99", "-mthumb", "-Os", "-ffreestanding", "-ffunction-sections", "-fdata-sections", f"-I{CORE}", f"-I{HEADERS}")
 PARTS = {
     "frames and framed layer": ("frame", "framed_layer", "requests", "input", "answers", "window", "shim", "division"),
     "text layer without its commands": ("text_layer", "text_line"),

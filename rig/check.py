@@ -16,9 +16,10 @@ from rig import results, store
 from rig.errors import DataError, RigError
 from rig.finding import Finding
 from rig.quantity import quantity
+from rig.recovery import recover
 from rig.sitting import sittings
 from rig.store import COMPLETIONS, RECORDED, RESULTS, SAMPLES, SessionFolder
-from rig.trace import PARTIAL, TRACE, recover
+from rig.trace import PARTIAL, TRACE
 from rig.trial import Trial
 
 #: Files without which a trial cannot be recomputed.

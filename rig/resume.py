@@ -10,10 +10,11 @@ from rig import store
 from rig.done import Done
 from rig.errors import ConfigError, DataError
 from rig.measure import covered
+from rig.recovery import recover
 from rig.results import Context, rails_of
 from rig.sitting import counted, sitting, sittings
 from rig.store import SessionFolder
-from rig.trace import PARTIAL, TRACE, recover, storage_error
+from rig.trace import PARTIAL, TRACE, storage_error
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from __future__ import annotations
 import errno
 import json
 import math
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -40,7 +38,6 @@ STEPPED = 4
 _ON_BORDER = 1e-5
 #: Of a window of which a larger share is lost nothing is said.
 LOST_LIMIT = 0.1
-_RECOVERY_LIMIT_S = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,23 +306,6 @@ class _Samples:
         """Return the samples about an instant."""
         base = max(math.floor(at) - 2, 0)
         return _Around(base, *self.some(base, min(math.floor(at) + 3, self._length)))
-
-
-def recover(partial: Path, into: Path) -> None:
-    """Copy what a killed process left of a trace into a new, readable file; raises DataError when nothing can be read.
-
-    Runs in a subprocess, and never on the original: the reader of an unclosed JLS file may crash or rewrite it.
-    """
-    # The copy may complain of the torn end although it is complete: what counts is that the copy opens.
-    tried = "try:\n    pyjls.copy(sys.argv[1], sys.argv[2])\nexcept RuntimeError:\n    pass\n"
-    code = f"import sys, pyjls\n{tried}pyjls.Reader(sys.argv[2]).close()"
-    command = [sys.executable, "-c", code, str(partial), str(into)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_RECOVERY_LIMIT_S)
-    except subprocess.TimeoutExpired as error:
-        raise DataError(f"{partial} cannot be recovered", evidence=f"not done after {_RECOVERY_LIMIT_S} s") from error
-    if done.returncode:
-        raise DataError(f"{partial} cannot be recovered", evidence=f"exit code {done.returncode}: {done.stderr[-200:]}")
 
 
 def storage_error(error: OSError, path: Path) -> BenchError:

@@ -16,8 +16,9 @@ from rig.foreign import jls, jls1, ppk2, table
 from rig.foreign.markers import Marked, jls_state
 from rig.foreign.origin import Opened, Options
 from rig.foreign.tagged import MAGIC as JLS_1
+from rig.recovery import recover
 from rig.store import PROVENANCE, read_json
-from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, TRACE, VOLTAGE, Trace, about_of, reading, recover
+from rig.trace import CURRENT, EDGES, GAPS, PARTIAL, TRACE, VOLTAGE, Trace, about_of, reading
 
 
 def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opened:

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError, StorageFull
 from rig.recorder import TraceWriter
-from rig.trace import Gap, Trace, recover
+from rig.recovery import recover
+from rig.trace import Gap, Trace
 
 HZ = 1000
 

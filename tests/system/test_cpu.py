@@ -22,7 +22,7 @@ from rig.sut import DECIDED, END, STREAM, SystemUnderTest
 from sut_backends.posix import PosixSut
 from tests.conftest import ROOT
 
-RAPL = ["monitor.rapl.root=simulator", "monitor.rapl.poll_hz=500", "task.asc.samples=2", "scenario.single_stream.repeat=4"]
+RAPL = ["monitor.rapl.root=simulator", "monitor.rapl.poll_hz=500", "task.asc.samples=2"]
 SHORT = ["scenario.single_stream.idle_s=0.3", "scenario.single_stream.warmup=0"]
 
 
