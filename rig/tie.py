@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from rig.align import Alignment, align, backwards, debounce_s
 from rig.clock import Timebase
@@ -17,6 +20,8 @@ from rig.trial import Problem
 
 #: Where rates are taken on trust, a window may lie off by so much of its length (a standard uncertainty).
 SHIFT_LIMIT = 0.05
+#: Pulses as near as they may be are low for half of the time; the rest is room for samples of the line.
+_LOW_SHARE = 0.75
 
 
 def tie(trace: Trace, ticks: Sequence[int], tick_hz: float, hold_s: float, clock: str, open_end: bool = False) -> Alignment:
@@ -28,7 +33,8 @@ def tie(trace: Trace, ticks: Sequence[int], tick_hz: float, hold_s: float, clock
         return _same_clock(trace, ticks, tick_hz, clock)
     dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
     bounce_s = debounce_s(hold_s, trace.edge_hz)
-    return align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=bounce_s, dark_s=dark_s, open_end=open_end)
+    aligned = align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=bounce_s, dark_s=dark_s, open_end=open_end)
+    return replace(aligned, problems=(*aligned.problems, *_inverted(trace)))
 
 
 def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Problem]:
@@ -46,6 +52,27 @@ def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Prob
         "make windows longer (repeat), or use a monitor that sees all edges"
     )
     return [Problem("sync", detail)]
+
+
+def _inverted(trace: Trace) -> tuple[Problem, ...]:
+    """Return the problem of a line on which the ends of pulses are taken for marks: all of them alike, so nothing else tells.
+
+    A pulse is low, and the next begins no earlier than as long after its end (docs/PROTOCOL.md section 5).
+    """
+    falls_s, nexts_s = trace.falls_s[:-1], trace.falls_s[1:]
+    after = np.searchsorted(trace.rises_s, falls_s, side="right")
+    # Where a rise was lost with samples, nothing is known of the level up to the next fall.
+    seen = after < len(trace.rises_s)
+    seen[seen] = trace.rises_s[after[seen]] < nexts_s[seen]
+    low_s = float((trace.rises_s[after[seen]] - falls_s[seen]).sum())
+    whole_s = float((nexts_s - falls_s)[seen].sum())
+    if low_s <= _LOW_SHARE * whole_s:
+        return ()
+    detail = (
+        f"the line is low for {low_s / whole_s:.0%} of the time between marks, which are low pulses: is it inverted, by a level "
+        "shifter or the wrong pin? All windows lie late by a pulse"
+    )
+    return (Problem("sync", detail),)
 
 
 def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment:

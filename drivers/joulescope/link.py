@@ -13,8 +13,9 @@ from typing import Any
 from drivers.joulescope.refusals import Refusals
 from rig.errors import BenchError, DeviceBusy, DeviceLost
 
-#: The JS110 may take 3 s for a command (SENSOR_COMMAND_TIMEOUT_MS of the host driver); opening one takes several.
-_TIMEOUT_S, _OPEN_TIMEOUT_S = 4.0, 10.0
+#: The JS110's host driver may take 5 s for a command (js110_usb.c): 1 s to send it, 3 s until it is done, 1 s for the last
+#: question; opening one takes several.
+_TIMEOUT_S, _OPEN_TIMEOUT_S = 7.0, 10.0
 _ABSENT = 0
 
 Setting = tuple[str, int | str]

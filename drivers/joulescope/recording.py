@@ -161,7 +161,11 @@ class JoulescopeRecording:
             try:
                 self._thread.join()
             finally:
-                self._writer.said(time_maps=self._lanes.maps.told, first_sample_counter=self._lanes.first_tick)
+                self._writer.said(
+                    time_maps=self._lanes.maps.told,
+                    first_sample_counter=self._lanes.first_tick,
+                    repeated_blocks=self._lanes.repeated,
+                )
                 self._writer.close()
         return stopping
 

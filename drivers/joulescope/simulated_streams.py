@@ -22,20 +22,22 @@ _UTC_ORIGIN = (7 * 365 + 2) * 86_400 << 30
 _CHUNK = 480_000
 _FILTER_SAMPLES = 64  # of a JS110: it has no numbers until its filter is filled
 _STAGGER_TICKS = 64
+_PACKET_TICKS = 126  # that a JS110 sends at once, or loses
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
     """What goes wrong, each once; ticks are 0.5 us from the first sample, 0 is never.
 
-    `drop_ticks` are lost from `drop_at_tick` on, of `drop_signal` ("i", "v", "gpi" or "all"; a JS110 loses all); a JS220's ids
-    jump, a JS110's do not and it logs a warning, unless `drop_unlogged`. `duplicate_at_tick`: the block that ends after it comes
-    twice. `gpi_late_ticks`: the GPI begins later. `time_map_at_tick`: UTC is corrected by 1 ms and the rate by 5 ppm. `nan_samples`
-    of `nan_signal` ("i" or "v") from `nan_at_tick` on have no number. `mute`: a signal that never comes. `refuse`: a topic that
-    nobody acknowledges, or, of a JS110, that is acknowledged and not carried out, which only the log tells; with `refuse_only`,
-    only those of its values that are sent, counted from 1: none that the host holds already. `misread`: a topic that reads back as
-    `misread_as`. `remove_at_tick`: the instrument is unplugged. `busy`: another program has it; `opens_once`: from the second
-    time on. `found_on`: the DUT's supply is on when it is opened.
+    `drop_ticks` are lost from `drop_at_tick` on, of `drop_signal` ("i", "v", "gpi" or "all"); a JS220's ids jump. A JS110 loses all
+    three, in whole packets of 126 ticks; its ids do not jump and it logs a warning, unless `drop_unlogged`. `duplicate_at_tick`:
+    the block that ends after it comes twice. `gpi_late_ticks`: the GPI begins later. `time_map_at_tick`: UTC is corrected by 1 ms
+    and the rate by 5 ppm. `nan_samples` of `nan_signal` ("i" or "v") from `nan_at_tick` on have no number. `mute`: a signal that
+    never comes. `refuse`: a topic that nobody acknowledges, or, of a JS110, that is acknowledged and not carried out, which only
+    the log tells; with `refuse_only`, only those of its values that are sent, counted from 1: none that the host holds already;
+    `unanswered`: a JS110 carries it out, and says so later than anybody waits. `misread`: a topic that reads back as `misread_as`.
+    `remove_at_tick`: the instrument is unplugged. `busy`: another program has it; `opens_once`: from the second time on.
+    `found_on`: the DUT's supply is on when it is opened.
     """
 
     drop_at_tick: int = 0
@@ -51,6 +53,7 @@ class Faults:
     mute: str = ""
     refuse: str = ""
     refuse_only: tuple[int, ...] = ()
+    unanswered: bool = False
     misread: str = ""
     misread_as: int = 0
     remove_at_tick: int = 0
@@ -200,16 +203,20 @@ class Acquisition:
     def follow(self, horizon_ns: int) -> bool:
         """Take and send one piece of what is due before `horizon_ns`; say whether there was any. Raises Unplugged."""
         at_tick = self._front_end.at * self._per
-        while self._pending and self._pending[0][0] // 16 * 16 <= at_tick:
+        while self._pending and self._fault_tick() <= at_tick:
             getattr(self, f"_fault_{self._pending.pop(0)[1]}")(at_tick)
             at_tick = self._front_end.at * self._per
         count = min(self.due(horizon_ns), _CHUNK) // 8 * 8
         if self._pending:
-            count = min(count, (self._pending[0][0] // 16 * 16 - at_tick) // self._per)
+            count = min(count, (self._fault_tick() - at_tick) // self._per)
         if count <= 0:
             return False
         self._sample(count)
         return True
+
+    def _fault_tick(self) -> int:
+        # Pieces are whole bytes of SYNC, by the ids: these do not count what a JS110 has lost.
+        return self._pending[0][0] // 16 * 16 + self._lost_ticks % 8
 
     def _sample(self, count: int) -> None:
         block = self._front_end.take(count)
@@ -275,13 +282,12 @@ class Acquisition:
     def _fault_drop(self, at_tick: int) -> None:
         faults, lost = self._settings.faults, self._settings.faults.drop_ticks // 16 * 16
         if self._js110:
-            # Whole packets of 126 samples, and whole bytes of SYNC.
-            lost = faults.drop_ticks // 504 * 504
+            lost = faults.drop_ticks // _PACKET_TICKS * _PACKET_TICKS
             self._front_end.skip(lost)
             self._lost_ticks += lost
             if not faults.drop_unlogged:
-                packet = at_tick // 126 & 0xFFFF
-                self._warn(f"pkt_index skip: expected {packet}, received {packet + lost // 126 & 0xFFFF}")
+                packet = at_tick // _PACKET_TICKS & 0xFFFF
+                self._warn(f"pkt_index skip: expected {packet}, received {packet + lost // _PACKET_TICKS & 0xFFFF}")
             return
         for topic, stream in self._streams.items():
             name = "gpi" if topic.startswith("s/gpi") else topic.rpartition("/")[2]

@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_KEPT_EVERY_S = 60
+
 
 class TimeMaps:
-    """The time maps that came with the blocks: how many different ones, the first, the last, and the range of their rates.
+    """The time maps that came with the blocks: how many different ones, the first, one a minute, the last, and the range of their
+    rates.
 
     A map is `offset_counter`, a count of the instrument; `offset_time`, UTC at that count in 2**-30 s from 2018-01-01; and
     `counter_rate`, counts per second of UTC.
@@ -17,7 +20,7 @@ class TimeMaps:
     def __init__(self) -> None:
         self.count = 0
         self.rates_hz: tuple[float, float] | None = None
-        self._first: dict[str, Any] = {}
+        self._kept: list[dict[str, Any]] = []
         self._last: dict[str, Any] = {}
 
     def note(self, time_map: Mapping[str, Any]) -> None:
@@ -25,13 +28,15 @@ class TimeMaps:
         if time_map == self._last:
             return
         self._last = dict(time_map)
-        self._first = self._first or self._last
         self.count += 1
         rate_hz = float(time_map["counter_rate"])
+        if not self._kept or time_map["offset_counter"] - self._kept[-1]["offset_counter"] >= _KEPT_EVERY_S * rate_hz:
+            self._kept.append(self._last)
         least, most = self.rates_hz or (rate_hz, rate_hz)
         self.rates_hz = min(least, rate_hz), max(most, rate_hz)
 
     @property
     def told(self) -> dict[str, Any]:
         """Return what is known of UTC, for whoever reads the recording."""
-        return {"count": self.count, "first": self._first, "last": self._last, "counter_rates_hz": self.rates_hz}
+        first = self._kept[0] if self._kept else {}
+        return {"count": self.count, "first": first, "kept": self._kept, "last": self._last, "counter_rates_hz": self.rates_hz}

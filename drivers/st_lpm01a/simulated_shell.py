@@ -32,6 +32,7 @@ class Faults:
     """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of each one, and below 0 is never.
 
     `error_to` and `no_answer_to` name the beginning of a command; with `only`, of the times it comes, counted from 1, those.
+    At `power_down_at_s` the board tells of a power-down as of an error, at `power_off_at_s` of its supply as `pwr off`.
     `stale` is what goes on at the start: "streaming", "streaming binary", "half line" or "summary". `old_error` happened before,
     `calibration_error` happens whenever the voltage is set: `status` tells of each once.
     """
@@ -51,6 +52,7 @@ class Faults:
     overcurrent_at_s: float = -1.0
     voltage_drop_at_s: float = -1.0
     power_down_at_s: float = -1.0
+    power_off_at_s: float = -1.0
     ends_at_s: float = -1.0
     mute_at_s: float = -1.0
     unplugged_at_s: float = -1.0

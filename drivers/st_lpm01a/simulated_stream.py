@@ -165,12 +165,16 @@ class Acquisition:
             "overcurrent": (faults.overcurrent_at_s, b"\xf0\xf5\xff\xff"),
             "voltage drop": (faults.voltage_drop_at_s, b""),
             "target power-down": (faults.power_down_at_s, b"\xf0\xf6\xff\xff"),
+            "pwr off": (faults.power_off_at_s, b"\xf0\xf9\x00\xff\xff"),
         }
         for text, (at_s, binary) in mishaps.items():
             due = 0 <= at_s <= self.elapsed_s or (text == "overcurrent" and self._overcurrent)
             if due and text not in self._told:
                 self._told.add(text)
-                yield binary if self._binary and binary else self._error(text)
+                if self._binary and binary:
+                    yield binary
+                else:
+                    yield b"\r\npwr off\r\n" if text == "pwr off" else self._error(text)
 
     def _spoil(self, stream: bytes) -> bytes:
         """Apply the faults of the line."""

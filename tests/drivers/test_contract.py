@@ -1,39 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every monitor promises, on its simulator: one row a driver."""
+"""What every monitor promises, on its simulator: a row for each driver, and for each way in which it records otherwise."""
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.simulator import SimulatorSettings as SimulatedJoulescope
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.onboard.nvml import Nvml
+from drivers.onboard.nvml_simulator import NvmlSimulator
 from drivers.onboard.rapl import Rapl
+from drivers.onboard.rapl_simulator import RaplSimulator
+from drivers.playback import Playback
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.virtual import VirtualMonitor
+from rig.done import Done
 from rig.errors import BenchError
+from rig.measure import Rail, measure
 from rig.monitor import EnergyMonitor
+from rig.plan import Query
+from rig.sut import END, SYNC, Completion, Mark
 from rig.table import Table
-from rig.trace import Integral, Trace
+from rig.trace import EDGES, Trace
 from rig.uncertainty import energy_u_j, ranges_a
 
-#: All that see a SYNC line.
-MONITORS: dict[str, Callable[[Table], EnergyMonitor]] = {
+
+def lpm01a(table: Table, **settings: Any) -> EnergyMonitor:
+    return StLpm01a.open(StLpm01a.Settings(port="simulator", **settings), table)
+
+
+def n6705(table: Table, **settings: Any) -> EnergyMonitor:
+    return KeysightN6705.open(KeysightN6705.Settings(resource="simulator", **settings), table)
+
+
+#: All that see the edges of a SYNC line.
+EDGED: dict[str, Callable[[Table], EnergyMonitor]] = {
     "virtual": lambda table: VirtualMonitor.open(VirtualMonitor.Settings(), table),
     "js220": lambda table: Joulescope.open(Joulescope.Settings(device="simulator"), table),
     "js110": lambda table: Joulescope.open(
         Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")), table
     ),
-    "lpm01a": lambda table: StLpm01a.open(StLpm01a.Settings(port="simulator"), table),
-    "n6705": lambda table: KeysightN6705.open(KeysightN6705.Settings(resource="simulator"), table),
+    "lpm01a": lpm01a,
+    "lpm01a energy": lambda table: lpm01a(table, output="energy", sample_hz=1000),
+    "n6705": n6705,
+    "n6705 io manager": lambda table: n6705(table, sync="io_manager"),
 }
+#: All that see one, or its first edge alone.
+SYNCED = EDGED | {"n6705 trigger": lambda table: n6705(table, sync="trigger")}
+#: All that supply the DUT or are wired to its supply.
+MONITORS = SYNCED | {"lpm01a binary": lambda table: lpm01a(table, format="bin_hexa", sample_hz=10_000)}
 #: The same, with a supply that is on before they are opened.
 FOUND_ON: dict[str, Callable[[Table], EnergyMonitor]] = {
     "virtual": lambda table: VirtualMonitor.open(VirtualMonitor.Settings(), supplied(table)),
@@ -44,29 +69,79 @@ FOUND_ON: dict[str, Callable[[Table], EnergyMonitor]] = {
     "lpm01a": lambda table: StLpm01a.open(faulty(StLpm01a.Settings(port="simulator"), supply_found_on=True), table),
     "n6705": lambda table: KeysightN6705.open(faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), table),
 }
-#: Those that see none, and cannot switch off what they measure: the host they run on.
-ONBOARD: dict[str, Callable[[Table], EnergyMonitor]] = {
-    "rapl": lambda table: Rapl.open(Rapl.Settings(root="simulator", gain_limit=0.03), table),
-    "nvml": lambda table: Nvml.open(Nvml.Settings(uuid="simulator"), table),
+#: Those that cannot switch off what they measure: counters of the host they run on, and what was measured before.
+UNSWITCHED: dict[str, Callable[[Table], EnergyMonitor]] = {
+    "rapl": lambda table: Rapl.open(
+        Rapl.Settings(root="simulator", gain_limit=0.03, simulator=RaplSimulator.Settings(base_w=BASE_W["rapl"])), table
+    ),
+    "nvml": lambda table: Nvml.open(
+        Nvml.Settings(uuid="simulator", simulator=NvmlSimulator.Settings(base_w=BASE_W["nvml"])), table
+    ),
+    "playback": lambda table: played(table),
 }
+EVERY = MONITORS | UNSWITCHED
+#: Whose recording waits for nothing but the first edge.
+WAITING = ("n6705 io manager", "n6705 trigger")
+#: What a simulated host draws beside the load.
+BASE_W = {"rapl": 5.0, "nvml": 20.0}
+#: The virtual monitor's limits of error.
+CALIBRATION = """
+source = "the limits of the virtual monitor that recorded it"
+clock_ppm = 50.0
+[[current]]
+up_to = 10.0
+gain = 0.002
+offset = 5e-6
+noise = 20e-6
+lsb = 1e-6
+[[voltage]]
+up_to = 100.0
+gain = 0.001
+offset = 0.0
+"""
 MS = 1_000_000
+PULSE_MS = 2
+PULSES = 24
+PHASES = ("one", "two", "three")
 Bench = tuple[EnergyMonitor, Table]
 
 
-@pytest.fixture(params=MONITORS)
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    table = Table()
-    monitor = MONITORS[request.param](table)
+@dataclass(slots=True)
+class Load:
+    """What was drawn: true times of the recording's beginning and of the edges, and the true energy of each window."""
+
+    began_ns: int
+    falls_ns: list[int] = field(default_factory=list)
+    rises_ns: list[int] = field(default_factory=list)
+    energies_j: list[float] = field(default_factory=list)
+
+    @property
+    def windows_ns(self) -> list[tuple[int, int]]:
+        return list(pairwise(self.falls_ns[PULSES:]))
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    table = Table(folder=tmp_path)
+    monitor = EVERY[request.param](table)
     yield monitor, table
     monitor.close()
 
 
-@pytest.fixture(params=MONITORS | ONBOARD)
-def any_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    table = Table()
-    monitor = (MONITORS | ONBOARD)[request.param](table)
-    yield monitor, table
-    monitor.close()
+def each_of(names: Iterable[str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("bench", names, indirect=True)
+
+
+def played(table: Table) -> EnergyMonitor:
+    """Open the playback of a virtual recording of the known load."""
+    folder, rehearsal = table.folder / "original", Table()
+    folder.mkdir()
+    recorder = VirtualMonitor.open(VirtualMonitor.Settings(), rehearsal)
+    known_load(recorder, rehearsal, folder)
+    recorder.close()
+    (folder / "calibration.toml").write_text(CALIBRATION)
+    settings = Playback.Settings(path=str(folder / "trace.jls"), calibration=str(folder / "calibration.toml"), start_s=0.01)
+    return Playback.open(settings, table)
 
 
 def faulty(settings: Any, **fault: Any) -> Any:
@@ -84,66 +159,138 @@ def draw(table: Table, power_w: float, duration_ms: float, level: bool = True) -
     table.world.advance(round(duration_ms * MS))
 
 
-def known_load(monitor: EnergyMonitor, table: Table, folder: Path) -> tuple[Trace, float]:
-    """Record 10 mW, then 50 and 80 mW between two edges, and return the trace with the true energy between them."""
+def pulse(table: Table, power_w: float, duration_ms: float) -> tuple[int, int]:
+    """Draw power from a falling edge on; return the true times of the edges."""
+    fall_ns = table.world.now_ns()
+    draw(table, power_w, PULSE_MS, level=False)
+    rise_ns = table.world.now_ns()
+    draw(table, power_w, duration_ms - PULSE_MS)
+    return fall_ns, rise_ns
+
+
+def known_load(monitor: EnergyMonitor, table: Table, folder: Path) -> tuple[Trace, Load]:
+    """Record 10 mW with uneven pulses, then windows of 50, 80 and 20 mW between edges; what counts its own host's energy slowly
+    gets watts, for longer."""
+    power_w, times = (1000.0, 30.0) if monitor.info.sync == "clock" else (1.0, 1.0)
+    rest = 0.01 * power_w
     monitor.power(True)
+    load = Load(table.world.now_ns())
     with monitor.record(folder):
-        draw(table, 0.01, 50.05)
-        start_ns = table.world.now_ns()
-        draw(table, 0.05, 2, level=False)
-        draw(table, 0.08, 99.123)
-        stop_ns = table.world.now_ns()
-        draw(table, 0.01, 2, level=False)
-        draw(table, 0.01, 50)
-    return Trace.open(folder / "trace.jls"), table.world.true_energy_j(start_ns, stop_ns)
+        draw(table, rest, 50.05 * times)
+        # No two intervals are alike, and pulses fall on all parts of a period; 20 periods of the slowest events apart.
+        parts = [(rest, (42 + 10 * (0.618034 * number % 1)) * times) for number in range(PULSES)]
+        windows = [(0.05 * power_w, 101.123 * times), (0.08 * power_w, 97.77 * times), (0.02 * power_w, 120.4 * times)]
+        for each_w, duration_ms in (*parts, *windows, (rest, 50)):
+            fall_ns, rise_ns = pulse(table, each_w, duration_ms)
+            load.falls_ns.append(fall_ns)
+            load.rises_ns.append(rise_ns)
+    base_w = BASE_W.get(monitor.info.kind, 0.0)
+    load.energies_j = [table.world.true_energy_j(*window) + base_w * (window[1] - window[0]) / 1e9 for window in load.windows_ns]
+    return Trace.open(folder / "trace.jls"), load
 
 
-def between_edges(monitor: EnergyMonitor, trace: Trace) -> Integral:
-    start_s, stop_s = trace.falls_s
-    return trace.integrals([(float(start_s), float(stop_s))], ranges_a(monitor.info.accuracy), steps_at_ends=True)[0]
-
-
-def test_the_energy_of_a_known_load_between_two_edges_is_found_within_its_uncertainty(bench: Bench, tmp_path: Path) -> None:
-    monitor, table = bench
-    trace, expected_j = known_load(monitor, table, tmp_path)
-    assert len(trace.falls_s) == 2 and trace.falls_s[0] < trace.falls_s[1]
+def stated(monitor: EnergyMonitor, table: Table, trace: Trace, load: Load) -> list[tuple[float, float]]:
+    """Return energy and standard uncertainty (J) of each window as a session states them, of a device whose clock is true."""
     info = monitor.info
-    found = between_edges(monitor, trace)
-    uncertainty_j = energy_u_j(found, info.accuracy, info.sample_hz, info.edge_hz)
-    assert abs(found.energy_j - expected_j) < 2 * uncertainty_j, (found.energy_j, expected_j, uncertainty_j)
-    # A simulator is better than its limits: a wrong scale or a lost sample would show.
-    assert found.energy_j == pytest.approx(expected_j, rel=2e-3)
+    if info.sync == "none":
+        # A session refuses it; `rig measure` takes times, here from where the trace begins.
+        times_s = [((start_ns - load.began_ns) / 1e9, (stop_ns - load.began_ns) / 1e9) for start_ns, stop_ns in load.windows_ns]
+        found = trace.integrals(times_s, ranges_a(info.accuracy), steps_at_ends=True)
+        return [(each.energy_j, energy_u_j(each, info.accuracy, info.sample_hz, info.edge_hz)) for each in found]
+    ticks = [table.world.monotonic_ns + fall_ns for fall_ns in load.falls_ns]
+    burst = tuple(Mark(SYNC, tick) for tick in ticks[:PULSES])
+    marks = tuple(Mark(phase, tick) for phase, tick in zip((1, 2, 3, END), ticks[PULSES:], strict=True))
+    done = [Done(0, None, Completion(burst, iterations=0)), Done(1, Query((0,)), Completion(marks, iterations=1))]
+    outcome = measure(done, PHASES, 1e9, PULSE_MS / 1e3, [Rail("", trace, info.accuracy)], "CLOCK_MONOTONIC")
+    assert outcome.problems == ()
+    windows = outcome.measured.samples[0].windows
+    assert [window.phase for window in windows] == list(PHASES)
+    return [(window.energy_j or 0.0, window.energy_u_j or 0.0) for window in windows]
+
+
+@each_of(EVERY)
+def test_the_energies_of_a_known_load_are_found_within_their_stated_uncertainties(bench: Bench, tmp_path: Path) -> None:
+    monitor, table = bench
+    trace, load = known_load(monitor, table, tmp_path)
+    for (found_j, uncertainty_j), expected_j in zip(stated(monitor, table, trace, load), load.energies_j, strict=True):
+        assert abs(found_j - expected_j) < 2 * uncertainty_j, (found_j, expected_j, uncertainty_j)
+        # A simulator is better than its limits: a wrong scale or a lost sample would show.
+        assert found_j == pytest.approx(expected_j, rel=2e-3)
     assert not trace.gaps
 
 
+@each_of([*EDGED, "playback"])
+def test_many_edges_are_found_in_their_order_where_they_happened(bench: Bench, tmp_path: Path) -> None:
+    monitor, table = bench
+    trace, load = known_load(monitor, table, tmp_path)
+    info, stamped = monitor.info, monitor.info.sync == "stamps"
+    assert len(trace.falls_s) == len(load.falls_ns) == PULSES + len(PHASES) + 1
+    assert len(trace.rises_s) == (0 if stamped else len(load.rises_ns)), "an instrument that stamps edges tells of falls alone"
+    found_s = np.concatenate([trace.falls_s, trace.rises_s])
+    order = np.argsort(found_s, kind="stable")
+    assert stamped or (order < len(trace.falls_s)).tolist() == [True, False] * len(trace.falls_s), "falls alternate with rises"
+    true_s = np.array(load.falls_ns if stamped else [*load.falls_ns, *load.rises_ns]) / 1e9
+    apart_s, true_apart_s = np.subtract.outer(found_s, found_s), np.subtract.outer(true_s, true_s)
+    # Each of two edges is known to half a period either way.
+    limit_s = 1 / info.edge_hz + np.abs(true_apart_s) * info.accuracy.clock_ppm * 1e-6
+    assert (np.abs(apart_s - true_apart_s) <= limit_s).all(), (apart_s - true_apart_s)[0] * info.edge_hz
+
+
+# The clock of an IO manager is trusted so little that its edges may lie anywhere near.
+@each_of([name for name in (*EDGED, "playback") if name != "n6705 io manager"])
+def test_an_edge_at_which_the_power_steps_lies_where_it_does(bench: Bench, tmp_path: Path) -> None:
+    monitor, table = bench
+    trace, _ = known_load(monitor, table, tmp_path)
+    fall_s = float(trace.falls_s[PULSES])
+    low_w, high_w = trace.mean_w(fall_s - 0.02, fall_s - 0.005), trace.mean_w(fall_s + 0.005, fall_s + 0.02)
+    assert high_w / low_w == pytest.approx(5.0, rel=2e-3)
+    share = (trace.mean_w(fall_s - 0.02, fall_s + 0.02) - low_w) / (high_w - low_w)
+    assert abs(0.02 - 0.04 * share) <= 1 / monitor.info.edge_hz + monitor.info.accuracy.edge_s
+
+
+@pytest.mark.parametrize("name", ["lpm01a", "lpm01a energy", "n6705 io manager"])
+def test_edges_that_an_instrument_stamps_are_written_in_the_order_they_had(name: str, tmp_path: Path) -> None:
+    table = Table()
+    monitor = EDGED[name](table)
+    try:
+        load = known_load(monitor, table, tmp_path)[1]
+    finally:
+        monitor.close()
+    lines = [json.loads(line) for line in (tmp_path / EDGES).read_text().splitlines()]
+    times_s = [line["at_s"] for line in lines]
+    # A trace sorts what it reads.
+    assert len(times_s) == len(load.falls_ns) and all(earlier < later for earlier, later in pairwise(times_s))
+    assert all(line["fall"] for line in lines)
+
+
 def test_the_same_load_has_the_same_energy_on_every_instrument_within_their_uncertainties(tmp_path: Path) -> None:
-    found: dict[str, tuple[float, float]] = {}
+    found: dict[str, list[tuple[float, float]]] = {}
     for name in MONITORS:
         (tmp_path / name).mkdir()
         table = Table()
         monitor = MONITORS[name](table)
         try:
-            integral = between_edges(monitor, known_load(monitor, table, tmp_path / name)[0])
-            info = monitor.info
-            found[name] = integral.energy_j, energy_u_j(integral, info.accuracy, info.sample_hz, info.edge_hz)
+            found[name] = stated(monitor, table, *known_load(monitor, table, tmp_path / name))
         finally:
             monitor.close()
-    for one, (one_j, one_u_j) in found.items():
-        for other, (other_j, other_u_j) in found.items():
-            assert abs(one_j - other_j) <= 2 * (one_u_j**2 + other_u_j**2) ** 0.5, (one, other, found)
+    for one, others in ((one, other) for one in found for other in found):
+        for (one_j, one_u_j), (other_j, other_u_j) in zip(found[one], found[others], strict=True):
+            assert abs(one_j - other_j) <= 2 * (one_u_j**2 + other_u_j**2) ** 0.5, (one, others, found)
 
 
-def test_the_limits_of_error_say_where_they_come_from(any_bench: Bench) -> None:
-    accuracy = any_bench[0].info.accuracy
+@each_of(EVERY)
+def test_the_limits_of_error_say_where_they_come_from(bench: Bench) -> None:
+    accuracy = bench[0].info.accuracy
     assert len(accuracy.source) > 20 and accuracy.clock_ppm >= 0
     assert accuracy.current[-1].up_to > 0 and accuracy.voltage[-1].up_to > 0
 
 
+@each_of(MONITORS)
 def test_the_supply_is_off_until_switched_on_and_off_after_close(bench: Bench, tmp_path: Path) -> None:
     monitor, table = bench
     assert not table.world.supply_on
     with monitor.record(tmp_path):
-        draw(table, 0.05, 20)
+        pulse(table, 0.05, 20)
     trace = Trace.open(tmp_path / "trace.jls")
     assert abs(trace.mean_w(0.0, trace.duration_s)) < 0.05 * 0.001
     monitor.power(True)
@@ -165,19 +312,23 @@ def test_a_supply_found_on_is_off_once_the_monitor_is_open(name: str) -> None:
     assert not on
 
 
-def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_off(any_bench: Bench, tmp_path: Path) -> None:
-    monitor, table = any_bench
+@each_of(EVERY)
+def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_off(bench: Bench, tmp_path: Path) -> None:
+    monitor, table = bench
     monitor.power(True)
     with pytest.raises(BenchError, match="cable"), monitor.record(tmp_path):
-        draw(table, 0.05, 40)
+        pulse(table, 0.05, 42)
         raise BenchError("the cable is out")
-    assert 0.04 <= Trace.open(tmp_path / "trace.jls").duration_s < 0.6, "start and end of a recording take their time"
+    duration_s = Trace.open(tmp_path / "trace.jls").duration_s
+    assert duration_s >= 0.04
+    assert duration_s < 0.6 or monitor.info.kind == "playback", "start and end of a recording take their time"
     monitor.close()
-    assert not table.world.supply_on or monitor.info.kind in ONBOARD
+    assert not table.world.supply_on or monitor.info.kind in UNSWITCHED
 
 
-def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_trace(any_bench: Bench, tmp_path: Path) -> None:
-    monitor, table = any_bench
+@each_of([name for name in EVERY if name not in WAITING])
+def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_trace(bench: Bench, tmp_path: Path) -> None:
+    monitor, table = bench
     threads = threading.active_count()
 
     def interrupted(duration_ns: int) -> None:
@@ -191,6 +342,7 @@ def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_t
     monitor.close()
 
 
+@each_of(SYNCED)
 def test_a_second_recording_sees_nothing_of_the_first(bench: Bench, tmp_path: Path) -> None:
     monitor, table = bench
     monitor.power(True)
@@ -203,9 +355,10 @@ def test_a_second_recording_sees_nothing_of_the_first(bench: Bench, tmp_path: Pa
         assert len(Trace.open(tmp_path / name / "trace.jls").falls_s) == 1
 
 
-def test_closing_twice_and_after_a_recording_is_allowed(any_bench: Bench, tmp_path: Path) -> None:
-    monitor, table = any_bench
+@each_of(EVERY)
+def test_closing_twice_and_after_a_recording_is_allowed(bench: Bench, tmp_path: Path) -> None:
+    monitor, table = bench
     with monitor.record(tmp_path):
-        draw(table, 0.05, 40)
+        pulse(table, 0.05, 42)
     monitor.close()
     monitor.close()

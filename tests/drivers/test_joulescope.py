@@ -229,8 +229,9 @@ def test_lost_gpi_makes_no_edge_where_the_line_changed_meanwhile(bench: Bench) -
     assert len(trace.falls_s) == 2 and len(trace.rises_s) == 3, "the fall was lost, the rise after it was seen"
 
 
-def test_a_block_that_comes_twice_is_written_once(bench: Bench) -> None:
-    monitor = bench.open(faults=Faults(duplicate_at_tick=100 * TICKS_PER_MS))
+@pytest.mark.parametrize("model", MODELS)
+def test_a_block_that_comes_twice_is_written_once(bench: Bench, model: str) -> None:
+    monitor = bench.open(model, faults=Faults(duplicate_at_tick=100 * TICKS_PER_MS))
     monitor.power(True)
     with monitor.record(bench.folder) as recording:
         bench.draw(0.0033, 50)
@@ -250,8 +251,9 @@ def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(bench: Bench, mode
     assert trace.mean_w(trace.falls_s[0], trace.falls_s[0] + 0.25) == pytest.approx(0.033, rel=1e-6), "still aligned"
 
 
-def test_a_corrected_time_map_is_noted_and_moves_nothing(bench: Bench) -> None:
-    monitor = bench.open(faults=Faults(time_map_at_tick=150 * TICKS_PER_MS))
+@pytest.mark.parametrize("model", MODELS)
+def test_a_corrected_time_map_is_noted_and_moves_nothing(bench: Bench, model: str) -> None:
+    monitor = bench.open(model, faults=Faults(time_map_at_tick=150 * TICKS_PER_MS))
     monitor.power(True)
     with monitor.record(bench.folder) as recording:
         bench.draw(0.0033, 50)
@@ -271,16 +273,41 @@ def test_samples_without_a_number_are_a_gap(bench: Bench) -> None:
     assert_pulses(trace, trace.falls_s[0])
 
 
-def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the_rest_in_its_place(bench: Bench) -> None:
-    faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
-    trace = three_pulses(bench, bench.open("js110", faults=faults))
+@pytest.mark.parametrize("packets", [1, 2, 3, 4, 158])
+def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the_rest_in_its_place(
+    bench: Bench, packets: int
+) -> None:
+    # Only every fourth number of packets is whole bytes of SYNC.
+    monitor = bench.open("js110", faults=Faults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=packets * 126))
+    monitor.power(True)
+    with monitor.record(bench.folder):
+        bench.draw(0.0033, 50)
+        for _ in range(5):
+            bench.pulse(100)
+    trace = bench.trace()
     about, lost = sorted(trace.gaps, key=lambda gap: gap.start)
-    assert about.start <= 100 * TICKS_PER_MS <= about.stop == lost.start and "pkt_index skip" in about.cause
-    # Whole packets of 126 samples, and whole bytes of SYNC, are lost.
-    assert lost.stop - lost.start == 10 * TICKS_PER_MS // 504 * 504
+    assert about.start <= 200 * TICKS_PER_MS <= about.stop == lost.start and "pkt_index skip" in about.cause
+    assert lost.stop - lost.start == packets * 126
     assert lost.stop - about.start < 160 * TICKS_PER_MS
-    assert trace.duration_s == pytest.approx(0.360, abs=3e-4), "the ids went on as if nothing had happened"
-    assert trace.falls_s[-1] == pytest.approx(0.260, abs=2e-4), "edges after the loss are where they happened"
+    assert trace.duration_s == pytest.approx(0.560, abs=3e-4), "the ids went on as if nothing had happened"
+    # The pulse at 160 ms lies where nothing is trusted.
+    pulses_s = trace.falls_s[0] + np.array([0.0, 0.2, 0.3, 0.4])
+    assert trace.falls_s == pytest.approx(pulses_s, abs=2e-6), "edges are where they happened"
+    assert trace.rises_s == pytest.approx(pulses_s + 0.001, abs=2e-6)
+    assert trace.mean_w(*trace.falls_s[-2:]) == pytest.approx(0.033, rel=1e-6)
+
+
+def test_a_time_map_after_a_lost_packet_of_a_js110_moves_no_edge(bench: Bench) -> None:
+    faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=126, time_map_at_tick=240 * TICKS_PER_MS)
+    monitor = bench.open("js110", faults=faults)
+    monitor.power(True)
+    with monitor.record(bench.folder) as recording:
+        bench.draw(0.0033, 150)
+        for _ in range(3):
+            bench.pulse(100)
+    assert recording.time_maps == 2
+    trace = bench.trace()
+    assert_pulses(trace, trace.falls_s[0])
 
 
 def test_a_js110_that_loses_packets_twice_counts_both(bench: Bench) -> None:

@@ -178,14 +178,15 @@ def test_a_js110_that_records_after_another_knows_again_whose_loss_it_is(bench: 
     assert len(three_pulses(bench, bench.open("js110", faults=faults)).gaps) == 2
 
 
-@pytest.mark.parametrize("packets", [4, 16, 80])
+@pytest.mark.parametrize("packets", [1, 4, 16, 80])
 def test_what_a_js110_loses_without_a_word_brings_later_edges_forward_by_as_much(bench: Bench, packets: int) -> None:
     lost = packets * 126
     faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=lost, drop_unlogged=True)
     monitor = bench.open("js110", faults=faults)
     trace = three_pulses(bench, monitor)
     assert not trace.gaps, "less than 20 ms cannot be told from a late block: the edges tell it"
-    assert trace.falls_s == pytest.approx(0.060 + np.array([0.0, 0.1, 0.2]) - np.array([0, lost, lost]) / 2e6, abs=2e-4)
+    expected_s = trace.falls_s[0] + np.array([0.0, 0.1, 0.2]) - np.array([0, lost, lost]) / 2e6
+    assert trace.falls_s == pytest.approx(expected_s, abs=2e-6)
     assert "edges that come too early" in monitor.info.details["lost_samples"]
 
 
@@ -239,6 +240,15 @@ def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once
     assert refusal(model) in caught.value.evidence and caught.value.try_next.startswith("it is off")
     assert not bench.table.world.supply_on
     monitor.close()
+
+
+def test_a_supply_of_a_js110_that_went_off_and_said_so_too_late_is_asked_anew(bench: Bench) -> None:
+    monitor = refusing(bench, "js110", OFF, unanswered=True)
+    monitor.power(True)
+    with pytest.raises(BenchError, match="switched the DUT's supply off only when it was opened anew") as caught:
+        monitor.close()
+    assert "does not answer to s/i/range/select" in caught.value.evidence and caught.value.try_next.startswith("it is off")
+    assert not bench.table.world.supply_on
 
 
 @pytest.mark.parametrize("model", MODELS)

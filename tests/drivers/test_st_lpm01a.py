@@ -49,6 +49,7 @@ from rig.trace import SAID, Trace
 MS = 1_000_000
 STAMP_B = 35  # of a time stamp with the empty line before it; 1000 lines and a NUL follow
 BINARY: dict[str, Any] = {"format": "bin_hexa", "sample_hz": 10_000}
+FASTEST: dict[str, Any] = {"format": "bin_hexa", "sample_hz": 100_000}
 ENERGY: dict[str, Any] = {"output": "energy", "sample_hz": 1000}
 QUIET: dict[str, Any] = {"noise_a": 0.0, "clock_ppm": 0.0}
 
@@ -99,7 +100,7 @@ def failure_of(folder: Path, seconds: float = 1.0, **more: Any) -> RigError:
 # What it measures
 
 
-@pytest.mark.parametrize("kind", [{}, BINARY, ENERGY], ids=["ascii", "binary", "energy"])
+@pytest.mark.parametrize("kind", [{}, BINARY, FASTEST, ENERGY], ids=["ascii", "binary", "fastest", "energy"])
 def test_the_energy_of_a_known_load_is_within_the_stated_uncertainty(tmp_path: Path, kind: dict[str, Any]) -> None:
     true = {"gain": 0.015, "offset_a": 50e-9, "noise_a": 2e-6, "clock_ppm": 80.0, "supply_v_error": -0.008}
     table = Table()
@@ -125,10 +126,10 @@ def relative_limit(limits: Accuracy) -> float:
     return limits.current[0].gain + limits.voltage[0].gain + limits.clock_ppm * 1e-6
 
 
-@pytest.mark.parametrize("kind", [{}, BINARY, ENERGY], ids=["ascii", "binary", "energy"])
+@pytest.mark.parametrize("kind", [{}, BINARY, FASTEST, ENERGY], ids=["ascii", "binary", "fastest", "energy"])
 def test_without_errors_it_measures_the_truth_to_the_steps_of_its_format(tmp_path: Path, kind: dict[str, Any]) -> None:
     trace = steady(tmp_path, power_w=0.0543, **kind)
-    assert trace.mean_w(0.1, 0.9) == pytest.approx(0.0543, rel=2e-3 if kind is BINARY else 5e-4)
+    assert trace.mean_w(0.1, 0.9) == pytest.approx(0.0543, rel=2e-3 if kind in (BINARY, FASTEST) else 5e-4)
 
 
 @pytest.mark.parametrize(("error", "share"), [({"gain": 0.02}, 1.02), ({"supply_v_error": 0.01}, 1 / 1.01), ({"share": 0.5}, 0.5)])
@@ -238,16 +239,19 @@ def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(tmp_path:
     assert np.argmax(power_w > 0.045) == 50
 
 
+@pytest.mark.parametrize("kind", [BINARY, FASTEST], ids=["10 kHz", "100 kHz"])
 @pytest.mark.parametrize("fault", [{"lose_byte_at": 5003}, {"flip_byte_at": 5003, "flip_mask": 0xB0}, {"insert_byte_at": 5003}])
-def test_a_damaged_binary_stream_is_a_gap_between_two_time_stamps_and_nothing_moves(tmp_path: Path, fault: dict[str, int]) -> None:
-    with recorded(tmp_path, fault, **BINARY) as (table, _):
+def test_a_damaged_binary_stream_is_a_gap_between_two_time_stamps_and_nothing_moves(
+    tmp_path: Path, fault: dict[str, int], kind: dict[str, Any]
+) -> None:
+    with recorded(tmp_path, fault, **kind) as (table, _):
         draw(table, 0.03, 500)
         draw(table, 0.06, 500)
     trace = Trace.open(tmp_path / "trace.jls")
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(2000, 3000)]
-    assert trace.length == 11_000
+    assert trace.length == {10_000: 11_000, 100_000: 102_000}[kind["sample_hz"]], "up to a time stamp behind 1.01 s"
     power_w = trace.power_w(0.5, 0.52)[1]
-    assert np.argmax(power_w > 0.045) == 100
+    assert np.argmax(power_w > 0.045) == 0.01 * kind["sample_hz"]
 
 
 def test_a_damaged_ascii_time_stamp_costs_two_samples_and_a_damaged_binary_one_the_samples_about_it(tmp_path: Path) -> None:
@@ -289,10 +293,11 @@ def test_a_skipped_event_number_is_a_gap_between_the_events_about_it(tmp_path: P
         ({"overcurrent_at_s": 0.5}, "overcurrent"),
         ({"voltage_drop_at_s": 0.5}, "voltage drop"),
         ({"power_down_at_s": 0.5}, "target power-down"),
+        ({"power_off_at_s": 0.5}, "the target's supply is off"),
         ({"ends_at_s": 0.5}, "ended the acquisition by itself"),
         ({"load_rises_at_s": 0.2}, "buffer is full"),
     ],
-    ids=["overcurrent", "error", "power-down", "end", "load"],
+    ids=["overcurrent", "error", "power-down", "power-off", "end", "load"],
 )
 def test_what_the_board_reports_against_itself_is_an_error_of_check(
     tmp_path: Path, fault: dict[str, float], words: str, kind: dict[str, Any]

@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from drivers.joulescope.driver import Joulescope
+from drivers.joulescope.recording import JoulescopeRecording
 from rig import session
 from rig.check import check
 from rig.errors import (
@@ -35,7 +37,7 @@ from rig.events import Event
 from rig.session import Result, open_bench
 from rig.store import SAMPLES
 from rig.table import Table
-from rig.trace import GAPS
+from rig.trace import GAPS, TRACE, Trace
 from rig.virtual import World
 
 
@@ -207,7 +209,6 @@ N6705_UNREADABLE = [
     )
 ]
 JS_HARMLESS = {
-    "SYNC begins a millisecond later": ("gpi_late_ticks=2000", ""),
     "values without a number outside": ("nan_at_tick={outside} nan_samples=10", '"cause": "the instrument gave no number, or '),
     "another FPGA image": ('monitor.joulescope.simulator.fpga="1.3.2"', '"fpga_note": "before 1.3.3'),
     "samples lost outside": ("drop_at_tick={outside} drop_ticks=10000", "lost samples of current and voltage and sync"),
@@ -217,7 +218,11 @@ JS_HARMLESS = {
 HARMLESS: dict[str, tuple[str, list[str], str]] = {
     f"js220, {what}": ("js220", fault.format(outside=outside("js220")).split(), told) for what, (fault, told) in JS_HARMLESS.items()
 } | {
-    "js110, packets lost outside": ("js110", [f"drop_at_tick={outside('js110')}", "drop_ticks=10000"], "pkt_index skip"),
+    # A packet is 126 ticks. Not counted, even one would bring all later edges forward.
+    **{
+        f"js110, {what} lost outside": ("js110", [f"drop_at_tick={outside('js110')}", f"drop_ticks={ticks}"], "pkt_index skip")
+        for what, ticks in (("a packet", 126), ("packets", 10_000))
+    },
     "lpm01a, a byte lost outside": ("lpm01a", [f"lose_byte_at={LPM_OUT}"], "damaged stream"),
     "lpm01a, a bit changed outside": ("lpm01a", [f"flip_byte_at={LPM_OUT}"], "damaged stream"),
     "lpm01a, a byte too many outside": ("lpm01a", [f"insert_byte_at={LPM_OUT}"], "damaged stream"),
@@ -258,15 +263,40 @@ def test_a_fault_in_no_window_is_no_problem_but_told(run: Run, name: str, faults
 
 @pytest.mark.parametrize("name", ["js220", "js110"])
 def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
-    run: Run, tmp_path_factory: pytest.TempPathFactory, name: str
+    run: Run, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    texts = []
+    recordings: list[JoulescopeRecording] = []
+
+    def record(monitor: Joulescope, folder: Path, begin: Callable[..., JoulescopeRecording] = Joulescope.record) -> Any:
+        recordings.append(begin(monitor, folder))
+        return recordings[-1]
+
+    monkeypatch.setattr(Joulescope, "record", record)
+    texts, happened = [], []
     for faults in ([], [f"duplicate_at_tick={inside(name)}"], [f"time_map_at_tick={inside(name)}"]):
         seen = run(name, faults)
         assert seen.codes == []
         texts.append((seen.folder / "trial-1" / SAMPLES).read_text())
+        happened.append((recordings[-1].repeated, recordings[-1].time_maps))
         seen.folder.rename(tmp_path_factory.mktemp("session") / "moved")
     assert texts[0] == texts[1] == texts[2]
+    assert happened == [(0, 1), (1, 1), (0, 2)]
+
+
+@pytest.mark.parametrize("name", ["js220", "js110"])
+def test_a_sync_that_begins_a_millisecond_later_takes_as_much_from_the_trace_and_nothing_else(
+    run: Run, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    lengths_s, measured = [], []
+    for faults in ([], ["gpi_late_ticks=2000"]):
+        seen = run(name, faults)
+        assert seen.codes == [] and not seen.world.supply_on
+        assert seen.result is not None
+        lengths_s.append(Trace.open(seen.folder / "trial-1" / TRACE).duration_s)
+        measured.append({metric: row["value"] for metric, row in seen.result.content["metrics"].items()})
+        seen.folder.rename(tmp_path_factory.mktemp("session") / "moved")
+    assert lengths_s[0] - lengths_s[1] == pytest.approx(0.001, abs=1e-5)
+    assert measured[1] == pytest.approx(measured[0], rel=1e-6)
 
 
 # --- Faults that spoil the trial
@@ -326,12 +356,15 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
     "js220, SYNC begins too late": ("js220", ["gpi_late_ticks=60000"], "edges", "no edge for mark 1, 2"),
     "js220, SYNC at another input": ("js220", ["monitor.joulescope.simulator.sync_gpi=1"], "edges", "0 falling edges.*wired"),
     "js220, Vref not wired": ("js220", ['monitor.joulescope.reference="external"'], "edges", "0 falling edges.*reference voltage"),
-    "js110, packets lost": (
-        "js110",
-        LOST.format(inside("js110")).split(),
-        "gap",
-        "^2 of 8 windows, first preprocess of step 5 .*pkt_index",
-    ),
+    **{
+        f"js110, {what} lost": (
+            "js110",
+            [f"drop_at_tick={inside('js110')}", f"drop_ticks={ticks}"],
+            "gap",
+            "^2 of 8 windows, first preprocess of step 5 .*pkt_index",
+        )
+        for what, ticks in (("a packet", 126), ("packets", 2000))
+    },
     # Found by the edges that come too early, whatever the size; the driver has nothing to tell it by.
     **{
         f"js110, {ticks} ticks lost and not a word": (
@@ -341,6 +374,7 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
             words,
         )
         for ticks, code, words in (
+            (126, "sync", "^an edge lies 3.* us off the line"),
             (504, "sync", "^an edge lies 14.* us off the line"),
             (2000, "edges", "^29 marks, 29 falling edges"),
             (10000, "edges", "^29 marks, 29 falling edges"),
@@ -438,11 +472,18 @@ BEGUN: dict[str, Ending] = {
             ("js110", "s/gpi/0/ctrl", 2, "stops", "refuses"),
         )
     },
+    "js110, s/v/ctrl acknowledged too late": (
+        "js110",
+        ['refuse="s/v/ctrl"', "refuse_only=[1]", "unanswered=true"],
+        BenchError,
+        "does not answer to s/v/ctrl",
+    ),
     "lpm01a, unplugged": ("lpm01a", ["unplugged_at_s=0.83"], DeviceLost, "is gone"),
     "lpm01a, overcurrent": ("lpm01a", ["overcurrent_at_s=0.83"], BenchError, "reports: overcurrent"),
     "lpm01a, more current than it can give": ("lpm01a", ["sut.virtual.infer.power_w=0.2"], BenchError, "reports: overcurrent"),
     "lpm01a, voltage drop": ("lpm01a", ["voltage_drop_at_s=0.83"], BenchError, "reports: voltage drop"),
     "lpm01a, target powered down": ("lpm01a", ["power_down_at_s=0.83"], BenchError, "reports: target power-down"),
+    "lpm01a, supply off": ("lpm01a", ["power_off_at_s=0.83"], BenchError, "reports: the target's supply is off"),
     "lpm01a, buffer full": ("lpm01a", ["load_rises_at_s=0.3"], BenchError, "buffer is full"),
     "lpm01a, ends by itself": ("lpm01a", ["ends_at_s=0.83"], BenchError, "ended the acquisition by itself"),
     "lpm01a, falls silent": ("lpm01a", ["mute_at_s=0.83"], DeadlineError, "no time stamp of the PowerShield"),
@@ -587,6 +628,12 @@ REFUSED: dict[str, Ending] = {
         ['refuse="s/i/lsb_src"'],
         BenchError,
         "refuses s/i/lsb_src",
+    ),
+    "js110, a topic not acknowledged": (
+        "js110",
+        ['refuse="s/i/lsb_src"', "unanswered=true"],
+        BenchError,
+        "does not answer to s/i/lsb_src",
     ),
     "js110, a setting not kept": ("js110", ['misread="s/i/range/mode"', "misread_as=1"], BenchError, "does not keep a setting"),
     "js9": (

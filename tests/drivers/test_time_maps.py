@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of an instrument's relation to UTC: enough to date any sample, and little."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from drivers.joulescope.time_maps import TimeMaps
+
+HZ, MINUTE_S, HOUR_S = 2_000_000, 60, 3600
+TIME64_HZ = 2**30
+
+
+def utc(count: int) -> int:
+    """Return the true UTC of a count: the counter gains 20 ppm in the first half hour, and loses 30 after it."""
+    turn = HOUR_S * HZ // 2
+    first, after = min(count, turn), max(count - turn, 0)
+    return round((first / (1 + 20e-6) + after / (1 - 30e-6)) / HZ * TIME64_HZ)
+
+
+def test_any_sample_of_an_hour_can_be_dated_from_what_is_kept() -> None:
+    maps = TimeMaps()
+    for second in range(HOUR_S):
+        count = second * HZ
+        rate_hz = HZ * (1 + 20e-6 if second < HOUR_S // 2 else 1 - 30e-6)
+        for _ in range(3):  # several blocks come with each map
+            maps.note({"offset_time": utc(count), "offset_counter": count, "counter_rate": rate_hz})
+    told = maps.told
+    kept = told["kept"]
+    assert told["count"] == HOUR_S and len(kept) <= HOUR_S // MINUTE_S + 1, "little"
+    assert told["first"] == kept[0] and told["last"]["offset_counter"] == (HOUR_S - 1) * HZ
+    starts = [one["offset_counter"] for one in kept]
+    for count in range(0, HOUR_S * HZ, 7_777_777):
+        used = kept[bisect_right(starts, count) - 1]
+        told_utc = used["offset_time"] + (count - used["offset_counter"]) * TIME64_HZ / used["counter_rate"]
+        # Within a minute the clock may have turned by 50 ppm.
+        assert abs(told_utc - utc(count)) <= 50e-6 * MINUTE_S * TIME64_HZ
+
+
+def test_where_no_block_came_nothing_is_known() -> None:
+    assert TimeMaps().told == {"count": 0, "first": {}, "kept": [], "last": {}, "counter_rates_hz": None}

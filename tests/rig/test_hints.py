@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command of `rig` that a message, a docstring or the documentation names exists, with the options that are named with it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+import click
+import pytest
+
+from rig.cli import rig
+from tests.conftest import ROOT
+
+#: A command in a message stands at its beginning, or behind a mark; after a word, "rig" is the program itself. It goes on to the
+#: next mark; "rig bench: FILE" is a label.
+_IN_TEXT = re.compile(r"(?:^|[`:;,.(] ?)rig (?!\w+:)([a-z][^`:;,()]*)")
+#: In a page: in a block of code at the start of a line, or in code within a line.
+_IN_BLOCK, _IN_LINE = re.compile(r"^ *(?:\$ )?rig ([a-z][^#\n]*)", re.MULTILINE), re.compile(r"`rig ([a-z][^`]*)`")
+_FENCED = re.compile(r"^```.*?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PRODUCT, PAGES = (
+    ("rig", "drivers", "sut_backends", "scenarios", "gui"),
+    [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))],
+)
+
+
+def in_messages() -> Iterator[tuple[str, str]]:
+    for path in sorted(path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = " ".join(node.value.split())
+                yield from ((f"{path.relative_to(ROOT)}:{node.lineno}", found) for found in _IN_TEXT.findall(text))
+
+
+def in_pages() -> Iterator[tuple[str, str]]:
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        found = [line for block in _FENCED.findall(text) for line in _IN_BLOCK.findall(block)]
+        found += _IN_LINE.findall(_FENCED.sub("", text))
+        yield from ((str(path.relative_to(ROOT)), one) for one in found)
+
+
+def unknown(words: list[str]) -> str:
+    """Return what of a command line does not exist; empty where all does."""
+    command: click.Command = rig
+    while isinstance(command, click.Group) and words and re.fullmatch(r"[a-z][\w-]*", words[0]):
+        found = command.get_command(click.Context(command), words[0])
+        if found is None:
+            return words[0]
+        command, words = found, words[1:]
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
+    return ", ".join(word for word in words if re.fullmatch(r"--[a-z][\w-]*", word) and word not in options)
+
+
+@pytest.mark.parametrize(
+    ("mentions", "least"), [(in_messages, {"check", "measure", "resume", "scan"}), (in_pages, {"probe", "run"})]
+)
+def test_every_command_that_is_named_exists(mentions: Callable[[], Iterator[tuple[str, str]]], least: set[str]) -> None:
+    named = list(mentions())
+    assert least <= {line.split()[0] for _, line in named}, "the search finds what is known to be there"
+    wrong = [f"{where}: rig {line} ({what})" for where, line in named if (what := unknown(line.rstrip(". ").split()))]
+    assert not wrong, "\n".join(wrong)

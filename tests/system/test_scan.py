@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig scan` with instruments of each maker: serial numbers, what is wrong, and lines for a bench file that open what was found.
+
+Simulators stand behind the makers' libraries, whose lists are written here as the libraries print them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import pyvisa
+from click.testing import CliRunner
+from pyvisa import rname
+from pyvisa.constants import StatusCode
+from pyvisa.errors import VisaIOError
+from serial.tools import list_ports
+from serial.tools.list_ports_common import ListPortInfo
+
+from drivers.joulescope.simulated_streams import Faults
+from drivers.joulescope.simulator import SimulatedDriver, SimulatedInstrument
+from drivers.joulescope.simulator import SimulatorSettings as JoulescopeSettings
+from drivers.keysight_n6705.driver import KeysightN6705
+from drivers.keysight_n6705.simulated_log import SimulatorFaults, SimulatorSettings
+from drivers.keysight_n6705.simulator import Simulator
+from drivers.st_lpm01a.simulated_shell import SimulatorSettings as Lpm01aSettings
+from drivers.st_lpm01a.simulator import Lpm01aSimulator
+from rig.cli import rig
+from rig.monitor import Found
+from rig.table import Table
+from rig.virtual import World
+
+#: An N6705B, an N6705C, and an oscilloscope of the same maker, as a vendor's library prints them.
+N6705B, N6705C = "USB0::0x0957::0x0F07::MY53004321::0::INSTR", "USB0::0x2A8D::0x0F02::MY56001234::0::INSTR"
+OSCILLOSCOPE = "USB0::0x0957::0x1796::MY51360001::0::INSTR"
+BUSY = VisaIOError(StatusCode.error_resource_busy)
+
+
+class Vendor:
+    """pyvisa's manager with a vendor's library: names, and behind each a simulator or the status that opening it returns."""
+
+    def __init__(self) -> None:
+        self.behind: dict[str, Simulator | VisaIOError] = {}
+        self.opened: list[str] = []
+        self._real = pyvisa.ResourceManager("@py")
+
+    def __call__(self, library: str = "") -> Vendor:
+        return self
+
+    def list_resources(self, query: str = "?*::INSTR") -> tuple[str, ...]:
+        return tuple(rname.filter(self.behind, query))
+
+    def open_resource(self, name: str, **options: Any) -> Any:
+        self.opened.append(name)
+        found = self.behind[name]
+        if isinstance(found, VisaIOError):
+            raise found
+        return self._real.open_resource(found.resource, **options)
+
+
+@pytest.fixture
+def n6705() -> Iterator[Callable[..., Simulator]]:
+    with ExitStack() as stack:
+
+        def make(**faults: Any) -> Simulator:
+            simulator = Simulator(SimulatorSettings(faults=SimulatorFaults(**faults)), World(), 1, 2, 0)
+            stack.callback(simulator.close)
+            return simulator
+
+        yield make
+
+
+@pytest.fixture
+def vendor(monkeypatch: pytest.MonkeyPatch) -> Vendor:
+    found = Vendor()
+    monkeypatch.setattr(pyvisa, "ResourceManager", found)
+    return found
+
+
+# --- The N6705 behind a vendor's VISA library
+
+
+def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(vendor: Vendor, n6705: Callable[..., Simulator]) -> None:
+    vendor.behind = {OSCILLOSCOPE: n6705(), N6705C: n6705()}
+    [found] = KeysightN6705.scan()
+    assert (found.name, found.serial, found.problem, found.try_next) == ("Keysight N6705C", "SIMULATED", "", "")
+    assert vendor.opened == [N6705C], "nobody else's instrument is asked for its name"
+    monitor = KeysightN6705.open(KeysightN6705.Settings(**tomllib.loads(found.setting)), Table())
+    assert monitor.info.serial == "SIMULATED" and not monitor.info.simulated
+    monitor.close()
+
+
+@pytest.mark.parametrize("name", [N6705B, N6705C, N6705C.replace("x2A8D", "x2a8d"), N6705B.replace("USB0", "USB1")])
+def test_each_identity_of_an_n6705_is_known(vendor: Vendor, n6705: Callable[..., Simulator], name: str) -> None:
+    vendor.behind = {name: n6705()}
+    assert [found.serial for found in KeysightN6705.scan()] == ["SIMULATED"]
+
+
+def only(found: list[Found]) -> Found:
+    [one] = found
+    assert one.serial == "" and one.setting.startswith(f'resource = "{N6705B}"')
+    return one
+
+
+def test_an_n6705_that_another_program_holds_is_said_to_be_in_use(vendor: Vendor) -> None:
+    vendor.behind = {N6705B: BUSY}
+    found = only(KeysightN6705.scan())
+    assert found.problem.startswith(f"{N6705B} is in use") and found.try_next == "close the other program"
+
+
+def test_a_silent_n6705_is_said_to_be_silent(vendor: Vendor, n6705: Callable[..., Simulator]) -> None:
+    vendor.behind = {N6705B: n6705(late="*IDN?", mute=True)}
+    found = only(KeysightN6705.scan())
+    assert found.problem.startswith(f"nothing answers at {N6705B}") and "switched on" in found.try_next
+
+
+def test_what_has_the_identity_of_an_n6705_and_another_name_is_not_taken_for_one(
+    vendor: Vendor, n6705: Callable[..., Simulator]
+) -> None:
+    vendor.behind = {N6705B: n6705(idn="Keysight Technologies,N6700C,MY1,1.0")}
+    found = only(KeysightN6705.scan())
+    assert "is no N6705" in found.problem and "N6705C" in found.try_next
+
+
+def test_one_that_fails_hides_no_other(vendor: Vendor, n6705: Callable[..., Simulator]) -> None:
+    vendor.behind = {N6705B: BUSY, N6705C: n6705()}
+    assert [(found.serial, bool(found.problem)) for found in KeysightN6705.scan()] == [("", True), ("SIMULATED", False)]
+
+
+# --- All three, through the command
+
+
+@pytest.fixture
+def joulescope(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put a Joulescope behind the module of its maker."""
+    pytest.importorskip("pyjoulescope_driver")
+
+    def attach(serial: str, **faults: Any) -> None:
+        class Driver(SimulatedDriver):
+            def __init__(self) -> None:
+                super().__init__()
+                self._desk = ExitStack()
+                instrument = SimulatedInstrument(JoulescopeSettings(serials=(serial,), faults=Faults(**faults)), World())
+                self._desk.enter_context(self.attached(instrument))
+
+            def finalize(self, timeout: float | None = None) -> None:
+                self._desk.close()
+                super().finalize(timeout)
+
+        monkeypatch.setitem(sys.modules, "pyjoulescope_driver", SimpleNamespace(Driver=Driver))
+
+    return attach
+
+
+@pytest.fixture
+def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put serial ports into the list of pyserial: device, identity of an LPM01A or of something else, and serial number."""
+
+    def attach(*listed: tuple[str, int, str]) -> None:
+        found = []
+        for device, product, serial in listed:
+            port = ListPortInfo(device)
+            port.vid, port.pid, port.serial_number, port.description = 0x0483, product, serial, "STM32 STLink"
+            found.append(port)
+        monkeypatch.setattr(list_ports, "comports", lambda: found)
+
+    return attach
+
+
+LPM01A, ST_LINK = 0x5740, 0x374B
+
+
+def scanned() -> tuple[int, dict[str, dict[str, str]]]:
+    """Run the command; returns its exit code, and the rows of the three makers and of serial ports."""
+    answer = CliRunner().invoke(rig, ["scan", "--json"], standalone_mode=False)
+    assert answer.exception is None, answer.output
+    kinds = ("joulescope", "keysight_n6705", "st_lpm01a", "serial port")
+    # What this machine itself has is not ours.
+    rows = [row for row in json.loads(answer.stdout) if row["kind"] in kinds]
+    assert [row["kind"] for row in rows] == list(kinds), "each once"
+    return answer.return_value, {row["kind"]: row for row in rows}
+
+
+def test_a_scan_lists_an_instrument_of_each_maker_with_its_number_and_its_lines(
+    vendor: Vendor, n6705: Callable[..., Simulator], joulescope: Callable[..., None], ports: Callable[..., None], tmp_path: Path
+) -> None:
+    vendor.behind = {N6705C: n6705()}
+    joulescope("000415")
+    (tmp_path / "device").touch()
+    board = Lpm01aSimulator(Lpm01aSettings(), Table())
+    try:
+        ports((board.port, LPM01A, "2059"), (str(tmp_path / "device"), ST_LINK, "0667FF"))
+        _, rows = scanned()
+    finally:
+        board.close()
+    assert {row["state"] for row in rows.values()} == {"found"}
+    assert {kind: row["serial"] for kind, row in rows.items()} == {
+        "joulescope": "000415",
+        "keysight_n6705": "SIMULATED",
+        "st_lpm01a": "2059",
+        "serial port": "0667FF",
+    }
+    settings = [tomllib.loads(row["setting"]) for row in rows.values()]
+    assert settings[0] == {"monitor": {"joulescope": {"device": "u/js220/000415"}}}
+    assert settings[1]["monitor"]["keysight_n6705"]["resource"] == N6705C
+    assert settings[2:] == [{"monitor": {"st_lpm01a": {"port": board.port}}}, {"sut": {"uart": {"port": str(tmp_path / "device")}}}]
+
+
+def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
+    vendor: Vendor, joulescope: Callable[..., None], ports: Callable[..., None], tmp_path: Path
+) -> None:
+    vendor.behind = {N6705C: BUSY}
+    joulescope("000415", busy=True)
+    (tmp_path / "device").touch()
+    ports((str(tmp_path / "gone"), LPM01A, "2059"), (str(tmp_path / "device"), ST_LINK, "0667FF"))
+    code, rows = scanned()
+    assert code == 3
+    assert [row["state"] for row in rows.values()] == ["problem"] * 3 + ["found"]
+    said = {kind: row["problem"] for kind, row in rows.items()}
+    assert "000415 is attached but does not open" in said["joulescope"] and rows["joulescope"]["serial"] == "000415"
+    assert said["keysight_n6705"].startswith(f"{N6705C} is in use")
+    assert said["st_lpm01a"] == f"the port {tmp_path / 'gone'} may not be opened" and rows["st_lpm01a"]["serial"] == "2059"
+    assert all(row["try_next"] for row in rows.values() if row["problem"])
+    plain = CliRunner().invoke(rig, ["scan"], standalone_mode=False, env={"COLUMNS": "80"})
+    for problem in (N6705C, "does not open", "may not be opened"):
+        assert problem in plain.stdout
