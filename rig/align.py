@@ -121,7 +121,7 @@ def align(
     bounced = ~np.isin(extra, seen.leads)
     problems = [
         *_edges_problem(marks, edges, len(found), missing[~dark].tolist(), extra[~bounced].tolist(), extra[bounced].tolist()),
-        *_judge(timebase, tick_hz, limit_s, _ERROR_SPANS * math.hypot(period_s, tick_s) / float(np.ptp(falls_s[found.edges]))),
+        *_judge(timebase, tick_hz, limit_s, math.hypot(period_s, tick_s), float(np.ptp(falls_s[found.edges]))),
     ]
     links = tuple(zip(found.marks.tolist(), found.edges.tolist(), strict=True))
     return Alignment(timebase, tuple(problems), marks, edges, len(links), links, int(dark.sum()), int(bounced.sum()))
@@ -248,9 +248,14 @@ def _inside(times_s: Floats, spans_s: Sequence[tuple[float, float]], margin_s: f
     return inside
 
 
-def _judge(timebase: Timebase, tick_hz: float, limit_s: float, rate_error: float) -> list[Problem]:
+def _judge(timebase: Timebase, tick_hz: float, limit_s: float, known_s: float, span_s: float) -> list[Problem]:
+    """Return what the fitted line says against the clocks, where edges are known to `known_s` over `span_s`."""
     problems = []
     ratio = timebase.s_per_tick * tick_hz
+    # Where either clock is so wrong, a period is not what it is said to be, and edges are known less well.
+    off = timebase.residual_max_s > limit_s * max(ratio, 1 / ratio, 1.0)
+    # A step among the edges tilts the line, and says nothing of a rate.
+    rate_error = (_ERROR_SPANS * known_s + (3 * timebase.residual_max_s if off else 0.0)) / span_s
     # 500 ppm are seen as 500.25 from the other clock's side, and no rate is known better than its uncertainty.
     if min(abs(ratio - 1), abs(1 / ratio - 1)) > CLOCK_LIMIT + rate_error + 3 * timebase.slope_u:
         known = next((f", close to {name}" for stretch, name in _STRETCHES if abs(ratio / stretch - 1) < 0.01), "")
@@ -259,8 +264,7 @@ def _judge(timebase: Timebase, tick_hz: float, limit_s: float, rate_error: float
         if known:
             detail += ", as of an instrument that logs more channels than it can at its rate"
         problems.append(Problem("clock", detail))
-    # Where either clock is so wrong, a period is not what it is said to be, and edges are known less well.
-    if timebase.residual_max_s > limit_s * max(ratio, 1 / ratio, 1.0):
+    if off:
         spread = f"limit {limit_s * 1e6:.2f} us, rms {timebase.residual_s * 1e6:.2f} us"
         detail = f"an edge lies {timebase.residual_max_s * 1e6:.2f} us off the line ({spread})"
         problems.append(Problem("sync", detail))

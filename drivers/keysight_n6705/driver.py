@@ -17,6 +17,7 @@ from typing import Any, Literal, Self
 from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import RANGES_A, promised
 from drivers.keysight_n6705.io_manager import STEP_S, IoManager, IoManagerSettings
+from drivers.keysight_n6705.lag import LIMIT_S
 from drivers.keysight_n6705.link import Link, open_library
 from drivers.keysight_n6705.log import REAL, Clock, LogPlan, LogRecording
 from drivers.keysight_n6705.simulated_log import SimulatorSettings
@@ -33,7 +34,7 @@ from rig.virtual import NS_PER_S, World
 #: From the edge to the log: 5 us of latency (N6900 guide; the N6705's is not published), then the next point of the converter.
 TRIGGER_S = 5e-6 + setup.POINT_S
 #: USB identities: N6705A and B, and N6705C, as public programs name them.
-_USB = ("0X0957::0X0F07", "0X2A8D::0X0F02")
+_USB = ((0x0957, 0x0F07), (0x2A8D, 0x0F02))
 #: How many periods a pulse must last: two (rig/edges.py), and room for the slopes of the line.
 _PULSE_PERIODS = 2.5
 #: The shortest pulse for the trigger input: 10 us, falling (N6900 guide; the N6705's is not published).
@@ -138,7 +139,7 @@ class KeysightN6705:
         One in the network is not looked for: pyvisa-py would call on every machine in it. Nothing is changed; only what has the USB
         identity of an N6705 is asked for its name.
         """
-        return [_found(library, resource) for library, resource in _usb_resources() if any(one in resource.upper() for one in _USB)]
+        return [_found(library, resource) for library, resource in _usb_resources() if _identity(resource) in _USB]
 
     @property
     def info(self) -> MonitorInfo:
@@ -271,17 +272,18 @@ class KeysightN6705:
 
     def _sync_text(self) -> str:
         settings = self._settings
+        unseen = f"; no edge is among the records: about {LIMIT_S:g} s of them could be lost unseen"
         if settings.sync == "voltage":
             return f"voltage at channel {settings.sync_channel}, {settings.sync_input} input, known to {setup.POINT_S} s"
         if settings.sync == "trigger":
             return (
                 f"one edge, which starts the log at {settings.trigger}; from there on the clocks of device and instrument are "
-                f"trusted to differ by no more than {settings.clock_limit_ppm:g} ppm"
+                f"trusted to differ by no more than {settings.clock_limit_ppm:g} ppm{unseen}"
             )
         manager = settings.io_manager
         return (
             f"stamps of an IO manager whose clock is within {manager.ppm:g} ppm: up to {manager.drift_s:.3g} s off the samples "
-            f"after {manager.longest_s:g} s; the rig refuses edges that differ from the device's clock by more than 500 ppm"
+            f"after {manager.longest_s:g} s; the rig refuses edges that differ from the device's clock by more than 500 ppm{unseen}"
         )
 
 
@@ -307,19 +309,31 @@ def _clock_of(world: World) -> Clock:
     # Of a live device it is known only at the end of a phase how much time has passed for it: the instrument's records end there
     # too.
     present_ns = world.horizon_ns if world.live else world.now_ns
-    return Clock(lambda: present_ns() / NS_PER_S, lambda duration_s: world.wait(round(duration_s * NS_PER_S)), jumps=not world.live)
+    return Clock(
+        lambda: present_ns() / NS_PER_S,
+        lambda duration_s: world.wait(round(duration_s * NS_PER_S)),
+        watch=None if world.live else world.watch,
+    )
 
 
 def _usb_resources() -> list[tuple[str, str]]:
     with suppress(ConfigError):
         # Not "": pyvisa takes pyvisa-py for that where no vendor's library is, which then calls on the network.
-        return [("", resource) for resource in open_library("@ivi").list_resources("USB?*::INSTR")]
+        return [("@ivi", resource) for resource in open_library("@ivi").list_resources("USB?*::INSTR")]
     try:
-        from pyvisa_py.usb import USBSession
+        from pyvisa_py.usb import USBInstrSession
     except ImportError:  # without PyUSB there is nothing to look with
         return []
-    found: list[Any] = USBSession.list_resources()
+    found: list[Any] = USBInstrSession.list_resources()
     return [("@py", str(resource)) for resource in found]
+
+
+def _identity(resource: str) -> tuple[int, ...]:
+    """Return vendor and product of a USB name: vendors' libraries print them in hexadecimal, pyvisa-py in decimal numbers."""
+    try:
+        return tuple(int(word, 0) for word in resource.split("::")[1:3])
+    except ValueError:
+        return ()
 
 
 def _found(library: str, resource: str) -> Found:
@@ -331,5 +345,6 @@ def _found(library: str, resource: str) -> Found:
         finally:
             link.close()
     except RigError as error:
-        return Found("Keysight N6705", "", setting, problem=error.cause, try_next=error.try_next)
+        problem = " ".join(f"{error.cause}: {error.evidence}".split()) if error.evidence else error.cause
+        return Found("Keysight N6705", "", setting, problem=problem, try_next=error.try_next)
     return Found(f"Keysight {model}", serial, setting)

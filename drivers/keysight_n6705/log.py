@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.keysight_n6705.io_manager import IoManager
+from drivers.keysight_n6705.lag import Lag
 from drivers.keysight_n6705.link import Link, Refused
 from drivers.keysight_n6705.supply import Supply
 from rig.errors import BenchError, DeadlineError, RigError
@@ -40,6 +41,8 @@ _LAG_SHARE = 0.02
 _ENDED_S, _SKEW_S = 1e-3, 0.05
 _FIRST_RECORD_S = 2.0
 _PAUSE_S = 0.005
+#: Virtual time is held for a fetch so often: a device that takes no time would be through before the first.
+_HOLD_S = 0.02
 _STALE = -230
 
 
@@ -76,11 +79,19 @@ class LogPlan:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The host's clock, or that of a simulated world; `wait` lets it pass. Virtual time `jumps`: a pause is none of the host's."""
+    """The host's clock, or that of a simulated world; `wait` lets it pass.
+
+    Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after each jump until what it returns is called.
+    """
 
     now_s: Callable[[], float]
     wait: Callable[[float], None]
-    jumps: bool = False
+    watch: Callable[[Callable[[], None]], Callable[[], None]] | None = None
+
+    @property
+    def jumps(self) -> bool:
+        """Say whether time is virtual."""
+        return self.watch is not None
 
 
 REAL = Clock(time.monotonic, time.sleep)
@@ -94,11 +105,16 @@ class LogRecording:
         self._most = max(math.ceil(2 * plan.fetch_s / plan.period_s), 16)
         self._armed_s = 0.0
         self._begun_s: float | None = None
-        self._fetched_s = 0.0
+        self._fetched_s = self._answered_s = self._held_s = 0.0
+        self._lag = Lag(plan.period_s, exact=clock.jumps)
+        # Virtual time and its records go on in turns: so they can be counted against it.
+        self._in_turns = plan.stamped and clock.jumps
         self._received = {plan.channel: 0} | ({} if plan.sync_channel is None else {plan.sync_channel: 0})
         self._waiting: dict[int, NDArray[np.float64]] = {}
-        self._stop = threading.Event()
+        self._stop, self._wake, self._turn_over = threading.Event(), threading.Event(), threading.Event()
+        self._end_watch: Callable[[], None] = lambda: None
         self._failure: BaseException | None = None
+        self._ended = False
         self._thread = threading.Thread(target=self._work, name="keysight n6705 log")
 
     def __enter__(self) -> LogRecording:
@@ -135,6 +151,9 @@ class LogRecording:
             self._io_manager.begin()
         if plan.supply is not None:
             plan.supply.forget(self._link)
+        if self._in_turns and self._clock.watch is not None:
+            # Before that of a simulated instrument, which waits for somebody who fetches.
+            self._end_watch = self._clock.watch(self._hold)
         self._link.do(f"INIT:ELOG {plan.channels}", "start of the log")
         self._armed_s = self._clock.now_s()
         if not plan.stamped:
@@ -156,7 +175,9 @@ class LogRecording:
         self._thread.start()
 
     def _end(self) -> None:
+        self._end_watch()
         self._stop.set()
+        self._wake.set()
         try:
             if self._thread.ident is not None:
                 self._thread.join()
@@ -169,7 +190,14 @@ class LogRecording:
         try:
             try:
                 while not self._stop.is_set():
-                    if not self._drain():
+                    if self._in_turns:
+                        self._wake.wait()
+                        self._wake.clear()
+                    while self._drain() and not self._stop.is_set():
+                        pass
+                    if self._in_turns:
+                        self._turn_over.set()
+                    else:
                         self._stop.wait(self._plan.fetch_s)
                 self._finish()
             except BaseException:
@@ -179,11 +207,27 @@ class LogRecording:
             self._failure = storage_error(error, self._folder)
         except BaseException as error:
             self._failure = error
+        finally:
+            self._ended = True
+            self._turn_over.set()
+
+    def _hold(self) -> None:
+        """Hold virtual time until what has been logged so far is fetched."""
+        if self._clock.now_s() - self._held_s < _HOLD_S or self._thread.ident is None:
+            return
+        self._held_s = self._clock.now_s()
+        self._turn_over.clear()
+        if not self._ended:
+            self._wake.set()
+            self._turn_over.wait()
 
     def _finish(self) -> None:
         """Take what was logged before this call, and end the log."""
         while self._drain():
             pass
+        while self._plan.stamped and not self._clock.jumps and self._lag.doubtful:
+            self._clock.wait(self._plan.fetch_s)
+            self._drain()
         self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
         # Whether a log that has ended can still be read is not documented: what matters has been taken.
         before = sum(self._received.values())
@@ -220,7 +264,10 @@ class LogRecording:
         self._fetched_s = before_s
         self._link.require_no_errors("the data log under way", "FETC:ELOG?")
         self._stamp()
-        if not full:
+        if full:
+            self._require_held(before_s)
+        else:
+            self._require_whole(before_s)
             self._judge(before_s)
         return full
 
@@ -241,15 +288,23 @@ class LogRecording:
             self._received[channel] += len(records)
             self._waiting[channel] = np.concatenate([self._waiting.get(channel, np.zeros((0, width))), records])
             full = full or len(records) >= self._most
-        if self._begun_s is None and self._received[plan.channel]:
-            self._begin(self._clock.now_s() - self._received[plan.channel] * plan.period_s)
-            if plan.sync == "trigger":
-                self._writer.stamp(0.0)
+        self._answered_s = self._clock.now_s()
+        if plan.stamped and self._received[plan.channel]:
+            self._begin_before(self._answered_s - self._received[plan.channel] * plan.period_s)
         self._write()
         return full
 
     def _begin(self, at_s: float) -> None:
         self._begun_s = self._fetched_s = at_s
+
+    def _begin_before(self, at_s: float) -> None:
+        """Take until when a log that waited for an edge had begun: the first fetch need not have had all that there was."""
+        if self._begun_s is not None:
+            self._begun_s = min(at_s, self._begun_s)
+            return
+        self._begin(at_s)
+        if self._plan.sync == "trigger":
+            self._writer.stamp(0.0)
 
     def _write(self) -> None:
         """Write what has come from all channels."""
@@ -284,6 +339,29 @@ class LogRecording:
             for at_s in stamps_s:
                 self._writer.stamp(at_s)
 
+    def _require_held(self, before_s: float) -> None:
+        """Raise where more has not been fetched yet than the buffer holds."""
+        if self._begun_s is None or self._clock.jumps:
+            return
+        behind_s = before_s - self._begun_s - min(self._received.values()) * self._plan.period_s
+        if behind_s > FIFO_S:
+            raise self._lost(f"the records fetched are {behind_s:.1f} s behind, the buffer holds {FIFO_S:g} s")
+
+    def _require_whole(self, before_s: float) -> None:
+        """Raise where records are missing that no edge among them would show to be; the buffer was empty after `before_s`."""
+        plan = self._plan
+        if not plan.stamped or not self._received[plan.channel]:
+            return
+        self._lag.emptied(self._received[plan.channel], before_s, self._answered_s)
+        missing = self._lag.missing(ended=self._stop.is_set())
+        if missing is None:
+            return
+        count = math.ceil(missing.missing_s / plan.period_s)
+        evidence = (
+            f"records missing behind record {missing.after}: {count} or more, {missing.missing_s * 1e3:.3g} ms by the host's clock"
+        )
+        raise self._stretched(missing.stretch, evidence) if missing.stretch else self._lost(evidence)
+
     def _judge(self, before_s: float) -> None:
         """Compare the records with the time in which they were made; the buffer was empty after `before_s`."""
         counts = list(self._received.values())
@@ -295,10 +373,16 @@ class LogRecording:
         elapsed_s, logged_s = before_s - self._begun_s, min(counts) * period_s
         if abs(elapsed_s - logged_s) <= _LAG_S + _LAG_SHARE * elapsed_s:
             return
-        raise BenchError(
-            f"the N6705 logs {elapsed_s / logged_s if logged_s else math.inf:.2f} s for each second its period says",
-            evidence=f"{min(counts)} records of {period_s * 1e6:.2f} us in {elapsed_s:.1f} s",
-            try_next="1.33 or 2 times: another channel or function is being logged too, and its time is taken from these; "
+        raise self._stretched(
+            elapsed_s / logged_s if logged_s else math.inf,
+            f"{min(counts)} records of {period_s * 1e6:.2f} us in {elapsed_s:.1f} s",
+        )
+
+    def _stretched(self, times: float, evidence: str) -> BenchError:
+        return BenchError(
+            f"the N6705 logs {times:.2f} s for each second its period says",
+            evidence=evidence,
+            try_next="1.33, 1.5 or 2 times: another channel or function is being logged too, and its time is taken from these; "
             "else records were lost: nothing after this point is where it seems",
         )
 

@@ -253,6 +253,12 @@ def test_logging_that_somebody_left_on_is_switched_off(table: Table) -> None:
 
 # Faults found on opening
 
+#: The settings without which a step is none of the set-up.
+STEPS_OF: dict[str, dict[str, Any]] = {
+    "SENS:ELOG:CURR:RANG": {"current_range": "0.1"},
+    **{f"DIG:PIN3:{what}": {"sync": "trigger", "trigger": "PIN3"} for what in ("FUNC", "POL")},
+}
+
 
 @pytest.mark.parametrize(
     ("header", "step"),
@@ -270,17 +276,21 @@ def test_logging_that_somebody_left_on_is_switched_off(table: Table) -> None:
         ("SENS:ELOG:FUNC:VOLT:MINM", "data log of channel 1 off"),
         ("SENS:ELOG:VOLT:RANG", "measuring range of voltage"),
         ("SENS:ELOG:CURR:RANG:AUTO", "seamless ranges of current"),
+        ("SENS:ELOG:CURR:RANG", "measuring range of current"),
         ("SENS:ELOG:PER", "period of the data log"),
         ("SENS:ELOG:PER?", "period of the data log"),
         ("TRIG:ELOG:SOUR", "trigger of the data log"),
         ("SYST:CHAN?", "number of channels"),
         ("SYST:CHAN:MOD?", "models of the modules"),
+        ("OUTP?", "state of the outputs"),
+        ("DIG:PIN3:FUNC", "trigger input"),
+        ("DIG:PIN3:POL", "polarity of the trigger input"),
     ],
 )
 @pytest.mark.parametrize("error", ['-222,"Data out of range"', '-113,"Undefined header"'])
 def test_a_step_that_the_instrument_refuses_is_named(opened: Opened, header: str, step: str, error: str) -> None:
     with pytest.raises(Refused, match=f"refused: {step}") as told:
-        opened(faults=SimulatorFaults(refuse=header, refuse_error=error), timeout_s=0.2)
+        opened(faults=SimulatorFaults(refuse=header, refuse_error=error), timeout_s=0.2, **STEPS_OF.get(header, {}))
     assert told.value.code == int(error[:4])
     assert error[6:-1] in told.value.evidence
 
@@ -445,9 +455,10 @@ def test_a_block_that_ends_early_is_told(opened: Opened, table: Table, tmp_path:
         draw(table, 0.033, 1_000 * MS)
 
 
-def test_a_log_that_does_not_start_leaves_a_closed_trace(opened: Opened, tmp_path: Path) -> None:
-    monitor = opened(faults=SimulatorFaults(refuse="INIT:ELOG"))
-    with pytest.raises(Refused, match="start of the log"), monitor.record(tmp_path):
+@pytest.mark.parametrize(("header", "step"), [("INIT:ELOG", "start of the log"), ("TRIG:ELOG", "trigger of the log")])
+def test_a_log_that_does_not_start_leaves_a_closed_trace(opened: Opened, tmp_path: Path, header: str, step: str) -> None:
+    monitor = opened(faults=SimulatorFaults(refuse=header))
+    with pytest.raises(Refused, match=step), monitor.record(tmp_path):
         pass
     assert not list(tmp_path.glob("*.partial"))
 
@@ -489,6 +500,7 @@ def test_an_io_manager_stamps_all_edges_in_its_own_clock(opened: Opened, table: 
     assert info.accuracy.clock_ppm == 5000.0
     assert info.accuracy.edge_s > 5000e-6 * 10.0
     assert "5000 ppm" in info.details["sync"]
+    assert "about 0.02 s of them could be lost unseen" in info.details["sync"]
 
 
 def test_a_second_recording_has_its_own_first_edge(opened: Opened, table: Table, tmp_path: Path) -> None:
@@ -507,8 +519,9 @@ def test_an_io_manager_that_is_not_there_is_told(table: Table) -> None:
         resource=simulator.resource, sync="io_manager", io_manager=IoManagerSettings(port="/dev/no-such-port")
     )
     try:
-        with pytest.raises(DeviceNotFound, match="no IO manager at '/dev/no-such-port'"):
+        with pytest.raises(DeviceNotFound, match="no IO manager at '/dev/no-such-port'") as told:
             KeysightN6705.open(settings, table)
+        assert "rig scan" in told.value.try_next
     finally:
         simulator.close()
 

@@ -7,12 +7,13 @@ Simulators stand behind the makers' libraries, whose lists are written here as t
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from click.testing import CliRunner
 from pyvisa import rname
 from pyvisa.constants import StatusCode
 from pyvisa.errors import VisaIOError
+from pyvisa_py import sessions
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
@@ -44,23 +46,28 @@ BUSY = VisaIOError(StatusCode.error_resource_busy)
 
 
 class Vendor:
-    """pyvisa's manager with a vendor's library: names, and behind each a simulator or the status that opening it returns."""
+    """pyvisa's manager: names, and behind each a simulator or what opening it raises. The vendor's library may be
+    missing: then nothing is listed, as pyvisa-py would also list what is in the network."""
 
     def __init__(self) -> None:
-        self.behind: dict[str, Simulator | VisaIOError] = {}
+        self.behind: dict[str, Simulator | Exception] = {}
         self.opened: list[str] = []
+        self.missing = False
         self._real = pyvisa.ResourceManager("@py")
 
     def __call__(self, library: str = "") -> Vendor:
+        if self.missing and library == "@ivi":
+            raise OSError("could not find a VISA library")
         return self
 
     def list_resources(self, query: str = "?*::INSTR") -> tuple[str, ...]:
+        assert not self.missing
         return tuple(rname.filter(self.behind, query))
 
     def open_resource(self, name: str, **options: Any) -> Any:
         self.opened.append(name)
         found = self.behind[name]
-        if isinstance(found, VisaIOError):
+        if isinstance(found, Exception):
             raise found
         return self._real.open_resource(found.resource, **options)
 
@@ -92,7 +99,9 @@ def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(vendor: 
     [found] = KeysightN6705.scan()
     assert (found.name, found.serial, found.problem, found.try_next) == ("Keysight N6705C", "SIMULATED", "", "")
     assert vendor.opened == [N6705C], "nobody else's instrument is asked for its name"
-    monitor = KeysightN6705.open(KeysightN6705.Settings(**tomllib.loads(found.setting)), Table())
+    settings = KeysightN6705.Settings(**tomllib.loads(found.setting))
+    monitor = KeysightN6705.open(settings, Table())
+    assert settings.visa_library == "@ivi", "whatever the environment names as the default"
     assert monitor.info.serial == "SIMULATED" and not monitor.info.simulated
     monitor.close()
 
@@ -231,3 +240,91 @@ def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
     plain = CliRunner().invoke(rig, ["scan"], standalone_mode=False, env={"COLUMNS": "80"})
     for problem in (N6705C, "does not open", "may not be opened"):
         assert problem in plain.stdout
+
+
+# --- The N6705 with pyvisa-py and PyUSB, without a vendor's library
+
+
+class Plugged:
+    """A USB device as PyUSB shows it: a configuration with one interface, of class USBTMC unless told otherwise."""
+
+    def __init__(self, vendor: int, product: int, serial: str, interface_class: int = 0xFE) -> None:
+        self.idVendor, self.idProduct, self.serial_number = vendor, product, serial
+        self._interface = SimpleNamespace(bInterfaceClass=interface_class, bInterfaceSubClass=3, index=0)
+
+    def __iter__(self) -> Iterator[list[SimpleNamespace]]:
+        return iter([[self._interface]])
+
+
+@pytest.fixture
+def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Plugged]]:
+    """Put PyUSB, as far as pyvisa-py looks for instruments with it, in front of a list of devices."""
+    devices: list[Plugged] = []
+
+    def find(find_all: bool = False, custom_match: Callable[[Plugged], bool] | None = None) -> Any:
+        found = [device for device in devices if custom_match is None or custom_match(device)]
+        return found if find_all else next(iter(found), None)
+
+    def find_descriptor(configuration: list[SimpleNamespace], find_all: bool = False, **wanted: int) -> list[SimpleNamespace]:
+        return [one for one in configuration if all(getattr(one, name) == value for name, value in wanted.items())]
+
+    def error(name: str) -> type[Exception]:
+        return type(name, (Exception,), {})
+
+    kept = without_usb()
+    monkeypatch.setattr(sessions.Session, "_session_classes", dict(sessions.Session._session_classes))
+    for name, content in (
+        ("usb", {}),
+        ("usb.core", {"find": find, "USBError": error("USBError"), "NoBackendError": error("NoBackendError")}),
+        ("usb.util", {"find_descriptor": find_descriptor}),
+    ):
+        put(name, ModuleType(name))
+        vars(sys.modules[name]).update(content)
+    yield devices
+    without_usb()
+    for name, module in kept.items():
+        put(name, module)
+
+
+def put(name: str, module: ModuleType) -> None:
+    """Make a module one that was imported."""
+    parent, _, own = name.rpartition(".")
+    sys.modules[name] = module
+    if parent:
+        setattr(sys.modules[parent], own, module)
+
+
+def without_usb() -> dict[str, ModuleType]:
+    """Make PyUSB, and what of pyvisa-py uses it, modules that were not imported yet; return those that were."""
+    names = [name for name in sorted(sys.modules) if re.match(r"usb(\.|$)|pyvisa_py\.(protocols\.)?usb", name)]
+    for name in names:
+        parent, _, own = name.rpartition(".")
+        vars(sys.modules.get(parent, ModuleType(parent))).pop(own, None)
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def test_pyvisa_py_finds_an_n6705_whose_identity_it_prints_in_decimals(
+    vendor: Vendor, n6705: Callable[..., Simulator], plugged: list[Plugged]
+) -> None:
+    vendor.missing = True
+    names = ["USB0::2391::3847::MY53004321::0::INSTR", "USB0::10893::3842::MY56001234::0::INSTR"]
+    vendor.behind = {name: n6705() for name in names}
+    plugged += [
+        Plugged(0x0957, 0x0F07, "MY53004321"),
+        Plugged(0x0957, 0x1796, "an oscilloscope"),
+        Plugged(0x2A8D, 0x0F02, "MY56001234"),
+        Plugged(0x0483, 0x374B, "no instrument", interface_class=0xFF),
+    ]
+    found = KeysightN6705.scan()
+    assert vendor.opened == names and [one.serial for one in found] == ["SIMULATED"] * 2
+    assert [tomllib.loads(one.setting) for one in found] == [{"resource": name} for name in names]
+
+
+def test_pyvisa_py_without_an_instrument_finds_none(vendor: Vendor, plugged: list[Plugged]) -> None:
+    vendor.missing = True
+    assert KeysightN6705.scan() == []
+
+
+def test_what_the_library_says_of_one_that_does_not_open_is_told(vendor: Vendor) -> None:
+    vendor.behind = {N6705B: Exception("failed to set configuration\n [Errno 16] Resource busy")}  # as pyvisa-py 0.8.1 raises it
+    assert only(KeysightN6705.scan()).problem.endswith("failed to set configuration [Errno 16] Resource busy")
