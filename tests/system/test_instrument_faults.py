@@ -414,6 +414,7 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         "samples, and with them all edges",
     ),
     "n6705, records of all channels overwritten": ("n6705", ["lose_at_s=0.67", "lose_records=400"], "edges", "28 falling edges"),
+    "n6705, three records of all channels overwritten": ("n6705", ["lose_at_s=0.67", "lose_records=3"], "sync", "us off the line"),
     "n6705, a fourth parameter is logged in secret": ("n6705", ["stuck=1", "stuck_hidden=true"], "clock", "close to 3/4"),
     "n6705, three parameters are logged in secret": ("n6705", ["stuck=3", "stuck_hidden=true"], "clock", "close to 1/2"),
     "io manager, an edge lost": ("io manager", ["lost_lap=15"], "edges", "28 falling edges, 28 pairs; no edge for mark 15$"),
