@@ -34,7 +34,7 @@ def tie(trace: Trace, ticks: Sequence[int], tick_hz: float, hold_s: float, clock
     dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
     bounce_s = debounce_s(hold_s, trace.edge_hz)
     aligned = align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=bounce_s, dark_s=dark_s, open_end=open_end)
-    return replace(aligned, problems=(*aligned.problems, *_inverted(trace)))
+    return replace(aligned, problems=(*aligned.problems, *_inverted(trace, aligned.links)))
 
 
 def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Problem]:
@@ -54,16 +54,20 @@ def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Prob
     return [Problem("sync", detail)]
 
 
-def _inverted(trace: Trace) -> tuple[Problem, ...]:
+def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, ...]:
     """Return the problem of a line on which the ends of pulses are taken for marks: all of them alike, so nothing else tells.
 
-    A pulse is low, and the next begins no earlier than as long after its end (docs/PROTOCOL.md section 5).
+    A pulse is low, and the next begins no earlier than as long after its end (docs/PROTOCOL.md section 5). Nothing is said where
+    the monitor sees no rises.
     """
-    falls_s, nexts_s = trace.falls_s[:-1], trace.falls_s[1:]
+    paired_s = trace.falls_s[[edge for _, edge in links]] if links else trace.falls_s
+    falls_s, nexts_s = paired_s[:-1], paired_s[1:]
     after = np.searchsorted(trace.rises_s, falls_s, side="right")
-    # Where a rise was lost with samples, nothing is known of the level up to the next fall.
     seen = after < len(trace.rises_s)
     seen[seen] = trace.rises_s[after[seen]] < nexts_s[seen]
+    # Where samples were lost, the rise that is seen may be another pulse's.
+    for gap in trace.gaps:
+        seen &= (falls_s > gap.stop / trace.sample_hz) | (nexts_s < gap.start / trace.sample_hz)
     low_s = float((trace.rises_s[after[seen]] - falls_s[seen]).sum())
     whole_s = float((nexts_s - falls_s)[seen].sum())
     if low_s <= _LOW_SHARE * whole_s:

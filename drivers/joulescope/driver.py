@@ -27,6 +27,7 @@ from rig.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
 from rig.monitor import Found, MonitorInfo
 from rig.recorder import TraceWriter
+from rig.steady import steady_ns
 from rig.table import Table
 from rig.virtual import NS_PER_S
 
@@ -177,7 +178,7 @@ class Joulescope:
     def _pace(self) -> Pace:
         world = self._table.world
         if not self._simulated:
-            return Pace(lambda duration_ns: time.sleep(duration_ns / NS_PER_S), time.monotonic_ns, drains=False)
+            return Pace(lambda duration_ns: time.sleep(duration_ns / NS_PER_S), steady_ns, drains=False)
         # A simulated instrument knows nothing beyond the horizon: against that, not the present, its blocks are prompt or late.
         return Pace(world.wait, world.horizon_ns, not self._settings.simulator.discards, world.live)
 

@@ -30,7 +30,9 @@ class TimeMaps:
         self._last = dict(time_map)
         self.count += 1
         rate_hz = float(time_map["counter_rate"])
-        if not self._kept or time_map["offset_counter"] - self._kept[-1]["offset_counter"] >= _KEPT_EVERY_S * rate_hz:
+        # A counter may begin anew; a rate of nothing tells no time.
+        since = abs(time_map["offset_counter"] - self._kept[-1]["offset_counter"]) if self._kept else 0
+        if not self._kept or (rate_hz > 0 and since >= _KEPT_EVERY_S * rate_hz):
             self._kept.append(self._last)
         least, most = self.rates_hz or (rate_hz, rate_hz)
         self.rates_hz = min(least, rate_hz), max(most, rate_hz)

@@ -17,7 +17,6 @@ from typing import Any, Literal, Self
 from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import RANGES_A, promised
 from drivers.keysight_n6705.io_manager import STEP_S, IoManager, IoManagerSettings
-from drivers.keysight_n6705.lag import LIMIT_S
 from drivers.keysight_n6705.link import Link, open_library
 from drivers.keysight_n6705.log import REAL, Clock, LogPlan, LogRecording
 from drivers.keysight_n6705.simulated_log import SimulatorSettings
@@ -55,7 +54,8 @@ class KeysightN6705:
         (rear BNC) or "PIN1" to "PIN7"; then `clock_limit_ppm` is how far the device's clock and the instrument's may differ, which
         no second edge tells.
         `period_s`: of one record, 0 for the shortest. `current_range`: "auto" (seamless) or an upper end in amperes. `start_s`: how
-        long it logs before anything else happens. `fetch_s` between two fetches.
+        long it logs before anything else happens. `fetch_s` between two fetches, more or less. `held_back_s`: how long the
+        instrument may hold a record back, which is not published; records that are later than that are lost, where no edge tells.
         """
 
         resource: str
@@ -72,6 +72,7 @@ class KeysightN6705:
         current_range: str = "auto"
         start_s: float = 0.01
         fetch_s: float = 0.25
+        held_back_s: float = 0.02
         timeout_s: float = 3.0
         calibration: PathText = ""
         io_manager: IoManagerSettings = field(default_factory=IoManagerSettings)
@@ -194,6 +195,7 @@ class KeysightN6705:
             edge_hz=info.edge_hz,
             start_s=settings.start_s,
             fetch_s=settings.fetch_s,
+            held_back_s=settings.held_back_s,
             name=info.name,
             serial=info.serial,
             supply=Supply(settings.channel, settings.supply_v, settings.current_limit_a) if self._on else None,
@@ -272,7 +274,7 @@ class KeysightN6705:
 
     def _sync_text(self) -> str:
         settings = self._settings
-        unseen = f"; no edge is among the records: about {LIMIT_S:g} s of them could be lost unseen"
+        unseen = f"; no edge is among the records: about {settings.held_back_s:g} s of them could be lost unseen"
         if settings.sync == "voltage":
             return f"voltage at channel {settings.sync_channel}, {settings.sync_input} input, known to {setup.POINT_S} s"
         if settings.sync == "trigger":
@@ -299,6 +301,7 @@ def _require(settings: KeysightN6705.Settings) -> None:
         ("clock_limit_ppm", 0 < settings.clock_limit_ppm <= 10_000, "above 0, to 10000"),
         ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
         ("fetch_s", 0 < settings.fetch_s <= 0.5, "above 0, to 0.5 s: at least two fetches a second"),
+        ("held_back_s", 0 < settings.held_back_s <= 1, "above 0, to 1 s"),
         ("timeout_s", settings.timeout_s > 0, "above 0"),
     ):
         if not ok:

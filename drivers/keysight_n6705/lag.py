@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-#: A record may be fetched this long after it was made: what the instrument holds back is not published. Late hosts and networks
-#: are no part of it: a fetch is known to have been answered between its question and its answer.
-LIMIT_S = 0.02
+from rig.pairing import CLOCK_LIMIT
+
 #: In virtual time nothing is held back; numbers are rounded.
 _EXACT_LIMIT_S = 1e-6
 #: An instrument that is busy may hold back more for once: the promptest of so many fetches counts. In virtual time each does.
@@ -19,8 +18,8 @@ _LAST, _EXACT_LAST = 5, 1
 #: So many fetches before those must have been seen while the log goes on: they tell a clock that is stretched from records lost.
 _BASE = 10
 _MEMORY = 40
-#: Two crystals drift apart by at most so much.
-_DRIFT = 200e-6
+#: Two clocks drift apart by at most so much, or are a problem (rig/pairing.py).
+_DRIFT = CLOCK_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,16 @@ class _Fetch:
 class Lag:
     """Compares the number of records with the host's clock, at each fetch that left nothing behind.
 
-    The least lag of the last five fetches is compared with that of those before: more than 20 ms is lost records. Always seen is
-    a loss of more than that, two records, how long the promptest answer took, and 200 ppm of the time between two fetches; without
-    the 20 ms and an answer's time in an `exact` world of virtual time. Of less some is seen, of what is lost before the first fetch
-    nothing.
+    The least lag of the last five fetches is compared with that of those before: more than `held_back_s` is lost records. Late
+    hosts and networks are no part of that: a fetch is known to have been answered between its question and its answer. Always seen
+    is a loss of more than `held_back_s`, two records, how long the promptest answer before it or the slowest of five behind it
+    took, and 500 ppm of five times the time between two fetches; in virtual time (None) of more than two records and 500 ppm of one
+    such time. Of less some is seen, of what is lost before the first fetch nothing.
     """
 
-    def __init__(self, period_s: float, exact: bool) -> None:
+    def __init__(self, period_s: float, held_back_s: float | None) -> None:
         self._period_s = period_s
-        self._limit_s, self._last = (_EXACT_LIMIT_S, _EXACT_LAST) if exact else (LIMIT_S, _LAST)
+        self._limit_s, self._last = (_EXACT_LIMIT_S, _EXACT_LAST) if held_back_s is None else (held_back_s, _LAST)
         self._fetches: deque[_Fetch] = deque(maxlen=_MEMORY)
 
     def emptied(self, records: int, before_s: float, after_s: float) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -23,7 +24,9 @@ from drivers.keysight_n6705.link import Link, Refused
 from drivers.keysight_n6705.supply import Supply
 from rig.errors import BenchError, DeadlineError, RigError
 from rig.recorder import TraceWriter
+from rig.steady import steady_ns
 from rig.trace import Gap, storage_error
+from rig.virtual import NS_PER_S
 
 #: The instrument holds about this much; what is not fetched by then is overwritten (N6700C and N6705 user's guides, External Data
 #: Logging). No error of its queue is documented for that.
@@ -43,6 +46,8 @@ _FIRST_RECORD_S = 2.0
 _PAUSE_S = 0.005
 #: Virtual time is held for a fetch so often: a device that takes no time would be through before the first.
 _HOLD_S = 0.02
+#: Fetches that came at the same phase of whatever rhythm the instrument has would all be late alike.
+_UNEVEN = (0.6, 1.4)
 _STALE = -230
 
 
@@ -50,8 +55,8 @@ _STALE = -230
 class LogPlan:
     """What is logged and how: the DUT's channel gives current and voltage, `sync_channel` (None: none) a voltage.
 
-    `period_s` is what the instrument says its period is. `start_s`: how long it logs before anything else may happen. `supply`:
-    what the DUT has been given, None where its output is off.
+    `period_s` is what the instrument says its period is. `start_s`: how long it logs before anything else may happen.
+    `held_back_s`: how long it may hold a record back. `supply`: what the DUT has been given, None where its output is off.
     """
 
     channel: int
@@ -61,6 +66,7 @@ class LogPlan:
     edge_hz: float
     start_s: float
     fetch_s: float
+    held_back_s: float
     name: str
     serial: str
     supply: Supply | None
@@ -94,7 +100,7 @@ class Clock:
         return self.watch is not None
 
 
-REAL = Clock(time.monotonic, time.sleep)
+REAL = Clock(lambda: steady_ns() / NS_PER_S, time.sleep)
 
 
 class LogRecording:
@@ -106,7 +112,7 @@ class LogRecording:
         self._armed_s = 0.0
         self._begun_s: float | None = None
         self._fetched_s = self._answered_s = self._held_s = 0.0
-        self._lag = Lag(plan.period_s, exact=clock.jumps)
+        self._lag = Lag(plan.period_s, None if clock.jumps else plan.held_back_s)
         # Virtual time and its records go on in turns: so they can be counted against it.
         self._in_turns = plan.stamped and clock.jumps
         self._received = {plan.channel: 0} | ({} if plan.sync_channel is None else {plan.sync_channel: 0})
@@ -198,7 +204,7 @@ class LogRecording:
                     if self._in_turns:
                         self._turn_over.set()
                     else:
-                        self._stop.wait(self._plan.fetch_s)
+                        self._stop.wait(self._plan.fetch_s * random.uniform(*_UNEVEN))
                 self._finish()
             except BaseException:
                 self._abort()
@@ -226,7 +232,7 @@ class LogRecording:
         while self._drain():
             pass
         while self._plan.stamped and not self._clock.jumps and self._lag.doubtful:
-            self._clock.wait(self._plan.fetch_s)
+            self._clock.wait(self._plan.fetch_s * random.uniform(*_UNEVEN))
             self._drain()
         self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
         # Whether a log that has ended can still be read is not documented: what matters has been taken.
@@ -380,7 +386,7 @@ class LogRecording:
 
     def _stretched(self, times: float, evidence: str) -> BenchError:
         return BenchError(
-            f"the N6705 logs {times:.2f} s for each second its period says",
+            f"the N6705 logs {times:.{2 if abs(times - 1) > 0.01 else 4}f} s for each second its period says",
             evidence=evidence,
             try_next="1.33, 1.5 or 2 times: another channel or function is being logged too, and its time is taken from these; "
             "else records were lost: nothing after this point is where it seems",

@@ -72,7 +72,7 @@ def follow_real_time(table: Table, late_ns: int = 100 * MS, times: int = 1, end_
 
 
 @WAYS
-@pytest.mark.parametrize("clock_ppm", [-150.0, 0.0, 150.0])
+@pytest.mark.parametrize("clock_ppm", [-450.0, 0.0, 450.0])
 @pytest.mark.parametrize(("steps", "step_ns"), [(100, 7 * MS), (100, 50 * MS), (7, 10_000 * MS), (2000, MS)])
 def test_where_nothing_is_lost_every_record_comes_and_nothing_is_said(
     opened: Opened, table: Table, tmp_path: Path, sync: str, clock_ppm: float, steps: int, step_ns: int
@@ -86,7 +86,7 @@ def test_where_nothing_is_lost_every_record_comes_and_nothing_is_said(
 
 @WAYS
 @pytest.mark.parametrize("clock_ppm", [-150.0, 15.0, 150.0])
-@pytest.mark.parametrize("lost", [1, 2, 40, 150])
+@pytest.mark.parametrize("lost", [3, 40, 150])
 def test_lost_records_are_counted_and_their_place_told(
     opened: Opened, table: Table, tmp_path: Path, sync: str, clock_ppm: float, lost: int
 ) -> None:
@@ -95,8 +95,7 @@ def test_lost_records_are_counted_and_their_place_told(
         go(table, 40, 50 * MS)
     place, count = told.value.evidence.split("behind record ")[1].split(" or more")[0].split(": ")
     assert lost - 1 <= int(count) <= lost
-    # A loss of one shows only where the last record before a fetch had been made just in time.
-    assert 0.34 / PERIOD_S < int(place) < (0.36 if lost > 1 else 1.0) / PERIOD_S
+    assert 0.34 / PERIOD_S < int(place) < 0.36 / PERIOD_S
 
 
 @WAYS

@@ -39,3 +39,15 @@ def test_any_sample_of_an_hour_can_be_dated_from_what_is_kept() -> None:
 
 def test_where_no_block_came_nothing_is_known() -> None:
     assert TimeMaps().told == {"count": 0, "first": {}, "kept": [], "last": {}, "counter_rates_hz": None}
+
+
+def test_a_counter_that_begins_anew_is_followed_and_one_without_a_rate_fills_no_memory() -> None:
+    maps = TimeMaps()
+    for second in (*range(0, 6000, 61), *range(0, 600, 61)):
+        maps.note({"offset_time": utc(second * HZ), "offset_counter": second * HZ, "counter_rate": float(HZ)})
+    counts = [one["offset_counter"] for one in maps.told["kept"]]
+    assert 0 in counts[1:], "from there on, later samples have a map of their own"
+    still = TimeMaps()
+    for number in range(1000):
+        still.note({"offset_time": number, "offset_counter": number, "counter_rate": 0.0})
+    assert still.told["count"] == 1000 and len(still.told["kept"]) == 1

@@ -76,3 +76,50 @@ def test_ticks_that_run_backwards_are_named(tmp_path: Path, sync: str) -> None:
     trace = traced(tmp_path, sync, {"start_monotonic_ns": 5, "rate_limit_ppm": 1.0}, (0.0,) if sync == "start" else ())
     alignment = tie(trace, [10, 20, 15], TICK_HZ, 50e-6, "CLOCK_MONOTONIC")
     assert [problem.code for problem in alignment.problems] == ["clock"]
+
+
+def pulsed(folder: Path, *spans: tuple[float, int], gaps_s: tuple[tuple[float, float], ...] = ()) -> Trace:
+    """Return a trace at 10 kHz of spans (s, level), where what lies in gaps was lost."""
+    level = np.concatenate([np.full(round(length_s * 10_000), level, dtype=np.uint8) for length_s, level in spans])
+    with TraceWriter(folder, sample_hz=10_000, edge_hz=10_000, source="t", serial="", about={}) as writer:
+        at = 0
+        for start_s, stop_s in (*gaps_s, (len(level) / 10_000, 0.0)):
+            start, stop = round(start_s * 10_000), round(stop_s * 10_000)
+            writer.analog(np.ones(start - at), np.ones(start - at))
+            writer.sync(level[at:start])
+            if stop_s:
+                writer.skip(stop - start, "lost")
+                at = stop
+    return Trace.open(folder / "trace.jls")
+
+
+def codes(trace: Trace, marks_s: list[float]) -> list[str]:
+    return [problem.code for problem in tie(trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, "").problems]
+
+
+#: Pulses of 1 ms, unevenly: with a long rest between two of them.
+REST_S = 20.0
+SPANS = [(0.01, 1), *((0.001, 0), (0.013, 1), (0.001, 0), (0.007, 1)) * 3, (0.001, 0), (REST_S, 1), *((0.001, 0), (0.02, 1)) * 2]
+
+
+def falls_of(spans: list[tuple[float, int]]) -> list[float]:
+    starts_s = np.cumsum([0.0, *(length_s for length_s, _ in spans)])
+    return [float(at_s) for at_s, (_, level) in zip(starts_s, spans, strict=False) if not level]
+
+
+def test_a_line_upside_down_is_named_and_one_that_is_not_is_not(tmp_path: Path) -> None:
+    (tmp_path / "as it is").mkdir()
+    (tmp_path / "inverted").mkdir()
+    marks_s = falls_of(SPANS)
+    assert codes(pulsed(tmp_path / "as it is", *SPANS), marks_s) == []
+    inverted = pulsed(tmp_path / "inverted", *((length_s, 1 - level) for length_s, level in SPANS))
+    assert codes(inverted, marks_s) == ["sync"]
+
+
+def test_lost_ends_of_pulses_beside_a_long_rest_are_no_line_upside_down(tmp_path: Path) -> None:
+    marks_s = falls_of(SPANS)
+    before_s, behind_s = marks_s[-3:-1]
+    gaps_s = ((before_s + 0.0005, before_s + 0.0015), (behind_s - 0.001, behind_s + 0.0005))
+    trace = pulsed(tmp_path, *SPANS, gaps_s=gaps_s)
+    assert "inverted" not in str(tie(trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, "").problems)
+    assert len(trace.gaps) == 2 and len(trace.rises_s) < len(marks_s)

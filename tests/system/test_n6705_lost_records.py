@@ -69,7 +69,7 @@ def ended(folder: Path, sync: str, faults: list[str]) -> BenchError:
 
 
 @WAYS
-@pytest.mark.parametrize("lost", [1, 40, 150])
+@pytest.mark.parametrize("lost", [3, 40, 150])
 def test_lost_records_end_the_session_and_are_named(tmp_path: Path, sync: str, lost: int) -> None:
     error = ended(tmp_path, sync, ["lose_at_s=0.4", f"lose_records={lost}", "lose_of=[1]"])
     assert "overwritten records" in error.cause
