@@ -8,18 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rig.catalogue import Entry
 from rig.done import Done
 from rig.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """The bench is open; `queries` are timed ones in each trial, warm-up included."""
+    """The bench is open; `queries` are timed ones in each trial, warm-up included; `catalogue` has the task's samples."""
 
     folder: Path
     trials: int
     queries: int
     provenance: dict[str, Any]
+    catalogue: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rig.catalogue import Entry
+from rig.interval import Intervals
 from rig.survey import Covered
 from rig.sut import Completion, SutInfo
 from rig.table import Searcher
@@ -206,6 +208,22 @@ class Surveyor(Protocol):
 
     def survey(self, names: Sequence[str], done: Sequence[Done]) -> tuple[Covered, ...]:
         """Return the cells of one trial; `names` are those of the task's samples, `done` is what was done of the trial's plan."""
+
+
+@runtime_checkable
+class Pooler(Protocol):
+    """Optional hook of a scenario: intervals that it knows better than the general methods, from all trials together."""
+
+    def intervals(self, trials: Sequence[Measured], phases: Sequence[str]) -> Mapping[str, Intervals]:
+        """Return both intervals of some of its metrics, by name; every other metric gets those of the general methods."""
+
+
+@runtime_checkable
+class Catalogued(Protocol):
+    """Optional hook of a task: what each of its samples is, in the task's order."""
+
+    def catalogue(self) -> Sequence[Entry]:
+        """Return label, recording and city of every sample."""
 
 
 @runtime_checkable

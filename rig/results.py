@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rig import accuracy, budget, config, plugins, replication, resolution, survey
+from rig.catalogue import Entry
 from rig.clock import Timebase
 from rig.config import Config
 from rig.measure import Outcome, Rail, measure, together
@@ -36,13 +37,14 @@ class Context:
     config: Config
     scenario: Scenario
     provenance: dict[str, Any]
+    catalogue: tuple[Entry, ...] = ()
 
     @classmethod
     def of(cls, folder: SessionFolder) -> Context:
         """Read it."""
         resolved = config.load(folder.path / BENCH)
         scenario = plugins.find("scenario", resolved.scenario.kind).open(resolved.scenario.settings, Table())
-        return cls(resolved, scenario, folder.provenance())
+        return cls(resolved, scenario, folder.provenance(), folder.catalogue())
 
     @property
     def phases(self) -> list[str]:

@@ -29,7 +29,7 @@ from rig.events import (
 )
 from rig.guardian import Guardian
 from rig.monitor import EnergyMonitor, Recording
-from rig.plan import Fitter, Load, Optimized, Query, Scenario, Searched, Solve, Step, Stream, Task
+from rig.plan import Catalogued, Fitter, Load, Optimized, Query, Scenario, Searched, Solve, Step, Stream, Task
 from rig.program import Programmed
 from rig.rail import open_monitor
 from rig.resume import Begun, Standing, refuse_finished, standing
@@ -158,7 +158,8 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
     bench_toml = bench.config.toml()
     about, queries = _prepared(bench, bench_toml)
     folder = SessionFolder.create(root, bench.config.bench.name)
-    started = SessionStarted(folder.path, trials, queries, about)
+    entries = tuple(bench.task.catalogue()) if isinstance(bench.task, Catalogued) else ()
+    started = SessionStarted(folder.path, trials, queries, about, entries)
     return _session(bench, Store(folder, bench_toml), started, Standing(trials, (), None), subscribers)
 
 

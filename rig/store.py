@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from rig import catalogue
+from rig.catalogue import Entry
 from rig.done import Done
 from rig.errors import DataError, DeviceBusy
 from rig.events import (
@@ -36,6 +38,7 @@ from rig.trial import Crossing, Sample, Streamed, Trial, Window
 
 EVENTS_SCHEMA = "neurorig-events-1"
 BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
+CATALOGUE = "catalogue.csv"
 COMPLETIONS, SAMPLES, UART, LINES = "completions.jsonl", "samples.jsonl", "uart.log", "results.txt"
 #: Files of a trial that are hashed at its end; completions and trace are raw, samples and lines are derived from them.
 HASHED = (COMPLETIONS, TRACE, GAPS, EDGES, SAID, UART, SAMPLES, LINES)
@@ -77,6 +80,11 @@ class SessionFolder:
         """Return what is known of how the session came about."""
         content: dict[str, Any] = read_json(self.path / PROVENANCE)
         return content
+
+    def catalogue(self) -> tuple[Entry, ...]:
+        """Return the task's samples; none where the task tells nothing of them."""
+        path = self.path / CATALOGUE
+        return catalogue.parse(path.read_text(encoding="utf-8")) if path.exists() else ()
 
     def events(self) -> list[dict[str, Any]]:
         """Return the events that were written completely."""
@@ -132,8 +140,11 @@ class Store:
         match event:
             case SessionStarted():
                 write_text(self._folder.path / PROVENANCE, json_text(event.provenance))
+                if event.catalogue:
+                    write_text(self._folder.path / CATALOGUE, catalogue.text(event.catalogue))
                 self._events = _opened(self._folder.path / EVENTS)
-                files = {name: sha256(self._folder.path / name) for name in (BENCH, PROVENANCE)}
+                begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
+                files = {name: sha256(self._folder.path / name) for name in begun}
                 line = {"schema": EVENTS_SCHEMA, "event": "session_started", "trials": event.trials, "queries": event.queries}
                 self._line(line | {"files": files})
             case SessionResumed():

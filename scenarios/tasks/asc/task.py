@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import soxr
 
+from rig.catalogue import Entry
 from rig.config import PathText
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.plan import Score
@@ -97,6 +98,10 @@ class AscTask:
             before = sample
         return found
 
+    def catalogue(self) -> list[Entry]:
+        """Return class, recording and city of every sample; a TAU file is named [scene]-[city]-[location]-[segment]-[device]."""
+        return [Entry(CLASSES[sample.clip.label], sample.clip.path.stem, _city(sample.clip)) for sample in self._samples]
+
     def score(self, index: int, output: bytes) -> Score:
         """Take the class with the most spikes, then the highest membrane, then the lowest index."""
         if len(output) != OUTPUT_B:
@@ -143,6 +148,11 @@ class AscTask:
             settings = self._settings
             facts["generator"] = {"version": GENERATOR_VERSION, "files_per_class": settings.files_per_class, "seed": settings.seed}
         return facts
+
+
+def _city(clip: Clip) -> str:
+    parts = clip.path.stem.split("-")
+    return parts[1] if len(parts) == 5 else ""
 
 
 def cache_folder(setting: str, table: Table) -> Path:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rig.catalogue import Entry
 from rig.config import PathText
 from rig.errors import ConfigError
 from rig.plan import Score
@@ -85,6 +86,11 @@ class MlperfTiny:
     def payload(self, index: int) -> bytes:
         """Return the bytes as they are in the file."""
         return self._dataset.read(self._dataset.tensors[index])
+
+    def catalogue(self) -> list[Entry]:
+        """Return label and file of every tensor: the windows of one file belong together."""
+        rows = [tensor.row for tensor in self._dataset.tensors]
+        return [Entry(str(row.label), row.file) for row in rows]
 
     def score(self, index: int, output: bytes) -> Score:
         """Take the highest of several numbers, of equal ones the first; a single one is a score without an answer by itself."""

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rig.catalogue import Entry
 from rig.config import PathText
 from rig.errors import ConfigError, DataError
 from rig.plan import Costs, Score
@@ -70,6 +71,10 @@ class QuboTask:
     def payload(self, index: int) -> bytes:
         """Return the graph of workload `index` on the wire (docs/QUBO.md)."""
         return edges.encode(self._graphs.of(self._workloads[index]))
+
+    def catalogue(self) -> list[Entry]:
+        """Return the name of every workload: each is drawn by itself."""
+        return [Entry(self.workload(index)) for index in range(len(self))]
 
     def score(self, index: int, output: bytes) -> Score:
         """Evaluate the device's vector in 64-bit integers; what the device claims is carried along, and never believed."""

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue of a task's samples: label, recording and place of each, so that a session tells them without the data."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+
+from rig.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One sample: its label, as the task names it, and what it has in common with others.
+
+    Samples of one `recording` are stretches of it, and recordings of one `city` were made there; empty where that is not known.
+    """
+
+    label: str
+    recording: str = ""
+    city: str = ""
+
+
+_COLUMNS = ("index", *(field.name for field in fields(Entry)))
+
+
+def text(entries: Sequence[Entry]) -> str:
+    """Return the content of catalogue.csv: a line a sample, in the task's order."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    writer.writerows((index, *astuple(entry)) for index, entry in enumerate(entries))
+    return stream.getvalue()
+
+
+def parse(content: str) -> tuple[Entry, ...]:
+    """Return what catalogue.csv says; raises DataError for anything else."""
+    rows = list(csv.reader(io.StringIO(content), strict=True))
+    if not rows or tuple(rows[0]) != _COLUMNS:
+        raise DataError("catalogue.csv has other columns", evidence=",".join(rows[0] if rows else [])[:80])
+    for index, row in enumerate(rows[1:]):
+        if len(row) != len(_COLUMNS) or row[0] != str(index):
+            raise DataError(f"catalogue.csv, line {index + 2} has another form", evidence=",".join(row)[:80])
+    return tuple(Entry(*row[1:]) for row in rows[1:])
