@@ -56,9 +56,11 @@ class Result:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """Return each metric as the mean over trials, with its standard error."""
-        rows = self.content["metrics"]
-        return {name: Metric(row["value"], row["unit"], row["standard_error"], len(row["per_trial"])) for name, row in rows.items()}
+        """Return each metric as stated for all trials, with its standard error over the samples of one."""
+        return {
+            name: Metric(row["value"], row["unit"], row["standard_error_over_samples"], row["per_trial"][0]["n"])
+            for name, row in self.content["metrics"].items()
+        }
 
     @property
     def ok(self) -> bool:

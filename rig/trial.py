@@ -47,7 +47,8 @@ class Metric:
     """A number with its unit; `standard_error` is over `n` single values, None where it has no meaning.
 
     `share`: it is the share of `n` samples of which something is so, and its interval that of a binomial count (rig/binomial.py).
-    `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them.
+    `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them; `percent` says which, of `values`,
+    where these are known. `smooth` is False where a metric jumps as single values are left out, such as the median of five.
     """
 
     value: float
@@ -56,11 +57,15 @@ class Metric:
     n: int = 1
     share: bool = False
     ranked: bool = False
+    percent: float | None = None
+    values: tuple[float, ...] = ()
+    smooth: bool = True
 
     @classmethod
     def of_percentile(cls, values: Sequence[float], percent: float, unit: str) -> Metric:
         """Return a percentile with its standard error."""
-        return cls(percentile(values, percent), unit, percentile_error(values, percent), len(values), ranked=True)
+        error = percentile_error(values, percent)
+        return cls(percentile(values, percent), unit, error, len(values), ranked=True, percent=percent, values=tuple(values))
 
     @classmethod
     def of_share(cls, outcomes: Sequence[bool]) -> Metric:
@@ -119,8 +124,8 @@ class Hop:
 class Streamed:
     """One stream: from the moment at which it began to its end (`whole`), and what was played.
 
-    `labels` and `onsets_s` (when their first samples were captured, seconds of the first monitor) are of its scenes. `due` windows
-    were asked for, one every `hop_s`.
+    `labels`, `onsets_s` (when their first samples were captured, seconds of the first monitor) and `indices` (of the task's
+    samples) are of its scenes. `due` windows were asked for, one every `hop_s`.
     """
 
     step: int
@@ -131,6 +136,7 @@ class Streamed:
     hop_s: float
     window_s: float
     preloaded: bool
+    indices: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def _median(values: Sequence[float], unit: str) -> Metric:
     if not values:
         return Metric(math.nan, unit, None, 0)
     error = standard_error(values)
-    return Metric(statistics.median(values), unit, None if error is None else _MEDIAN * error, len(values))
+    return Metric(statistics.median(values), unit, None if error is None else _MEDIAN * error, len(values), smooth=False)
 
 
 def _power(windows: Sequence[Window]) -> Metric:

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What metrics would be without one group of samples after the other: the variance that the choice of samples gives them.
+
+The delete-one-group jackknife (Wolter, Introduction to Variance Estimation, chapter 4) of the scenario's own summary, so it holds
+for any metric that is smooth in its samples: means, ratios, shares, areas under a curve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.catalogue import Entry
+from rig.clusters import Clusters, clusters, indices_of
+from rig.deletion import without
+from rig.moving import Summarise
+from rig.statistics import percentile
+from rig.trial import Measured, Metric, Trial
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """One metric of all trials with each group left out: a row a trial, a column a group.
+
+    `present` says which trial has samples of which group. Of a percentile `values` are the shares of the values that lie at or
+    below that of all trials, else the metric's values.
+    """
+
+    values: Floats
+    present: NDArray[np.bool_]
+
+    @property
+    def complete(self) -> bool:
+        """Say whether every value is known."""
+        return bool(np.isfinite(self.values).all())
+
+    def variance(self) -> float:
+        """Return the variance of the mean over trials by the choice of samples: each group is left out of all trials at once."""
+        return _variance(self.values.mean(axis=0))
+
+    def variance_within(self) -> float:
+        """Return the same where each group is left out of one trial only: what samples of one trial have in common with those
+        of another one is not in it."""
+        within = [_variance(row[there]) for row, there in zip(self.values, self.present, strict=True)]
+        return math.fsum(within) / len(within) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class Jackknife:
+    """The clusters of a session's samples, and each metric without one group of them after the other."""
+
+    clusters: Clusters
+    deleted: Mapping[str, Deleted]
+    #: Whether all trials had the same samples.
+    shared: bool
+
+
+def jackknife(trials: Sequence[Trial], catalogue: Sequence[Entry], summarise: Summarise) -> Jackknife:
+    """Leave out each group of samples of each trial, and summarise again."""
+    own = [indices_of(trial.measured) for trial in trials]
+    found, shared = clusters(catalogue, set().union(*own)), _shared([trial.measured for trial in trials])
+    if len(found.groups) < 2:
+        return Jackknife(found, {}, shared)
+    cuts, present = _cuts(trials), [[not group.isdisjoint(indices) for group in found.groups] for indices in own]
+    rows = []
+    for trial, touched in zip(trials, present, strict=True):
+        whole = _numbers(trial.metrics, cuts)
+        rows.append(
+            [
+                _numbers(summarise(without(trial.measured, group)), cuts) if is_in else whole
+                for group, is_in in zip(found.groups, touched, strict=True)
+            ]
+        )
+    deleted = {
+        name: Deleted(np.array([[cell.get(name, math.nan) for cell in row] for row in rows]), np.array(present))
+        for name in (trials[0].metrics if trials else ())
+    }
+    return Jackknife(found, deleted, shared)
+
+
+def pooled(metrics: Sequence[Metric]) -> list[float]:
+    """Return the single values behind a percentile, of all trials together, in order."""
+    return sorted(value for metric in metrics for value in metric.values)
+
+
+def _numbers(metrics: Mapping[str, Metric], cuts: Mapping[str, float]) -> dict[str, float]:
+    """Return what is looked at of each metric: its value, and of a percentile how many values are up to that of all trials."""
+    return {name: _share_up_to(metric, cuts[name]) if name in cuts else metric.value for name, metric in metrics.items()}
+
+
+def _share_up_to(metric: Metric, cut: float) -> float:
+    return float(np.mean(np.asarray(metric.values) <= cut)) if metric.values else math.nan
+
+
+def _cuts(trials: Sequence[Trial]) -> dict[str, float]:
+    found = {}
+    for name, metric in (trials[0].metrics if trials else {}).items():
+        if metric.percent is not None:
+            found[name] = percentile(pooled([t.metrics[name] for t in trials if name in t.metrics]), metric.percent)
+    return found
+
+
+def _shared(measured: Sequence[Measured]) -> bool:
+    """Say whether all trials are of the same samples: each as often, and in the same scenes."""
+    asked = [
+        (sorted(index for sample in each.samples for index in sample.indices), [stream.indices for stream in each.streams])
+        for each in measured
+    ]
+    return all(each == asked[0] for each in asked)
+
+
+def _variance(values: Floats) -> float:
+    if len(values) < 2:
+        return 0.0
+    return float((len(values) - 1) / len(values) * np.sum((values - values.mean()) ** 2))
