@@ -175,7 +175,7 @@ def one_run(seed: int, name: str, worse: float = 1.0) -> list[Row]:
     assert not content["problems"], content["problems"]
     metrics = content["metrics"]
     return [
-        Row(metric, metrics[metric]["value"] / truth - 1, metrics[metric]["expanded_uncertainty"] / truth)
+        Row(metric, metrics[metric]["value"] / truth - 1, metrics[metric]["same_samples"]["expanded_uncertainty"] / truth)
         for metric, truth in chosen.truth(clock_ppm).items()
     ]
 

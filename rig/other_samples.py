@@ -11,7 +11,7 @@ from rig import same_samples
 from rig.binomial import Share, effective_size, places
 from rig.budget import SCATTERS, Budget
 from rig.coverage import coverage_factor
-from rig.interval import Interval
+from rig.interval import Interval, Intervals
 from rig.jackknife import Deleted, Jackknife, pooled
 from rig.statistics import standard_error
 from rig.trial import Metric
@@ -20,6 +20,12 @@ SHARES = "Clopper and Pearson with the effective sample size (Korn and Graubard 
 RANKS = "order statistics with the effective sample size (Woodruff 1952, Korn and Graubard 1998), with the instrument's budget"
 MEANS = "delete-a-group jackknife (Kott 2001), trials and samples both random (Cameron, Gelbach and Miller 2011), with the budget"
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
+
+
+def intervals(name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife) -> Intervals:
+    """Return both intervals of a metric, from its values in all trials, its budget, and itself without some of its samples."""
+    same = same_samples.interval(single, found, knife.shared)
+    return Intervals(same, interval(name, single, found, knife, same))
 
 
 def interval(name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife, same: Interval) -> Interval:

@@ -229,9 +229,7 @@ def _metrics(context: Context, trials: Sequence[Trial], names: Sequence[str]) ->
 def _metric(name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None) -> dict[str, Any]:
     single = [trial.metrics[name] for trial in trials]
     found = budget.of_metric(name, trials)
-    if own is None:
-        same = same_samples.interval(single, found, knife.shared)
-        own = Intervals(same, other_samples.interval(name, single, found, knife, same))
+    own = own or other_samples.intervals(name, single, found, knife)
     errors = [metric.standard_error for metric in single if metric.standard_error is not None]
     return {
         "value": same_samples.value(single),
