@@ -146,11 +146,11 @@ class Sounds:
 
 
 def streams(each: int, one: bool) -> Population:
-    """Return streams of scenes; all trials play `one`, or each draws its own. `each` recordings there are of each of four labels."""
+    """Return streams of scenes; all trials play `one`, or each draws its own; of each of four labels there are `each` recordings."""
 
     def draw(rng: random.Random) -> Draw:
         task, scenario = Sounds(each), RealTime(RealTime.Settings(deadline_s=0.1))
-        known = [(rng.betavariate(6, 2), rng.gauss(0, 0.012)) for _ in range(task.count)]
+        known = [(rng.betavariate(4, 2), rng.gauss(0, 0.012)) for _ in range(task.count)]
         catalogue = tuple(Entry(label, f"clip-{n}") for n, (label, indices) in enumerate(task.recordings()) for _ in indices)
         seeds = [rng.randrange(1, 1 << 30)] * TRIALS if one else [rng.randrange(1, 1 << 30) for _ in range(TRIALS)]
         trials = []

@@ -16,6 +16,7 @@ CITIES_MIN = 10
 #: More clusters are deleted in random groups (Kott, Journal of Official Statistics 17, 2001, 521: the delete-a-group jackknife).
 GROUPS_MAX = 50
 _SEED = 0
+SAMPLE, RECORDING, CITY = "sample", "recording", "city"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,14 @@ def clusters(catalogue: Sequence[Entry], indices: Collection[int]) -> Clusters:
     """Return the clusters of the samples `indices`: cities where there are enough of them, else recordings, else samples."""
     asked = sorted(set(indices))
     entries = {index: catalogue[index] for index in asked if index < len(catalogue)}
-    kind, note = "sample", ""
+    kind, note = SAMPLE, ""
     keys: dict[int, object] = {index: index for index in asked}
     if len(entries) < len(asked):
         note = "the session has no catalogue: samples of one recording may be alike"
     elif asked and all(entry.city for entry in entries.values()) and len({entry.city for entry in entries.values()}) >= CITIES_MIN:
-        kind, keys = "city", {index: entry.city for index, entry in entries.items()}
+        kind, keys = CITY, {index: entry.city for index, entry in entries.items()}
     elif any(entry.recording for entry in entries.values()):
-        kind = "recording"
+        kind = RECORDING
         keys = {index: entry.recording or index for index, entry in entries.items()}
         if any(entry.city for entry in entries.values()):
             note = f"fewer than {CITIES_MIN} cities: that recordings of one city are alike is not in it"

@@ -22,6 +22,7 @@ from rig.statistics import percentile
 from rig.trial import Measured, Metric, Trial
 
 Floats = NDArray[np.float64]
+_NONE = (math.nan, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,11 @@ class Deleted:
     """One metric of all trials with each group left out: a row a trial, a column a group.
 
     `present` says which trial has samples of which group. Of a percentile `values` are the shares of the values that lie at or
-    below that of all trials, else the metric's values.
+    below that of all trials, else the metric's values; `counts` says of how many single values each is made.
     """
 
     values: Floats
+    counts: Floats
     present: NDArray[np.bool_]
 
     @property
@@ -43,6 +45,14 @@ class Deleted:
     def variance(self) -> float:
         """Return the variance of the mean over trials by the choice of samples: each group is left out of all trials at once."""
         return _variance(self.values.mean(axis=0))
+
+    def events(self, whole: Sequence[tuple[float, int]]) -> tuple[Floats, Floats]:
+        """Return of a share how many single values each group has, and of how many it is so, in all trials; `whole` is the share
+        in each whole trial, and of how many values."""
+        sizes = np.array([[n] for _, n in whole]) - self.counts
+        events = np.array([[value * n] for value, n in whole]) - self.values * self.counts
+        found: tuple[Floats, Floats] = sizes.sum(axis=0), events.sum(axis=0)
+        return found
 
     def variance_within(self) -> float:
         """Return the same where each group is left out of one trial only: what samples of one trial have in common with those
@@ -57,6 +67,8 @@ class Jackknife:
 
     clusters: Clusters
     deleted: Mapping[str, Deleted]
+    #: The same of each whole trial: value, or share up to the percentile of all trials, and of how many values.
+    whole: Mapping[str, Sequence[tuple[float, int]]]
     #: Whether all trials had the same samples.
     shared: bool
 
@@ -66,22 +78,25 @@ def jackknife(trials: Sequence[Trial], catalogue: Sequence[Entry], summarise: Su
     own = [indices_of(trial.measured) for trial in trials]
     found, shared = clusters(catalogue, set().union(*own)), _shared([trial.measured for trial in trials])
     if len(found.groups) < 2:
-        return Jackknife(found, {}, shared)
+        return Jackknife(found, {}, {}, shared)
     cuts, present = _cuts(trials), [[not group.isdisjoint(indices) for group in found.groups] for indices in own]
     rows = []
     for trial, touched in zip(trials, present, strict=True):
-        whole = _numbers(trial.metrics, cuts)
+        whole = numbers(trial.metrics, cuts)
         rows.append(
             [
-                _numbers(summarise(without(trial.measured, group)), cuts) if is_in else whole
+                numbers(summarise(without(trial.measured, group)), cuts) if is_in else whole
                 for group, is_in in zip(found.groups, touched, strict=True)
             ]
         )
-    deleted = {
-        name: Deleted(np.array([[cell.get(name, math.nan) for cell in row] for row in rows]), np.array(present))
-        for name in (trials[0].metrics if trials else ())
-    }
-    return Jackknife(found, deleted, shared)
+    deleted = {name: _deleted(name, rows, present) for name in (trials[0].metrics if trials else ())}
+    wholes = {name: [numbers(trial.metrics, cuts).get(name, _NONE) for trial in trials] for name in deleted}
+    return Jackknife(found, deleted, wholes, shared)
+
+
+def _deleted(name: str, rows: Sequence[Sequence[Mapping[str, tuple[float, int]]]], present: Sequence[Sequence[bool]]) -> Deleted:
+    cells = np.array([[cell.get(name, _NONE) for cell in row] for row in rows], dtype=np.float64)
+    return Deleted(cells[:, :, 0], cells[:, :, 1], np.array(present))
 
 
 def pooled(metrics: Sequence[Metric]) -> list[float]:
@@ -89,9 +104,12 @@ def pooled(metrics: Sequence[Metric]) -> list[float]:
     return sorted(value for metric in metrics for value in metric.values)
 
 
-def _numbers(metrics: Mapping[str, Metric], cuts: Mapping[str, float]) -> dict[str, float]:
-    """Return what is looked at of each metric: its value, and of a percentile how many values are up to that of all trials."""
-    return {name: _share_up_to(metric, cuts[name]) if name in cuts else metric.value for name, metric in metrics.items()}
+def numbers(metrics: Mapping[str, Metric], cuts: Mapping[str, float]) -> dict[str, tuple[float, int]]:
+    """Return what is looked at of each metric, and of how many values it is made: its value, or of a percentile the share of values
+    up to that of all trials."""
+    return {
+        name: (_share_up_to(metric, cuts[name]) if name in cuts else metric.value, metric.n) for name, metric in metrics.items()
+    }
 
 
 def _share_up_to(metric: Metric, cut: float) -> float:

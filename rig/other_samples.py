@@ -10,6 +10,7 @@ from dataclasses import replace
 from rig import same_samples
 from rig.binomial import Share, effective_size, places
 from rig.budget import SCATTERS, Budget
+from rig.clusters import SAMPLE
 from rig.coverage import coverage_factor
 from rig.interval import Interval, Intervals
 from rig.jackknife import Deleted, Jackknife, pooled
@@ -20,6 +21,11 @@ SHARES = "Clopper and Pearson with the effective sample size (Korn and Graubard 
 RANKS = "order statistics with the effective sample size (Woodruff 1952, Korn and Graubard 1998), with the instrument's budget"
 MEANS = "delete-a-group jackknife (Kott 2001), trials and samples both random (Cameron, Gelbach and Miller 2011), with the budget"
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
+
+#: A mean time that is known to more than this share of it is so lopsided that its logarithm is looked at.
+_LOPSIDED = 0.1
+#: Shares of counts are whole numbers but for rounding.
+_NOTHING = 1e-6
 
 
 def intervals(name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife) -> Intervals:
@@ -40,42 +46,75 @@ def interval(name: str, single: Sequence[Metric], found: Budget | None, knife: J
     if not (single[0].smooth and deleted.complete):
         return _by_trials(knife, same)
     if single[0].share:
-        stated = _share(single, deleted, knife)
+        stated = _share(name, single, knife)
     elif single[0].ranked:
-        stated = _percentile(single, deleted, found, knife)
+        stated = _percentile(name, single, found, knife)
     else:
         stated = _mean(single, deleted, found, groups)
+        if single[0].bounded and 0 < same_samples.value(single) < 1 and stated.standard_uncertainty:
+            stated = _by_logit(same_samples.value(single), stated)
+        elif single[0].unit == "s" and (stated.expanded_uncertainty or 0.0) > _LOPSIDED * same_samples.value(single) > 0:
+            stated = _by_log(same_samples.value(single), stated)
     note = f"; {knife.clusters.note}" if knife.clusters.note else ""
     return replace(stated, method=stated.method + note, units=knife.clusters.units if stated.known else "")
 
 
 def _by_trials(knife: Jackknife, same: Interval) -> Interval:
     if knife.shared:
-        return Interval.missing("it cannot be told what it would be without some of the samples")
+        return Interval.missing("all trials had the same samples, and it is not known without some of them")
     return replace(same, method=TRIALS) if same.known else same
 
 
-def _share(single: Sequence[Metric], deleted: Deleted, knife: Jackknife) -> Interval:
+def _share(name: str, single: Sequence[Metric], knife: Jackknife) -> Interval:
     at, n = same_samples.value(single), single[0].n if knife.shared else sum(metric.n for metric in single)
-    # Where all were so, or none, nothing tells how alike those of one cluster are: as alike as can be.
-    size = float(min(knife.clusters.count, n))
-    if 0 < at < 1:
-        size = effective_size(at, deleted.variance(), n, len(knife.clusters.groups) - 1)
+    # Samples of which no two are of one recording are independent.
+    size = n if knife.clusters.kind == SAMPLE else _effective_size(name, at, n, knife)
     low, high = Share(at * size, size).interval()
     return Interval(low, high, SHARES)
 
 
-def _percentile(single: Sequence[Metric], deleted: Deleted, found: Budget | None, knife: Jackknife) -> Interval:
+def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
+    """Return how many independent values tell a share as well as `n` that are clustered.
+
+    The variance between clusters is known from those in which the rarer outcome happened, so these give its degrees of freedom. It
+    is never more than that of clusters alike inside, which is what is taken where one cluster alone has that outcome, or none.
+    """
+    deleted, groups = knife.deleted[name], len(knife.clusters.groups)
+    sizes, events = deleted.events(knife.whole[name])
+    rarer = events if at < 0.5 else sizes - events
+    freedom = int((rarer > _NOTHING).sum()) - 1
+    alike = at * (1 - at) * float((sizes**2).sum() / sizes.sum() ** 2) * groups / knife.clusters.count
+    least = effective_size(at, alike, n, groups - 1) if alike else float(min(knife.clusters.count, n))
+    return max(effective_size(at, deleted.variance(), n, freedom), least) if freedom > 0 and 0 < at < 1 else least
+
+
+def _percentile(name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife) -> Interval:
     percent, values = single[0].percent or 0.0, pooled(single)
-    size = effective_size(percent / 100, deleted.variance(), len(values), len(knife.clusters.groups) - 1)
-    count = math.floor(size)
+    needed, units = same_samples.needed(percent), knife.clusters.units
+    # What samples have in common is not known well enough to count on less of it.
+    if knife.clusters.count < needed:
+        return Interval.missing(f"{units}, the percentile needs {needed}", RANKS)
+    count = math.floor(_effective_size(name, percent / 100, len(values), knife))
     low, high = places(count, percent / 100)
     if not low or high > count:
-        few = f"{len(values)} values of {knife.clusters.units} tell as much as {count} independent ones"
-        return Interval.missing(f"{few}, the percentile needs {same_samples.needed(percent)}", RANKS)
+        few = f"{len(values)} values of {units} tell as much as {count} independent ones"
+        return Interval.missing(f"{few}, the percentile needs {needed}", RANKS)
     each = len(values) / count
     low_at, high_at = values[math.floor((low - 0.5) * each + 0.5) - 1], values[math.ceil((high - 0.5) * each + 0.5) - 1]
     return Interval(*same_samples.widened(same_samples.value(single), low_at, high_at, found), RANKS)
+
+
+def _by_logit(at: float, stated: Interval) -> Interval:
+    """Return the interval whose ends are as far from the value as logits, so that it stays between 0 and 1."""
+    half = (stated.expanded_uncertainty or 0.0) / (at * (1 - at))
+    low, high = (1 / (1 + math.exp(-(math.log(at / (1 - at)) + sign * half))) for sign in (-1, 1))
+    return Interval(low, high, f"{MEANS}, of its logit (Qin and Hotilovac 2008)")
+
+
+def _by_log(at: float, stated: Interval) -> Interval:
+    """Return the interval whose ends are a factor away from the value: long times are farther from it than short ones."""
+    factor = math.exp((stated.expanded_uncertainty or 0.0) / at)
+    return Interval(at / factor, at * factor, f"{MEANS}, of its logarithm (Burnham et al. 1987)")
 
 
 def _mean(single: Sequence[Metric], deleted: Deleted, found: Budget | None, groups: int) -> Interval:

@@ -48,7 +48,9 @@ class Metric:
 
     `share`: it is the share of `n` samples of which something is so, and its interval that of a binomial count (rig/binomial.py).
     `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them; `percent` says which, of `values`,
-    where these are known. `smooth` is False where a metric jumps as single values are left out, such as the median of five.
+    where these are known. `smooth` is False where what it is without some samples does not tell what it is with other ones: the
+    median of five, the energy of a whole stream.
+    `bounded`: it lies between 0 and 1 without being a share, such as the area under a curve.
     """
 
     value: float
@@ -60,6 +62,7 @@ class Metric:
     percent: float | None = None
     values: tuple[float, ...] = ()
     smooth: bool = True
+    bounded: bool = False
 
     @classmethod
     def of_percentile(cls, values: Sequence[float], percent: float, unit: str) -> Metric:

@@ -46,7 +46,7 @@ def quality(found: Sequence[Case]) -> dict[str, Metric]:
         metrics["accuracy"] = Metric.of_share([case.correct for case in found])
     under = _area(found)
     if not math.isnan(under.value):
-        metrics["auc"] = Metric(under.value, "1", under.standard_error, len(found))
+        metrics["auc"] = Metric(under.value, "1", under.standard_error, len(found), bounded=True)
     return metrics
 
 
