@@ -146,7 +146,7 @@ class Sounds:
 
 
 def streams(each: int, one: bool) -> Population:
-    """Return streams of scenes; all trials play `one`, or each draws its own; of each of four labels there are `each` recordings."""
+    """Return streams of scenes; all trials play `one`, or each draws its own. Each of four labels has `each` recordings."""
 
     def draw(rng: random.Random) -> Draw:
         task, scenario = Sounds(each), RealTime(RealTime.Settings(deadline_s=0.1))

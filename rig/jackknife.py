@@ -23,6 +23,8 @@ from rig.trial import Measured, Metric, Trial
 
 Floats = NDArray[np.float64]
 _NONE = (math.nan, 0)
+#: What was left out and added up again in another order differs by such a share.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,18 @@ class Deleted:
     def variance(self) -> float:
         """Return the variance of the mean over trials by the choice of samples: each group is left out of all trials at once."""
         return _variance(self.values.mean(axis=0))
+
+    def freedom(self, whole: float) -> int:
+        """Return the degrees of freedom of the variance: one less than the groups without which the mean is not what it is."""
+        left = self.values.mean(axis=0)
+        return max(int(np.sum(np.abs(left - whole) > _ROUNDING * np.abs(whole))) - 1, 1)
+
+    def skewness(self) -> float:
+        """Return the skewness of the mean over trials by the choice of samples, as the groups show it."""
+        # Pseudo-values are as far from their mean as the groups' own values, to the other side of these.
+        away = self.values.mean(axis=0).mean() - self.values.mean(axis=0)
+        square = float(np.mean(away**2))
+        return float(np.mean(away**3)) / square**1.5 / math.sqrt(len(away)) if square > 0 else 0.0
 
     def events(self, whole: Sequence[tuple[float, int]]) -> tuple[Floats, Floats]:
         """Return of a share how many single values each group has, and of how many it is so, in all trials; `whole` is the share

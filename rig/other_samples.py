@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rig import same_samples
 from rig.binomial import Share, effective_size, places
-from rig.budget import SCATTERS, Budget
+from rig.budget import SCATTERS, Budget, Part
 from rig.clusters import SAMPLE
 from rig.coverage import coverage_factor
 from rig.interval import Interval, Intervals
@@ -22,8 +22,8 @@ RANKS = "order statistics with the effective sample size (Woodruff 1952, Korn an
 MEANS = "delete-a-group jackknife (Kott 2001), trials and samples both random (Cameron, Gelbach and Miller 2011), with the budget"
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
 
-#: A mean time that is known to more than this share of it is so lopsided that its logarithm is looked at.
-_LOPSIDED = 0.1
+#: A skewness that moves an end by less than some hundredths of the half-width.
+_EVEN = 0.02
 #: Shares of counts are whole numbers but for rounding.
 _NOTHING = 1e-6
 
@@ -50,11 +50,9 @@ def interval(name: str, single: Sequence[Metric], found: Budget | None, knife: J
     elif single[0].ranked:
         stated = _percentile(name, single, found, knife)
     else:
-        stated = _mean(single, deleted, found, groups)
+        stated = _mean(single, deleted, found)
         if single[0].bounded and 0 < same_samples.value(single) < 1 and stated.standard_uncertainty:
             stated = _by_logit(same_samples.value(single), stated)
-        elif single[0].unit == "s" and (stated.expanded_uncertainty or 0.0) > _LOPSIDED * same_samples.value(single) > 0:
-            stated = _by_log(same_samples.value(single), stated)
     note = f"; {knife.clusters.note}" if knife.clusters.note else ""
     return replace(stated, method=stated.method + note, units=knife.clusters.units if stated.known else "")
 
@@ -76,13 +74,13 @@ def _share(name: str, single: Sequence[Metric], knife: Jackknife) -> Interval:
 def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
     """Return how many independent values tell a share as well as `n` that are clustered.
 
-    The variance between clusters is known from those in which the rarer outcome happened, so these give its degrees of freedom. It
-    is never more than that of clusters alike inside, which is what is taken where one cluster alone has that outcome, or none.
+    The variance between clusters is known as well as the count of those in which the rarer outcome happened: two degrees of freedom
+    for each of them, at most one less than all. It is never more than that of clusters alike inside: taken where none had it.
     """
     deleted, groups = knife.deleted[name], len(knife.clusters.groups)
     sizes, events = deleted.events(knife.whole[name])
     rarer = events if at < 0.5 else sizes - events
-    freedom = int((rarer > _NOTHING).sum()) - 1
+    freedom = min(2 * int((rarer > _NOTHING).sum()), groups - 1)
     alike = at * (1 - at) * float((sizes**2).sum() / sizes.sum() ** 2) * groups / knife.clusters.count
     least = effective_size(at, alike, n, groups - 1) if alike else float(min(knife.clusters.count, n))
     return max(effective_size(at, deleted.variance(), n, freedom), least) if freedom > 0 and 0 < at < 1 else least
@@ -111,23 +109,35 @@ def _by_logit(at: float, stated: Interval) -> Interval:
     return Interval(low, high, f"{MEANS}, of its logit (Qin and Hotilovac 2008)")
 
 
-def _by_log(at: float, stated: Interval) -> Interval:
-    """Return the interval whose ends are a factor away from the value: long times are farther from it than short ones."""
-    factor = math.exp((stated.expanded_uncertainty or 0.0) / at)
-    return Interval(at / factor, at * factor, f"{MEANS}, of its logarithm (Burnham et al. 1987)")
-
-
-def _mean(single: Sequence[Metric], deleted: Deleted, found: Budget | None, groups: int) -> Interval:
-    parts = (
-        [(part.standard_uncertainty, part.shape) for part in found.parts if part.counted and part.component not in SCATTERS]
-        if found
-        else []
-    )
-    chosen = deleted.variance()
-    parts.append((math.sqrt(chosen), f"t{groups - 1}"))
+def _mean(single: Sequence[Metric], deleted: Deleted, found: Budget | None) -> Interval:
+    at, chosen_u = same_samples.value(single), math.sqrt(deleted.variance())
+    parts = [(part.standard_uncertainty, part.shape) for part in (found.parts if found else ()) if _counts(part)]
+    parts.append((chosen_u, f"t{deleted.freedom(at)}"))
     error = standard_error([metric.value for metric in single])
     if error is not None:
         # What the trials' scatter has of their samples' is counted above.
         parts.append((math.sqrt(max(error**2 - deleted.variance_within(), 0.0)), f"t{len(single) - 1}"))
     combined = math.hypot(*(u for u, _ in parts))
-    return Interval.around(same_samples.value(single), combined, coverage_factor(parts), MEANS)
+    even = Interval.around(at, combined, coverage_factor(parts), MEANS)
+    return _skewed(even, at, deleted.skewness() * (chosen_u / combined) ** 3) if combined else even
+
+
+def _counts(part: Part) -> bool:
+    return part.counted and part.component not in SCATTERS
+
+
+def _skewed(even: Interval, at: float, skewness: float) -> Interval:
+    """Return the interval with the end farther out to which a skewed distribution reaches.
+
+    Hall, Journal of the Royal Statistical Society B 54, 1992, 221: T + a (T^2 / 3 + 1 / 6) + a^2 T^3 / 27 of Student's T is nearly
+    normal where `a` is the skewness of the mean. It is solved for T; neither end is drawn in, as `a` is not known well.
+    """
+    u, k = even.standard_uncertainty or 0.0, even.coverage_factor or 0.0
+    if abs(skewness) < _EVEN:
+        return even
+
+    def turned(y: float) -> float:
+        return 3 / skewness * (math.cbrt(1 + skewness * (y - skewness / 6)) - 1)
+
+    low, high = min(even.low, at - turned(k) * u), max(even.high, at - turned(-k) * u)
+    return Interval(low, high, f"{MEANS}, of a skewed distribution (Hall 1992)", standard_uncertainty=u)
