@@ -22,8 +22,8 @@ RANKS = "order statistics with the effective sample size (Woodruff 1952, Korn an
 MEANS = "delete-a-group jackknife (Kott 2001), trials and samples both random (Cameron, Gelbach and Miller 2011), with the budget"
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
 
-#: A skewness that moves an end by less than some hundredths of the half-width.
-_EVEN = 0.02
+#: An end is moved out where that is more than this share of the half-width.
+_MOVED = 0.1
 #: Shares of counts are whole numbers but for rounding.
 _NOTHING = 1e-6
 
@@ -74,13 +74,13 @@ def _share(name: str, single: Sequence[Metric], knife: Jackknife) -> Interval:
 def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
     """Return how many independent values tell a share as well as `n` that are clustered.
 
-    The variance between clusters is known as well as the count of those in which the rarer outcome happened: two degrees of freedom
+    The variance between clusters is known as well as the count of those in which the rarer outcome happened: a degree of freedom
     for each of them, at most one less than all. It is never more than that of clusters alike inside: taken where none had it.
     """
     deleted, groups = knife.deleted[name], len(knife.clusters.groups)
     sizes, events = deleted.events(knife.whole[name])
     rarer = events if at < 0.5 else sizes - events
-    freedom = min(2 * int((rarer > _NOTHING).sum()), groups - 1)
+    freedom = min(int((rarer > _NOTHING).sum()), groups - 1)
     alike = at * (1 - at) * float((sizes**2).sum() / sizes.sum() ** 2) * groups / knife.clusters.count
     least = effective_size(at, alike, n, groups - 1) if alike else float(min(knife.clusters.count, n))
     return max(effective_size(at, deleted.variance(), n, freedom), least) if freedom > 0 and 0 < at < 1 else least
@@ -133,11 +133,13 @@ def _skewed(even: Interval, at: float, skewness: float) -> Interval:
     normal where `a` is the skewness of the mean. It is solved for T; neither end is drawn in, as `a` is not known well.
     """
     u, k = even.standard_uncertainty or 0.0, even.coverage_factor or 0.0
-    if abs(skewness) < _EVEN:
+    if not skewness:
         return even
 
     def turned(y: float) -> float:
         return 3 / skewness * (math.cbrt(1 + skewness * (y - skewness / 6)) - 1)
 
     low, high = min(even.low, at - turned(k) * u), max(even.high, at - turned(-k) * u)
+    if high - low < (2 + _MOVED) * k * u:
+        return even
     return Interval(low, high, f"{MEANS}, of a skewed distribution (Hall 1992)", standard_uncertainty=u)

@@ -72,7 +72,7 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
         "budget": budget_table(content), "resolution": content["resolution"],
         "tiles": _tiles(main),
         "main": [_row(name, content) for name in main],
-        "further": [_row(name, content) for name in further],
+        "further": [_row(name, content) for name in further], "methods": _methods(content),
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
         "hashes": [event for event in session.events() if "files" in event],
@@ -107,6 +107,17 @@ def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
         "verdict": verdict, "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and "audit" in content else None,
         "trials": [_cell(name, single["value"], metric["value"], factor, decimals) for single in metric["per_trial"]],
     }  # fmt: skip
+
+
+def _methods(content: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
+    """Return which interval was made how, or why it was not, and of which metrics that holds."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, metric in content["metrics"].items():
+        for key, title in (("same_samples", "same samples"), ("other_samples", "other samples")):
+            interval = metric[key]
+            told = f"none: {interval['reason']}" if interval["reason"] else interval["method"]
+            found.setdefault((title, told), []).append(name)
+    return [(title, told, names) for (title, told), names in sorted(found.items(), key=lambda item: item[0][0], reverse=True)]
 
 
 def _cell(name: str, value: float | None, average: float | None, factor: float, decimals: int) -> dict[str, Any]:

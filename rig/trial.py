@@ -78,7 +78,7 @@ class Metric:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval of a share, by the choice of its samples."""
+        """Return the binomial 95 % interval of a share, as if its samples were independent."""
         return Share(round(self.value * self.n), self.n).interval() if self.n else (0.0, 1.0)
 
 
