@@ -158,7 +158,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     if covered := survey.summed(trial.survey for trial in trials):
         content["coverage"] = survey.content(covered)
     if claim:
-        content["audit"] = _verdict(replication.audit_check(claim, values, invalid))
+        content["audit"] = _verdict(replication.audit_check(claim, values, invalid, directions(trials)))
     cleaned: dict[str, Any] = _finite(content)
     return cleaned
 
@@ -166,6 +166,11 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
 def _common(trials: Sequence[Trial]) -> list[str]:
     """Return the metrics that all trials have: an invalid one may lack some."""
     return [name for name in (trials[0].metrics if trials else {}) if all(name in trial.metrics for trial in trials)]
+
+
+def directions(trials: Sequence[Trial]) -> dict[str, bool | None]:
+    """Return for each metric whether higher is better, as it states itself; None where it does not."""
+    return {name: metric.higher_is_better for trial in trials for name, metric in trial.metrics.items()}
 
 
 def _absent(scenario: Scenario, trials: Sequence[Trial]) -> dict[str, str]:
@@ -218,6 +223,7 @@ def _metric(name: str, trials: Sequence[Trial]) -> dict[str, Any]:
     return {
         "value": mean(values),
         "unit": single[0].unit,
+        "higher_is_better": single[0].higher_is_better,
         # Over trials where there are several: it holds what differs from trial to trial, which the scatter within one does not.
         "standard_error": standard_error(values) if len(values) > 1 else single[0].standard_error,
         **_budget(mean(values), budget.of_metric(name, trials)),

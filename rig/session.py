@@ -58,7 +58,16 @@ class Result:
     def metrics(self) -> dict[str, Metric]:
         """Return each metric as the mean over trials, with its standard error."""
         rows = self.content["metrics"]
-        return {name: Metric(row["value"], row["unit"], row["standard_error"], len(row["per_trial"])) for name, row in rows.items()}
+        return {
+            name: Metric(
+                row["value"],
+                row["unit"],
+                row["standard_error"],
+                len(row["per_trial"]),
+                higher_is_better=row["higher_is_better"],
+            )
+            for name, row in rows.items()
+        }
 
     @property
     def ok(self) -> bool:

@@ -48,6 +48,7 @@ class Metric:
 
     `share`: it is the share of `n` samples of which something is so, and its interval that of a binomial count (rig/binomial.py).
     `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them.
+    `higher_is_better` is None where neither direction is the better one. `bounded`: no value below 0 or above 1 can be.
     """
 
     value: float
@@ -56,17 +57,21 @@ class Metric:
     n: int = 1
     share: bool = False
     ranked: bool = False
+    higher_is_better: bool | None = None
+    bounded: bool = False
 
     @classmethod
-    def of_percentile(cls, values: Sequence[float], percent: float, unit: str) -> Metric:
+    def of_percentile(cls, values: Sequence[float], percent: float, unit: str, higher_is_better: bool | None = None) -> Metric:
         """Return a percentile with its standard error."""
-        return cls(percentile(values, percent), unit, percentile_error(values, percent), len(values), ranked=True)
+        value, error = percentile(values, percent), percentile_error(values, percent)
+        return cls(value, unit, error, len(values), ranked=True, higher_is_better=higher_is_better)
 
     @classmethod
-    def of_share(cls, outcomes: Sequence[bool]) -> Metric:
+    def of_share(cls, outcomes: Sequence[bool], higher_is_better: bool | None = None) -> Metric:
         """Return the share of samples of which something is so."""
         values = [float(outcome) for outcome in outcomes]
-        return cls(mean(values), "1", standard_error(values), len(values), share=True)
+        error = standard_error(values)
+        return cls(mean(values), "1", error, len(values), share=True, higher_is_better=higher_is_better, bounded=True)
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -45,7 +45,8 @@ def metrics(samples: Sequence[Sample]) -> dict[str, Metric]:
     for (cell, timeout_s), group in groups(samples).items():
         gaps = _gaps(group)
         if not _why_no_gap(group):
-            found[metric_name("gap", cell, timeout_s)] = Metric(mean(gaps), "1", standard_error(gaps), len(gaps))
+            gap = Metric(mean(gaps), "1", standard_error(gaps), len(gaps), higher_is_better=False)
+            found[metric_name("gap", cell, timeout_s)] = gap
         found[metric_name("power", cell, timeout_s)] = power(group)
     return found
 
@@ -71,7 +72,7 @@ def power(samples: Sequence[Sample]) -> Metric:
     """Return the average power over the time of all searches; those whose energy is lost are left out."""
     whole = [sample.windows[0] for sample in samples if sample.windows[0].energy_j is not None]
     value, error = ratio([window.energy_j or 0.0 for window in whole], [window.latency_s for window in whole])
-    return Metric(value, "W", error, len(whole))
+    return Metric(value, "W", error, len(whole), higher_is_better=False)
 
 
 def _of(sample: Sample) -> Gap:

@@ -78,7 +78,7 @@ class Tiny:
         known = [window for window in inference if window.energy_j is not None]
         energies_j, phase = [window.energy_j or 0.0 for window in known], phases[-1]
         return {
-            "throughput": _median([_per_s(window) for window in inference], "1/s"),
+            "throughput": _median([_per_s(window) for window in inference], "1/s", higher_is_better=True),
             f"latency_{phase}": _median([window.latency_s for window in inference], "s"),
             f"energy_{phase}": _median(energies_j, "J"),
             f"power_{phase}": _power(known),
@@ -130,19 +130,20 @@ def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:
 def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:
     if samples and all(sample.scores for sample in samples):
         return quality(cases(samples))
-    return {"accuracy": Metric.of_share([sample.correct for sample in samples])}
+    return {"accuracy": Metric.of_share([sample.correct for sample in samples], higher_is_better=True)}
 
 
-def _median(values: Sequence[float], unit: str) -> Metric:
+def _median(values: Sequence[float], unit: str, higher_is_better: bool = False) -> Metric:
     if not values:
-        return Metric(math.nan, unit, None, 0)
+        return Metric(math.nan, unit, None, 0, higher_is_better=higher_is_better)
     error = standard_error(values)
-    return Metric(statistics.median(values), unit, None if error is None else _MEDIAN * error, len(values))
+    error = None if error is None else _MEDIAN * error
+    return Metric(statistics.median(values), unit, error, len(values), higher_is_better=higher_is_better)
 
 
 def _power(windows: Sequence[Window]) -> Metric:
     value, error = ratio([window.energy_j or 0.0 for window in windows], [window.latency_s for window in windows])
-    return Metric(value, "W", error, len(windows))
+    return Metric(value, "W", error, len(windows), higher_is_better=False)
 
 
 def _per_s(window: Window) -> float:
