@@ -16,15 +16,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.segment import Segments
 from rich.table import Table
 
-from rig import survey
+from rig import labels, survey
 from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.check import Check
 from rig.errors import RigError
 from rig.events import Event, SessionResumed, SessionStarted, StepDone, TrialFinished, TrialResumed, TrialStarted
+from rig.labels import Label
 from rig.plan import Query, Solve, Stream
 from rig.quantity import quantity, share
 from rig.replication import LIMIT, deviation
+from rig.store import SessionFolder
 from rig.survey import DONE, FAILED, Covered
 
 #: More than any table is wide.
@@ -98,12 +100,14 @@ class RunProgress:
         match event:
             case SessionStarted():
                 self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
+                print_labels(self._console, labels.of_provenance(event.provenance))
                 self._task = self._progress.add_task("queries", total=event.trials * event.queries)
             case SessionResumed():
                 stands = (
                     f"goes on: {event.finished} of {event.trials} trials are finished, {event.done} queries of the next are done"
                 )
                 self._console.print(f"session [bold]{escape(str(event.folder))}[/] {stands}", soft_wrap=True)
+                print_labels(self._console, labels.of_provenance(SessionFolder(event.folder).provenance()))
                 done = event.finished * event.queries + event.done
                 self._task = self._progress.add_task("queries", total=event.trials * event.queries, completed=done)
             case TrialStarted() | TrialResumed() if self._task is not None:
@@ -122,8 +126,9 @@ class RunProgress:
 def print_results(console: Console, content: dict[str, Any]) -> None:
     """Print the table of main metrics, the problems and the verdict."""
     title = f"{content['task']}, {content['scenario']}, {content['sut']}, {content['monitor']}"
-    if content["simulated"]:
-        title += "  [black on yellow] SIMULATED [/]"
+    marked = labels.of_results(content)
+    # A line of their own: in a narrow terminal none of them is broken.
+    title = f"{escape(title)}\n{' '.join(map(_badge, marked))}" if marked else escape(title)
     table = Table(
         title=title,
         title_justify="left",
@@ -146,7 +151,7 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
         console.print(f"[red]trial {problem['trial']}: {problem['code']}[/] {escape(problem['detail'])}", soft_wrap=True)
     for name in ("replication", "audit"):
         if name in content:
-            _print_verdict(console, name, content[name])
+            print_verdict(console, name, content[name], marked)
     _print_lines(console, content["trials"])
     if "coverage" in content:
         _print_coverage(console, content["coverage"])
@@ -253,10 +258,22 @@ def _print_whole(console: Console, table: Table) -> None:
     console.print(Segments(console.render(table, whole)), crop=False)
 
 
-def _print_verdict(console: Console, name: str, verdict: dict[str, Any]) -> None:
+def print_verdict(console: Console, name: str, verdict: dict[str, Any], marked: Sequence[Label]) -> None:
+    """Print a verdict, with what must stand beside it."""
     badge = "[black on green] TRUE [/]" if verdict["ok"] else "[white on red] FALSE [/]"
-    console.print(f"{name} {badge} {escape(verdict['reason'])}".rstrip(), soft_wrap=True)
+    beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
+    console.print(f"{name} {badge}{beside} {escape(verdict['reason'])}".rstrip(), soft_wrap=True)
     console.print(f"  [dim]{escape(verdict['rule'])}: {escape(verdict['rule_text'])}[/]", soft_wrap=True)
+
+
+def print_labels(console: Console, marked: Sequence[Label]) -> None:
+    """Print each label with the sentence that says what it means."""
+    for label in marked:
+        console.print(f"{_badge(label)} {escape(label.statement)}", soft_wrap=True, highlight=False)
+
+
+def _badge(label: Label) -> str:
+    return f"[black on yellow] {escape(label.text)} [/]"
 
 
 def print_check(console: Console, path: Path, checked: Check) -> None:

@@ -160,7 +160,13 @@ class Task(Protocol):
         """Score the device's `output` for sample `index`; raise RemoteProtocolError if it has another shape."""
 
     def provenance(self) -> dict[str, Any]:
-        """Return what identifies the data and the model: hashes, counts, split, source; JSON-able."""
+        """Return what identifies the data and the model: hashes, counts, split, source; JSON-able.
+
+        What is said of the data becomes the labels of every result (rig/labels.py). `source`: where they come from, beginning with
+        "generated" or "random" where they are; `official`: True only where they are the benchmark's own; `unofficial`: what they
+        are called otherwise, in a few words; `statement`: the same in a sentence; `subset`: which part of them is measured, or
+        "all". Whoever leaves them out has the label DATA NOT STATED.
+        """
 
 
 class Scenario(Protocol):

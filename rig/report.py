@@ -14,7 +14,7 @@ import matplotlib.style
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from rig import store
+from rig import labels, store
 from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.errors import DataError
@@ -68,6 +68,7 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     bench_toml = (session.path / store.BENCH).read_text(encoding="utf-8")
     return {
         "r": content, "p": provenance, "folder": session.path.name, "limit": LIMIT, "bench_toml": bench_toml,
+        "labels": labels.of_results(content),
         "claims": "audit" in content, "residual_limit_s": residual_limit_s(content), "monitors": monitors,
         "budget": budget_table(content), "resolution": content["resolution"],
         "tiles": _tiles(main),

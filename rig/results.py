@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import accuracy, budget, config, plugins, replication, resolution, survey
+from rig import accuracy, budget, config, labels, plugins, replication, resolution, survey
 from rig.catalogue import Entry
 from rig.clock import Timebase
 from rig.config import Config
@@ -121,7 +121,7 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
     """Return the lines of a trial; of one that does not count, what is wrong with it instead."""
     if not isinstance(context.scenario, Reviewer):
         return ()
-    who = "neurorig, simulated:" if context.provenance["simulated"] else "neurorig:"
+    who = ", ".join(["neurorig", *(label.text.lower() for label in labels.of_provenance(context.provenance))]) + ":"
     faults = tuple(f"no result: {problem.code}: {problem.detail}" for problem in problems)
     return tuple(f"{who} {line}" for line in faults or context.scenario.lines(measured))
 
@@ -143,6 +143,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "sut": provenance["sut"]["name"],
         "monitor": " + ".join(info["name"] for info in provenance["monitors"].values()),
         "simulated": provenance["simulated"],
+        "data": labels.content(provenance["task"]),
         "samples": {
             "per_trial": [len(trial.measured.samples) for trial in trials],
             "files": [f"trial-{t.number}/samples.jsonl" for t in trials],

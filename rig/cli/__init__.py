@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig import console, plugins, session, store
+from rig import console, labels, plugins, session, store
 from rig.check import check
 from rig.cli.coverage import coverage
 from rig.cli.firmware import firmware
@@ -145,6 +145,7 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
         played_s = sum(scene.samples / step.sample_hz for step in played for scene in step.scenes)
         of_trial += f", {len(played)} stream{'s' * (len(played) > 1)} ({played_s:g} s)"
     OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
+    console.print_labels(OUT, labels.of_task({"samples": len(task)} | task.provenance()))
 
 
 def _step(step: Step) -> str:
@@ -203,9 +204,18 @@ def _status(path: Path) -> str:
         last = SessionFolder(path).events()[-1]
         status = str(last["status"]) if last["event"] == "session_finished" else "killed or running"
         content = store.read_json(path / store.RESULTS) if (path / store.RESULTS).exists() else None
-    except (DataError, IndexError, KeyError):
+        verdict = f"verdict {str(content['replication']['ok']).lower()}" if content else ""
+    except (DataError, IndexError, KeyError, TypeError):
         return "not readable"
-    return status + (f", verdict {str(content['replication']['ok']).lower()}" if content else "")
+    return ", ".join(filter(None, (status, verdict, labels.texts(_labels(path)))))
+
+
+def _labels(path: Path) -> tuple[labels.Label, ...]:
+    """Return what must stand beside a session's numbers; also of one that was cut off, or is damaged."""
+    try:
+        return labels.of_provenance(SessionFolder(path).provenance())
+    except (DataError, TypeError):
+        return (labels.Label(labels.NOT_STATED, f"{store.PROVENANCE} cannot be read"),)
 
 
 @rig.command("check")
@@ -213,6 +223,7 @@ def _status(path: Path) -> str:
 def check_(path: Path) -> int:
     """Recompute every number of a session from its raw files and compare."""
     checked = check(path)
+    console.print_labels(OUT, _labels(path))
     console.print_check(OUT, path, checked)
     if checked.ok:
         console.print_budget(OUT, store.read_json(path / store.RESULTS))

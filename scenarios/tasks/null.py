@@ -66,4 +66,9 @@ class NullTask:
 
     def provenance(self) -> dict[str, Any]:
         """Return the settings: they are all there is."""
-        return {"source": "random bytes", "payload_b": self._settings.payload_b, "seed": self._settings.seed}
+        return {
+            "source": "random bytes",
+            "statement": "random bytes, and their beginning is the right answer",
+            "payload_b": self._settings.payload_b,
+            "seed": self._settings.seed,
+        }

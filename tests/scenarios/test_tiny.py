@@ -284,7 +284,7 @@ def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: Result) -> None:
 def test_every_line_of_a_simulated_session_says_so(energy: Result) -> None:
     assert energy.content["simulated"] is True
     for trial in energy.content["trials"]:
-        assert trial["lines"] and all(line.startswith("neurorig, simulated: ") for line in trial["lines"])
+        assert trial["lines"] and all(line.startswith("neurorig, simulated, generated data: ") for line in trial["lines"])
 
 
 def test_only_calibrations_are_shorter_than_ten_seconds(energy: Result) -> None:
@@ -317,7 +317,7 @@ def test_a_trial_that_does_not_count_has_no_line_that_a_checker_would_take(tmp_p
     assert "rule" in {problem["code"] for problem in result.content["problems"]}
     assert not result.trials[0].valid
     lines = result.content["trials"][0]["lines"]
-    assert lines and all(line.startswith("neurorig, simulated: no result: ") for line in lines)
+    assert lines and all(line.startswith("neurorig, simulated, generated data: no result: ") for line in lines)
     assert not any(pattern.search(line) for pattern in PATTERNS for line in lines)
 
 

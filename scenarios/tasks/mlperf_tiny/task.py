@@ -127,6 +127,8 @@ class MlperfTiny:
             "data": settings.data,
             "labels": data.labels.name,
             "benchmark": self._benchmark,
+            "official": known is not None and not generated and len(data.rows) in known.files,
+            "unofficial": "NOT THE EVALUATION SET",
             "statement": self._statement(),
             "files": len(data.rows),
             "tensors": len(data.tensors),
