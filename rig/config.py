@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import math
 import re
 import tomllib
 import typing
@@ -143,6 +144,11 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
         section: _choice(section, tree.get(section), folder, overridden) for section in plugins.GROUPS if section != "monitor"
     }
     claim = _typed(dict[str, float], tree.get("claim", {}), "claim")
+    for name, value in claim.items():
+        if not math.isfinite(value):
+            raise ConfigError(
+                f"{value} is no value that {name} can have", path=f"claim.{name}", try_next="a finite number, in SI units"
+            )
     bench = _typed(BenchSettings, tree.get("bench", {}), "bench")
     if not re.fullmatch(r"[\w .+-]{1,80}", bench.name) or bench.name.startswith("."):
         raise ConfigError(

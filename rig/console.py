@@ -20,6 +20,7 @@ from rig import labels, survey
 from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.check import Check
+from rig.claim import Claim
 from rig.errors import RigError
 from rig.events import Event, SessionResumed, SessionStarted, StepDone, TrialFinished, TrialResumed, TrialStarted
 from rig.labels import Label
@@ -264,6 +265,29 @@ def print_verdict(console: Console, name: str, verdict: dict[str, Any], marked: 
     beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
     console.print(f"{name} {badge}{beside} {escape(verdict['reason'])}".rstrip(), soft_wrap=True)
     console.print(f"  [dim]{escape(verdict['rule'])}: {escape(verdict['rule_text'])}[/]", soft_wrap=True)
+
+
+def print_claim(console: Console, claim: Claim, verdicts: dict[str, dict[str, Any]], content: dict[str, Any]) -> None:
+    """Print each claimed value beside the mean of the trials, and both verdicts."""
+    marked = labels.of_results(content)
+    if claim.labels:
+        console.print(f"[yellow]the claim is a result of: {escape(', '.join(claim.labels))}[/]", soft_wrap=True)
+    table = Table(title="the claim", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("metric", "claimed", "mean of the trials", "deviation", "limit"):
+        table.add_column(heading, justify="left" if heading == "metric" else "right", no_wrap=True)
+    compared = verdicts["replication"]["per_metric"]
+    for name, value in claim.values.items():
+        row, unit = compared.get(name), content["metrics"].get(name, {}).get("unit", "")
+        if row is None:
+            table.add_row(escape(name), quantity(value, unit), "-", "-", "-")
+            continue
+        colour = "" if row["ok"] else "red"
+        away = f"{100 * row['deviation']:+.2f} %"
+        cells = (quantity(value, unit), quantity(row["mean"], unit), away, f"{100 * row['limit']:.0f} %")
+        table.add_row(escape(name), *cells, style=colour)
+    _print_whole(console, table)
+    for name, verdict in verdicts.items():
+        print_verdict(console, name, verdict, marked)
 
 
 def print_labels(console: Console, marked: Sequence[Label]) -> None:

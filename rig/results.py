@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rig import accuracy, budget, config, labels, plugins, replication, resolution, survey
+from rig import claim as claimed
 from rig.catalogue import Entry
 from rig.clock import Timebase
 from rig.config import Config
@@ -151,7 +152,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "trials": [_trial(trial) for trial in trials],
         "metrics": {name: _metric(name, trials) for name in names},
         "absent": _absent(context.scenario, trials),
-        "replication": _verdict(verdict) | {"policy": replication.POLICY},
+        "replication": verdict_content(verdict) | {"policy": replication.POLICY},
         "resolution": [dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)],
         "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
         "provenance": provenance,
@@ -159,7 +160,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     if covered := survey.summed(trial.survey for trial in trials):
         content["coverage"] = survey.content(covered)
     if claim:
-        content["audit"] = _verdict(replication.audit_check(claim, values, invalid, directions(trials)))
+        content["audit"] = verdict_content(claimed.verdicts(claim, trials)["audit"])
     cleaned: dict[str, Any] = _finite(content)
     return cleaned
 
@@ -167,11 +168,6 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
 def _common(trials: Sequence[Trial]) -> list[str]:
     """Return the metrics that all trials have: an invalid one may lack some."""
     return [name for name in (trials[0].metrics if trials else {}) if all(name in trial.metrics for trial in trials)]
-
-
-def directions(trials: Sequence[Trial]) -> dict[str, bool | None]:
-    """Return for each metric whether higher is better, as it states itself; None where it does not."""
-    return {name: metric.higher_is_better for trial in trials for name, metric in trial.metrics.items()}
 
 
 def _absent(scenario: Scenario, trials: Sequence[Trial]) -> dict[str, str]:
@@ -256,7 +252,8 @@ def _per_trial(name: str, trial: Trial) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: replication.Verdict) -> dict[str, Any]:
+def verdict_content(verdict: replication.Verdict) -> dict[str, Any]:
+    """Return a verdict as results.json has it."""
     return {
         "ok": verdict.ok,
         "rule": verdict.rule,

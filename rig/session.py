@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rig import config, plugins, provenance, results, store
+from rig import claim, config, plugins, provenance, results, store
 from rig.config import Config
 from rig.done import Done
 from rig.errors import BenchError, ConfigError, DataError, RigError
@@ -102,6 +102,7 @@ def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Benc
         table.searcher = task.searcher if isinstance(task, Searched) else None
         table.programs = task.programs if isinstance(task, Programmed) else {}
         scenario = open_part("scenario", resolved, table)
+        refuse_claim(resolved, scenario, task)
         monitors = {}
         for rail, choice in resolved.monitors.items():
             monitors[rail] = open_monitor(rail, choice, table)
@@ -134,7 +135,15 @@ def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario
     """Open only what a plan needs: no device is touched."""
     resolved = config.load(Path(path), overrides)
     table = Table(folder=resolved.folder, seed=resolved.bench.seed)
-    return open_part("scenario", resolved, table), open_part("task", resolved, table), resolved
+    scenario, task = open_part("scenario", resolved, table), open_part("task", resolved, table)
+    refuse_claim(resolved, scenario, task)
+    return scenario, task, resolved
+
+
+def refuse_claim(resolved: Config, scenario: Scenario, task: Task, phases: Sequence[str] = ()) -> None:
+    """Raise ConfigError for a claim that nothing could meet, before anything is powered or measured."""
+    if resolved.claim:
+        claim.refuse(resolved.claim, scenario, task, steps(scenario, task, 0), phases, monitored=bool(resolved.monitors))
 
 
 def open_part(section: str, resolved: Config, table: Table) -> Any:
@@ -207,7 +216,9 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
     queries = [step for step in steps(bench.scenario, bench.task, 0) if isinstance(step, _TIMED)]
-    return _provenance(bench, bench_toml, any(isinstance(query, Query) and query.batch for query in queries)), len(queries)
+    about = _provenance(bench, bench_toml, any(isinstance(query, Query) and query.batch for query in queries))
+    refuse_claim(bench.config, bench.scenario, bench.task, about["task"]["phases"])
+    return about, len(queries)
 
 
 def _session(

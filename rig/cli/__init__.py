@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig import console, labels, plugins, session, store
+from rig import claim, console, labels, plugins, results, session, store
 from rig.check import check
 from rig.cli.coverage import coverage
 from rig.cli.firmware import firmware
@@ -220,14 +220,30 @@ def _labels(path: Path) -> tuple[labels.Label, ...]:
 
 @rig.command("check")
 @click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
-def check_(path: Path) -> int:
-    """Recompute every number of a session from its raw files and compare."""
+@click.option(
+    "--claim",
+    "claimed",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Test a claim on the session: a TOML file of metric = value, a bench file's [claim], or a published results.json.",
+)
+def check_(path: Path, claimed: Path | None) -> int:
+    """Recompute every number of a session from its raw files and compare; test a claim on them."""
+    tested = claim.read(claimed) if claimed else None
     checked = check(path)
     console.print_labels(OUT, _labels(path))
     console.print_check(OUT, path, checked)
-    if checked.ok:
-        console.print_budget(OUT, store.read_json(path / store.RESULTS))
-    return 0 if checked.ok else FALSE
+    if not checked.ok:
+        if tested:
+            OUT.print("the claim is not tested: the session is not what was measured, or did not finish")
+        return FALSE
+    content = store.read_json(path / store.RESULTS)
+    if tested is None:
+        console.print_budget(OUT, content)
+        return 0
+    claim.refuse_other(tested, content, checked.trials)
+    found = claim.verdicts(tested.values, checked.trials)
+    console.print_claim(OUT, tested, {name: results.verdict_content(one) for name, one in found.items()}, content)
+    return 0 if all(verdict.ok for verdict in found.values()) else FALSE
 
 
 @rig.command()
