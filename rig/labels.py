@@ -42,9 +42,10 @@ def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
     return tuple(found)
 
 
-def of_provenance(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
+def of_provenance(provenance: Any) -> tuple[Label, ...]:
     """Return all labels of a session, from its provenance; whatever a damaged one holds is read as far as it goes."""
-    return (*_simulated(provenance), *of_task(_mapping(provenance, "task")))
+    facts = provenance if isinstance(provenance, Mapping) else {}
+    return (*_simulated(facts), *of_task(_mapping(facts, "task")))
 
 
 def of_results(content: Mapping[str, Any]) -> tuple[Label, ...]:
