@@ -56,9 +56,12 @@ class Heading:
 def choose(names: Sequence[str], options: Options) -> Heading:
     """Say which columns to read; raises DataError where that is not clear."""
     notes = []
-    time = None if options.rate_hz else _one(names, "time", options.time)
+    time = None if options.time == "none" else _one(names, "time", options.time)
     if time is None and not options.rate_hz:
-        raise _unclear(names, "no column of times", "--time COLUMN:UNIT, or --rate HZ")
+        hint = "--rate HZ" if options.time == "none" else "--time COLUMN:UNIT, or --rate HZ"
+        raise _unclear(names, "no column of times", hint)
+    if time is None and options.time == "none":
+        notes.append("no column of times is looked at, as asked: each row is one sample")
     current = None if options.power else _one(names, "current", options.current)
     power = None if current else _one(names, "power", options.power)
     if current is None and power is None:
@@ -107,7 +110,8 @@ def _one(names: Sequence[str], role: str, wanted: str) -> Column | None:
     found = [_column(names[at], at, unit) for at, unit in enumerate(units) if unit and UNITS[unit][0] == role]
     if len(found) > 1:
         which = ", ".join(column.name for column in found)
-        raise _unclear(names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN")
+        none = ", or --time none with --rate HZ" if role == "time" else ""
+        raise _unclear(names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN{none}")
     return found[0] if found else None
 
 

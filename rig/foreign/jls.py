@@ -7,6 +7,7 @@ writer lost read as NaN in a float signal, but as 0 in a digital one: edges at s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from rig import edges
 from rig.errors import ConfigError, DataError
+from rig.foreign import given_rate
 from rig.foreign.markers import TIME64_S, Marked, markers_in, time_stamps, trace_beside
 from rig.foreign.origin import Opened, Options, require_rate, require_single
 from rig.recorder import TraceWriter
@@ -45,7 +47,7 @@ class _Chosen:
 
 def convert(path: Path, scratch: Path, options: Options, original: Path) -> Opened:
     """Convert block by block; raises DataError and ConfigError. `original` is the file of which `path` may be a recovered copy."""
-    if options.time:
+    if options.time not in ("", "none"):
         raise ConfigError("a JLS file has no column of times", path="time")
     with reading(path) as reader:
         signals = _signals(reader)
@@ -57,6 +59,7 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
         source = _source(reader, options)
         chosen = _choose(reader, source, options)
         current, rate_hz = chosen.current, options.rate_hz or float(chosen.current.sample_rate)
+        doubts = _doubts(reader, current, original.name, options.rate_hz)
         # Where the file's rate is wrong, that of all its signals is, by the same factor: they share one clock.
         stretch = rate_hz / current.sample_rate
         first, last = _overlap(chosen)
@@ -76,7 +79,7 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
                 stamps = [(at, True) for at in found.falls_s.tolist()] + [(at, False) for at in found.rises_s.tolist()]
                 for at_s, fall in sorted(stamps):
                     writer.stamp(at_s / stretch, fall)
-        chosen.notes.extend(_doubts(reader, current, rate_hz))
+        chosen.notes.extend(doubts)
     trace = Trace.open(folder / TRACE)
     marked = Marked(path, original, int(current.signal_id), first - int(current.sample_id_offset))
     return Opened(trace, "jls", tuple(chosen.notes), not chosen.is_power, marked, about | {"sync": kind})
@@ -249,12 +252,19 @@ def _whole_bits(reader: Any, signal: int, length: int, chunk: int) -> Iterator[N
         yield packed
 
 
-def _doubts(reader: Any, current: Any, rate_hz: float) -> list[str]:
-    """Say where the file's time stamps contradict its sampling rate, which JLS keeps as a whole number."""
-    points = time_stamps(reader, current.signal_id)
-    if len(points) < 2 or points[-1, 1] == points[0, 1]:
-        return []
-    stamped_hz = float(points[-1, 0] - points[0, 0]) / (float(points[-1, 1] - points[0, 1]) / TIME64_S)
-    if abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
+def _doubts(reader: Any, current: Any, name: str, given_hz: float) -> list[str]:
+    """Say where the file's sampling rate, a whole number in JLS, its time stamps and a rate that was given contradict each other.
+
+    Raises DataError where the given one contradicts all by more than 1 %.
+    """
+    rate_hz, points = float(current.sample_rate), time_stamps(reader, current.signal_id)
+    stamped_hz = 0.0
+    if len(points) > 1 and points[-1, 1] != points[0, 1]:
+        stamped_hz = float(points[-1, 0] - points[0, 0]) / (float(points[-1, 1] - points[0, 1]) / TIME64_S)
+    if given_hz:
+        whole = int(current.sample_rate) in (math.floor(given_hz), math.ceil(given_hz))
+        said = {"the file's sampling rate": given_hz if whole else rate_hz, "its time stamps": stamped_hz}
+        return given_rate.compared(name, given_hz, {what: said_hz for what, said_hz in said.items() if said_hz})
+    if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
         return []
     return [f"the rate is {rate_hz:.10g} Hz, but the file's time stamps make it {stamped_hz:.10g} Hz: --rate HZ if they are right"]

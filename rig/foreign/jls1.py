@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.foreign import js110
+from rig.foreign import given_rate, js110
 from rig.foreign.js110 import Calibration, Decoder
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.foreign.origin import Opened, Options, require_rate
@@ -80,6 +80,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         blocks = iter(file)
         _heading(blocks, found)
         rate_hz = options.rate_hz or found.rate_hz
+        if options.rate_hz:
+            found.notes += given_rate.compared(path.name, rate_hz, {"the file's sampling rate": found.rate_hz})
         require_rate(path.name, rate_hz, path.stat().st_size // _LEAST_B)
         folder = scratch / "converted"
         folder.mkdir(parents=True, exist_ok=True)
@@ -99,7 +101,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
 
 
 def _check(options: Options) -> None:
-    if options.time or options.source:
+    if options.time not in ("", "none") or options.source:
         raise ConfigError("a JLS file of version 1 has one source and no column of times", path="time, source")
     for role in ("current", "voltage", "power"):
         if getattr(options, role) not in ("", role):

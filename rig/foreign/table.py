@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.foreign.grid import Layout, Run, lay_out
+from rig.foreign import given_rate
+from rig.foreign.grid import JITTER, Layout, Run, lay_out
 from rig.foreign.heading import Column, Heading, Line, choose
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.foreign.origin import LARGEST, Opened, Options, require_rate
@@ -68,9 +69,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     notes = list(heading.notes)
     try:
         stamps = _read(path, form, heading, numbers, notes)
-        layout = _laid_out(path, numbers, stamps, options)
+        layout = _laid_out(path, numbers, stamps, heading, options)
         rate_hz, runs = layout.rate_hz, layout.runs
-        require_rate(path.name, rate_hz, runs[-1].first + runs[-1].rows)
+        require_rate(path.name, rate_hz, runs[-1].first + runs[-1].rows, "is the unit of the times right? --time COLUMN:UNIT")
         kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
         about = {"converted_from": path.name, "simulated": False}
         with TraceWriter(
@@ -80,7 +81,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             levels.stamp(rate_hz, writer, notes)
     finally:
         numbers.unlink(missing_ok=True)
-    if heading.time is not None:
+    if options.rate_hz:
+        notes += layout.notes
+    elif heading.time is not None:
         said = f"{rate_hz:.10g} samples a second, from the column {heading.time.name}"
         notes += [", ".join(filter(None, [said, layout.known])), *layout.notes]
     if stamps.first_s:
@@ -162,10 +165,8 @@ def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[
     return stamps
 
 
-def _laid_out(path: Path, numbers: Path, stamps: Stamps, options: Options) -> Layout:
-    """Return how the rows lie; at a rate that was given, each is one sample, whatever its time."""
-    if options.rate_hz:
-        return Layout(options.rate_hz, 0.0, [Run(numbers.stat().st_size // _ROW.itemsize, 0, 1)])
+def _laid_out(path: Path, numbers: Path, stamps: Stamps, heading: Heading, options: Options) -> Layout:
+    """Return how the rows lie; at a rate that was given, each is one sample, and their times only say whether that can be."""
 
     def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         with numbers.open("rb") as stream:
@@ -173,7 +174,25 @@ def _laid_out(path: Path, numbers: Path, stamps: Stamps, options: Options) -> La
                 rows = np.frombuffer(content, dtype=_ROW)
                 yield rows["time"], rows["line"]
 
-    return lay_out(path, pieces, stamps.resolution_s)
+    def fit(rate_hz: float) -> given_rate.Fit:
+        return given_rate.fit((times_s for times_s, _ in pieces()), rate_hz)
+
+    rows = numbers.stat().st_size // _ROW.itemsize
+    if options.rate_hz:
+        notes: list[str] = []
+        if heading.time is not None:
+            given_hz = options.rate_hz
+            rounded_s = max(stamps.resolution_s, JITTER / given_hz)
+            notes = given_rate.of_times(path.name, heading.time.name, given_hz, fit(given_hz), rounded_s)
+        return Layout(options.rate_hz, 0.0, [Run(rows, 0, 1)], notes=tuple(notes))
+    try:
+        return lay_out(path, pieces, stamps.resolution_s)
+    except DataError as error:
+        average_hz = fit(1.0).average_hz
+        if rows < 3 or not average_hz:
+            raise
+        hint = given_rate.advice(fit(average_hz), max(stamps.resolution_s, JITTER / average_hz))
+        raise DataError(error.cause, evidence=error.evidence, try_next=hint) from error
 
 
 def _pieces(stream: IO[str]) -> Iterator[list[str]]:
@@ -271,7 +290,9 @@ class _Piece:
             elif "," in cell:
                 hint = "are these decimal commas? export with points, or with ; between the cells"
             elif _DATE.fullmatch(cell):
-                hint = "no dates: export the time in seconds, or --rate HZ if each row is one sample and none is missing"
+                hint = (
+                    "no dates: export the time in seconds; or --time none --rate HZ, if each row is one sample and none is missing"
+                )
             raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell), try_next=hint) from error
 
     def _require_single(self, values: NDArray[np.float64], column: Column, places: NDArray[np.int64]) -> None:
