@@ -21,6 +21,7 @@ from rig import edges
 from rig.errors import ConfigError, DataError
 from rig.foreign import given_rate
 from rig.foreign.markers import TIME64_S, Marked, markers_in, time_stamps, trace_beside
+from rig.foreign.numeral import CAUSE, without_no_readings
 from rig.foreign.origin import Opened, Options, require_rate, require_single
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace, about_of, reading
@@ -206,10 +207,11 @@ def _copy(reader: Any, chosen: _Chosen, supply_v: float, first: int, last: int, 
             begin, end = at // times, -(-(at + count) // times)
             held = reader.fsr(chosen.voltage.signal_id, begin - int(chosen.voltage.sample_id_offset), end - begin)
             voltage = held[np.arange(at, at + count, dtype=np.int64) // times - begin]
+        current, voltage = without_no_readings(current), without_no_readings(voltage)
         for signal, values in ((chosen.current, current), (chosen.voltage, voltage)):
             if signal is not None and values.dtype != np.float32:
                 require_single(values, signal.name)
-        writer.analog(current, voltage)
+        writer.analog(current, voltage, unreadable=CAUSE)
         bad = ~(np.isfinite(current) & np.isfinite(voltage))
         if bad.any():
             bounds = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]]).view(np.int8))) + (at - first)

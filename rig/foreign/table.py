@@ -24,6 +24,7 @@ from rig.foreign import given_rate
 from rig.foreign.grid import JITTER, Layout, Run, lay_out
 from rig.foreign.heading import Column, Heading, Line, choose
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.foreign.numeral import CAUSE, DecimalMark, is_number, without_no_readings
 from rig.foreign.origin import LARGEST, Opened, Options, require_rate
 from rig.foreign.stamps import Stamps
 from rig.recorder import TraceWriter
@@ -52,7 +53,6 @@ class _Form:
 
     encoding: str
     delimiter: str
-    decimal_comma: bool
     names: tuple[str, ...]
     skipped: int
 
@@ -109,13 +109,12 @@ def _form(path: Path) -> _Form:
     delimiter = max(_DELIMITERS, key=lines[first].count)
     cells = _split(lines[first], delimiter)
     names = cells
-    if all(_is_number(cell) for cell in cells):
+    if all(is_number(cell.replace(",", ".")) for cell in cells):
         # NumPy puts its heading behind a #; without any, the columns are called by their numbers.
         said = _split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
         names = said if len(said) == len(cells) else [str(number) for number in range(1, len(cells) + 1)]
         first -= 1
-    sample = lines[first + 1] if first + 1 < len(lines) else ""
-    return _Form(encoding, delimiter, delimiter != "," and "," in sample and "." not in sample, tuple(names), first + 1)
+    return _Form(encoding, delimiter, tuple(names), first + 1)
 
 
 def _encoding(head: bytes) -> str:
@@ -133,17 +132,11 @@ def _split(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return True
-
-
 def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:
     """Turn text into rows of numbers in SI units; return what is known of their times."""
     stamps, cut, count = Stamps(round(1 / heading.time.factor) if heading.time else 1), "", 0
+    # Between commas, a comma is no decimal one.
+    decimal = DecimalMark("." if form.delimiter == "," else "")
     with path.open(encoding=form.encoding, errors="replace") as stream, numbers.open("wb") as out:
         for _ in range(form.skipped):
             stream.readline()
@@ -156,12 +149,14 @@ def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[
                 notes.append(cut)
                 if not lines:
                     break
-            rows = _Piece(path, form, heading, at, lines).rows(stamps)
+            rows = _Piece(path, form, heading, at, lines, decimal).rows(stamps)
             at += len(lines)
             count += len(rows)
             out.write(rows.tobytes())
     if not count:
         raise DataError(f"{path} has a heading and no rows", evidence=cut)
+    if decimal.mark == ",":
+        notes.append("commas are decimal commas")
     return stamps
 
 
@@ -209,6 +204,7 @@ class _Piece:
     heading: Heading
     before: int
     lines: list[str]
+    decimal: DecimalMark
 
     def rows(self, stamps: Stamps) -> NDArray[Any]:
         """Return the rows, with the number of the line of each."""
@@ -229,7 +225,7 @@ class _Piece:
         rows["time"], rows["line"] = times_s, places
         for number, (name, column) in enumerate(columns):
             # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A exactly as written.
-            values = found[f"c{number}"] / round(1 / column.factor)
+            values = without_no_readings(found[f"c{number}"]) / round(1 / column.factor)
             self._require_single(values, column, places)
             rows[name] = values
         if line is not None and texts:
@@ -241,7 +237,7 @@ class _Piece:
         delimiter, time = self.form.delimiter, self.heading.time
         if any(line.count(delimiter) != len(self.form.names) - 1 or line.isspace() for line in self.lines):
             raise ValueError
-        lines = [line.replace(",", ".") for line in self.lines] if self.form.decimal_comma else self.lines
+        lines = self._plain()
         # Without times, the first column stands in their place, and nobody looks at it.
         columns = [time.at if time else 0, *(column.at for column in [*numeric, *texts])]
         dtype = np.dtype([("time", f"U{_STAMP_CHARACTERS}"), *_kinds(len(numeric), len(texts))])
@@ -251,6 +247,17 @@ class _Piece:
         if (np.char.str_len(rows["time"]) == _STAMP_CHARACTERS).any():
             raise ValueError
         return rows
+
+    def _plain(self) -> list[str]:
+        """Return lines with decimal points; raises ValueError where cells have to be looked at one by one."""
+        joined = "".join(self.lines)
+        # Python takes 1_012 and digits of other scripts for numbers.
+        if "_" in joined or not joined.isascii():
+            raise ValueError
+        has = {mark for mark in ".," if mark in joined} if self.form.delimiter != "," else set()
+        if has - {self.decimal.mark} and self.decimal.mark != ".":
+            raise ValueError
+        return [line.replace(",", ".") for line in self.lines] if self.decimal.mark == "," else self.lines
 
     def _slow(self, numeric: Sequence[Column], texts: Sequence[Column]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.str_]]:
         """Read line by line; an empty cell is a lost sample."""
@@ -280,20 +287,20 @@ class _Piece:
 
     def _text(self, cell: str, name: str, number: int) -> str:
         """Return the text of a number, with a decimal point; raises DataError where it is none."""
-        text = cell.replace(",", ".") if self.form.delimiter != "," and "." not in cell else cell
+        hint = "a number, or an empty cell where there is none"
         try:
-            return text if text and float(text) is not None else "nan"
+            text = self.decimal.pointed(cell)
         except ValueError as error:
-            hint = "a number, or an empty cell where there is none"
-            if "," in cell and "." in cell:
-                hint = "no separators of thousands: export plain numbers"
-            elif "," in cell:
+            text, hint = "", str(error)
+            if self.form.delimiter == "," and "." not in cell:
                 hint = "are these decimal commas? export with points, or with ; between the cells"
-            elif _DATE.fullmatch(cell):
-                hint = (
-                    "no dates: export the time in seconds; or --time none --rate HZ, if each row is one sample and none is missing"
-                )
-            raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell), try_next=hint) from error
+        if is_number(text):
+            return text
+        if not cell:
+            return "nan"
+        if _DATE.fullmatch(cell):
+            hint = "no dates: export the time in seconds; or --time none --rate HZ, if each row is one sample and none is missing"
+        raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell), try_next=hint)
 
     def _require_single(self, values: NDArray[np.float64], column: Column, places: NDArray[np.int64]) -> None:
         large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST))
@@ -342,6 +349,7 @@ def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Option
                     else:
                         levels.add(writer.samples, rows["level"])
                 constant_v = 1.0 if heading.is_power else options.supply_v
-                writer.analog(rows["current"], rows["voltage"] if heading.voltage else np.full(count, constant_v))
+                voltage = rows["voltage"] if heading.voltage else np.full(count, constant_v)
+                writer.analog(rows["current"], voltage, unreadable=CAUSE)
                 left -= count
     return levels
