@@ -112,7 +112,7 @@ def measure(
         content = _content(path, opened, promised, notes, rows)
     out, err = console.Terminal(), console.Terminal(stderr=True)
     if as_json:
-        out.out(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False), highlight=False)
+        out.out(json.dumps(content, indent=1, allow_nan=False), highlight=False)
         return _code(rows)
     if as_csv:
         out.out(_csv_text(rows), end="", highlight=False)

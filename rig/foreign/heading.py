@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What is read of each row; `current` holds power where there is no current."""
+    """What is read of each row; `current` holds power where there is no current, `beside` is a power beside current and voltage."""
 
     time: Column | None
     current: Column
@@ -51,6 +51,7 @@ class Heading:
     sync: Line | None
     is_power: bool
     notes: tuple[str, ...]
+    beside: Column | None = None
 
 
 def choose(names: Sequence[str], options: Options) -> Heading:
@@ -90,7 +91,8 @@ def choose(names: Sequence[str], options: Options) -> Heading:
     assert value is not None
     taken = [("time", time), ("current", current), ("voltage", voltage), ("power", power)]
     notes.append("; ".join(f"{role}: {column.name} in {column.unit}" for role, column in taken if column is not None))
-    return Heading(time, value, voltage, line, power is not None, tuple(notes))
+    beside = _beside(names, line) if power is None else None
+    return Heading(time, value, voltage, line, power is not None, tuple(notes), beside)
 
 
 def unit_of(name: str) -> str:
@@ -113,6 +115,15 @@ def _one(names: Sequence[str], role: str, wanted: str) -> Column | None:
         none = ", or --time none with --rate HZ" if role == "time" else ""
         raise _unclear(names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN{none}")
     return found[0] if found else None
+
+
+def _beside(names: Sequence[str], line: Line | None) -> Column | None:
+    """Return the column of a power that is not asked for; None where there is none, or more than one."""
+    found = [(at, unit) for at, name in enumerate(names) if (unit := unit_of(name)) and UNITS[unit][0] == "power"]
+    if len(found) != 1 or (line is not None and line.column.at == found[0][0]):
+        return None
+    at, unit = found[0]
+    return _column(names[at], at, unit)
 
 
 def _named(names: Sequence[str], role: str, wanted: str) -> Column:

@@ -23,6 +23,7 @@ from rig.foreign import given_rate
 from rig.foreign.markers import TIME64_S, Marked, markers_in, time_stamps, trace_beside
 from rig.foreign.numeral import CAUSE, without_no_readings
 from rig.foreign.origin import Opened, Options, require_rate, require_single
+from rig.foreign.power_beside import PowerBeside
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace, about_of, reading
 
@@ -37,13 +38,14 @@ _RATE_DOUBT = 200e-6
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The signals to measure; power stands in the place of current where it is all there is."""
+    """The signals to measure; power stands in the place of current where it is all there is, else `beside` is a power as well."""
 
     current: Any
     voltage: Any | None
     sync: Any | None
     is_power: bool
     notes: list[str]
+    beside: Any | None = None
 
 
 def convert(path: Path, scratch: Path, options: Options, original: Path) -> Opened:
@@ -116,13 +118,19 @@ def _choose(reader: Any, source: Any, options: Options) -> _Chosen:
         raise _unclear(reader, f"source {source.name} has neither current nor power", "--current NAME or --power NAME")
     if options.supply_v:
         notes.append(f"voltage: {options.supply_v} V, as given")
-        return _Chosen(current, None, sync, False, notes)
+        return _Chosen(current, None, sync, False, notes, _beside(signals, current))
     voltage = _one(reader, signals, "voltage", options.voltage)
     if voltage is None:
         raise _unclear(reader, "there is no voltage beside the current", "--supply-v VOLTS, what the supply was set to")
     if current.sample_rate % voltage.sample_rate:
         raise _unclear(reader, "the voltage's rate does not divide the current's", "--power NAME, or --supply-v VOLTS")
-    return _Chosen(current, voltage, sync, False, notes)
+    return _Chosen(current, voltage, sync, False, notes, _beside(signals, current))
+
+
+def _beside(signals: list[Any], current: Any) -> Any | None:
+    """Return the signal of a power beside the current, at its rate; None where there is none, or more than one."""
+    found = [signal for signal in signals if _is(signal, "W") and signal.length and signal.sample_rate == current.sample_rate]
+    return found[0] if len(found) == 1 else None
 
 
 def _one(reader: Any, signals: list[Any], kind: str, name: str) -> Any | None:
@@ -197,6 +205,7 @@ def _overlap(chosen: _Chosen) -> tuple[int, int]:
 def _copy(reader: Any, chosen: _Chosen, supply_v: float, first: int, last: int, writer: TraceWriter) -> list[tuple[int, int]]:
     """Write current and voltage; return the spans without a number, in samples from `first`."""
     spans: list[tuple[int, int]] = []
+    beside = PowerBeside(chosen.beside.name if chosen.beside else "")
     for at in range(first, last, _BLOCK):
         count = min(_BLOCK, last - at)
         current = reader.fsr(chosen.current.signal_id, at - int(chosen.current.sample_id_offset), count)
@@ -212,10 +221,18 @@ def _copy(reader: Any, chosen: _Chosen, supply_v: float, first: int, last: int, 
             if signal is not None and values.dtype != np.float32:
                 require_single(values, signal.name)
         writer.analog(current, voltage, unreadable=CAUSE)
+        if chosen.beside is not None:
+            offset = int(chosen.beside.sample_id_offset)
+            begin, end = max(at, offset), min(at + count, offset + int(chosen.beside.length))
+            if end > begin:
+                power = without_no_readings(reader.fsr(chosen.beside.signal_id, begin - offset, end - begin))
+                beside.add(current[begin - at : end - at], voltage[begin - at : end - at], power)
         bad = ~(np.isfinite(current) & np.isfinite(voltage))
         if bad.any():
             bounds = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]]).view(np.int8))) + (at - first)
             spans += [(int(start), int(stop)) for start, stop in bounds.reshape(-1, 2)]
+    if chosen.beside is not None:
+        chosen.notes.extend(beside.notes(supply_v))
     return spans
 
 

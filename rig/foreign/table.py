@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from rig.foreign.heading import Column, Heading, Line, choose
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.foreign.numeral import CAUSE, DecimalMark, is_number, without_no_readings
 from rig.foreign.origin import LARGEST, Opened, Options, require_rate
+from rig.foreign.power_beside import PowerBeside
 from rig.foreign.stamps import Stamps
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace
@@ -42,7 +44,9 @@ _LEVELS = {
 _LEVEL_CHARACTERS = 16
 #: No stamp that a program prints is longer; of one that is, no digit gets lost either.
 _STAMP_CHARACTERS = 64
-_ROW = np.dtype([("time", "f8"), ("line", "i8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4")])
+_ROW = np.dtype(
+    [("time", "f8"), ("line", "i8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4"), ("power", "f8")]
+)
 #: A cell that is a date or a time of day.
 _DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
 
@@ -77,8 +81,10 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         with TraceWriter(
             folder, sample_hz=rate_hz, edge_hz=rate_hz, source=path.name, serial="", about=about, sync_kind=kind
         ) as writer:
-            levels = _write(numbers, runs, heading, options, writer)
+            levels, beside = _write(numbers, runs, heading, options, writer)
             levels.stamp(rate_hz, writer, notes)
+        if heading.beside is not None:
+            notes += beside.notes(options.supply_v)
     finally:
         numbers.unlink(missing_ok=True)
     if options.rate_hz:
@@ -209,7 +215,7 @@ class _Piece:
     def rows(self, stamps: Stamps) -> NDArray[Any]:
         """Return the rows, with the number of the line of each."""
         heading, line = self.heading, self.heading.sync
-        numeric = [("current", heading.current), ("voltage", heading.voltage)]
+        numeric = [("current", heading.current), ("voltage", heading.voltage), ("power", heading.beside)]
         if line is not None and line.is_voltage:
             numeric.append(("sync_v", line.column))
         columns = [(name, column) for name, column in numeric if column is not None]
@@ -226,7 +232,8 @@ class _Piece:
         for number, (name, column) in enumerate(columns):
             # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A exactly as written.
             values = without_no_readings(found[f"c{number}"]) / round(1 / column.factor)
-            self._require_single(values, column, places)
+            if column is not heading.beside:
+                self._require_single(values, column, places)
             rows[name] = values
         if line is not None and texts:
             rows["level"] = self._levels(found[f"c{len(columns)}"], line, places)
@@ -268,7 +275,7 @@ class _Piece:
             cells = self._cells(line, number)
             time = self.heading.time
             times.append(self._text(cells[time.at], time.name, number) if time else "0")
-            row = [float(self._text(cells[column.at], column.name, number)) for column in numeric]
+            row = [self._number(cells[column.at], column, number) for column in numeric]
             found.append((*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts)))
             places.append(number)
         rows = np.array(found, dtype=np.dtype(_kinds(len(numeric), len(texts))))
@@ -284,6 +291,14 @@ class _Piece:
             evidence=line.rstrip("\n")[:80],
             try_next=commas if len(cells) > due and self.form.delimiter == "," else "mend that line, or take it out",
         )
+
+    def _number(self, cell: str, column: Column, number: int) -> float:
+        try:
+            return float(self._text(cell, column.name, number))
+        except DataError:
+            if column is self.heading.beside:  # nothing depends on it
+                return math.nan
+            raise
 
     def _text(self, cell: str, name: str, number: int) -> str:
         """Return the text of a number, with a decimal point; raises DataError where it is none."""
@@ -330,9 +345,12 @@ def _kinds(numeric: int, texts: int) -> list[tuple[str, str]]:
     return [(f"c{number}", kind) for number, kind in enumerate(kinds)]
 
 
-def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter) -> Levels:
+def _write(
+    numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter
+) -> tuple[Levels, PowerBeside]:
     """Write the rows where their times put them, and leave out what is missing between runs."""
     levels = Levels(heading.sync.column.name if heading.sync else "")
+    beside = PowerBeside(heading.beside.name if heading.beside else "")
     with numbers.open("rb") as stream:
         for run in runs:
             missing = run.first - writer.samples
@@ -351,5 +369,7 @@ def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Option
                 constant_v = 1.0 if heading.is_power else options.supply_v
                 voltage = rows["voltage"] if heading.voltage else np.full(count, constant_v)
                 writer.analog(rows["current"], voltage, unreadable=CAUSE)
+                if heading.beside is not None:
+                    beside.add(rows["current"], voltage, rows["power"])
                 left -= count
-    return levels
+    return levels, beside
