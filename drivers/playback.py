@@ -31,7 +31,7 @@ _SIGNALS = "monitor.playback.signals"
 _OPTION = re.compile(r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?")
 _NUMBERS = {"supply-v": "supply_v", "rate": "rate_hz"}
 #: What is refused here is not advised.
-_REFUSED = re.compile(r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or ")
+_REFUSED = re.compile(r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the latter, .*$")
 _NO_SYNC = (
     f"{_SIGNALS}.sync = NAME, a column or signal with the levels of the line; where a program exports a file for each "
     "channel, as Otii does, put its digital input beside the numbers first, row by row"

@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.segment import Segments
 from rich.table import Table
+from rich.text import Text
 
 from rig import labels, survey
 from rig.budget import lopsided
@@ -30,6 +31,8 @@ from rig.replication import LIMIT, deviation
 from rig.store import SessionFolder
 from rig.survey import DONE, FAILED, Covered
 
+#: Control characters but tabs and ends of lines, marks that turn the direction of writing, and halves of characters.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 #: More than any table is wide.
 _UNBOUND = 1000
 #: What a person looks for first; the rest is in results.json and the report.
@@ -65,12 +68,31 @@ _TELLING = 1e-5
 
 
 class Terminal(Console):
-    """A console that goes on in silence when whoever read it has gone (rig run | head): the run matters, not its words."""
+    """A console that shows text as it is: no word between colons becomes a picture, and no character commands the terminal.
+
+    It goes on in silence when whoever read it has gone (rig run | head): the run matters, not its words.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return text to show, with a sign in the place of characters that none can see."""
+        return super().render_str(visible(text), **options)
+
+    def out(self, *objects: Any, **options: Any) -> None:
+        """Print text as it is, for programs; characters that command a terminal are no part of any format."""
+        super().out(*(visible(each) if isinstance(each, str) else each for each in objects), **options)
 
     def on_broken_pipe(self) -> None:
         """Send the rest nowhere."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+def visible(text: str) -> str:
+    """Return a text with a sign in the place of characters that command a terminal, turn the direction of writing, or are none."""
+    return _UNSEEN.sub("\ufffd", text)
 
 
 class RunProgress:
@@ -143,13 +165,14 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
         table.add_column(str(trial["number"]), justify="right", no_wrap=True, style="" if trial["valid"] else "red")
     for name, metric in content["metrics"].items():
         if name in MAIN_METRICS or _OVERALL.fullmatch(name):
-            table.add_row(name, _shown(metric), *_deviations(name, metric))
+            table.add_row(escape(name), _shown(metric), *_deviations(name, metric))
     _print_whole(console, table)
     for row in content["resolution"]:
         if row["needed_s"] != 0:
-            console.print(f"[yellow]{_resolution(row)}[/]", soft_wrap=True)
+            console.print(f"[yellow]{escape(_resolution(row))}[/]", soft_wrap=True)
     for problem in content["problems"]:
-        console.print(f"[red]trial {problem['trial']}: {problem['code']}[/] {escape(problem['detail'])}", soft_wrap=True)
+        where = escape(f"trial {problem['trial']}: {problem['code']}")
+        console.print(f"[red]{where}[/] {escape(problem['detail'])}", soft_wrap=True)
     for name in ("replication", "audit"):
         if name in content:
             print_verdict(console, name, content[name], marked)
@@ -177,7 +200,7 @@ def _print_coverage(console: Console, coverage: dict[str, Any]) -> None:
             of_state = [cell for cell in cells if cell["state"] == state]
             reasons = dict.fromkeys(reason for cell in of_state for reason in cell["failures"])
             whats = ", ".join(cell["what"] for cell in of_state)
-            console.print(f"  [red]{state}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}", soft_wrap=True)
+            console.print(f"  [red]{escape(state)}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}", soft_wrap=True)
 
 
 def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
@@ -185,9 +208,9 @@ def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
     whats = list(dict.fromkeys(cell.what for cell in cells))
     table, found = Table(box=SIMPLE_HEAD, pad_edge=False), {(cell.workload, cell.what): cell for cell in cells}
     for title in ("workload", *whats):
-        table.add_column(title, no_wrap=True)
+        table.add_column(escape(title), no_wrap=True)
     for workload in dict.fromkeys(cell.workload for cell in cells):
-        table.add_row(workload, *(_state(found.get((workload, what))) for what in whats))
+        table.add_row(escape(workload), *(_state(found.get((workload, what))) for what in whats))
     console.print(table)
     _print_coverage(console, survey.content(cells))
 
@@ -197,7 +220,7 @@ def _state(cell: Covered | None) -> str:
         return ""
     colour = {DONE: "green", FAILED: "red"}.get(cell.state, "yellow")
     count = "" if cell.asked == 1 or not cell.done else f" {cell.done} of {cell.asked}"
-    return f"[{colour}]{cell.state}{count if cell.state != DONE else ''}[/]"
+    return f"[{colour}]{escape(cell.state)}{count if cell.state != DONE else ''}[/]"
 
 
 def _shown(metric: dict[str, Any]) -> str:
@@ -220,10 +243,10 @@ def print_budget(console: Console, content: dict[str, Any]) -> None:
     budget = budget_table(content)
     table.add_column("component", overflow="fold")
     for name in budget["metrics"]:
-        table.add_column(name.replace("_", "\n"), justify="right", no_wrap=True)
+        table.add_column(escape(name.replace("_", "\n")), justify="right", no_wrap=True)
     telling = [(name, cells) for name, cells in budget["rows"] if any(cell and cell["relative"] >= _TELLING for cell in cells)]
     for component, cells in telling:
-        table.add_row(component, *(_cell(cell) for cell in cells))
+        table.add_row(escape(component), *(_cell(cell) for cell in cells))
     if len(telling) < len(budget["rows"]):
         table.caption = f"in brackets: contained in the scatter; {len(budget['rows']) - len(telling)} smaller components not shown"
     sums = [(metric, abs(metric["value"])) for metric in budget["metrics"].values()]
@@ -303,7 +326,7 @@ def _badge(label: Label) -> str:
 def print_check(console: Console, path: Path, checked: Check) -> None:
     """Print what a check found; what is as it should be only as a count."""
     good = sum(finding.ok for finding in checked.findings)
-    console.print(f"{escape(str(path))}: session {checked.status}, {good} of {len(checked.findings)} checks equal", soft_wrap=True)
+    console.print(f"{escape(f'{path}: session {checked.status}')}, {good} of {len(checked.findings)} checks equal", soft_wrap=True)
     for finding in checked.findings:
         if not finding.ok:
             word = "[yellow]cut off[/]" if finding.detail.startswith("was cut off") else "[red]differs[/]"

@@ -117,7 +117,7 @@ def resume(path: Path) -> int:
 
 def _finish(result: session.Result) -> int:
     console.print_results(OUT, result.content)
-    OUT.print(f"report {_write_report(result.folder)}", soft_wrap=True)
+    OUT.print(f"report {escape(str(_write_report(result.folder)))}", soft_wrap=True)
     return 0 if result.ok else FALSE
 
 
@@ -132,7 +132,7 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
     steps = session.steps(scenario, task, session.trial_seed(resolved.bench.seed, trial))
     shown = steps if whole else steps[:12]
     for number, step in enumerate(shown, start=1):
-        OUT.print(f"{number:>6}  {_step(step)}", highlight=False)
+        OUT.print(f"{number:>6}  {escape(_step(step))}", highlight=False)
     if len(shown) < len(steps):
         OUT.print(f"   ...  {len(steps) - len(shown)} more steps (--all)")
     counts = Counter(type(step).__name__ for step in steps)
@@ -250,11 +250,12 @@ def check_(path: Path, claimed: Path | None) -> int:
 @click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def report(path: Path) -> int:
     """Write the session's report: one HTML page; say so when the session was changed since."""
-    OUT.print(str(_write_report(path)), soft_wrap=True)
+    OUT.print(escape(str(_write_report(path))), soft_wrap=True)
     changed = [finding for finding in check(path).findings if not finding.ok]
     if changed:
         ERR.print(
-            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig check {path}", soft_wrap=True
+            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig check {escape(str(path))}",
+            soft_wrap=True,
         )
     return FALSE if changed else 0
 
