@@ -139,8 +139,8 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
         if name in MAIN_METRICS or _OVERALL.fullmatch(name):
             table.add_row(name, _shown(metric), *_deviations(name, metric))
     _print_whole(console, table)
-    if not content["provenance"]["monitors"]:
-        console.print(escape(_unmetered(content["provenance"]["device_clock"])), soft_wrap=True)
+    if clock := content.get("provenance", {}).get("device_clock"):
+        console.print(escape(_unmetered(clock)), soft_wrap=True)
     for row in content["resolution"]:
         if row["needed_s"] != 0:
             console.print(f"[yellow]{_resolution(row)}[/]", soft_wrap=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import takewhile
 
-from rig import faults
+from rig import faults, unwired
 from rig.accuracy import Accuracy
 from rig.align import Alignment
 from rig.clock import Timebase
@@ -22,7 +22,7 @@ from rig.spans import CROSSED, Span
 from rig.spans import spans as spans_of
 from rig.tie import on_trust, shifted, tie
 from rig.timed import Timed
-from rig.trace import Trace
+from rig.trace import Integral, Trace
 from rig.trial import Measured, Problem, Window
 from rig.uncertainty import Effects, beyond, merged, named, of_energy, ranges_a
 
@@ -88,8 +88,9 @@ def measure(
             # A crossing lies in the window of its search, which is looked at as a whole.
             whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.phase != CROSSED]
             problems += faults.gaps(*_apart(whole), rail.trace, alignment.timebase, rail.name)
-            problems += faults.beyond(*_apart(whole), rail.name) + faults.dead(*_apart(whole), rail.name)
+            problems += faults.beyond(*_apart(whole), rail.name)
             problems += shifted(alignment.timebase, [span.ticks for span, _ in whole])
+        problems += _powerless(spans, rails, parts)
     timed = Timed(timebase, tick_hz, accuracy, rails[0].name if rails else "")
     windows = [
         (span, _window(span, timebase, timed.effects(span.ticks), energy)) for span, energy in zip(spans, energies, strict=True)
@@ -205,8 +206,19 @@ def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float
         # A mark was made somewhere within its tick.
         ends_u_s = tuple(math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0)) for tick in span.ticks)
         effects = of_energy(integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]), timebase.on_trust)
-        energies.append(Energy(integral.energy_j, named(effects, rail.name), beyond(integral, rail.accuracy)))
+        over = beyond(integral, rail.accuracy)
+        energies.append(Energy(integral.energy_j, named(effects, rail.name), over, _unwired_j(integral, rail)))
     return energies
+
+
+def _unwired_j(integral: Integral, rail: Rail) -> float:
+    """Return how much of a window's energy may be shown with nothing wired: all of it where it is half of a noise."""
+    limit_j = unwired.unwired_j(integral, rail.accuracy, rail.trace.sample_hz)
+    if integral.energy_j > limit_j and unwired.may_be_one_sided(integral, rail.accuracy):
+        _, power_w = rail.trace.power_w(integral.start_s, integral.stop_s)
+        if unwired.one_sided(power_w, integral, rail.accuracy):
+            return integral.energy_j
+    return limit_j
 
 
 def _summed(parts: Sequence[Energy | None]) -> Energy | None:
@@ -214,6 +226,12 @@ def _summed(parts: Sequence[Energy | None]) -> Energy | None:
     if len(known) < len(parts):
         return None
     return Energy(sum(part.energy_j for part in known), merged(part.effects for part in known))
+
+
+def _powerless(spans: Sequence[Span], rails: Sequence[Rail], parts: Sequence[Sequence[Energy | None]]) -> list[Problem]:
+    places = [place for place, span in enumerate(spans) if span.phase != CROSSED]
+    of_rails = {rail.name: [part[place] for place in places] for rail, part in zip(rails, parts, strict=True)}
+    return faults.powerless([spans[place] for place in places], of_rails)
 
 
 def _apart(whole: list[tuple[Span, Energy | None]]) -> tuple[list[Span], list[Energy | None]]:

@@ -12,9 +12,8 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -85,7 +84,9 @@ def test_latency_is_that_of_the_device_and_its_interval_holds_the_truth(tmp_path
 
 
 def test_the_limit_of_the_clock_is_stated_in_the_bench_with_its_source(tmp_path: Path) -> None:
-    result = run("virtual-null.toml", tmp_path, "monitor.none.clock_ppm=10_000.0", "monitor.none.clock_source=HSI16, DS12991 table 47")
+    result = run(
+        "virtual-null.toml", tmp_path, "monitor.none.clock_ppm=10_000.0", "monitor.none.clock_source=HSI16, DS12991 table 47"
+    )
     clock = result.content["provenance"]["device_clock"]
     assert clock == {"limit_ppm": 10_000.0, "source": "HSI16, DS12991 table 47"}
     parts = result.content["metrics"]["latency_infer"]["budget"]
@@ -175,12 +176,17 @@ def test_energy_cannot_be_asked_for_and_a_device_that_tells_no_time_cannot_be_ti
         tiny(device.port, tmp_path)
 
 
-def test_a_plan_needs_no_monitor_and_a_run_needs_a_word_about_it(tmp_path: Path, rig: Callable[..., Any]) -> None:
+def rig(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rig", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_plan_needs_no_monitor_and_a_run_needs_a_word_about_it(tmp_path: Path) -> None:
     text = (BENCHES / "virtual-null.toml").read_text().replace("[monitor.virtual]\nsample_hz = 200_000\n", "")
     (tmp_path / "bench.toml").write_text(text)
     assert "monitor" not in text
-    assert rig("plan", tmp_path / "bench.toml", cwd=tmp_path).returncode == 0
-    refused = rig("run", tmp_path / "bench.toml", cwd=tmp_path)
+    assert rig("plan", tmp_path / "bench.toml").returncode == 0
+    refused = rig("run", tmp_path / "bench.toml", "--sessions", tmp_path)
     assert refused.returncode == 2
     assert "none" in refused.stderr
 
@@ -209,7 +215,17 @@ def test_probe_says_that_there_is_none_and_asks_for_no_sync_wire() -> None:
 
 
 def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(firmware: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rig", "run", str(BENCHES / "posix-no-monitor.toml"), "--trials", "1", "--sessions", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "rig",
+        "run",
+        str(BENCHES / "posix-no-monitor.toml"),
+        "--trials",
+        "1",
+        "--sessions",
+        str(tmp_path),
+    ]
     running = subprocess.Popen([*command, "--set", f"sut.posix.program={firmware / 'asc'}"], stdout=subprocess.PIPE, cwd=ROOT)
     completions = None
     while completions is None or len(completions.read_text().splitlines()) < 8:
