@@ -18,6 +18,8 @@ from rig.trace import Integral
 _SIGMAS = 3.0
 #: Readings are about zero where the largest is at most so many times the least one's size; that is 1.5 to 4 standard deviations.
 _EVEN, _LEAST_SIGMAS = 2.5, 2.0
+#: No more than half of a noise lies above its middle, and by chance so much more of one reading.
+_HALF, _CHANCE = 0.5, 1.5
 #: How far the readings may be from half a bell, as the largest distance of the two distributions: more where they are few.
 _DISTANCE, _DISTANCE_OF_ONE = 0.1, 1.0
 #: Noise does not reach so many standard deviations; a burst of current does.
@@ -61,7 +63,7 @@ def one_sided(power_w: NDArray[np.float64], integral: Integral, accuracy: Accura
     """
     known = power_w[np.isfinite(power_w)]
     lowest_w = _lowest_w(integral, accuracy)
-    if not len(known) or known.min() < 0 or np.median(known) > lowest_w:
+    if not len(known) or known.min() < 0 or np.mean(known > lowest_w) > _HALF + _CHANCE / math.sqrt(len(known)):
         return False
     known = known[:: max(len(known) // _MANY, 1)]
     above = np.sort(known[known > lowest_w] - lowest_w)

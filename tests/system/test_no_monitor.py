@@ -106,7 +106,12 @@ def test_the_limit_of_the_clock_is_stated_in_the_bench_with_its_source(tmp_path:
         ("virtual-real-time.toml", ["scenario.real_time.duration_s=20"], "latency_response"),
         (
             "virtual-qubo.toml",
-            ["task.qubo.sizes=[25]", "task.qubo.densities=[25]", "task.qubo.seeds=[0]", "scenario.optimization.timeouts_s=[0.01]"],
+            [
+                "task.qubo.nodes=[100]",
+                "task.qubo.densities=[0.25]",
+                "task.qubo.seeds=[0]",
+                "scenario.optimization.timeouts_s=[0.01]",
+            ],
             "gap_10ms",
         ),
         ("virtual-tiny.toml", [], "throughput"),
@@ -147,7 +152,7 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
         result = tiny(line.path, tmp_path, "sut.uart.baud=9600")
     assert_sound(result, simulated=False)
     first, throughput = result.content["trials"][0]["lines"]
-    assert first.startswith("neurorig: 5 windows of 10.") and "repeated" not in first
+    assert first.startswith("neurorig: 5 windows of 10.")
     # An inference takes 20 ms and what the host's sleep adds.
     assert 45 < float(THROUGHPUT.match(throughput)[1]) <= 50.0  # type: ignore[index]
     assert (result.folder / "trial-1" / "results.txt").read_text().splitlines() == [first, throughput]
@@ -156,7 +161,9 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
         for line in (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()
         for window in json.loads(line).get("windows", ())
     ]
-    assert len(lengths_s) == 5 and min(lengths_s) >= 10.3 and max(lengths_s) < 11.5
+    # On a busy computer a window may come out short, and is then asked for again.
+    assert sum(10.0 <= length_s < 11.5 for length_s in lengths_s) == 5
+    assert len(lengths_s) == 5 or f"; {len(lengths_s) - 5} repeated, as too short" in first
 
 
 def test_an_accuracy_run_of_a_text_device_is_valid_and_in_the_words_of_the_benchmark(tmp_path: Path) -> None:
