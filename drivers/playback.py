@@ -117,6 +117,7 @@ class Playback:
             },
             # Of what is left of a trial there is no recording: the one that there is begins where the trial did.
             resumable=False,
+            switches=False,
         )
 
     def power(self, on: bool) -> None:

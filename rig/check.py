@@ -200,6 +200,8 @@ def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tu
         except (RigError, *_DAMAGE) as error:
             return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {_cause(error)}")]
     pairs = f"{trial.counts['pairs']} of {trial.counts['marks']} marks have an edge"
+    if not context.monitored:
+        pairs = f"{trial.counts['marks']} marks"
     detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
     return None, [Finding(path.name, False, detail + _means(trial))]
 

@@ -167,6 +167,8 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
         if name in MAIN_METRICS or _OVERALL.fullmatch(name):
             table.add_row(escape(name), _shown(metric), *_deviations(name, metric))
     _print_whole(console, table)
+    if clock := content.get("provenance", {}).get("device_clock"):
+        console.print(escape(_unmetered(clock)), soft_wrap=True)
     for row in content["resolution"]:
         if row["needed_s"] != 0:
             console.print(f"[yellow]{escape(_resolution(row))}[/]", soft_wrap=True)
@@ -221,6 +223,13 @@ def _state(cell: Covered | None) -> str:
     colour = {DONE: "green", FAILED: "red"}.get(cell.state, "yellow")
     count = "" if cell.asked == 1 or not cell.done else f" {cell.done} of {cell.asked}"
     return f"[{colour}]{escape(cell.state)}{count if cell.state != DONE else ''}[/]"
+
+
+def _unmetered(clock: dict[str, Any]) -> str:
+    return (
+        "no energy: there is no monitor; latency is by the device's own clock, which nothing checks: "
+        f"within {clock['limit_ppm']:g} ppm ({clock['source']})"
+    )
 
 
 def _shown(metric: dict[str, Any]) -> str:

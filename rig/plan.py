@@ -217,6 +217,15 @@ class Surveyor(Protocol):
 
 
 @runtime_checkable
+class Metered(Protocol):
+    """Optional hook of a scenario: whether its result is an energy, which a bench without a monitor cannot give."""
+
+    @property
+    def needs_energy(self) -> bool:
+        """Say so."""
+
+
+@runtime_checkable
 class Pooler(Protocol):
     """Optional hook of a scenario: intervals that it knows better than the general methods, from all trials together."""
 

@@ -69,7 +69,7 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     return {
         "r": content, "p": provenance, "folder": session.path.name, "limit": LIMIT, "bench_toml": bench_toml,
         "labels": labels.of_results(content),
-        "claims": "audit" in content, "residual_limit_s": residual_limit_s(content), "monitors": monitors,
+        "claims": "audit" in content, "residual_limit_s": residual_limit_s(content) if monitors else None, "monitors": monitors,
         "budget": budget_table(content), "resolution": content["resolution"],
         "tiles": _tiles(main),
         "main": [_row(name, content) for name in main],
@@ -166,6 +166,8 @@ def _special(session: SessionFolder, content: dict[str, Any]) -> list[tuple[str,
 
 def _of_one_trial(session: SessionFolder, measured: list[Samples], content: dict[str, Any]) -> dict[str, Plot]:
     """Draw what needs a trace: of the first valid trial that was tied to one, and recorded in one go."""
+    if not content["provenance"]["monitors"]:
+        return _undrawn("there is no energy monitor, so there is no trace.")
     tied = [trial["number"] for trial in content["trials"] if trial["timebase"] is not None]
     whole = [trial["number"] for trial in content["trials"] if trial.get("sittings", 1) == 1]
     usable = [trial for trial in measured if trial.trial in tied]

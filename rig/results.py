@@ -29,6 +29,8 @@ from rig.trial import Measured, Metric, Problem, Trial
 SCHEMA = "neurorig-results-2"
 #: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts of a search make coarse.
 _COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|repeated)_")
+#: Units of what an energy monitor is needed for, and why it is absent without one.
+_ENERGETIC, NO_ENERGY = ("J", "W"), "there is no energy monitor: [monitor.none]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,19 @@ class Context:
         """Return the names of the task's phases, in order."""
         return list(self.provenance["task"]["phases"])
 
+    @property
+    def monitored(self) -> bool:
+        """Say whether an energy monitor recorded: a session without one has no traces, and no energies."""
+        return bool(self.provenance["monitors"])
+
 
 def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces: Path | None = None) -> Trial:
     """Measure one trial from its raw files; `traces` is the folder of the traces where they do not lie in `folder`."""
     outcome = _measured(context, folder, traces or folder)
 
     def summarise(measured: Measured) -> dict[str, Metric]:
-        return context.scenario.summarise(measured, context.phases)
+        metrics = context.scenario.summarise(measured, context.phases)
+        return {name: one for name, one in metrics.items() if context.monitored or one.unit not in _ENERGETIC}
 
     metrics = summarise(outcome.measured)
     problems = (*outcome.problems, *_rules(context.scenario, outcome.measured))
@@ -99,6 +107,7 @@ def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
     """Measure each sitting of a trial, and put them together."""
     about, places, steps = context.provenance["sut"], sittings(folder), counted(folder)
     clocks = about["tick_hz"], about["sync_hold_s"]
+    clock_ppm = 0.0 if context.monitored else context.provenance["device_clock"]["limit_ppm"]
     return together(
         [
             measure(
@@ -108,6 +117,7 @@ def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
                 rails_of(context, traces / place.relative_to(folder)),
                 about.get("clock", ""),
                 open_end=place != places[-1],
+                device_clock_ppm=clock_ppm,
             )
             for place, done in zip(places, steps, strict=True)
         ]
@@ -142,7 +152,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "task": provenance["task"]["name"],
         "scenario": context.config.scenario.kind,
         "sut": provenance["sut"]["name"],
-        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values()),
+        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values()) or "no energy monitor",
         "simulated": provenance["simulated"],
         "data": labels.content(provenance["task"]),
         "samples": {
@@ -151,7 +161,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         },
         "trials": [_trial(trial) for trial in trials],
         "metrics": {name: _metric(name, trials) for name in names},
-        "absent": _absent(context.scenario, trials),
+        "absent": _absent(context, trials),
         "replication": verdict_content(verdict) | {"policy": replication.POLICY},
         "resolution": [dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)],
         "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
@@ -170,13 +180,15 @@ def _common(trials: Sequence[Trial]) -> list[str]:
     return [name for name in (trials[0].metrics if trials else {}) if all(name in trial.metrics for trial in trials)]
 
 
-def _absent(scenario: Scenario, trials: Sequence[Trial]) -> dict[str, str]:
-    reasons: dict[str, str] = {}
-    if not isinstance(scenario, Withholder):
-        return reasons
+def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:
+    scenario, reasons = context.scenario, dict[str, str]()
     for trial in trials:
-        for name, reason in scenario.absent(trial.measured).items():
-            reasons.setdefault(name, f"trial {trial.number}: {reason}")
+        if not context.monitored:
+            metrics = scenario.summarise(trial.measured, context.phases)
+            reasons |= {name: NO_ENERGY for name, metric in metrics.items() if metric.unit in _ENERGETIC}
+        if isinstance(scenario, Withholder):
+            for name, reason in scenario.absent(trial.measured).items():
+                reasons.setdefault(name, f"trial {trial.number}: {reason}")
     return reasons
 
 

@@ -36,7 +36,7 @@ from rig.resume import Begun, Standing, refuse_finished, standing
 from rig.sitting import hashes, sitting
 from rig.step import do, done
 from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
-from rig.suited import refuse_invisible_pulses, refuse_mismatch, refuse_unsuited
+from rig.suited import refuse_invisible_pulses, refuse_mismatch, refuse_unmetered, refuse_unsuited
 from rig.sut import Completion, SystemUnderTest
 from rig.table import Table
 from rig.trace import storage_error
@@ -102,6 +102,9 @@ def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Benc
         table.searcher = task.searcher if isinstance(task, Searched) else None
         table.programs = task.programs if isinstance(task, Programmed) else {}
         scenario = open_part("scenario", resolved, table)
+        # Where no monitor is on its supply, the DUT has one of its own.
+        table.monitored = bool(resolved.monitors)
+        table.world.supply_on = not table.monitored
         refuse_claim(resolved, scenario, task)
         monitors = {}
         for rail, choice in resolved.monitors.items():
@@ -133,7 +136,7 @@ def _leave(action: Callable[[], None], kind: type[BaseException] | None, error: 
 
 def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario, Task, Config]:
     """Open only what a plan needs: no device is touched."""
-    resolved = config.load(Path(path), overrides)
+    resolved = config.load(Path(path), overrides, monitor_needed=False)
     table = Table(folder=resolved.folder, seed=resolved.bench.seed)
     scenario, task = open_part("scenario", resolved, table), open_part("task", resolved, table)
     refuse_claim(resolved, scenario, task)
@@ -212,6 +215,7 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     kinds = {rail: choice.kind for rail, choice in bench.config.monitors.items()}
     monitors = {rail: (kinds[rail], monitor.info) for rail, monitor in bench.monitors.items()}
     refuse_invisible_pulses(bench.sut.info, bench.config.sut.kind, monitors)
+    refuse_unmetered(bench.scenario, len(monitors))
     steps(bench.scenario, bench.task, 0)  # that scenario and task do not suit each other is said before what the device lacks
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
@@ -354,10 +358,13 @@ def _provenance(bench: Bench, bench_toml: str, batches: bool) -> dict[str, Any]:
     task = {"name": bench.task.name, "phases": phases, "samples": len(bench.task)} | bench.task.provenance()
     if isinstance(bench.task, Optimized):
         task["names"] = [bench.task.workload(index) for index in range(len(bench.task))]
+    none = bench.config.no_monitor
+    clock = {} if none is None else {"limit_ppm": none.settings.clock_ppm, "source": none.settings.clock_source}
     return provenance.collect(bench_toml) | {
         "simulated": bool(bench.sut.info.simulated or any(monitor.info.simulated for monitor in bench.monitors.values())),
         "sut": sut,
         "monitors": rails,
+        **({"device_clock": clock} if clock else {}),
         "task": task,
         "metadata": bench.config.metadata,
     }

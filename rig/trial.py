@@ -24,7 +24,7 @@ PROBLEM_CODES = {
     "range": "current or voltage of a window was beyond the ranges whose limits of error are known",
     "clock": "device time, edge time, and the number of marks or of iterations disagree",
     "short": "a window is too short for the monitor or for the SYNC pulse",
-    "power": "the measured power is not positive",
+    "power": "the measured power cannot be told from that of nothing wired",
     "link": "the UART was not silent inside a measured window",
     "restart": "the device restarted, and its timer with it",
     "stream": "the signal and the device did not keep pace: windows came late, were lost, or have no answer",

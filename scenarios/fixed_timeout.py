@@ -64,7 +64,9 @@ def line(cell: str, samples: Sequence[Sample]) -> str:
         if name == cell:
             gaps, printed = _gaps(group), _printed(group)
             gap = f"gap {mean(gaps):.4g} ({mean(printed):.4g})" if not _why_no_gap(group) else "no gap"
-            said.append(f"{timeout_name(timeout_s)} {gap}, {quantity(power(group).value, 'W')}")
+            average = power(group)
+            drawn = quantity(average.value, "W") if average.n else "no power"
+            said.append(f"{timeout_name(timeout_s)} {gap}, {drawn}")
     return f"{cell}: " + "; ".join(said)
 
 

@@ -75,7 +75,7 @@ class QemuSut(WatchedSut):
     def probe(settings: QemuSut.Settings, table: Table) -> Iterator[Finding]:
         """Start the emulator, and say step by step what works in the DUT; raises as `open` where it does not start."""
         with closing(QemuSut.open(settings, table)) as sut:
-            yield from examine(sut._uart, table.sample, own_time=True)
+            yield from examine(sut._uart, table.sample, own_time=True, sync_needed=table.monitored)
 
     @property
     def info(self) -> SutInfo:

@@ -126,6 +126,8 @@ class Nvml:
             accuracy=self._accuracy,
             serial=self._board.serial,
             sync="clock",
+            switches=False,
+            reads_voltage=False,
             details={
                 "uuid": self._board.uuid,
                 "driver": self._board.driver,

@@ -106,6 +106,8 @@ class Rapl:
             edge_hz=self._settings.poll_hz,
             accuracy=self._accuracy,
             sync="clock",
+            switches=False,
+            reads_voltage=False,
             details={
                 "processor": platform.processor() or platform.machine(),
                 "zone": self._counter.zone.folder.name,

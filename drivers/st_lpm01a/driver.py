@@ -107,6 +107,7 @@ class StLpm01a:
         return MonitorInfo(
             name="X-NUCLEO-LPM01A",
             kind="st_lpm01a",
+            reads_voltage=False,
             simulated=self._simulator is not None,
             sample_hz=s.sample_hz,
             # An event is told between two samples: one period either way.

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
@@ -170,11 +171,13 @@ def _step(step: Step) -> str:
 def probe(bench: Path, overrides: tuple[str, ...]) -> int:
     """Power the device, talk to it, and say what is wrong and what to try."""
     good = True
-    for row in probe_bench(bench, overrides):
-        good = good and row.ok
-        OUT.print(f"{'[green]ok[/]    ' if row.ok else '[red]failed[/]'} {escape(f'{row.name}: {row.detail}')}", soft_wrap=True)
-        if row.try_next:
-            OUT.print(f"       try: {escape(row.try_next)}", soft_wrap=True)
+    # Closed also where printing fails: then the supply goes off.
+    with closing(probe_bench(bench, overrides)) as rows:
+        for row in rows:
+            good = good and row.ok
+            OUT.print(f"{'[green]ok[/]    ' if row.ok else '[red]failed[/]'} {escape(f'{row.name}: {row.detail}')}", soft_wrap=True)
+            if row.try_next:
+                OUT.print(f"       try: {escape(row.try_next)}", soft_wrap=True)
     return 0 if good else 3
 
 
