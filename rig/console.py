@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.segment import Segments
 from rich.table import Table
+from rich.text import Text
 
 from rig import survey
 from rig.budget import lopsided
@@ -61,8 +63,20 @@ _LINES = 5
 _TELLING = 1e-5
 
 
+def plain(text: str) -> str:
+    """Return text in which nothing controls a terminal: what cannot be shown stands there as it would in Python."""
+    return "".join(one if one.isprintable() or one == "\n" or category(one) == "Zs" else ascii(one)[1:-1] for one in text)
+
+
 class Terminal(Console):
-    """A console that goes on in silence when whoever read it has gone (rig run | head): the run matters, not its words."""
+    """A console that goes on in silence when whoever read it has gone (rig run | head): the run matters, not its words.
+
+    What comes from outside, as a name of a file, cannot move its cursor or change its title.
+    """
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Return text to be shown; control characters in it are shown as what they are."""
+        return super().render_str(plain(text), **how)
 
     def on_broken_pipe(self) -> None:
         """Send the rest nowhere."""
@@ -262,7 +276,10 @@ def _print_verdict(console: Console, name: str, verdict: dict[str, Any]) -> None
 def print_check(console: Console, path: Path, checked: Check) -> None:
     """Print what a check found; what is as it should be only as a count."""
     good = sum(finding.ok for finding in checked.findings)
-    console.print(f"{escape(str(path))}: session {checked.status}, {good} of {len(checked.findings)} checks equal", soft_wrap=True)
+    stands = f"{good} of {len(checked.findings)} checks equal"
+    console.print(f"{escape(str(path))}: session {escape(checked.status)}, {stands}", soft_wrap=True)
+    if checked.head:
+        console.print(f"chain {checked.head}", soft_wrap=True, highlight=False)
     for finding in checked.findings:
         if not finding.ok:
             word = "[yellow]cut off[/]" if finding.detail.startswith("was cut off") else "[red]differs[/]"

@@ -118,6 +118,7 @@ def resume(path: Path) -> int:
 def _finish(result: session.Result) -> int:
     console.print_results(OUT, result.content)
     OUT.print(f"report {_write_report(result.folder)}", soft_wrap=True)
+    OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
     return 0 if result.ok else FALSE
 
 
@@ -199,13 +200,16 @@ def _session_folders(root: Path) -> Iterator[Path]:
 
 
 def _status(path: Path) -> str:
+    folder = SessionFolder(path)
     try:
-        last = SessionFolder(path).events()[-1]
-        status = str(last["status"]) if last["event"] == "session_finished" else "killed or running"
+        folder.refuse_other()
+        folder.events()
+        status = folder.journal().status
+        status = "killed or running" if status == "killed" else status
         content = store.read_json(path / store.RESULTS) if (path / store.RESULTS).exists() else None
-    except (DataError, IndexError, KeyError):
+        return status + (f", verdict {str(content['replication']['ok']).lower()}" if content else "")
+    except (DataError, OSError, LookupError, TypeError, ValueError):
         return "not readable"
-    return status + (f", verdict {str(content['replication']['ok']).lower()}" if content else "")
 
 
 @rig.command("check")
@@ -238,7 +242,7 @@ def _write_report(folder: Path) -> Path:
 
     try:
         return write_report(folder)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}") from error
 
 
