@@ -14,21 +14,23 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from importlib.metadata import version
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from rig import check_files, fingerprint, inventory, jsontext, results, simulation, store
+from rig import check_files, check_traces, fingerprint, inventory, jsontext, results, simulation, store
 from rig.errors import RigError
 from rig.finding import Finding
 from rig.fingerprint import Fingerprint
 from rig.journal import Journal
+from rig.provenance import packages, revision
 from rig.quantity import quantity
 from rig.recovery import recover
 from rig.replay import Replay
 from rig.session import trial_seed
 from rig.sitting import counted, sittings
-from rig.store import BENCH, CATALOGUE, COMPLETIONS, EVENTS, PROVENANCE, RECORDED, RESULTS, SAMPLES, SessionFolder
+from rig.store import BENCH, CATALOGUE, COMPLETIONS, EVENTS, PROVENANCE, RECORDED, REPORT, RESULTS, SAMPLES, SessionFolder
 from rig.trace import PARTIAL, TRACE
 from rig.trial import Trial
 
@@ -108,7 +110,7 @@ class _Session:
         whole = [number for number in finished if not check_files.changed(found, f"trial-{number}/")]
         traces = {number: self._traces(number, rails) for number in whole}
         prints = self.read([path for paths in traces.values() for path in paths])
-        found += self._copies(traces, prints)
+        found += check_traces.findings(self.folder.path, self.context.provenance["monitors"], traces, prints)
         trials = []
         for number in self.folder.trials():
             broken = [path for path in traces.get(number, ()) if prints[path].fault]
@@ -124,6 +126,8 @@ class _Session:
             found += self._results(trials)
         except Exception as error:
             found.append(Finding(RESULTS, False, _cannot("it", error)))
+        if all(finding.ok for finding in found):
+            found += self._report()
         return Check(self.journal.status, tuple(found), tuple(trials), self.journal.head)
 
     def _provenance(self) -> Iterator[Finding]:
@@ -153,32 +157,6 @@ class _Session:
     def _traces(self, number: int, rails: Sequence[str]) -> list[Path]:
         places = [place / rail / TRACE for place in sittings(self.folder.trial(number)) for rail in rails]
         return [path for path in places if path.exists()]
-
-    def _copies(self, traces: Mapping[int, Sequence[Path]], prints: Mapping[Path, Fingerprint]) -> Iterator[Finding]:
-        """Find traces of different trials that hold the same samples: a trial that is a copy is no further measurement."""
-        monitors = self.context.provenance["monitors"]
-        said: dict[tuple[int, int], list[str]] = {}
-        for (one, ones), (other, others) in combinations(traces.items(), 2):
-            for early in ones:
-                said.setdefault((one, other), []).extend(
-                    str(late.relative_to(self.folder.path)) for late in others if prints[early].copies(prints[late])
-                )
-        played = all(about.get("kind") == "playback" for about in monitors.values())
-        for (one, _), names in said.items():
-            for name in names:
-                if played:
-                    text = f"plays the same recording as trial {one}: that is one measurement, shown twice"
-                    yield Finding(name, True, text)
-                else:
-                    yield Finding(
-                        name, False, f"holds the same samples as the trace of trial {one}: no instrument gives them twice"
-                    )
-        for path, found in prints.items():
-            rail = path.parent.name if path.parent.name in monitors else ""
-            told = monitors[rail].get("simulated") if rail in monitors else None
-            if found.simulated is not None and found.simulated is not told:
-                name = str(path.relative_to(self.folder.path))
-                yield Finding(name, False, f"says simulated {found.simulated}, {PROVENANCE} says {told}")
 
     def _complete(self) -> Iterator[Finding]:
         """Compare the number of trials with what was begun."""
@@ -268,6 +246,30 @@ class _Session:
         different = "" if stored == again else _difference(stored, again)
         yield Finding(RESULTS, not different, different or f"every number recomputed, {_BYTES if stored == again else _ROUNDED}")
 
+    def _report(self) -> Iterator[Finding]:
+        """Make the report again and compare; what other versions draw otherwise says nothing of the session."""
+        path = self.folder.path / REPORT
+        if not path.exists():
+            return
+        told = self.context.provenance
+        now = {"neurorig": version("neurorig"), "revision": revision(), "packages": packages()}
+        if differing := [name for name, value in now.items() if told.get(name) != value]:
+            other = f"made by another {' and '.join(differing)}: not made again (rig report does, and overwrites it)"
+            yield Finding(REPORT, True, other)
+            return
+        # Here, because it brings matplotlib: half a second that the other commands need not wait for.
+        from rig.report import rendered
+
+        stored = path.read_text(encoding="utf-8", errors="replace")
+        try:
+            again = rendered(self.folder.path)
+        except Exception as error:
+            yield Finding(REPORT, False, _cannot("it", error))
+            return
+        at, one, other = _first_difference(stored, again)
+        said = f"line {at} is {one[:100]!r}, made again it is {other[:100]!r}" if at else f"made again, {_BYTES}"
+        yield Finding(REPORT, not at, said)
+
 
 def _samples(path: Path, trial: Trial) -> Iterator[Finding]:
     stored = (path / SAMPLES).read_text(encoding="utf-8", errors="replace").split("\n") if (path / SAMPLES).exists() else []
@@ -321,12 +323,17 @@ def _equal(stored: Any, again: Any) -> bool:
 
 def _lines(path: Path, trial: Trial) -> Iterator[Finding]:
     """Compare results.txt, which states a trial's results in the words of its benchmark."""
-    file, again = path / store.LINES, "".join(line + "\n" for line in trial.lines)
+    file = path / store.LINES
     stored = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
-    if stored != again:
-        pairs = enumerate(zip((stored + "\n").split("\n"), (again + "\n").split("\n"), strict=False), start=1)
-        at, (one, other) = next((pair for pair in pairs if pair[1][0] != pair[1][1]), (1, (stored, again)))
+    at, one, other = _first_difference(stored, "".join(line + "\n" for line in trial.lines))
+    if at:
         yield Finding(f"{path.name}/{store.LINES}", False, f"line {at} is {one[:100]!r}, recomputed {other[:100]!r}")
+
+
+def _first_difference(stored: str, again: str) -> tuple[int, str, str]:
+    """Return the number of the first line that differs, and both; 0 where none does."""
+    pairs = zip_longest(stored.split("\n"), again.split("\n"), fillvalue="")
+    return next(((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]), (0, "", ""))
 
 
 def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tuple[Trial | None, list[Finding]]:

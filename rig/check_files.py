@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 
 from rig import inventory, store
 from rig.finding import Finding
@@ -35,6 +36,10 @@ def findings(folder: SessionFolder, journal: Journal, rails: Sequence[str]) -> I
         # What a trial that was cut off left behind is in no list yet.
         if name not in listed and name not in (EVENTS, SIGNATURE) and not name.startswith(unfinished):
             yield Finding(name, False, "was added: no line of events.jsonl names it")
+    known = {str(above) for name in (*listed, *(f"{one}x" for one in unfinished)) for above in PurePosixPath(name).parents}
+    for name in inventory.folders(folder.path):
+        if name not in known and not name.startswith(unfinished):
+            yield Finding(f"{name}/", False, "was added: no line of events.jsonl names a file in it")
     for name, why in _unlisted(folder, journal, rails, listed):
         yield Finding(EVENTS, False, f"names no {name}{why}")
 

@@ -35,6 +35,11 @@ def files(folder: Path) -> dict[str, Path]:
     return {name: path for name, path, mode in sorted(_walk(folder)) if stat.S_ISREG(mode)}
 
 
+def folders(folder: Path) -> list[str]:
+    """Return every folder in a folder and below, by its name in it."""
+    return [name for name, _, mode in _walk(folder) if stat.S_ISDIR(mode)]
+
+
 def strange(folder: Path) -> list[Finding]:
     """Return what does not belong into any session folder, each with the reason; what is there twice or more, once."""
     found: list[Finding] = []

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.forger import rehash
 from rig.check import check
 from rig.errors import DataError
 from rig.session import Result
 from tests.conftest import VIRTUAL_NULL
-from tests.forger import rehash
 
 Run = Callable[..., Result]
 FILES = (
