@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -41,10 +42,8 @@ def chained(events: list[dict[str, Any]]) -> str:
 
 def rehash(folder: Path, edit: Callable[[list[dict[str, Any]]], Any] | None = None) -> None:
     """Make every hash and the whole chain again, so that all of them fit what lies in the folder now."""
-    provenance = folder / "provenance.json"
-    about = json.loads(provenance.read_text())
-    about["bench_sha256"] = digest(folder / "bench.toml")
-    provenance.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    with suppress(ValueError, TypeError, AttributeError, RecursionError):  # of a provenance that is none
+        edit_json(folder / "provenance.json", lambda about: about.update(bench_sha256=digest(folder / "bench.toml")))
     path = folder / "events.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()]
     for event in events:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `rig check` must refuse: random mutations of every kind of session file, and forgeries whose hashes were all made again.
 
-Run it: `.venv/bin/python benchmarks/forgeries.py [MUTATIONS [SEED]]`; 300 mutations of each kind of file unless told. It runs small simulated sessions, changes one thing at a time, checks, and puts everything back. It prints a table of what was
+Run it: `.venv/bin/python benchmarks/forgeries.py [MUTATIONS [SEED]]`; 300 mutations of each kind of file unless told.
+
+It runs small simulated sessions, changes one thing at a time, checks, and puts everything back. It prints a table of what was
 refused, with the right file named, and exits with 1 where anything was accepted, or the wrong file blamed.
 """
 
@@ -88,9 +90,10 @@ class Memory:
         return {path: self._known[digest] for path, digest in digests.items()}
 
 
-def session(kind: str, root: Path, trials: int = 2) -> Path:
-    """Measure a small session, with its report."""
+def session(kind: str, root: Path, report: bool = True) -> Path:
+    """Measure a small session of two trials, and make its report."""
     name, overrides = SESSIONS[kind]
+    root.mkdir(parents=True, exist_ok=True)
     bench = BENCHES / name
     if kind == "rails":
         text = bench.read_text()
@@ -98,8 +101,9 @@ def session(kind: str, root: Path, trials: int = 2) -> Path:
         before, _, after = text.partition("[monitor.virtual]")
         bench.write_text(before + _RAILS + after[after.index("\n[") :])
     with open_bench(bench, overrides) as opened:
-        folder = opened.run(trials, root).folder
-    write_report(folder)
+        folder = opened.run(2, root).folder
+    if report:
+        write_report(folder)
     return folder
 
 
@@ -113,9 +117,8 @@ def cut_off_and_resumed(root: Path) -> Path:
             raise KeyboardInterrupt
 
     name, overrides = SESSIONS["single_stream"]
-    with open_bench(BENCHES / name, overrides) as opened:
-        with suppress(KeyboardInterrupt):
-            opened.run(2, root, [stop])
+    with open_bench(BENCHES / name, overrides) as opened, suppress(KeyboardInterrupt):
+        opened.run(2, root, [stop])
     (folder,) = (path for path in root.iterdir() if path.is_dir())
     resume(folder)
     write_report(folder)

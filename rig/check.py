@@ -113,7 +113,7 @@ class _Session:
         found += check_traces.findings(self.folder.path, self.context.provenance["monitors"], traces, prints)
         trials = []
         for number in self.folder.trials():
-            broken = [path for path in traces.get(number, ()) if prints[path].fault]
+            broken = {path: prints[path].fault for path in traces.get(number, ()) if prints[path].fault}
             try:
                 trial, of_trial = self._trial(number, replay, found, broken)
             # Whatever a stranger's file does to the code that reads it is a finding, and no crash.
@@ -166,7 +166,7 @@ class _Session:
             yield Finding(EVENTS, False, f"says {due} trials, there are {', '.join(map(str, there)) or 'none'}")
 
     def _trial(
-        self, number: int, replay: Replay | None, found: Sequence[Finding], broken: Sequence[Path]
+        self, number: int, replay: Replay | None, found: Sequence[Finding], broken: Mapping[Path, str]
     ) -> tuple[Trial | None, list[Finding]]:
         path, finished = self.folder.trial(number), self.journal.of_trial("trial_finished", number)
         seed = trial_seed(self.context.config.bench.seed, number)
@@ -182,9 +182,9 @@ class _Session:
             # The reader of a damaged trace may crash this process: what was changed is said, nothing is computed from it.
             return None, [*own, Finding(path.name, False, f"not recomputed, because {damaged[0]} was changed")]
         if broken:
-            names = [str(one.relative_to(self.folder.path)) for one in broken]
-            said = [Finding(name, False, "cannot be read: its reader was tried in a process of its own") for name in names]
-            return None, [*own, *said, Finding(path.name, False, f"not recomputed, because {names[0]} cannot be read")]
+            said = {str(one.relative_to(self.folder.path)): f"cannot be read: {why}" for one, why in broken.items()}
+            own += [Finding(name, False, text) for name, text in said.items()]
+            return None, [*own, Finding(path.name, False, f"not recomputed, because {next(iter(said))} cannot be read")]
         if replay is not None:
             own += self._again(path, seed, replay)
         if any(not finding.ok and finding.name.endswith(COMPLETIONS) for finding in own):
