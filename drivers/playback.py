@@ -62,6 +62,11 @@ class Playback:
     ) -> None:
         self._settings, self._table, self._scratch, self._first, self._accuracy = settings, table, scratch, first, promised
 
+    @staticmethod
+    def simulates(settings: Settings) -> None:
+        """Return None: the recording tells, and no setting does."""
+        return
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Open the first recording; raises ConfigError and DataError."""

@@ -91,6 +91,11 @@ class VirtualMonitor:
         self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else _promised(settings)
         self._recordings = 0
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Return True: there is no instrument."""
+        return True
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Put the monitor on the table; the supply is off."""

@@ -103,7 +103,7 @@ def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = Tr
             evidence=error.strerror or str(error),
             try_next="the path of a bench file, as benches/virtual-asc.toml",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML", evidence=str(error)) from error
     from_command_line = [_override(tree, override) for override in overrides]
     if not monitor_needed and not tree.keys() & {"monitor", "rail"}:

@@ -335,7 +335,10 @@ def _badge(label: Label) -> str:
 def print_check(console: Console, path: Path, checked: Check) -> None:
     """Print what a check found; what is as it should be only as a count."""
     good = sum(finding.ok for finding in checked.findings)
-    console.print(f"{escape(f'{path}: session {checked.status}')}, {good} of {len(checked.findings)} checks equal", soft_wrap=True)
+    stands = f"{good} of {len(checked.findings)} checks equal"
+    console.print(f"{escape(str(path))}: session {escape(checked.status)}, {stands}", soft_wrap=True)
+    if checked.head:
+        console.print(f"chain {checked.head}", soft_wrap=True, highlight=False)
     for finding in checked.findings:
         if not finding.ok:
             word = "[yellow]cut off[/]" if finding.detail.startswith("was cut off") else "[red]differs[/]"

@@ -242,6 +242,19 @@ class Catalogued(Protocol):
 
 
 @runtime_checkable
+class Replicated(Protocol):
+    """Optional hook of a task's class: the task once more, without its data, so that `rig check` plans and scores again."""
+
+    @classmethod
+    def replica(cls, settings: Any, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Task:
+        """Return a stand-in made of the bench file's settings, the task's provenance and its catalogue alone.
+
+        It has what its scenarios' plans ask for and scores as the task does, by the same functions; `payload` raises DataError
+        where the session does not hold the content. Raise DataError where settings, facts and entries contradict each other.
+        """
+
+
+@runtime_checkable
 class Played(Protocol):
     """What a task offers besides whose samples are stretches of a signal in time, so that they can be played as a stream.
 

@@ -45,7 +45,16 @@ _NO_CURVE = "Not drawn for several supplies: each rail has a clock of its own; r
 
 def write_report(folder: Path) -> Path:
     """Write report.html of a finished session and return its path; raises DataError for a session without results."""
+    page = rendered(folder)
+    store.write_text(folder / store.REPORT, page)
+    SessionFolder(folder).record_derived(store.REPORT)
+    return folder / store.REPORT
+
+
+def rendered(folder: Path) -> str:
+    """Return the content of report.html: of the same session, by the same versions, always the same bytes."""
     session = SessionFolder(folder)
+    session.refuse_other()
     if not (folder / store.RESULTS).exists():
         raise DataError(f"{folder} has no {store.RESULTS}: its session did not finish", try_next=f"rig check {folder}")
     content = store.read_json(folder / store.RESULTS)
@@ -57,9 +66,7 @@ def write_report(folder: Path) -> Path:
     with matplotlib.style.context(["default", STYLE]):
         special = _special(session, content)
         plots = _plots(session, content) | {name: plot for name, _, plot in special}
-    page = template.render(_page(session, content), plots=plots, special=[(name, title) for name, title, _ in special])
-    store.write_text(folder / store.REPORT, page)
-    return folder / store.REPORT
+    return template.render(_page(session, content), plots=plots, special=[(name, title) for name, title, _ in special])
 
 
 def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +83,8 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
         "further": [_row(name, content) for name in further],
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
-        "hashes": [event for event in session.events() if "files" in event],
+        "hashes": [event for event in session.journal().measured if event.get("files")],
+        "head": session.journal().head,
     }  # fmt: skip
 
 

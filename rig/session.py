@@ -33,9 +33,9 @@ from rig.plan import Catalogued, Fitter, Load, Optimized, Query, Scenario, Searc
 from rig.program import Programmed
 from rig.rail import open_monitor
 from rig.resume import Begun, Standing, refuse_finished, standing
-from rig.sitting import hashes, sitting
+from rig.sitting import sitting
 from rig.step import do, done
-from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
+from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store, hashes
 from rig.suited import refuse_invisible_pulses, refuse_mismatch, refuse_unmetered, refuse_unsuited
 from rig.sut import Completion, SystemUnderTest
 from rig.table import Table
@@ -92,10 +92,15 @@ class Bench:
 
 
 @contextmanager
-def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Bench]:
-    """Open everything a bench file names; on leaving, the DUT's supply is off and every port closed, whatever happened."""
+def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) -> Iterator[Bench]:
+    """Open everything a bench file names; on leaving, the DUT's supply is off and every port closed, whatever happened.
+
+    `again`: how often it was opened for the same session before. What is random on the table is then drawn anew: a simulated
+    monitor that began with the same noise once more would write a trace that another trial has already.
+    """
     resolved = config.load(Path(path), overrides)
-    table = Table(folder=resolved.folder, seed=resolved.bench.seed)
+    seed = resolved.bench.seed
+    table = Table(folder=resolved.folder, seed=trial_seed(seed, -again) if again else seed)
     with Guardian() as guardian, ExitStack() as stack:
         task = open_part("task", resolved, table)
         table.reference = getattr(task, "reference", None)
@@ -194,7 +199,8 @@ def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
     """
     folder = SessionFolder(path)
     refuse_finished(folder)
-    with closing(Store(folder, None)) as keeper, open_bench(path / store.BENCH) as bench:
+    again = 1 + sum(event["event"] == "session_resumed" for event in folder.events())
+    with closing(Store(folder, None)) as keeper, open_bench(path / store.BENCH, again=again) as bench:
         now, queries = _prepared(bench, bench.config.toml())
         if differences := provenance.changed(folder.provenance(), now):
             raise ConfigError(
@@ -284,7 +290,7 @@ def _trial(
     if begun is None:
         emit(TrialStarted(number, seed, path))
     else:
-        emit(TrialResumed(number, begun.sitting, begun.step, place, hashes(path, list(bench.monitors))))
+        emit(TrialResumed(number, begun.sitting, begun.step, place, hashes(path)))
     with ExitStack() as stack:
         recordings = [stack.enter_context(monitor.record(_rail_folder(place, rail))) for rail, monitor in bench.monitors.items()]
         for item in _carry_out(bench, recordings, seed, begun.done if begun else ()):
@@ -294,7 +300,7 @@ def _trial(
     store.write_text(path / SAMPLES, store.samples_text(trial))
     if trial.lines:
         store.write_text(path / LINES, "".join(line + "\n" for line in trial.lines))
-    emit(TrialFinished(trial, hashes(path, list(bench.monitors))))
+    emit(TrialFinished(trial, hashes(path)))
     return trial
 
 

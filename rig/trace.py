@@ -126,9 +126,9 @@ class Trace:
             length = min(lengths[CURRENT], lengths[VOLTAGE])
             found = edges.Edges(np.zeros(0), np.zeros(0))
             if kind == "digital":
-                found = edges.from_levels(_blocks(reader, SYNC, lengths[SYNC], 8 * _BLOCK), edge_hz)
+                found = edges.from_levels(blocks_of(reader, SYNC, lengths[SYNC], 8 * _BLOCK), edge_hz)
             elif kind == "voltage":
-                whole = [np.zeros(0, dtype=np.float32), *_blocks(reader, SYNC_VOLTAGE, lengths[SYNC_VOLTAGE], _BLOCK)]
+                whole = [np.zeros(0, dtype=np.float32), *blocks_of(reader, SYNC_VOLTAGE, lengths[SYNC_VOLTAGE], _BLOCK)]
                 found = edges.from_voltage(np.concatenate(whole), sample_hz)
             elif kind in STAMPED:
                 found = edges.from_stamps(path.with_name(EDGES))
@@ -369,7 +369,8 @@ def _user_data(reader: Any, number: int) -> dict[str, Any]:
     return found
 
 
-def _blocks(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
+def blocks_of(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
+    """Yield the samples of a signal, a block at a time."""
     for at in range(0, length, block):
         yield reader.fsr(signal, at, min(block, length - at))
 
@@ -407,6 +408,12 @@ def _gaps(path: Path) -> tuple[Gap, ...]:
     # A killed process may leave half a line at the end; anything else is damage.
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     try:
-        return tuple(Gap(**json.loads(line)) for line in lines)
-    except (ValueError, TypeError) as error:
+        return tuple(_gap(**json.loads(line)) for line in lines)
+    except (ValueError, TypeError, RecursionError) as error:
         raise DataError(f"{path} has a line of another form", evidence=str(error)) from error
+
+
+def _gap(start: int, stop: int, cause: str) -> Gap:
+    if not (type(start) is type(stop) is int and isinstance(cause, str)):
+        raise TypeError(f"a gap from {start!r:.20} to {stop!r:.20}")
+    return Gap(start, stop, cause)

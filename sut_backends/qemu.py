@@ -52,6 +52,11 @@ class QemuSut(WatchedSut):
         super().__init__(uart, process, edges, stack)
         self._running, self._settings = process, settings
 
+    @staticmethod
+    def simulates(settings: QemuSut.Settings) -> bool:
+        """Return True: the device is emulated."""
+        return True
+
     @classmethod
     def open(cls, settings: QemuSut.Settings, table: Table) -> QemuSut:
         """Start the emulator and find the DUT; raise as UartSut.open does, DeviceNotFound where emulator or image is missing."""

@@ -76,6 +76,11 @@ class StLpm01a:
         self._answered = self._supply_on = False
         self._recording: LpmRecording | None = None
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Say whether the bench file names the simulator."""
+        return settings.port == SIMULATOR
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Take control of the board, set it up and switch the supply off; raise RigError."""

@@ -119,6 +119,7 @@ def resume(path: Path) -> int:
 def _finish(result: session.Result) -> int:
     console.print_results(OUT, result.content)
     OUT.print(f"report {escape(str(_write_report(result.folder)))}", soft_wrap=True)
+    OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
     return 0 if result.ok else FALSE
 
 
@@ -203,12 +204,15 @@ def _session_folders(root: Path) -> Iterator[Path]:
 
 
 def _status(path: Path) -> str:
+    folder = SessionFolder(path)
     try:
-        last = SessionFolder(path).events()[-1]
-        status = str(last["status"]) if last["event"] == "session_finished" else "killed or running"
+        folder.refuse_other()
+        folder.events()
+        status = folder.journal().status
+        status = "killed or running" if status == "killed" else status
         content = store.read_json(path / store.RESULTS) if (path / store.RESULTS).exists() else None
         verdict = f"verdict {str(content['replication']['ok']).lower()}" if content else ""
-    except (DataError, IndexError, KeyError, TypeError):
+    except (DataError, OSError, LookupError, TypeError, ValueError):
         return "not readable"
     return ", ".join(filter(None, (status, verdict, labels.texts(_labels(path)))))
 
@@ -217,7 +221,7 @@ def _labels(path: Path) -> tuple[labels.Label, ...]:
     """Return what must stand beside a session's numbers; also of one that was cut off, or is damaged."""
     try:
         return labels.of_provenance(SessionFolder(path).provenance())
-    except (DataError, TypeError):
+    except (DataError, OSError, LookupError, TypeError, ValueError):
         return (labels.Label(labels.NOT_STATED, f"{store.PROVENANCE} cannot be read"),)
 
 
@@ -269,7 +273,7 @@ def _write_report(folder: Path) -> Path:
 
     try:
         return write_report(folder)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}") from error
 
 

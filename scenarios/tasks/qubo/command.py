@@ -15,7 +15,8 @@ from rich.markup import escape
 
 from rig import store
 from rig.console import Terminal
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
+from rig.store import SessionFolder
 from scenarios.tasks.qubo import largest as sizes_of
 from scenarios.tasks.qubo import overview
 from scenarios.tasks.qubo import rescore as scores
@@ -104,9 +105,14 @@ def targets(
 )
 def rescore(session: Path, path: Path, keep: Path | None) -> int:
     """Evaluate every stored vector of a session again, against the present targets; raw files stay as they are."""
-    known = table.read(path)
-    vectors = list(scores.rescored(session, known))
+    known, folder = table.read(path), SessionFolder(session)
+    folder.refuse_other()
+    try:
+        vectors = list(scores.rescored(session, known))
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise DataError(f"a file of {session} was damaged", evidence=repr(error), try_next=f"rig check {session}") from error
     store.write_text(session / scores.RESCORED, store.json_text(scores.content(vectors, known, path)))
+    folder.record_derived(scores.RESCORED)
     by_workload: dict[Workload, list[scores.Vector]] = {}
     for vector in vectors:
         by_workload.setdefault(vector.workload, []).append(vector)
