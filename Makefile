@@ -13,14 +13,7 @@ demo: firmware
 
 test: setup
 	@$(MAKE) --no-print-directory firmware || echo "make test: the firmware is not built, so its tests are skipped"
-	@failed=0; \
-	$(BIN)/python -m pytest -q --cache-clear -n $(JOBS) --dist worksteal -m "not alone"; beside=$$?; \
-	if [ $$beside = 1 ]; then \
-	  echo "make test: what failed beside others, once more alone: processes on a real clock fail where the machine stands still"; \
-	  $(BIN)/python -m pytest -q -rap --last-failed --last-failed-no-failures=none || failed=1; \
-	elif [ $$beside != 0 ]; then failed=1; fi; \
-	echo "make test: now those beside which nothing may run"; $(BIN)/python -m pytest -q -m alone || failed=1; \
-	exit $$failed
+	@$(BIN)/python tests/run.py $(JOBS)
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -31,7 +31,7 @@ _SIGNALS = "monitor.playback.signals"
 _OPTION = re.compile(r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?")
 _NUMBERS = {"supply-v": "supply_v", "rate": "rate_hz"}
 #: What is refused here is not advised.
-_REFUSED = re.compile(r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or ")
+_REFUSED = re.compile(r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the latter, .*$")
 _NO_SYNC = (
     f"{_SIGNALS}.sync = NAME, a column or signal with the levels of the line; where a program exports a file for each "
     "channel, as Otii does, put its digital input beside the numbers first, row by row"
@@ -61,6 +61,11 @@ class Playback:
         self, settings: Settings, table: Table, scratch: tempfile.TemporaryDirectory[str], first: Opened, promised: Accuracy
     ) -> None:
         self._settings, self._table, self._scratch, self._first, self._accuracy = settings, table, scratch, first, promised
+
+    @staticmethod
+    def simulates(settings: Settings) -> None:
+        """Return None: the recording tells, and no setting does."""
+        return
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
@@ -117,6 +122,7 @@ class Playback:
             },
             # Of what is left of a trial there is no recording: the one that there is begins where the trial did.
             resumable=False,
+            switches=False,
         )
 
     def power(self, on: bool) -> None:

@@ -42,8 +42,9 @@ class VirtualMonitor:
         happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one step of its converter; `gain`, `offset_a`,
         `voltage_gain` and `voltage_offset_v`: its errors; `low_gain` and `low_offset_a`: those of a lower range, of currents below
         `low_a`; `edge_jitter_s`: standard deviation of the moment at which SYNC is seen; `edge_delay_s`: how much later it is seen
-        than power; `share`: the part of the DUT's power that flows through it. The limits, or a calibration file, are what the
-        uncertainties are made of.
+        than power; `share`: the part of the DUT's power that flows through it; `fed_v`: another cable
+        feeds the DUT with so many volts (0: none), and nothing flows through the monitor.
+        The limits, or a calibration file, are what the uncertainties are made of.
         """
 
         sample_hz: int = 200_000
@@ -62,6 +63,7 @@ class VirtualMonitor:
         edge_jitter_s: float = 0.0
         edge_delay_s: float = 0.0
         share: float = 1.0
+        fed_v: float = 0.0
         gain_limit: float = 0.002
         offset_limit_a: float = 5e-6
         voltage_gain_limit: float = 0.001
@@ -81,12 +83,18 @@ class VirtualMonitor:
             ("lsb_a", settings.lsb_a >= 0, "0 or more"),
             ("edge_jitter_s", settings.edge_jitter_s >= 0, "0 or more"),
             ("share", 0 < settings.share <= 1, "above 0, to 1"),
+            ("fed_v", settings.fed_v >= 0, "0: none; or above"),
         ):
             if not ok:
                 raise ConfigError(f"{getattr(settings, name)}", path=f"monitor.virtual.{name}", try_next=rule)
         self._settings, self._table = settings, table
         self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else _promised(settings)
         self._recordings = 0
+
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Return True: there is no instrument."""
+        return True
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
@@ -224,7 +232,7 @@ class Sampler:
             start_ns=start_ns,
             jitter_s=settings.edge_jitter_s,
             edge_delay_s=settings.edge_delay_s,
-            share=settings.share,
+            share=0.0 if settings.fed_v else settings.share,
             random=jitter,
         )
 
@@ -235,7 +243,7 @@ class Sampler:
     def take(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
         """Return current (A), voltage (V) and SYNC level of the next `count` samples."""
         block = self._front_end.take(count)
-        supply_v = self.settings.supply_v if self._world.supply_on else 0.0
+        supply_v = self.settings.supply_v if self._world.supply_on else self.settings.fed_v
         seen_v = supply_v * (1 + self.settings.voltage_gain) + self.settings.voltage_offset_v
         voltage_v = np.full(count, seen_v, dtype=np.float32)
         current_a = block.power_w / self.settings.supply_v if supply_v else np.zeros(count)

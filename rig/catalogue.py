@@ -37,7 +37,10 @@ def text(entries: Sequence[Entry]) -> str:
 
 def parse(content: str) -> tuple[Entry, ...]:
     """Return what catalogue.csv says; raises DataError for anything else."""
-    rows = list(csv.reader(io.StringIO(content), strict=True))
+    try:
+        rows = list(csv.reader(io.StringIO(content), strict=True))
+    except csv.Error as error:
+        raise DataError("catalogue.csv is no table", evidence=str(error)) from error
     if not rows or tuple(rows[0]) != _COLUMNS:
         raise DataError("catalogue.csv has other columns", evidence=",".join(rows[0] if rows else [])[:80])
     for index, row in enumerate(rows[1:]):

@@ -1,46 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recompute every number of a session from its raw files and compare; read what is left of one that was cut off."""
+"""Recompute every number of a session from its raw files and compare; read what is left of one that was cut off.
+
+The folder may come from a stranger, who made it to be believed, or to harm whoever checks it: what is found is a finding, and
+nothing in it is a crash.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from rig import results, store
-from rig.errors import DataError, RigError
+from rig import check_files, check_traces, fingerprint, inventory, jsontext, results, simulation, store
+from rig.errors import RigError
 from rig.finding import Finding
+from rig.fingerprint import Fingerprint
+from rig.journal import Journal
+from rig.provenance import packages, revision
 from rig.quantity import quantity
 from rig.recovery import recover
-from rig.sitting import sittings
-from rig.store import COMPLETIONS, RECORDED, RESULTS, SAMPLES, SessionFolder
+from rig.replay import Replay
+from rig.session import trial_seed
+from rig.sitting import counted, sittings
+from rig.store import BENCH, CATALOGUE, COMPLETIONS, EVENTS, PROVENANCE, RECORDED, REPORT, RESULTS, SAMPLES, SessionFolder
 from rig.trace import PARTIAL, TRACE
 from rig.trial import Trial
 
-#: Files without which a trial cannot be recomputed.
-_RAW = (COMPLETIONS, TRACE)
 _SHOWN = 5
 #: Sums of many samples are rounded in the order in which a processor, or a release of numpy, adds them: closer than that is equal.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-15
 _BYTES, _ROUNDED = "byte for byte equal", "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
 #: Means that are shown beside what was found: of each phase, and of all.
 _MAIN = re.compile(r"(latency|energy)_[a-z]+")
-#: What a changed byte in a name or a number of a JSON file turns into.
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError, OSError)
+#: What status a folder has in which something lies that belongs into no session.
+UNREAD = "not read"
+
+Read = Callable[[Sequence[Path]], Mapping[Path, Fingerprint]]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """All findings, the session's status, and its complete trials as recomputed."""
+    """All findings, the session's status, and its complete trials as recomputed; `head` stands for the whole session."""
 
     status: str
     findings: tuple[Finding, ...]
     trials: tuple[Trial, ...]
+    head: str = ""
 
     @property
     def ok(self) -> bool:
@@ -48,80 +61,214 @@ class Check:
         return self.status == "success" and all(finding.ok for finding in self.findings)
 
 
-def check(path: Path) -> Check:
-    """Check one session folder; raises DataError when it is none."""
+def check(path: Path, read: Read = fingerprint.read) -> Check:
+    """Check one session folder; raises DataError when it is none. `read` returns the fingerprints of its traces."""
+    if strange := inventory.strange(path):
+        return Check(UNREAD, tuple(strange), ())
     folder = SessionFolder(path)
-    events = folder.events()
-    if not events or events[0].get("schema") != store.EVENTS_SCHEMA:
-        found = f"the first line has schema {events[0].get('schema')!r}" if events else "no events.jsonl, or an empty one"
-        raise DataError(f"{path} is no session folder of this version", evidence=found, try_next="rig list shows the sessions here")
-    findings = list(_files(path, events[0].get("files", {})))
+    folder.refuse_other()
+    told = folder.journal()
     try:
         context = results.Context.of(folder)
-    except (RigError, *_DAMAGE) as error:
-        findings.append(Finding(store.PROVENANCE, False, f"the trials cannot be recomputed: {_cause(error)}"))
-        return Check(_status(events), tuple(findings), ())
-    trials = []
-    for number in folder.trials():
-        try:
-            trial, of_trial = _trial(context, folder, number, events)
-        except _DAMAGE as error:
-            trial, of_trial = None, [Finding(store.EVENTS, False, f"says nothing usable of trial {number}: {_cause(error)}")]
-        findings += of_trial
-        trials += [trial] if trial is not None else []
-    if _status(events) == "success" and events[0].get("trials") != len(folder.trials()):
-        findings.append(Finding(store.EVENTS, False, f"says {events[0].get('trials')} trials, there are {len(folder.trials())}"))
-    try:
-        findings += _results(context, folder, trials, events)
-    except _DAMAGE as error:
-        findings.append(Finding(RESULTS, False, f"cannot be recomputed: {_cause(error)}"))
-    return Check(_status(events), tuple(findings), tuple(trials))
+        rails = [rail for rail, about in context.provenance["monitors"].items()]
+    except Exception as error:
+        found = [*check_files.findings(folder, told, ()), Finding(_to_blame(error), False, _cannot("the trials", error))]
+        return Check(told.status, tuple(found), (), told.head)
+    return _Session(folder, told, context, read).checked(rails)
+
+
+def _to_blame(error: Exception) -> str:
+    """Return the file that an error of reading a session's settings is of."""
+    text = str(error)
+    return next((name for name in (BENCH, CATALOGUE, PROVENANCE) if name in text), PROVENANCE)
+
+
+def _cannot(what: str, error: BaseException) -> str:
+    return f"{what} cannot be recomputed: {_cause(error)}"
 
 
 def _cause(error: BaseException) -> str:
-    return error.cause if isinstance(error, RigError) else f"{type(error).__name__} {error}"
+    return error.cause if isinstance(error, RigError) else f"{type(error).__name__} {error}"[:200]
 
 
-def _status(events: list[dict[str, Any]]) -> str:
-    last = events[-1]
-    return str(last.get("status")) if last.get("event") == "session_finished" else "killed"
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """A session whose settings can be read."""
 
+    folder: SessionFolder
+    journal: Journal
+    context: results.Context
+    read: Read
 
-def _event(events: list[dict[str, Any]], kind: str, number: int) -> dict[str, Any] | None:
-    return next((event for event in events if event.get("event") == kind and event.get("trial") == number), None)
+    def checked(self, rails: Sequence[str]) -> Check:
+        """Look at everything."""
+        found = list(check_files.findings(self.folder, self.journal, rails))
+        found += self._provenance()
+        replay, of_replay = self._replay()
+        found += of_replay
+        finished = [number for number in self.folder.trials() if self.journal.of_trial("trial_finished", number)]
+        whole = [number for number in finished if not check_files.changed(found, f"trial-{number}/")]
+        traces = {number: self._traces(number, rails) for number in whole}
+        prints = self.read([path for paths in traces.values() for path in paths])
+        found += check_traces.findings(self.folder.path, self.context.provenance["monitors"], traces, prints)
+        trials = []
+        for number in self.folder.trials():
+            broken = {path: prints[path].fault for path in traces.get(number, ()) if prints[path].fault}
+            try:
+                trial, of_trial = self._trial(number, replay, found, broken)
+            # Whatever a stranger's file does to the code that reads it is a finding, and no crash.
+            except Exception as error:
+                trial, of_trial = None, [Finding(f"trial-{number}", False, _cannot("it", error))]
+            found += of_trial
+            trials += [trial] if trial is not None else []
+        found += self._complete()
+        try:
+            found += self._results(trials)
+        except Exception as error:
+            found.append(Finding(RESULTS, False, _cannot("it", error)))
+        if all(finding.ok for finding in found):
+            found += self._report()
+        return Check(self.journal.status, tuple(found), tuple(trials), self.journal.head)
 
+    def _provenance(self) -> Iterator[Finding]:
+        """Compare the provenance with the bench file."""
+        digest = hashlib.sha256((self.folder.path / BENCH).read_bytes()).hexdigest()
+        if self.context.provenance.get("bench_sha256") != digest:
+            yield Finding(PROVENANCE, False, f"bench_sha256 is of another {BENCH}: that has {digest[:16]}...")
+        try:
+            for text in simulation.contradictions(self.context.config, self.context.provenance):
+                yield Finding(PROVENANCE, False, text)
+        except Exception as error:
+            yield Finding(PROVENANCE, False, f"does not say what is simulated: {_cause(error)}")
 
-def _files(folder: Path, recorded: Mapping[str, str], prefix: str = "") -> Iterator[Finding]:
-    for name, digest in recorded.items():
-        path = folder / name
+    def _replay(self) -> tuple[Replay | None, list[Finding]]:
+        try:
+            replay = Replay.of(self.context)
+        except Exception as error:
+            said = _cause(error)
+            blamed = next((name for name in (CATALOGUE, PROVENANCE, BENCH) if said.startswith(name)), PROVENANCE)
+            return None, [Finding(blamed, False, f"plans and scores cannot be recomputed: {said}")]
+        if replay is None:
+            kind = self.context.config.task.kind
+            said = f"plans and scores are not recomputed: the task {kind} offers no stand-in (rig.plan.Replicated)"
+            return None, [Finding(COMPLETIONS, True, said)]
+        return replay, []
+
+    def _traces(self, number: int, rails: Sequence[str]) -> list[Path]:
+        places = [place / rail / TRACE for place in sittings(self.folder.trial(number)) for rail in rails]
+        return [path for path in places if path.exists()]
+
+    def _complete(self) -> Iterator[Finding]:
+        """Compare the number of trials with what was begun."""
+        due = sum(event.get("trials", 0) for event in self.journal.events)
+        there = self.folder.trials()
+        if self.journal.status == "success" and there != list(range(1, due + 1)):
+            yield Finding(EVENTS, False, f"says {due} trials, there are {', '.join(map(str, there)) or 'none'}")
+
+    def _trial(
+        self, number: int, replay: Replay | None, found: Sequence[Finding], broken: Mapping[Path, str]
+    ) -> tuple[Trial | None, list[Finding]]:
+        path, finished = self.folder.trial(number), self.journal.of_trial("trial_finished", number)
+        seed = trial_seed(self.context.config.bench.seed, number)
+        if finished is None:
+            return _cut_off(self.context, path, number, seed)
+        own = []
+        started = self.journal.of_trial("trial_started", number)
+        if started is None or started["seed"] != seed:
+            told = None if started is None else started["seed"]
+            own.append(Finding(EVENTS, False, f"the seed of trial {number} is {told}, bench.toml and its number give {seed}"))
+        damaged = [name for name in check_files.changed(found, f"trial-{number}/") if name.endswith(TRACE)]
+        if damaged:
+            # The reader of a damaged trace may crash this process: what was changed is said, nothing is computed from it.
+            return None, [*own, Finding(path.name, False, f"not recomputed, because {damaged[0]} was changed")]
+        if broken:
+            said = {str(one.relative_to(self.folder.path)): f"cannot be read: {why}" for one, why in broken.items()}
+            own += [Finding(name, False, text) for name, text in said.items()]
+            return None, [*own, Finding(path.name, False, f"not recomputed, because {next(iter(said))} cannot be read")]
+        if replay is not None:
+            own += self._again(path, seed, replay)
+        if any(not finding.ok and finding.name.endswith(COMPLETIONS) for finding in own):
+            # What no plan has asked for may ask for any amount of time and memory.
+            return None, [*own, Finding(path.name, False, "not recomputed: its steps or answers are not those of its plan")]
+        try:
+            trial = results.reduce_trial(self.context, path, number, seed)
+        except Exception as error:
+            return None, [*own, Finding(path.name, False, _cannot("it", error))]
+        said_problems = [{"code": problem.code, "detail": problem.detail} for problem in trial.problems]
+        if finished["problems"] != said_problems:
+            text = f"problems of trial {number} are {finished['problems']}, recomputed {said_problems}"
+            own.append(Finding(EVENTS, False, text))
+        return trial, [*own, *_samples(path, trial), *_lines(path, trial)]
+
+    def _again(self, path: Path, seed: int, replay: Replay) -> Iterator[Finding]:
+        """Score a trial's answers again, and compare its steps with the plan of its seed."""
+        count, wrong = 0, 0
+        for place in sittings(path):
+            name = str((place / COMPLETIONS).relative_to(self.folder.path))
+            at = 0
+            try:
+                for at, line, again in replay.rescored(store.read_lines(place / COMPLETIONS)):
+                    count += 1
+                    if text := _difference_of(line, again):
+                        wrong += 1
+                        if wrong <= _SHOWN:
+                            yield Finding(name, False, f"line {at}: {text}")
+            except Exception as error:
+                wrong += 1
+                yield Finding(name, False, f"line {at + 1} cannot be scored again: {_cause(error)}")
+        if wrong > _SHOWN:
+            yield Finding(f"{path.name}/{COMPLETIONS}", False, f"{wrong - _SHOWN} more lines differ")
+        if wrong:
+            return
+        told = [item for steps in counted(path) for item in steps]
+        name = f"{path.name}/{COMPLETIONS}"
+        try:
+            differences = list(replay.differences(seed, told))
+        except Exception as error:
+            yield Finding(name, False, f"its plan cannot be recomputed: {_cause(error)}")
+            return
+        yield from (Finding(name, False, text) for text in differences)
+        phases = replay.phases(self.context.provenance["sut"], told)
+        if self.context.phases != phases:
+            yield Finding(PROVENANCE, False, f"phases are {self.context.phases}, those of {path.name} are {phases}")
+        if not differences:
+            yield Finding(name, True, f"{count} lines scored again, and the plan of seed {seed} found again")
+
+    def _results(self, trials: Sequence[Trial]) -> Iterator[Finding]:
+        path = self.folder.path / RESULTS
         if not path.exists():
-            yield Finding(prefix + name, False, "is missing")
-        elif (now := store.sha256(path)) != digest:
-            yield Finding(prefix + name, False, f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}...")
-        else:
-            yield Finding(prefix + name, True, "unchanged")
+            return
+        if len(trials) < len(self.folder.trials()):
+            yield Finding(RESULTS, False, "not recomputed, because a trial could not be")
+            return
+        stored = path.read_text(encoding="utf-8", errors="replace")
+        again = store.json_text(results.derive(self.context, trials))
+        different = "" if stored == again else _difference(stored, again)
+        yield Finding(RESULTS, not different, different or f"every number recomputed, {_BYTES if stored == again else _ROUNDED}")
 
+    def _report(self) -> Iterator[Finding]:
+        """Make the report again and compare; what other versions draw otherwise says nothing of the session."""
+        path = self.folder.path / REPORT
+        if not path.exists():
+            return
+        told = self.context.provenance
+        now = {"neurorig": version("neurorig"), "revision": revision(), "packages": packages()}
+        if differing := [name for name, value in now.items() if told.get(name) != value]:
+            other = f"made by another {' and '.join(differing)}: not made again (rig report does, and overwrites it)"
+            yield Finding(REPORT, True, other)
+            return
+        # Here, because it brings matplotlib: half a second that the other commands need not wait for.
+        from rig.report import rendered
 
-def _trial(
-    context: results.Context, folder: SessionFolder, number: int, events: list[dict[str, Any]]
-) -> tuple[Trial | None, list[Finding]]:
-    path, finished = folder.trial(number), _event(events, "trial_finished", number)
-    started = _event(events, "trial_started", number) or {"seed": 0}
-    if finished is None:
-        return _cut_off(context, path, number, started["seed"])
-    findings = list(_files(path, finished["files"], f"{path.name}/"))
-    damaged = [finding.name for finding in findings if not finding.ok and finding.name.endswith(TRACE)]
-    if damaged:
-        # The reader of a damaged trace may crash this process: what was changed is said, nothing is computed from it.
-        return None, [*findings, Finding(path.name, False, f"not recomputed, because {damaged[0]} was changed")]
-    try:
-        trial = results.reduce_trial(context, path, number, started["seed"])
-    except (RigError, *_DAMAGE) as error:
-        return None, [*findings, Finding(path.name, False, f"cannot be recomputed: {_cause(error)}")]
-    said = [{"code": problem.code, "detail": problem.detail} for problem in trial.problems]
-    if finished["problems"] != said:
-        findings.append(Finding(store.EVENTS, False, f"problems of trial {number} are {finished['problems']}, recomputed {said}"))
-    return trial, findings + list(_samples(path, trial))
+        stored = path.read_text(encoding="utf-8", errors="replace")
+        try:
+            again = rendered(self.folder.path)
+        except Exception as error:
+            yield Finding(REPORT, False, _cannot("it", error))
+            return
+        at, one, other = _first_difference(stored, again)
+        said = f"line {at} is {one[:100]!r}, made again it is {other[:100]!r}" if at else f"made again, {_BYTES}"
+        yield Finding(REPORT, not at, said)
 
 
 def _samples(path: Path, trial: Trial) -> Iterator[Finding]:
@@ -149,10 +296,13 @@ def _line(lines: list[str], number: int) -> str:
 def _difference(stored: str, again: str) -> str:
     """Return what differs between two JSON texts, by more than rounding; empty where nothing does."""
     try:
-        paths = list(_paths(json.loads(stored), json.loads(again), ""))
+        return _difference_of(jsontext.parse(stored), json.loads(again))
     except ValueError:
         return f"stored {stored[:60]!r}, recomputed {again[:60]!r}"
-    return "; ".join(paths[:_SHOWN])
+
+
+def _difference_of(stored: Any, again: Any) -> str:
+    return "; ".join(islice(_paths(stored, again, ""), _SHOWN))
 
 
 def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
@@ -163,7 +313,7 @@ def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
         for number, (one, other) in enumerate(zip(stored, again, strict=True)):
             yield from _paths(one, other, f"{place}[{number}]")
     elif not _equal(stored, again):
-        yield f"{place} is {stored!r}, recomputed {again!r}"
+        yield f"{place} is {repr(stored)[:120]}, recomputed {repr(again)[:120]}"
 
 
 def _equal(stored: Any, again: Any) -> bool:
@@ -171,22 +321,19 @@ def _equal(stored: Any, again: Any) -> bool:
     return stored == again or (numbers and math.isclose(stored, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE))
 
 
-def _results(
-    context: results.Context, folder: SessionFolder, trials: list[Trial], events: list[dict[str, Any]]
-) -> Iterator[Finding]:
-    path = folder.path / RESULTS
-    if not path.exists():
-        if _status(events) == "success":
-            yield Finding(RESULTS, False, "is missing")
-        return
-    recorded = events[-1].get("files", {}) if events[-1].get("event") == "session_finished" else {}
-    yield from (finding for finding in _files(folder.path, recorded) if not finding.ok)
-    if len(trials) < len(folder.trials()):
-        yield Finding(RESULTS, False, "not recomputed, because a trial could not be")
-        return
-    stored, again = path.read_text(encoding="utf-8", errors="replace"), store.json_text(results.derive(context, trials))
-    different = "" if stored == again else _difference(stored, again)
-    yield Finding(RESULTS, not different, different or f"every number recomputed, {_BYTES if stored == again else _ROUNDED}")
+def _lines(path: Path, trial: Trial) -> Iterator[Finding]:
+    """Compare results.txt, which states a trial's results in the words of its benchmark."""
+    file = path / store.LINES
+    stored = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    at, one, other = _first_difference(stored, "".join(line + "\n" for line in trial.lines))
+    if at:
+        yield Finding(f"{path.name}/{store.LINES}", False, f"line {at} is {one[:100]!r}, recomputed {other[:100]!r}")
+
+
+def _first_difference(stored: str, again: str) -> tuple[int, str, str]:
+    """Return the number of the first line that differs, and both; 0 where none does."""
+    pairs = zip_longest(stored.split("\n"), again.split("\n"), fillvalue="")
+    return next(((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]), (0, "", ""))
 
 
 def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tuple[Trial | None, list[Finding]]:
@@ -197,9 +344,11 @@ def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tu
                 for rail in context.provenance["monitors"]:
                     _readable(place / rail, Path(scratch) / place.relative_to(path) / rail)
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))
-        except (RigError, *_DAMAGE) as error:
+        except Exception as error:
             return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {_cause(error)}")]
     pairs = f"{trial.counts['pairs']} of {trial.counts['marks']} marks have an edge"
+    if not context.monitored:
+        pairs = f"{trial.counts['marks']} marks"
     detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
     return None, [Finding(path.name, False, detail + _means(trial))]
 

@@ -2,7 +2,7 @@
 """Bench file (TOML) -> frozen dataclasses; unknown keys and wrong types are refused, with the path of the key.
 
 [bench]                      name, trials, seed
-[sut.KIND] [monitor.KIND]    exactly one kind each; keys are the Settings of that kind
+[sut.KIND] [monitor.KIND]    exactly one kind each; keys are the Settings of that kind; [monitor.none]: there is no monitor
 [scenario.KIND] [task.KIND]
 [claim]                      metric = value: what the five trials are compared with
 [metadata]                   anything; stored as it is
@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import math
 import re
 import tomllib
 import typing
@@ -31,6 +32,8 @@ from rig.errors import ConfigError
 #: A field of Settings that names a file: relative to the bench file, or to the working directory where it comes from the
 #: command line. A value equal to the field's default stays as it is.
 PathText = Annotated[str, "path"]
+#: The kind of monitor that a bench without one names.
+NO_MONITOR = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A whole bench file, resolved; `monitors` are named by their rails, the only one of a bench by the empty name."""
+    """A whole bench file, resolved; `monitors` are named by their rails, the only one of a bench by the empty name.
+
+    A bench without a monitor has `no_monitor` instead: what is stated of the device's own clock.
+    """
 
     bench: BenchSettings
     sut: Choice
@@ -62,6 +68,7 @@ class Config:
     claim: dict[str, float] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
+    no_monitor: Choice | None = None
 
     def toml(self) -> str:
         """Return the file as resolved: every setting, also the defaults; it loads to the same Config."""
@@ -72,6 +79,8 @@ class Config:
                 tree.setdefault("rail", {})[rail] = _table(choice)
             else:
                 tree["monitor"] = _table(choice)
+        if self.no_monitor is not None:
+            tree["monitor"] = _table(self.no_monitor)
         tree |= {"scenario": _table(self.scenario), "task": _table(self.task)}
         tree |= {"claim": self.claim, "metadata": self.metadata}
         return tomli_w.dumps(tree)
@@ -81,8 +90,11 @@ def _table(choice: Choice) -> dict[str, Any]:
     return {choice.kind: dataclasses.asdict(choice.settings)}
 
 
-def load(path: Path, overrides: Sequence[str] = ()) -> Config:
-    """Read a bench file and apply overrides like "sut.uart.port=/dev/ttyACM1"; raises ConfigError."""
+def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = True) -> Config:
+    """Read a bench file and apply overrides like "sut.uart.port=/dev/ttyACM1"; raises ConfigError.
+
+    Where no monitor is needed, a file that says nothing of one has none.
+    """
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -91,9 +103,11 @@ def load(path: Path, overrides: Sequence[str] = ()) -> Config:
             evidence=error.strerror or str(error),
             try_next="the path of a bench file, as benches/virtual-asc.toml",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML", evidence=str(error)) from error
     from_command_line = [_override(tree, override) for override in overrides]
+    if not monitor_needed and not tree.keys() & {"monitor", "rail"}:
+        tree["monitor"] = {NO_MONITOR: {}}
     return _structure(tree, path.resolve().parent, {tuple(keys) for keys in from_command_line})
 
 
@@ -143,6 +157,11 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
         section: _choice(section, tree.get(section), folder, overridden) for section in plugins.GROUPS if section != "monitor"
     }
     claim = _typed(dict[str, float], tree.get("claim", {}), "claim")
+    for name, value in claim.items():
+        if not math.isfinite(value):
+            raise ConfigError(
+                f"{value} is no value that {name} can have", path=f"claim.{name}", try_next="a finite number, in SI units"
+            )
     bench = _typed(BenchSettings, tree.get("bench", {}), "bench")
     if not re.fullmatch(r"[\w .+-]{1,80}", bench.name) or bench.name.startswith("."):
         raise ConfigError(
@@ -151,7 +170,16 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
     if bench.trials < 1:
         raise ConfigError(f"{bench.trials} trials", path="bench.trials", try_next="1 or more; the replication rule wants 5")
     monitors = _monitors(tree, folder, overridden)
-    return Config(bench=bench, **choices, monitors=monitors, claim=claim, metadata=dict(tree.get("metadata", {})), folder=folder)
+    none = monitors.pop("") if "" in monitors and monitors[""].kind == NO_MONITOR else None
+    return Config(
+        bench=bench,
+        **choices,
+        monitors=monitors,
+        claim=claim,
+        metadata=dict(tree.get("metadata", {})),
+        folder=folder,
+        no_monitor=none,
+    )
 
 
 def _monitors(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]) -> dict[str, Choice]:
@@ -166,6 +194,12 @@ def _monitors(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, 
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
             raise ConfigError(
                 f"{name!r} names a folder", path="rail", try_next="small letters, digits and _: [rail.core.joulescope]"
+            )
+        if isinstance(rails[name], dict) and NO_MONITOR in rails[name]:
+            raise ConfigError(
+                "a rail is a supply that is measured",
+                path=f"rail.{name}.{NO_MONITOR}",
+                try_next=f"leave the rail out; [monitor.{NO_MONITOR}] where nothing is measured",
             )
     return {name: _choice("monitor", table, folder, overridden, f"rail.{name}") for name, table in rails.items()}
 

@@ -15,18 +15,24 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.segment import Segments
 from rich.table import Table
+from rich.text import Text
 
-from rig import survey
+from rig import labels, survey
 from rig.budget import table as budget_table
 from rig.check import Check
+from rig.claim import Claim
 from rig.errors import RigError
 from rig.events import Event, SessionResumed, SessionStarted, StepDone, TrialFinished, TrialResumed, TrialStarted
+from rig.labels import Label
 from rig.plan import Query, Solve, Stream
 from rig.quantity import quantity, share
 from rig.replication import LIMIT, deviation
 from rig.stated import stated
+from rig.store import SessionFolder
 from rig.survey import DONE, FAILED, Covered
 
+#: Control characters but tabs and ends of lines, marks that turn the direction of writing, and halves of characters.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 #: More than any table is wide.
 _UNBOUND = 1000
 #: What a person looks for first; the rest is in results.json and the report.
@@ -62,12 +68,31 @@ _TELLING = 1e-5
 
 
 class Terminal(Console):
-    """A console that goes on in silence when whoever read it has gone (rig run | head): the run matters, not its words."""
+    """A console that shows text as it is: no word between colons becomes a picture, and no character commands the terminal.
+
+    It goes on in silence when whoever read it has gone (rig run | head): the run matters, not its words.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return text to show, with a sign in the place of characters that none can see."""
+        return super().render_str(visible(text), **options)
+
+    def out(self, *objects: Any, **options: Any) -> None:
+        """Print text as it is, for programs; characters that command a terminal are no part of any format."""
+        super().out(*(visible(each) if isinstance(each, str) else each for each in objects), **options)
 
     def on_broken_pipe(self) -> None:
         """Send the rest nowhere."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+def visible(text: str) -> str:
+    """Return a text with a sign in the place of characters that command a terminal, turn the direction of writing, or are none."""
+    return _UNSEEN.sub("\ufffd", text)
 
 
 class RunProgress:
@@ -98,12 +123,14 @@ class RunProgress:
         match event:
             case SessionStarted():
                 self._console.print(f"session [bold]{escape(str(event.folder))}[/]", soft_wrap=True)
+                print_labels(self._console, labels.of_provenance(event.provenance))
                 self._task = self._progress.add_task("queries", total=event.trials * event.queries)
             case SessionResumed():
                 stands = (
                     f"goes on: {event.finished} of {event.trials} trials are finished, {event.done} queries of the next are done"
                 )
                 self._console.print(f"session [bold]{escape(str(event.folder))}[/] {stands}", soft_wrap=True)
+                print_labels(self._console, labels.of_provenance(SessionFolder(event.folder).provenance()))
                 done = event.finished * event.queries + event.done
                 self._task = self._progress.add_task("queries", total=event.trials * event.queries, completed=done)
             case TrialStarted() | TrialResumed() if self._task is not None:
@@ -122,17 +149,21 @@ class RunProgress:
 def print_results(console: Console, content: dict[str, Any]) -> None:
     """Print the table of main metrics, the problems and the verdict."""
     title = f"{content['task']}, {content['scenario']}, {content['sut']}, {content['monitor']}"
-    if content["simulated"]:
-        title += "  [black on yellow] SIMULATED [/]"
+    marked = labels.of_results(content)
+    # A line of their own: in a narrow terminal none of them is broken.
+    title = f"{escape(title)}\n{' '.join(map(_badge, marked))}" if marked else escape(title)
     _print_metrics(console, content, title)
+    if clock := content.get("provenance", {}).get("device_clock"):
+        console.print(escape(_unmetered(clock)), soft_wrap=True)
     for row in content["resolution"]:
         if row["needed_s"] != 0:
-            console.print(f"[yellow]{_resolution(row)}[/]", soft_wrap=True)
+            console.print(f"[yellow]{escape(_resolution(row))}[/]", soft_wrap=True)
     for problem in content["problems"]:
-        console.print(f"[red]trial {problem['trial']}: {problem['code']}[/] {escape(problem['detail'])}", soft_wrap=True)
+        where = escape(f"trial {problem['trial']}: {problem['code']}")
+        console.print(f"[red]{where}[/] {escape(problem['detail'])}", soft_wrap=True)
     for name in ("replication", "audit"):
         if name in content:
-            _print_verdict(console, name, content[name])
+            print_verdict(console, name, content[name], marked)
     _print_lines(console, content["trials"])
     if "coverage" in content:
         _print_coverage(console, content["coverage"])
@@ -170,7 +201,7 @@ def _metrics_table(
     for name, metric in metrics.items():
         shown = stated(metric)
         told = [shown.value, shown.unit, shown.same_samples, shown.other_samples, shown.standard_error]
-        table.add_row(name, *(told if intervals else ()), *(_deviations(name, metric) if trials else ()))
+        table.add_row(escape(name), *(map(escape, told) if intervals else ()), *(_deviations(name, metric) if trials else ()))
     return table
 
 
@@ -193,7 +224,7 @@ def _print_coverage(console: Console, coverage: dict[str, Any]) -> None:
             of_state = [cell for cell in cells if cell["state"] == state]
             reasons = dict.fromkeys(reason for cell in of_state for reason in cell["failures"])
             whats = ", ".join(cell["what"] for cell in of_state)
-            console.print(f"  [red]{state}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}", soft_wrap=True)
+            console.print(f"  [red]{escape(state)}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}", soft_wrap=True)
 
 
 def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
@@ -201,9 +232,9 @@ def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
     whats = list(dict.fromkeys(cell.what for cell in cells))
     table, found = Table(box=SIMPLE_HEAD, pad_edge=False), {(cell.workload, cell.what): cell for cell in cells}
     for title in ("workload", *whats):
-        table.add_column(title, no_wrap=True)
+        table.add_column(escape(title), no_wrap=True)
     for workload in dict.fromkeys(cell.workload for cell in cells):
-        table.add_row(workload, *(_state(found.get((workload, what))) for what in whats))
+        table.add_row(escape(workload), *(_state(found.get((workload, what))) for what in whats))
     console.print(table)
     _print_coverage(console, survey.content(cells))
 
@@ -213,7 +244,14 @@ def _state(cell: Covered | None) -> str:
         return ""
     colour = {DONE: "green", FAILED: "red"}.get(cell.state, "yellow")
     count = "" if cell.asked == 1 or not cell.done else f" {cell.done} of {cell.asked}"
-    return f"[{colour}]{cell.state}{count if cell.state != DONE else ''}[/]"
+    return f"[{colour}]{escape(cell.state)}{count if cell.state != DONE else ''}[/]"
+
+
+def _unmetered(clock: dict[str, Any]) -> str:
+    return (
+        "no energy: there is no monitor; latency is by the device's own clock, which nothing checks: "
+        f"within {clock['limit_ppm']:g} ppm ({clock['source']})"
+    )
 
 
 def _resolution(row: dict[str, Any]) -> str:
@@ -229,10 +267,10 @@ def print_budget(console: Console, content: dict[str, Any]) -> None:
     budget = budget_table(content)
     table.add_column("component", overflow="fold")
     for name in budget["metrics"]:
-        table.add_column(name.replace("_", "\n"), justify="right", no_wrap=True)
+        table.add_column(escape(name.replace("_", "\n")), justify="right", no_wrap=True)
     telling = [(name, cells) for name, cells in budget["rows"] if any(cell and cell["relative"] >= _TELLING for cell in cells)]
     for component, cells in telling:
-        table.add_row(component, *(_cell(cell) for cell in cells))
+        table.add_row(escape(component), *(_cell(cell) for cell in cells))
     if len(telling) < len(budget["rows"]):
         table.caption = f"in brackets: contained in the scatter; {len(budget['rows']) - len(telling)} smaller components not shown"
     sums = [(metric["same_samples"], abs(metric["value"])) for metric in budget["metrics"].values()]
@@ -271,16 +309,54 @@ def _print_whole(console: Console, table: Table) -> None:
     console.print(Segments(console.render(table, whole)), crop=False)
 
 
-def _print_verdict(console: Console, name: str, verdict: dict[str, Any]) -> None:
+def print_verdict(console: Console, name: str, verdict: dict[str, Any], marked: Sequence[Label]) -> None:
+    """Print a verdict, with what must stand beside it."""
     badge = "[black on green] TRUE [/]" if verdict["ok"] else "[white on red] FALSE [/]"
-    console.print(f"{name} {badge} {escape(verdict['reason'])}".rstrip(), soft_wrap=True)
+    beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
+    console.print(f"{name} {badge}{beside} {escape(verdict['reason'])}".rstrip(), soft_wrap=True)
     console.print(f"  [dim]{escape(verdict['rule'])}: {escape(verdict['rule_text'])}[/]", soft_wrap=True)
+
+
+def print_claim(console: Console, claim: Claim, verdicts: dict[str, dict[str, Any]], content: dict[str, Any]) -> None:
+    """Print each claimed value beside the mean of the trials, and both verdicts."""
+    marked = labels.of_results(content)
+    if claim.labels:
+        console.print(f"[yellow]the claim is a result of: {escape(', '.join(claim.labels))}[/]", soft_wrap=True)
+    table = Table(title="the claim", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("metric", "claimed", "mean of the trials", "deviation", "limit"):
+        table.add_column(heading, justify="left" if heading == "metric" else "right", no_wrap=True)
+    compared = verdicts["replication"]["per_metric"]
+    for name, value in claim.values.items():
+        row, unit = compared.get(name), content["metrics"].get(name, {}).get("unit", "")
+        if row is None:
+            table.add_row(escape(name), quantity(value, unit), "-", "-", "-")
+            continue
+        colour = "" if row["ok"] else "red"
+        away = f"{100 * row['deviation']:+.2f} %"
+        cells = (quantity(value, unit), quantity(row["mean"], unit), away, f"{100 * row['limit']:.0f} %")
+        table.add_row(escape(name), *cells, style=colour)
+    _print_whole(console, table)
+    for name, verdict in verdicts.items():
+        print_verdict(console, name, verdict, marked)
+
+
+def print_labels(console: Console, marked: Sequence[Label]) -> None:
+    """Print each label with the sentence that says what it means."""
+    for label in marked:
+        console.print(f"{_badge(label)} {escape(label.statement)}", soft_wrap=True, highlight=False)
+
+
+def _badge(label: Label) -> str:
+    return f"[black on yellow] {escape(label.text)} [/]"
 
 
 def print_check(console: Console, path: Path, checked: Check) -> None:
     """Print what a check found; what is as it should be only as a count."""
     good = sum(finding.ok for finding in checked.findings)
-    console.print(f"{escape(str(path))}: session {checked.status}, {good} of {len(checked.findings)} checks equal", soft_wrap=True)
+    stands = f"{good} of {len(checked.findings)} checks equal"
+    console.print(f"{escape(str(path))}: session {escape(checked.status)}, {stands}", soft_wrap=True)
+    if checked.head:
+        console.print(f"chain {checked.head}", soft_wrap=True, highlight=False)
     for finding in checked.findings:
         if not finding.ok:
             word = "[yellow]cut off[/]" if finding.detail.startswith("was cut off") else "[red]differs[/]"

@@ -49,7 +49,8 @@ def from_voltage(voltage_v: NDArray[np.floating[np.typing.NBitBase]], rate_hz: f
     """Return the edges of a line whose voltage was averaged over each sample.
 
     The sample in which the line changes has a mean between low and high: what it has of the high level says when. Good for one
-    edge a sample and its neighbour: a pulse must last two samples or longer.
+    edge a sample and its neighbour: a pulse must last two samples or longer. Where there is no voltage the line keeps its level,
+    and a change over that is no edge: when it happened is not known.
     """
     none = np.zeros(0)
     finite = voltage_v[np.isfinite(voltage_v)].astype(np.float64)
@@ -59,10 +60,13 @@ def from_voltage(voltage_v: NDArray[np.floating[np.typing.NBitBase]], rate_hz: f
     # Short pulses have as many samples with a change in them as whole ones: those lie nearer to the middle.
     low_v = float(np.percentile(finite[finite <= middle_v], 25, method="lower"))
     high_v = float(np.percentile(finite[finite > middle_v], 75, method="higher"))
-    share = np.clip((voltage_v.astype(np.float64) - low_v) / (high_v - low_v), 0.0, 1.0)
-    above = share > 0.5
-    falls = np.flatnonzero(above[:-1] & ~above[1:]) + 1
-    rises = np.flatnonzero(~above[:-1] & above[1:]) + 1
+    known = np.isfinite(voltage_v)
+    before = np.maximum.accumulate(np.where(known, np.arange(len(voltage_v)), -1))
+    held_v = voltage_v.astype(np.float64)[np.where(before < 0, int(np.argmax(known)), before)]
+    share = np.clip((held_v - low_v) / (high_v - low_v), 0.0, 1.0)
+    above, whole = share > 0.5, known[:-1] & known[1:]
+    falls = np.flatnonzero(above[:-1] & ~above[1:] & whole) + 1
+    rises = np.flatnonzero(~above[:-1] & above[1:] & whole) + 1
     # Of the two samples about a crossing one is whole: together they were high as long as the line was.
     fall_s = (falls - 1 + share[falls - 1] + share[falls]) / rate_hz
     rise_s = (rises + 1 - share[rises - 1] - share[rises]) / rate_hz

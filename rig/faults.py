@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rig import searching, streaming
@@ -23,11 +23,13 @@ SHORT_MARGIN = 0.02
 
 
 class Energy(NamedTuple):
-    """The energy of a window, in joules; what makes it uncertain; what of it lies beyond the ranges of the instrument, in words."""
+    """The energy of a window, in joules; what makes it uncertain; what of it lies beyond the ranges of the instrument, in words;
+    how much the instrument may show with nothing wired to it."""
 
     energy_j: float
     effects: Effects
     beyond: str = ""
+    unwired_j: float = 0.0
 
 
 #: None where samples were lost.
@@ -122,18 +124,42 @@ def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
     return [Problem("range", f"{where}{detail}: no limits of error are known there; choose a higher range, or another instrument")]
 
 
-def dead(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
-    """Return the problem of windows whose energy is not positive."""
-    measured = [(span, energy.energy_j) for span, energy in zip(spans, energies, strict=True) if energy is not None]
-    dead = [(span, energy_j) for span, energy_j in measured if math.isfinite(energy_j) and energy_j <= 0.0]
-    if not dead:
-        return []
-    span, energy_j = dead[0]
-    where = f"{rail}: " if rail else ""
-    detail = (
-        f"{len(dead)} of {len(measured)} windows, first {span.phase} of step {span.item.number} with {energy_j / span.repeat} J"
+def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Problem]:
+    """Return the problems of windows whose power cannot be told from that of nothing wired.
+
+    Of several rails one may draw nothing for a while: their sum counts. One that never draws anything is named, and so is one
+    whose current flows backwards.
+    """
+    found = []
+    totals = [
+        (span, sum(energy.energy_j for energy in known), sum(energy.unwired_j for energy in known))
+        for span, *parts in zip(spans, *rails.values(), strict=True)
+        if len(known := [energy for energy in parts if energy is not None and math.isfinite(energy.energy_j)]) == len(rails)
+    ]
+    hit = [row for row in totals if row[1] <= row[2]]
+    if hit:
+        found.append(Problem("power", f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}"))
+    for rail, energies in rails.items() if len(rails) > 1 else ():
+        known = [(span, one) for span, one in zip(spans, energies, strict=True) if one is not None and math.isfinite(one.energy_j)]
+        backwards = [(span, one) for span, one in known if one.energy_j < -one.unwired_j]
+        if backwards:
+            span, one = backwards[0]
+            first = f"first {span.phase} of step {span.item.number} with {one.energy_j / span.repeat:.3g} J"
+            found.append(Problem("power", f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it flows backwards"))
+        elif known and all(one.energy_j <= one.unwired_j for _, one in known):
+            span, one = max(known, key=lambda pair: pair[1].energy_j / max(pair[1].unwired_j, 1e-30))
+            most = _untold(span, one.energy_j, one.unwired_j).removeprefix("first ")
+            detail = f"{rail}: nothing is drawn from it in any of {len(known)} windows; the most is {most}"
+            found.append(Problem("power", f"{detail}, and the bench can leave the rail out"))
+    return found
+
+
+def _untold(span: Span, energy_j: float, unwired_j: float) -> str:
+    return (
+        f"first {span.phase} of step {span.item.number} with {energy_j / span.repeat:.3g} J, where nothing wired may show "
+        f"{unwired_j / span.repeat:.3g} J by the instrument's limits of error: is the current wired, and the supply on, or is the "
+        "device fed by another cable? rig probe compares; where it draws so little, this instrument cannot measure it"
     )
-    return [Problem("power", f"{where}{detail}: is the current wired, and the supply on?")]
 
 
 def short(windows: list[tuple[Span, Window]], limit_s: float) -> list[Problem]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import takewhile
 
-from rig import faults
+from rig import faults, unwired
 from rig.accuracy import Accuracy
 from rig.align import Alignment
 from rig.clock import Timebase
@@ -20,9 +20,9 @@ from rig.plan import Idle
 from rig.samples import samples, streams
 from rig.spans import CROSSED, Span
 from rig.spans import spans as spans_of
-from rig.tie import shifted, tie
+from rig.tie import on_trust, shifted, tie
 from rig.timed import Timed
-from rig.trace import Trace
+from rig.trace import Integral, Trace
 from rig.trial import Measured, Problem, Window
 from rig.uncertainty import Effects, beyond, merged, named, of_energy, ranges_a
 
@@ -56,24 +56,27 @@ def measure(
     rails: Sequence[Rail],
     clock: str = "",
     open_end: bool = False,
+    device_clock_ppm: float = 0.0,
 ) -> Outcome:
     """Tie the device's marks to the edges of each monitor, integrate each window, and sum over the rails.
 
     `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks count, or empty; `open_end`: more happened
     behind the steps that are given, and does not count. Latency is told by the first rail's clock. Where no edges confirm the
-    ticks, latencies come from the device's word alone, there is no energy, and the problem stays.
+    ticks, latencies come from the device's word alone, there is no energy, and the problem stays. Without any rail the device's
+    clock is the time base, and `device_clock_ppm` the stated limit of its error.
     """
     if clock == EDGE_CLOCK:
         return _by_edges(done, phases, tick_hz, hold_s, rails, open_end)
     ticks = [mark.tick for item in done for mark in item.completion.marks]
     alignments = [tie(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails]
-    problems = [*_of_rails(rails, alignments), *faults.of_steps(done, phases)]
-    first = alignments[0]
+    first = alignments[0] if rails else on_trust(ticks, tick_hz, device_clock_ppm)
+    of_clocks = _of_rails(rails, alignments) if rails else list(first.problems)
+    problems = [*of_clocks, *faults.of_steps(done, phases)]
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
     spans = [span for item in done for span in spans_of(item, phases)]
-    accuracy = rails[0].accuracy if first.timebase else None
+    accuracy = rails[0].accuracy if rails and first.timebase else None
     energies: list[Energy | None] = [None] * len(spans)
-    if all(alignment.timebase is not None for alignment in alignments):
+    if rails and all(alignment.timebase is not None for alignment in alignments):
         parts = [
             _integrate(spans, rail, alignment.timebase, tick_hz)
             for rail, alignment in zip(rails, alignments, strict=True)
@@ -85,20 +88,22 @@ def measure(
             # A crossing lies in the window of its search, which is looked at as a whole.
             whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.phase != CROSSED]
             problems += faults.gaps(*_apart(whole), rail.trace, alignment.timebase, rail.name)
-            problems += faults.beyond(*_apart(whole), rail.name) + faults.dead(*_apart(whole), rail.name)
+            problems += faults.beyond(*_apart(whole), rail.name)
             problems += shifted(alignment.timebase, [span.ticks for span, _ in whole])
-    timed = Timed(timebase, tick_hz, accuracy, rails[0].name)
+        problems += _powerless(spans, rails, parts)
+    timed = Timed(timebase, tick_hz, accuracy, rails[0].name if rails else "")
     windows = [
         (span, _window(span, timebase, timed.effects(span.ticks), energy)) for span, energy in zip(spans, energies, strict=True)
     ]
-    limit_s = faults.shortest_s(min(min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), hold_s)
+    slowest_hz = min((min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz)
+    limit_s = faults.shortest_s(slowest_hz, hold_s)
     problems += faults.short([pair for pair in windows if faults.counts(pair[0])], limit_s)
     found = samples(windows, timed, limit_s, faults.wait_s(hold_s))
     idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
     counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}
     return Outcome(
         Measured(found, idles, tuple(streams(windows, timed))),
-        first.timebase,
+        first.timebase if rails else None,
         {rail.name: a.timebase for rail, a in zip(rails, alignments, strict=True) if a.timebase is not None},
         tuple(problems),
         sum(item.completion.retransmissions for item in done),
@@ -201,8 +206,19 @@ def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float
         # A mark was made somewhere within its tick.
         ends_u_s = tuple(math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0)) for tick in span.ticks)
         effects = of_energy(integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]), timebase.on_trust)
-        energies.append(Energy(integral.energy_j, named(effects, rail.name), beyond(integral, rail.accuracy)))
+        over = beyond(integral, rail.accuracy)
+        energies.append(Energy(integral.energy_j, named(effects, rail.name), over, _unwired_j(integral, rail)))
     return energies
+
+
+def _unwired_j(integral: Integral, rail: Rail) -> float:
+    """Return how much of a window's energy may be shown with nothing wired: all of it where it is half of a noise."""
+    limit_j = unwired.unwired_j(integral, rail.accuracy, rail.trace.sample_hz)
+    if integral.energy_j > limit_j and unwired.may_be_one_sided(integral, rail.accuracy):
+        _, power_w = rail.trace.power_w(integral.start_s, integral.stop_s)
+        if unwired.one_sided(power_w, integral, rail.accuracy):
+            return integral.energy_j
+    return limit_j
 
 
 def _summed(parts: Sequence[Energy | None]) -> Energy | None:
@@ -210,6 +226,12 @@ def _summed(parts: Sequence[Energy | None]) -> Energy | None:
     if len(known) < len(parts):
         return None
     return Energy(sum(part.energy_j for part in known), merged(part.effects for part in known))
+
+
+def _powerless(spans: Sequence[Span], rails: Sequence[Rail], parts: Sequence[Sequence[Energy | None]]) -> list[Problem]:
+    places = [place for place, span in enumerate(spans) if span.phase != CROSSED]
+    of_rails = {rail.name: [part[place] for place in places] for rail, part in zip(rails, parts, strict=True)}
+    return faults.powerless([spans[place] for place in places], of_rails)
 
 
 def _apart(whole: list[tuple[Span, Energy | None]]) -> tuple[list[Span], list[Energy | None]]:

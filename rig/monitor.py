@@ -20,6 +20,8 @@ class MonitorInfo:
     periods of `edge_hz`). `sync` says what ties marks to the trace (rig/tie.py): edges seen as "digital", "voltage" or "stamps";
     the one edge that starts the trace, "start"; a clock of the host that the device's marks count as well, "clock"; or "none":
     then `no_sync` may say why, and what to try. `resumable`: a trial that was cut off can go on in a recording of its rest alone.
+    `switches`: `power` switches what it measures on and off; a counter of the host, or a recording of earlier, knows no "off".
+    `reads_voltage`: the voltage is measured, and not taken for what was set.
     """
 
     name: str
@@ -34,6 +36,8 @@ class MonitorInfo:
     details: dict[str, Any] = field(default_factory=dict)
     no_sync: tuple[str, str] = ("", "")
     resumable: bool = True
+    switches: bool = True
+    reads_voltage: bool = True
 
 
 @dataclass(frozen=True, slots=True)

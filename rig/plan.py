@@ -160,7 +160,13 @@ class Task(Protocol):
         """Score the device's `output` for sample `index`; raise RemoteProtocolError if it has another shape."""
 
     def provenance(self) -> dict[str, Any]:
-        """Return what identifies the data and the model: hashes, counts, split, source; JSON-able."""
+        """Return what identifies the data and the model: hashes, counts, split, source; JSON-able.
+
+        What is said of the data becomes the labels of every result (rig/labels.py). `source`: where they come from, beginning with
+        "generated" or "random" where they are; `official`: True only where they are the benchmark's own; `unofficial`: what they
+        are called otherwise, in a few words; `statement`: the same in a sentence; `subset`: which part of them is measured, or
+        "all". Whoever leaves them out has the label DATA NOT STATED.
+        """
 
 
 class Scenario(Protocol):
@@ -211,6 +217,15 @@ class Surveyor(Protocol):
 
 
 @runtime_checkable
+class Metered(Protocol):
+    """Optional hook of a scenario: whether its result is an energy, which a bench without a monitor cannot give."""
+
+    @property
+    def needs_energy(self) -> bool:
+        """Say so."""
+
+
+@runtime_checkable
 class Pooler(Protocol):
     """Optional hook of a scenario: intervals that it knows better than the general methods, from all trials together."""
 
@@ -224,6 +239,19 @@ class Catalogued(Protocol):
 
     def catalogue(self) -> Sequence[Entry]:
         """Return label, recording and city of every sample."""
+
+
+@runtime_checkable
+class Replicated(Protocol):
+    """Optional hook of a task's class: the task once more, without its data, so that `rig check` plans and scores again."""
+
+    @classmethod
+    def replica(cls, settings: Any, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Task:
+        """Return a stand-in made of the bench file's settings, the task's provenance and its catalogue alone.
+
+        It has what its scenarios' plans ask for and scores as the task does, by the same functions; `payload` raises DataError
+        where the session does not hold the content. Raise DataError where settings, facts and entries contradict each other.
+        """
 
 
 @runtime_checkable

@@ -27,7 +27,7 @@ def collect(bench_toml: str) -> dict[str, Any]:
     return {
         "created_utc": utc_now(),
         "neurorig": _version("neurorig"),
-        "revision": revision(Path(rig.__file__).resolve().parent.parent),
+        "revision": revision(),
         "bench_sha256": hashlib.sha256(bench_toml.encode()).hexdigest(),
         "python": sys.version.split()[0],
         "packages": packages(),
@@ -63,8 +63,12 @@ def packages() -> dict[str, str]:
     return {name: number for name, number in found.items() if number}
 
 
-def revision(folder: Path) -> str:
-    """Return the git revision of a source folder, with "+changes" when files differ from it; empty outside a checkout."""
+def revision(folder: Path | None = None) -> str:
+    """Return the git revision of a source folder (the rig's own), with "+changes" when files differ from it.
+
+    Empty outside a checkout.
+    """
+    folder = folder or Path(rig.__file__).resolve().parent.parent
     try:
         # Installed inside somebody else's checkout, this file is not theirs.
         _git(folder, "ls-files", "--error-unmatch", "rig/provenance.py")

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from rig import labels
 from rig.errors import RigError
-from rig.session import Bench, Result, open_bench
+from rig.session import Bench, Result, open_bench, open_plan
 
 VIRTUAL = Path(__file__).with_name("demo.toml")
+_SESSIONS = pytest.StashKey[list[Result]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,8 +36,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say which bench the tests run on."""
-    return f"rig bench: {config.getoption('--rig-bench')}"
+    """Say which bench the tests run on, and, where it is named, what must stand beside its numbers."""
+    bench = config.getoption("--rig-bench")
+    # The built-in one is not opened here: every run of pytest prints this line, most of them for tests of other things.
+    return f"rig bench: {bench}" + ("" if bench == VIRTUAL else _marked(bench, config.getoption("--rig-set")))
+
+
+def _marked(bench: Path, overrides: list[str]) -> str:
+    try:
+        _, task, _ = open_plan(bench, overrides)
+    except RigError:
+        return ""  # the fixtures say what is wrong
+    found = labels.of_task({"samples": len(task)} | task.provenance())
+    return f" ({labels.texts(found)})" if found else ""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say of each session that tests used where it is, its verdict, and what must stand beside its numbers."""
+    for result in config.stash.get(_SESSIONS, []):
+        verdict = f"verdict {str(result.ok).lower()}"
+        found = labels.texts(labels.of_results(result.content))
+        terminalreporter.write_line(f"rig session: {result.folder}: {verdict}{f' ({found})' if found else ''}")
 
 
 @pytest.fixture(scope="session")
@@ -54,4 +75,6 @@ def rig_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
 def rig_session(rig_bench: Bench, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Result:
     """Run the bench once, all trials."""
     root = pytestconfig.getoption("--rig-sessions") or tmp_path_factory.mktemp("rig-sessions")
-    return rig_bench.run(root=root)
+    result = rig_bench.run(root=root)
+    pytestconfig.stash.setdefault(_SESSIONS, []).append(result)
+    return result

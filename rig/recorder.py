@@ -19,11 +19,14 @@ import numpy as np
 import pyjls
 from numpy.typing import NDArray
 
+from rig.chunks import Chunks
 from rig.errors import BenchError, DataError, StorageFull
 from rig.trace import (
+    ABOUT,
     CURRENT,
     EDGES,
     GAPS,
+    LENGTHS,
     PARTIAL,
     SAID,
     STAMPED,
@@ -40,11 +43,12 @@ from rig.write_log import WriteLog
 #: Room that must stay free on the disk, so that what has been measured can still be closed properly.
 RESERVE_B = 32 << 20
 _FILL = 1 << 20
-#: Samples or levels of a block, less than pyjls's 65 536 levels: less of the line is lost with a killed process.
-_BLOCK = 8192
-#: At this rate and above, blocks are longer and have fewer summaries: a quarter less time to write them, and still no more than
+#: Layouts of floats and of levels. Data chunks of levels are shorter than pyjls's 65 536: less of the line is lost with a killed
+#: process.
+_FLOATS, _LEVELS = Chunks(8192, 128, 640, 20), Chunks(8192, 1024, 1280, 20)
+#: At this rate and above, chunks are longer and have fewer summaries: a quarter less time to write them, and still no more than
 #: 33 ms that is lost with a killed process.
-_FAST_HZ, _FAST_BLOCK, _FAST_SUMMARY = 1e6, 32_768, 1024
+_FAST_HZ, _FAST_FLOATS, _FAST_LEVELS = 1e6, Chunks(32_768, 1024, 640, 20), Chunks(32_768, 1024, 1280, 20)
 #: Beside a thread that computes, another gets its turn only after this, and gives it away in every call of the system or of NumPy.
 #: With Python's own 5 ms, a driver that takes 100 000 samples a second in small pieces falls behind (benchmarks/live.py).
 _TURN_S = 0.0005
@@ -97,7 +101,7 @@ class TraceWriter:
             _signal(writer, SYNC, "sync", "u1", edge_hz)
         elif sync_kind == "voltage":
             _signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
-        writer.user_data(1, known)
+        writer.user_data(ABOUT, known)
         self._writer: Any = writer
         self._sync_kind = sync_kind
         self._began = int((time.time() - _JLS_EPOCH_S) * 2**30)
@@ -216,12 +220,15 @@ class TraceWriter:
             # The line keeps its last level: no edge can appear in the padding.
             self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
         writer, self._writer = self._writer, None
+        lengths = self._lengths()
         with _translated(self.folder):
             try:
                 for signal, rate in self._rates():
-                    length = self._lengths()[signal]
+                    length = lengths[signal]
                     if length:
                         writer.utc(signal, length, self._began + round(length / rate * 2**30))
+                    self._pad(writer, signal, rate, length)
+                writer.user_data(LENGTHS, json.dumps({str(signal): lengths[signal] for signal, _ in self._rates()}))
                 with self._log.of_this_thread():
                     writer.close()
             finally:
@@ -247,6 +254,16 @@ class TraceWriter:
 
     def _lengths(self) -> dict[int, int]:
         return {CURRENT: self._analog_at, VOLTAGE: self._analog_at, SYNC: self._sync_at, SYNC_VOLTAGE: self._sync_voltage_at}
+
+    def _pad(self, writer: Any, signal: int, rate_hz: float, length: int) -> None:
+        """Make a signal so long that the index reaches its last sample: with no numbers, or the last level, which is no edge."""
+        padded = _chunks(signal, rate_hz).indexed(length)
+        for at in range(length, padded, _FILL):
+            count = min(_FILL, padded - at)
+            if signal == SYNC:
+                writer.fsr(signal, at, np.packbits(np.full(count, self._sync_last, dtype=np.uint8), bitorder="little"))
+            else:
+                writer.fsr_f32(signal, at, np.full(count, np.nan, dtype=np.float32))
 
     def _require_written(self) -> None:
         """Raise where the library's thread could not write: what comes next would stand behind samples that are missing."""
@@ -304,8 +321,6 @@ class TraceWriter:
 
 
 def _signal(writer: Any, number: int, name: str, kind: str, rate_hz: float, **more: Any) -> None:
-    fast = {"samples_per_data": _FAST_BLOCK, "sample_decimate_factor": _FAST_SUMMARY}
-    blocks = fast if rate_hz >= _FAST_HZ else {"samples_per_data": _BLOCK}
     writer.signal_def(
         signal_id=number,
         source_id=1,
@@ -313,20 +328,37 @@ def _signal(writer: Any, number: int, name: str, kind: str, rate_hz: float, **mo
         data_type=kind,
         sample_rate=max(round(rate_hz), 1),
         name=name,
-        **blocks,
+        **_chunks(number, rate_hz).definition(),
         **more,
     )
 
 
-def _unwritten(folder: Path, evidence: str, number: int = 0) -> BenchError:
-    """Return the error of a trace that lacks what was written to it; `number` is the operating system's, where it is known."""
+def _chunks(signal: int, rate_hz: float) -> Chunks:
+    if rate_hz >= _FAST_HZ:
+        return _FAST_LEVELS if signal == SYNC else _FAST_FLOATS
+    return _LEVELS if signal == SYNC else _FLOATS
+
+
+def _unwritten(folder: Path, evidence: str, number: int | None = None) -> BenchError:
+    """Return the error of a trace that lacks what was written to it.
+
+    `number` is the operating system's, 0 where it gave none; None where no write was reported as failed.
+    """
     free_b = shutil.disk_usage(folder).free
     full = free_b < RESERVE_B // 2 or number in (errno.ENOSPC, errno.EDQUOT)
+    if full:
+        hint = "free some room, or another disk (--sessions)"
+    elif number is None:
+        evidence += "; no write was reported as failed, so room and quota are not known to be the cause"
+        hint = "run it again, on another disk (--sessions) to rule this one out"
+    elif number == errno.EFBIG:
+        hint = "quota and largest file of this disk, or another one (--sessions)"
+    else:
+        hint = "is this disk in order, and still there? or another one (--sessions)"
     return (StorageFull if full else BenchError)(
         f"the trace in {folder} was not written completely",
         evidence=f"{evidence}; {free_b / 1e6:.0f} MB free on the disk",
-        try_next=f"{'free some room' if full else 'quota and largest file of this disk'}, or another one (--sessions); "
-        f"what was written before is in {PARTIAL}",
+        try_next=f"{hint}; what was written before is in {PARTIAL}",
     )
 
 

@@ -20,7 +20,7 @@ def recover(partial: Path, into: Path) -> None:
     # The copy may complain of the torn end although it is complete: what counts is that the copy opens.
     tried = "try:\n    pyjls.copy(sys.argv[1], sys.argv[2])\nexcept RuntimeError:\n    pass\n"
     code = f"import sys, pyjls\n{tried}pyjls.Reader(sys.argv[2]).close()"
-    command = [sys.executable, "-c", code, str(partial), str(into)]
+    command = [sys.executable, "-P", "-c", code, str(partial), str(into)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_S)
     except subprocess.TimeoutExpired as error:

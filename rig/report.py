@@ -14,7 +14,7 @@ import matplotlib.style
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from rig import store
+from rig import labels, store
 from rig.budget import table as budget_table
 from rig.errors import DataError
 from rig.pictures import search, stream
@@ -45,7 +45,16 @@ _NO_CURVE = "Not drawn for several supplies: each rail has a clock of its own; r
 
 def write_report(folder: Path) -> Path:
     """Write report.html of a finished session and return its path; raises DataError for a session without results."""
+    page = rendered(folder)
+    store.write_text(folder / store.REPORT, page)
+    SessionFolder(folder).record_derived(store.REPORT)
+    return folder / store.REPORT
+
+
+def rendered(folder: Path) -> str:
+    """Return the content of report.html: of the same session, by the same versions, always the same bytes."""
     session = SessionFolder(folder)
+    session.refuse_other()
     if not (folder / store.RESULTS).exists():
         raise DataError(f"{folder} has no {store.RESULTS}: its session did not finish", try_next=f"rig check {folder}")
     content = store.read_json(folder / store.RESULTS)
@@ -57,9 +66,7 @@ def write_report(folder: Path) -> Path:
     with matplotlib.style.context(["default", STYLE]):
         special = _special(session, content)
         plots = _plots(session, content) | {name: plot for name, _, plot in special}
-    page = template.render(_page(session, content), plots=plots, special=[(name, title) for name, title, _ in special])
-    store.write_text(folder / store.REPORT, page)
-    return folder / store.REPORT
+    return template.render(_page(session, content), plots=plots, special=[(name, title) for name, title, _ in special])
 
 
 def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
@@ -68,14 +75,16 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     bench_toml = (session.path / store.BENCH).read_text(encoding="utf-8")
     return {
         "r": content, "p": provenance, "folder": session.path.name, "limit": LIMIT, "bench_toml": bench_toml,
-        "claims": "audit" in content, "residual_limit_s": residual_limit_s(content), "monitors": monitors,
+        "labels": labels.of_results(content),
+        "claims": "audit" in content, "residual_limit_s": residual_limit_s(content) if monitors else None, "monitors": monitors,
         "budget": budget_table(content), "resolution": content["resolution"],
         "tiles": _tiles(main),
         "main": [_row(name, content) for name in main],
         "further": [_row(name, content) for name in further], "methods": _methods(content),
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
-        "hashes": [event for event in session.events() if "files" in event],
+        "hashes": [event for event in session.journal().measured if event.get("files")],
+        "head": session.journal().head,
     }  # fmt: skip
 
 
@@ -168,6 +177,8 @@ def _special(session: SessionFolder, content: dict[str, Any]) -> list[tuple[str,
 
 def _of_one_trial(session: SessionFolder, measured: list[Samples], content: dict[str, Any]) -> dict[str, Plot]:
     """Draw what needs a trace: of the first valid trial that was tied to one, and recorded in one go."""
+    if not content["provenance"]["monitors"]:
+        return _undrawn("there is no energy monitor, so there is no trace.")
     tied = [trial["number"] for trial in content["trials"] if trial["timebase"] is not None]
     whole = [trial["number"] for trial in content["trials"] if trial.get("sittings", 1) == 1]
     usable = [trial for trial in measured if trial.trial in tied]

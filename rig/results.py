@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import accuracy, budget, config, other_samples, plugins, replication, resolution, same_samples, survey
+from rig import accuracy, budget, config, labels, other_samples, plugins, replication, resolution, same_samples, survey
+from rig import claim as claimed
 from rig.binomial import Share
 from rig.catalogue import Entry
 from rig.clock import Timebase
@@ -31,6 +32,8 @@ from rig.trial import Measured, Metric, Problem, Trial
 SCHEMA = "neurorig-results-3"
 #: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts of a search make coarse.
 _COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|repeated)_")
+#: Units of what an energy monitor is needed for, and why it is absent without one.
+_ENERGETIC, NO_ENERGY = ("J", "W"), "there is no energy monitor: [monitor.none]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,15 @@ class Context:
         """Return the names of the task's phases, in order."""
         return list(self.provenance["task"]["phases"])
 
+    @property
+    def monitored(self) -> bool:
+        """Say whether an energy monitor recorded: a session without one has no traces, and no energies."""
+        return bool(self.provenance["monitors"])
+
     def summarise(self, measured: Measured) -> dict[str, Metric]:
-        """Reduce one trial to metrics."""
-        return self.scenario.summarise(measured, self.phases)
+        """Reduce one trial to metrics; without a monitor there are none of energy."""
+        metrics = self.scenario.summarise(measured, self.phases)
+        return {name: one for name, one in metrics.items() if self.monitored or one.unit not in _ENERGETIC}
 
 
 def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces: Path | None = None) -> Trial:
@@ -102,6 +111,7 @@ def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
     """Measure each sitting of a trial, and put them together."""
     about, places, steps = context.provenance["sut"], sittings(folder), counted(folder)
     clocks = about["tick_hz"], about["sync_hold_s"]
+    clock_ppm = 0.0 if context.monitored else context.provenance["device_clock"]["limit_ppm"]
     return together(
         [
             measure(
@@ -111,6 +121,7 @@ def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
                 rails_of(context, traces / place.relative_to(folder)),
                 about.get("clock", ""),
                 open_end=place != places[-1],
+                device_clock_ppm=clock_ppm,
             )
             for place, done in zip(places, steps, strict=True)
         ]
@@ -125,7 +136,7 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
     """Return the lines of a trial; of one that does not count, what is wrong with it instead."""
     if not isinstance(context.scenario, Reviewer):
         return ()
-    who = "neurorig, simulated:" if context.provenance["simulated"] else "neurorig:"
+    who = ", ".join(["neurorig", *(label.text.lower() for label in labels.of_provenance(context.provenance))]) + ":"
     faults = tuple(f"no result: {problem.code}: {problem.detail}" for problem in problems)
     return tuple(f"{who} {line}" for line in faults or context.scenario.lines(measured))
 
@@ -145,16 +156,17 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "task": provenance["task"]["name"],
         "scenario": context.config.scenario.kind,
         "sut": provenance["sut"]["name"],
-        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values()),
+        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values()) or "no energy monitor",
         "simulated": provenance["simulated"],
+        "data": labels.content(provenance["task"]),
         "samples": {
             "per_trial": [len(trial.measured.samples) for trial in trials],
             "files": [f"trial-{t.number}/samples.jsonl" for t in trials],
         },
         "trials": [_trial(trial) for trial in trials],
         "metrics": _metrics(context, trials, names),
-        "absent": _absent(context.scenario, trials),
-        "replication": _verdict(verdict) | {"policy": replication.POLICY},
+        "absent": _absent(context, trials),
+        "replication": verdict_content(verdict) | {"policy": replication.POLICY},
         "resolution": [dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)],
         "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
         "provenance": provenance,
@@ -162,7 +174,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     if covered := survey.summed(trial.survey for trial in trials):
         content["coverage"] = survey.content(covered)
     if claim:
-        content["audit"] = _verdict(replication.audit_check(claim, values, invalid))
+        content["audit"] = verdict_content(claimed.verdicts(claim, trials)["audit"])
     cleaned: dict[str, Any] = _finite(content)
     return cleaned
 
@@ -172,13 +184,15 @@ def _common(trials: Sequence[Trial]) -> list[str]:
     return [name for name in (trials[0].metrics if trials else {}) if all(name in trial.metrics for trial in trials)]
 
 
-def _absent(scenario: Scenario, trials: Sequence[Trial]) -> dict[str, str]:
-    reasons: dict[str, str] = {}
-    if not isinstance(scenario, Withholder):
-        return reasons
+def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:
+    scenario, reasons = context.scenario, dict[str, str]()
     for trial in trials:
-        for name, reason in scenario.absent(trial.measured).items():
-            reasons.setdefault(name, f"trial {trial.number}: {reason}")
+        if not context.monitored:
+            metrics = scenario.summarise(trial.measured, context.phases)
+            reasons |= {name: NO_ENERGY for name, metric in metrics.items() if metric.unit in _ENERGETIC}
+        if isinstance(scenario, Withholder):
+            for name, reason in scenario.absent(trial.measured).items():
+                reasons.setdefault(name, f"trial {trial.number}: {reason}")
     return reasons
 
 
@@ -234,6 +248,7 @@ def _metric(name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals
     return {
         "value": same_samples.value(single),
         "unit": single[0].unit,
+        "higher_is_better": single[0].higher_is_better,
         "standard_error_over_samples": mean(errors) if len(errors) == len(single) else None,
         "same_samples": _interval(own.same_samples),
         "other_samples": _interval(own.other_samples),
@@ -265,7 +280,8 @@ def _per_trial(name: str, trial: Trial) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: replication.Verdict) -> dict[str, Any]:
+def verdict_content(verdict: replication.Verdict) -> dict[str, Any]:
+    """Return a verdict as results.json has it."""
     return {
         "ok": verdict.ok,
         "rule": verdict.rule,

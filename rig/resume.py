@@ -42,10 +42,9 @@ class Standing:
 
 def refuse_finished(folder: SessionFolder) -> None:
     """Raise DataError where there is no session, ConfigError where it is finished."""
-    events = folder.events()
-    if not events or events[0].get("schema") != store.EVENTS_SCHEMA:
-        raise DataError(f"{folder.path} is no session folder of this version", try_next="rig list shows the sessions here")
-    if events[-1].get("event") == "session_finished" and events[-1].get("status") == "success":
+    folder.refuse_other()
+    folder.events()
+    if folder.journal().status == "success":
         raise ConfigError(f"{folder.path} is finished: nothing is left to do", try_next="rig run BENCH, for another session")
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rig import config, plugins, provenance, results, store
+from rig import claim, config, plugins, provenance, results, store
 from rig.config import Config
 from rig.done import Done
 from rig.errors import BenchError, ConfigError, DataError, RigError
@@ -33,10 +33,10 @@ from rig.plan import Catalogued, Fitter, Load, Optimized, Query, Scenario, Searc
 from rig.program import Programmed
 from rig.rail import open_monitor
 from rig.resume import Begun, Standing, refuse_finished, standing
-from rig.sitting import hashes, sitting
+from rig.sitting import sitting
 from rig.step import do, done
-from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store
-from rig.suited import refuse_invisible_pulses, refuse_mismatch, refuse_unsuited
+from rig.store import LINES, RESULTS, SAMPLES, SessionFolder, Store, hashes
+from rig.suited import refuse_invisible_pulses, refuse_mismatch, refuse_unmetered, refuse_unsuited
 from rig.sut import Completion, SystemUnderTest
 from rig.table import Table
 from rig.trace import storage_error
@@ -57,9 +57,16 @@ class Result:
     @property
     def metrics(self) -> dict[str, Metric]:
         """Return each metric as stated for all trials, with its standard error over the samples of one."""
+        rows = self.content["metrics"]
         return {
-            name: Metric(row["value"], row["unit"], row["standard_error_over_samples"], row["per_trial"][0]["n"])
-            for name, row in self.content["metrics"].items()
+            name: Metric(
+                row["value"],
+                row["unit"],
+                row["standard_error_over_samples"],
+                row["per_trial"][0]["n"],
+                higher_is_better=row["higher_is_better"],
+            )
+            for name, row in rows.items()
         }
 
     @property
@@ -85,16 +92,25 @@ class Bench:
 
 
 @contextmanager
-def open_bench(path: Path | str, overrides: Sequence[str] = ()) -> Iterator[Bench]:
-    """Open everything a bench file names; on leaving, the DUT's supply is off and every port closed, whatever happened."""
+def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) -> Iterator[Bench]:
+    """Open everything a bench file names; on leaving, the DUT's supply is off and every port closed, whatever happened.
+
+    `again`: how often it was opened for the same session before. What is random on the table is then drawn anew: a simulated
+    monitor that began with the same noise once more would write a trace that another trial has already.
+    """
     resolved = config.load(Path(path), overrides)
-    table = Table(folder=resolved.folder, seed=resolved.bench.seed)
+    seed = resolved.bench.seed
+    table = Table(folder=resolved.folder, seed=trial_seed(seed, -again) if again else seed)
     with Guardian() as guardian, ExitStack() as stack:
         task = open_part("task", resolved, table)
         table.reference = getattr(task, "reference", None)
         table.searcher = task.searcher if isinstance(task, Searched) else None
         table.programs = task.programs if isinstance(task, Programmed) else {}
         scenario = open_part("scenario", resolved, table)
+        # Where no monitor is on its supply, the DUT has one of its own.
+        table.monitored = bool(resolved.monitors)
+        table.world.supply_on = not table.monitored
+        refuse_claim(resolved, scenario, task)
         monitors = {}
         for rail, choice in resolved.monitors.items():
             monitors[rail] = open_monitor(rail, choice, table)
@@ -125,9 +141,17 @@ def _leave(action: Callable[[], None], kind: type[BaseException] | None, error: 
 
 def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario, Task, Config]:
     """Open only what a plan needs: no device is touched."""
-    resolved = config.load(Path(path), overrides)
+    resolved = config.load(Path(path), overrides, monitor_needed=False)
     table = Table(folder=resolved.folder, seed=resolved.bench.seed)
-    return open_part("scenario", resolved, table), open_part("task", resolved, table), resolved
+    scenario, task = open_part("scenario", resolved, table), open_part("task", resolved, table)
+    refuse_claim(resolved, scenario, task)
+    return scenario, task, resolved
+
+
+def refuse_claim(resolved: Config, scenario: Scenario, task: Task, phases: Sequence[str] = ()) -> None:
+    """Raise ConfigError for a claim that nothing could meet, before anything is powered or measured."""
+    if resolved.claim:
+        claim.refuse(resolved.claim, scenario, task, steps(scenario, task, 0), phases, monitored=bool(resolved.monitors))
 
 
 def open_part(section: str, resolved: Config, table: Table) -> Any:
@@ -175,7 +199,8 @@ def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
     """
     folder = SessionFolder(path)
     refuse_finished(folder)
-    with closing(Store(folder, None)) as keeper, open_bench(path / store.BENCH) as bench:
+    again = 1 + sum(event["event"] == "session_resumed" for event in folder.events())
+    with closing(Store(folder, None)) as keeper, open_bench(path / store.BENCH, again=again) as bench:
         now, queries = _prepared(bench, bench.config.toml())
         if differences := provenance.changed(folder.provenance(), now):
             raise ConfigError(
@@ -196,11 +221,14 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     kinds = {rail: choice.kind for rail, choice in bench.config.monitors.items()}
     monitors = {rail: (kinds[rail], monitor.info) for rail, monitor in bench.monitors.items()}
     refuse_invisible_pulses(bench.sut.info, bench.config.sut.kind, monitors)
+    refuse_unmetered(bench.scenario, len(monitors))
     steps(bench.scenario, bench.task, 0)  # that scenario and task do not suit each other is said before what the device lacks
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
     queries = [step for step in steps(bench.scenario, bench.task, 0) if isinstance(step, _TIMED)]
-    return _provenance(bench, bench_toml, any(isinstance(query, Query) and query.batch for query in queries)), len(queries)
+    about = _provenance(bench, bench_toml, any(isinstance(query, Query) and query.batch for query in queries))
+    refuse_claim(bench.config, bench.scenario, bench.task, about["task"]["phases"])
+    return about, len(queries)
 
 
 def _session(
@@ -262,7 +290,7 @@ def _trial(
     if begun is None:
         emit(TrialStarted(number, seed, path))
     else:
-        emit(TrialResumed(number, begun.sitting, begun.step, place, hashes(path, list(bench.monitors))))
+        emit(TrialResumed(number, begun.sitting, begun.step, place, hashes(path)))
     with ExitStack() as stack:
         recordings = [stack.enter_context(monitor.record(_rail_folder(place, rail))) for rail, monitor in bench.monitors.items()]
         for item in _carry_out(bench, recordings, seed, begun.done if begun else ()):
@@ -272,7 +300,7 @@ def _trial(
     store.write_text(path / SAMPLES, store.samples_text(trial))
     if trial.lines:
         store.write_text(path / LINES, "".join(line + "\n" for line in trial.lines))
-    emit(TrialFinished(trial, hashes(path, list(bench.monitors))))
+    emit(TrialFinished(trial, hashes(path)))
     return trial
 
 
@@ -336,10 +364,13 @@ def _provenance(bench: Bench, bench_toml: str, batches: bool) -> dict[str, Any]:
     task = {"name": bench.task.name, "phases": phases, "samples": len(bench.task)} | bench.task.provenance()
     if isinstance(bench.task, Optimized):
         task["names"] = [bench.task.workload(index) for index in range(len(bench.task))]
+    none = bench.config.no_monitor
+    clock = {} if none is None else {"limit_ppm": none.settings.clock_ppm, "source": none.settings.clock_source}
     return provenance.collect(bench_toml) | {
         "simulated": bool(bench.sut.info.simulated or any(monitor.info.simulated for monitor in bench.monitors.values())),
         "sut": sut,
         "monitors": rails,
+        **({"device_clock": clock} if clock else {}),
         "task": task,
         "metadata": bench.config.metadata,
     }

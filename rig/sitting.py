@@ -8,14 +8,13 @@ device's ticks by itself. The first SYNC burst of a later sitting has the number
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from rig import store
 from rig.done import Done
 
-_NAME = re.compile(r"sitting-(\d+)")
+_NAME = re.compile(r"sitting-([1-9][0-9]{0,5})")
 
 
 def sitting(folder: Path, number: int) -> Path:
@@ -36,12 +35,3 @@ def counted(folder: Path) -> list[list[Done]]:
         last = late[0].number if late else 0
         early[:] = [done for done in early if done.number <= last]
     return read
-
-
-def hashes(folder: Path, rails: Sequence[str]) -> dict[str, str]:
-    """Return the SHA-256 of each file of a trial, whichever sitting it is of, by its name in the trial's folder."""
-    found = store.hashes(folder, rails)
-    for place in sittings(folder):
-        if place != folder:
-            found |= {f"{place.name}/{name}": digest for name, digest in store.hashes(place, rails).items()}
-    return found

@@ -8,15 +8,15 @@ import hashlib
 import json
 import math
 import os
+import re
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from rig import catalogue
+from rig import catalogue, inventory, journal, jsontext
 from rig.catalogue import Entry
 from rig.done import Done
 from rig.errors import DataError, DeviceBusy
@@ -30,19 +30,22 @@ from rig.events import (
     TrialResumed,
     TrialStarted,
 )
+from rig.journal import Journal
 from rig.plan import Costs, Idle, Load, Query, Scene, Score, Solve, Step, Stream
 from rig.provenance import utc_now
 from rig.sut import Completion, Mark
 from rig.trace import EDGES, GAPS, SAID, TRACE, storage_error
 from rig.trial import Crossing, Sample, Streamed, Trial, Window
 
-EVENTS_SCHEMA = "neurorig-events-1"
 BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
 CATALOGUE = "catalogue.csv"
 COMPLETIONS, SAMPLES, UART, LINES = "completions.jsonl", "samples.jsonl", "uart.log", "results.txt"
-#: Files of a trial that are hashed at its end; completions and trace are raw, samples and lines are derived from them.
-HASHED = (COMPLETIONS, TRACE, GAPS, EDGES, SAID, UART, SAMPLES, LINES)
+#: A detached signature of events.jsonl, of which the chain commits to every other file (docs/RESULTS.md).
+SIGNATURE = EVENTS + ".sig"
 RECORDED = (TRACE, GAPS, EDGES, SAID)
+_TRIAL = re.compile(r"trial-([1-9][0-9]{0,5})")
+#: What was cut off and could not go on is kept under such a name.
+_CUT_OFF = re.compile(r"(trial|sitting)-[0-9]+-cut-off-[0-9]+")
 #: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
 _UART_SHOWN_B = 48
 
@@ -74,7 +77,7 @@ class SessionFolder:
 
     def trials(self) -> list[int]:
         """Return the numbers of the trials that were begun, in order."""
-        return sorted(int(folder.name.removeprefix("trial-")) for folder in self.path.glob("trial-*") if folder.name[6:].isdigit())
+        return sorted(int(found[1]) for path in self.path.iterdir() if (found := _TRIAL.fullmatch(path.name)))
 
     def provenance(self) -> dict[str, Any]:
         """Return what is known of how the session came about."""
@@ -86,9 +89,69 @@ class SessionFolder:
         path = self.path / CATALOGUE
         return catalogue.parse(path.read_text(encoding="utf-8")) if path.exists() else ()
 
-    def events(self) -> list[dict[str, Any]]:
-        """Return the events that were written completely."""
-        return read_lines(self.path / EVENTS)
+    def journal(self) -> Journal:
+        """Return the lines of events.jsonl and what is wrong with them."""
+        return journal.read(self.path / EVENTS)
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Return the events that were written completely; raise DataError where they are not as they were written."""
+        found = self.journal()
+        if found.faults:
+            raise DataError(
+                f"{self.path / EVENTS} is not as it was written",
+                evidence=found.faults[0],
+                try_next=f"rig check {self.path}",
+            )
+        return found.events
+
+    def refuse_other(self) -> None:
+        """Raise DataError where this is no session folder of this version, or holds what belongs into none.
+
+        Whoever reads a session that may come from a stranger calls this before anything else.
+        """
+        inventory.refuse_strange(self.path)
+        first = _first_line(self.path / EVENTS)
+        try:
+            schema = jsontext.parse_object(first.decode()).get("schema")
+        except ValueError as error:
+            said = f"{EVENTS}, line 1: {error}" if first else f"no {EVENTS}, or an empty one"
+            raise no_session(self.path, said) from error
+        if schema != journal.SCHEMA:
+            raise no_session(self.path, f"{EVENTS}, line 1 has schema {schema!r:.60}, not {journal.SCHEMA!r}")
+
+    def set_aside(self) -> dict[str, str]:
+        """Return the SHA-256 of every file of trials that were cut off and begun anew, by its name in the session's folder."""
+        apart = [path for path in self.path.iterdir() if _CUT_OFF.fullmatch(path.name)]
+        return {f"{path.name}/{name}": digest for path in sorted(apart) for name, digest in hashes(path).items()}
+
+    def record_derived(self, name: str) -> None:
+        """Note in events.jsonl which bytes a file has that was made of the finished session, unless it has them already.
+
+        Where events.jsonl is not as it was written, nothing is added to it: the check says so.
+        """
+        try:
+            with _opened(self.path / EVENTS) as stream:
+                found, digest = self.journal(), sha256(self.path / name)
+                derived = [event["files"] for event in found.events if event["event"] == "derived"]
+                known = [files[name] for files in derived if name in files]
+                if not found.faults and found.events and known[-1:] != [digest]:
+                    content = {"event": "derived", "files": {name: digest}}
+                    stream.write(journal.line(content, found.last)[0])
+        except OSError as error:
+            raise storage_error(error, self.path) from error
+
+
+def _first_line(path: Path) -> bytes:
+    """Return the first line of a file, as far as one may be long; empty where there is no file."""
+    if not path.exists():
+        return b""
+    with path.open("rb") as stream:
+        return stream.readline(1 << 20)
+
+
+def no_session(path: Path, found: str) -> DataError:
+    """Return the error that says why a folder is no session."""
+    return DataError(f"{path} is no session folder of this version", evidence=found, try_next="rig list shows the sessions here")
 
 
 class Store:
@@ -102,10 +165,12 @@ class Store:
         self._uart: IO[str] | None = None
         self._wire_failure: OSError | None = None
         self._started_s = 0.0
+        self._before = ""
         if bench_toml is not None:
             write_text(folder.path / BENCH, bench_toml)
         else:
             self._events = _opened(folder.path / EVENTS)
+            self._before = folder.journal().last
 
     def __call__(self, event: Event) -> None:
         """Write one event."""
@@ -145,10 +210,11 @@ class Store:
                 self._events = _opened(self._folder.path / EVENTS)
                 begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
                 files = {name: sha256(self._folder.path / name) for name in begun}
-                line = {"schema": EVENTS_SCHEMA, "event": "session_started", "trials": event.trials, "queries": event.queries}
+                line = {"schema": journal.SCHEMA, "event": "session_started", "trials": event.trials, "queries": event.queries}
                 self._line(line | {"files": files})
             case SessionResumed():
-                self._line({"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()})
+                line = {"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()}
+                self._line(line | {"files": self._folder.set_aside()})
             case TrialStarted():
                 self._open_trial(event.folder)
                 self._line({"event": "trial_started", "trial": event.trial, "seed": event.seed})
@@ -188,7 +254,8 @@ class Store:
 
     def _line(self, content: dict[str, Any]) -> None:
         if self._events is not None:
-            self._events.write(json.dumps(content) + "\n")
+            text, self._before = journal.line(content, self._before)
+            self._events.write(text)
             self._events.flush()
 
 
@@ -356,10 +423,9 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def hashes(folder: Path, rails: Sequence[str] = ("",)) -> dict[str, str]:
-    """Return the SHA-256 of each file of a trial that is there; those of a rail lie in a folder of its name."""
-    names = [*HASHED, *(f"{rail}/{name}" for rail in rails if rail for name in RECORDED)]
-    return {name: sha256(folder / name) for name in names if (folder / name).exists()}
+def hashes(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file in a folder and those below it, by its name there."""
+    return {name: sha256(path) for name, path in inventory.files(folder).items()}
 
 
 def sha256(path: Path) -> str:
@@ -386,7 +452,7 @@ def write_text(path: Path, text: str) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON file; raises DataError."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return jsontext.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise DataError(f"{path} is missing") from error
     except (OSError, ValueError) as error:
@@ -403,9 +469,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         if not line:
             continue
         try:
-            content.append(json.loads(line))
+            content.append(jsontext.parse_object(line))
         except ValueError as error:
             if number == len(lines):
                 break
-            raise DataError(f"{path}, line {number} is not JSON", evidence=line[:80]) from error
+            raise DataError(f"{path}, line {number} is not JSON", evidence=f"{error}: {line[:80]}") from error
     return content

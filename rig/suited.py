@@ -6,14 +6,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from rig.config import NO_MONITOR
+from rig.edge_clock import EDGE_CLOCK
 from rig.errors import BenchError, ConfigError, LocalProtocolError
 from rig.monitor import MonitorInfo
-from rig.plan import Chooser, Optimized, Query, Step, Task
+from rig.plan import Chooser, Metered, Optimized, Query, Scenario, Step, Task
 from rig.sut import SutInfo
 
 
 def refuse_mismatch(info: SutInfo, task: Task) -> None:
-    """Raise where the device runs another workload or another model than the bench says, or cannot be tied to energy."""
+    """Raise where the device runs another workload or another model than the bench says."""
     if not (task.accepts(info) if isinstance(task, Chooser) else info.task in (task.name, "any", "")):
         raise LocalProtocolError(
             f"the device runs {info.task or info.model!r}, the bench asks for {task.name!r}",
@@ -26,15 +28,25 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
             f"the device runs model {info.model!r}, the bench says {model!r}",
             try_next=f"flash the other image, or name the device's model: task.{task.name}.model",
         )
-    if not info.has_sync_line and info.clock != "CLOCK_MONOTONIC":
-        raise BenchError(
-            "the device has no SYNC line, so energy cannot be tied to its phases", try_next="give its port a mark() and a pin"
-        )
 
 
 def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tuple[str, MonitorInfo]]) -> None:
-    """Raise where a monitor cannot see what ties the SUT, of this kind, to it; `monitors` are kind and info of each rail."""
+    """Raise where a monitor cannot see what ties the SUT, of this kind, to it; `monitors` are kind and info of each rail.
+
+    Without a monitor the SUT's own time stamps are the clock: then it must have some.
+    """
     hold_s = sut.sync_hold_s
+    if not monitors and sut.clock == EDGE_CLOCK:
+        raise ConfigError(
+            f"{sut.name} tells no time, it only pulses SYNC, and there is no monitor to see that",
+            path=f"monitor.{NO_MONITOR}",
+            try_next="firmware built for performance mode; or a monitor that sees edges (rig list)",
+        )
+    if monitors and not sut.has_sync_line and sut.clock != "CLOCK_MONOTONIC":
+        raise BenchError(
+            "the device has no SYNC line, so energy cannot be tied to its phases",
+            try_next="give its port a mark() and a pin; or [monitor.none], which measures accuracy and latency alone",
+        )
     for rail, (monitor, info) in monitors.items():
         place = f"{f'rail.{rail}' if rail else 'monitor'}.{monitor}"
         if info.sync == "clock" and sut.clock == "CLOCK_MONOTONIC":
@@ -65,6 +77,16 @@ def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tupl
                 path=f"sut.{kind}.sync_hold_us",
                 try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
             )
+
+
+def refuse_unmetered(scenario: Scenario, monitors: int) -> None:
+    """Raise where a scenario's result is an energy, and there is no monitor."""
+    if isinstance(scenario, Metered) and scenario.needs_energy and not monitors:
+        raise ConfigError(
+            f"scenario {scenario.name} asks for energy, and there is no monitor",
+            path=f"monitor.{NO_MONITOR}",
+            try_next="an energy monitor (rig list); or a mode of the scenario that needs none",
+        )
 
 
 def refuse_unsuited(step: Step, scenario: str, task: Task) -> None:

@@ -36,6 +36,7 @@ class Table:
     what a virtual device answers. `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
     search: what a virtual device does for a Solve. `programs` are the task's own implementations by name, where it has any: what a
     CPU runs. `sample` is a payload that the device must accept, for a probe. `trial` is the number of the trial at hand, from 1.
+    `monitored`: there is an energy monitor, which needs a SYNC line.
     """
 
     folder: Path = field(default_factory=Path)
@@ -47,3 +48,4 @@ class Table:
     programs: Mapping[str, Program] = field(default_factory=dict)
     sample: bytes = b""
     trial: int = 1
+    monitored: bool = True

@@ -79,6 +79,18 @@ def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, 
     return (Problem("sync", detail),)
 
 
+def on_trust(ticks: Sequence[int], tick_hz: float, limit_ppm: float) -> Alignment:
+    """Return the device's own clock as the time base, within a limit that is stated and not checked: there is no monitor.
+
+    Its zero is the first mark.
+    """
+    marks = len(ticks)
+    if not marks:
+        return Alignment(None, (), 0, 0, 0)
+    timebase = Timebase.stated(ticks[0], 0.0, tick_hz, 1 / tick_hz / math.sqrt(12.0), limit_ppm * 1e-6 / math.sqrt(3.0))
+    return Alignment(timebase, backwards(ticks), marks, 0, 0)
+
+
 def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment:
     edges, marks = len(trace.falls_s), len(ticks)
     if edges != 1 or not marks:

@@ -25,6 +25,8 @@ from rig.errors import BenchError, DataError, StorageFull
 from rig.integrate import Sums
 
 CURRENT, VOLTAGE, SYNC_VOLTAGE, SYNC = 1, 2, 3, 10
+#: User data of the file: what the recorder knew from the start, and how many samples of each signal it was given.
+ABOUT, LENGTHS = 1, 2
 TRACE, PARTIAL, GAPS, EDGES = "trace.jls", "trace.jls.partial", "gaps.jsonl", "edges.jsonl"
 #: What an instrument said of itself in the course of a recording; nothing that is measured depends on it.
 SAID = "recording.json"
@@ -114,19 +116,19 @@ class Trace:
         """Open a trace that was closed properly; raises DataError for anything else."""
         with reading(path) as reader:
             signals = {signal.signal_id: signal for signal in reader.signals.values()}
-            about = about_of(reader)
+            about, lengths = about_of(reader), _lengths_of(reader)
             kind, sync = about.get("sync", ""), {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
             if not {CURRENT, VOLTAGE} <= set(signals) or (sync is not None and sync not in signals):
                 raise DataError(f"{path} lacks a signal", evidence=f"it has {sorted(s.name for s in signals.values())}")
             if not about.get("sample_hz"):
                 raise DataError(f"{path} was not recorded by the rig", try_next="rig measure reads it")
             sample_hz, edge_hz = float(about["sample_hz"]), float(about["edge_hz"])
-            length = min(int(signals[CURRENT].length), int(signals[VOLTAGE].length))
+            length = min(lengths[CURRENT], lengths[VOLTAGE])
             found = edges.Edges(np.zeros(0), np.zeros(0))
             if kind == "digital":
-                found = edges.from_levels(_blocks(reader, SYNC, int(signals[SYNC].length), 8 * _BLOCK), edge_hz)
+                found = edges.from_levels(blocks_of(reader, SYNC, lengths[SYNC], 8 * _BLOCK), edge_hz)
             elif kind == "voltage":
-                whole = [np.zeros(0, dtype=np.float32), *_blocks(reader, SYNC_VOLTAGE, int(signals[SYNC_VOLTAGE].length), _BLOCK)]
+                whole = [np.zeros(0, dtype=np.float32), *blocks_of(reader, SYNC_VOLTAGE, lengths[SYNC_VOLTAGE], _BLOCK)]
                 found = edges.from_voltage(np.concatenate(whole), sample_hz)
             elif kind in STAMPED:
                 found = edges.from_stamps(path.with_name(EDGES))
@@ -339,19 +341,36 @@ def reading(path: Path) -> Iterator[Any]:
 
 def about_of(reader: Any) -> dict[str, Any]:
     """Return what the recorder wrote of a trace into its file; empty for a file of another origin."""
+    return _user_data(reader, ABOUT)
+
+
+def _lengths_of(reader: Any) -> dict[int, int]:
+    """Return how many samples each signal has, without what was added so that the index reaches the last one."""
+    known = _user_data(reader, LENGTHS)
+    lengths = {int(signal.signal_id): int(signal.length) for signal in reader.signals.values()}
+    written = {signal: known.get(str(signal)) for signal in lengths}
+    return {
+        signal: min(length, count) if isinstance(count := written[signal], int) and count >= 0 else length
+        for signal, length in lengths.items()
+    }
+
+
+def _user_data(reader: Any, number: int) -> dict[str, Any]:
+    """Return user data of the file; empty where there is none, or another program's."""
     found: dict[str, Any] = {}
 
     def take(meta: int, data: Any) -> bool:
         with suppress(ValueError, TypeError):
             content = data if isinstance(data, dict) else json.loads(data)
-            found.update(content if meta == 1 and isinstance(content, dict) else {})
+            found.update(content if meta == number and isinstance(content, dict) else {})
         return bool(found)
 
     reader.user_data(take)
     return found
 
 
-def _blocks(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
+def blocks_of(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
+    """Yield the samples of a signal, a block at a time."""
     for at in range(0, length, block):
         yield reader.fsr(signal, at, min(block, length - at))
 
@@ -389,6 +408,12 @@ def _gaps(path: Path) -> tuple[Gap, ...]:
     # A killed process may leave half a line at the end; anything else is damage.
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     try:
-        return tuple(Gap(**json.loads(line)) for line in lines)
-    except (ValueError, TypeError) as error:
+        return tuple(_gap(**json.loads(line)) for line in lines)
+    except (ValueError, TypeError, RecursionError) as error:
         raise DataError(f"{path} has a line of another form", evidence=str(error)) from error
+
+
+def _gap(start: int, stop: int, cause: str) -> Gap:
+    if not (type(start) is type(stop) is int and isinstance(cause, str)):
+        raise TypeError(f"a gap from {start!r:.20} to {stop!r:.20}")
+    return Gap(start, stop, cause)

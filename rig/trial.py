@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rig.binomial import Share
@@ -24,7 +24,7 @@ PROBLEM_CODES = {
     "range": "current or voltage of a window was beyond the ranges whose limits of error are known",
     "clock": "device time, edge time, and the number of marks or of iterations disagree",
     "short": "a window is too short for the monitor or for the SYNC pulse",
-    "power": "the measured power is not positive",
+    "power": "the measured power cannot be told from that of nothing wired",
     "link": "the UART was not silent inside a measured window",
     "restart": "the device restarted, and its timer with it",
     "stream": "the signal and the device did not keep pace: windows came late, were lost, or have no answer",
@@ -50,7 +50,7 @@ class Metric:
     `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them; `percent` says which, of `values`,
     where these are known. `smooth` is False where what it is without some samples does not tell what it is with other ones: the
     median of five, the energy of a whole stream.
-    `bounded`: it lies between 0 and 1 without being a share, such as the area under a curve.
+    `higher_is_better` is None where neither direction is the better one. `bounded`: no value below 0 or above 1 can be.
     """
 
     value: float
@@ -59,22 +59,25 @@ class Metric:
     n: int = 1
     share: bool = False
     ranked: bool = False
+    higher_is_better: bool | None = None
+    bounded: bool = False
     percent: float | None = None
     values: tuple[float, ...] = ()
     smooth: bool = True
-    bounded: bool = False
 
     @classmethod
-    def of_percentile(cls, values: Sequence[float], percent: float, unit: str) -> Metric:
+    def of_percentile(cls, values: Sequence[float], percent: float, unit: str, higher_is_better: bool | None = None) -> Metric:
         """Return a percentile with its standard error."""
-        error = percentile_error(values, percent)
-        return cls(percentile(values, percent), unit, error, len(values), ranked=True, percent=percent, values=tuple(values))
+        value, error = percentile(values, percent), percentile_error(values, percent)
+        found = cls(value, unit, error, len(values), ranked=True, higher_is_better=higher_is_better)
+        return replace(found, percent=percent, values=tuple(values))
 
     @classmethod
-    def of_share(cls, outcomes: Sequence[bool]) -> Metric:
+    def of_share(cls, outcomes: Sequence[bool], higher_is_better: bool | None = None) -> Metric:
         """Return the share of samples of which something is so."""
         values = [float(outcome) for outcome in outcomes]
-        return cls(mean(values), "1", standard_error(values), len(values), share=True)
+        error = standard_error(values)
+        return cls(mean(values), "1", error, len(values), share=True, higher_is_better=higher_is_better, bounded=True)
 
     @property
     def interval(self) -> tuple[float, float]:

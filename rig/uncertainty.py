@@ -94,6 +94,9 @@ def of_latency(ticks: tuple[int, int], timebase: Timebase, tick_hz: float, accur
         effects["time base"] = Effect(kind, latency_s=timebase.interval_u_s(*ticks), shape=shape)
         clock_s = latency_s * accuracy.clock_ppm * 1e-6 / accuracy.divisor
         effects["clock"] = Effect(COMMON, latency_s=clock_s, shape=accuracy.distribution)
+    elif timebase.on_trust:
+        # There is no monitor: nothing checks the device's clock, which errs alike in all trials.
+        effects["device clock"] = Effect(COMMON, latency_s=timebase.interval_u_s(*ticks), shape="rectangular")
     return Effects(effects)
 
 

@@ -40,7 +40,7 @@ def changes(measured: Measured, stable: int) -> list[Change]:
 def recognition(new: Sequence[Change]) -> dict[str, Metric]:
     """Return the share of new scenes that were recognised, and the latency of those that were; of none, there is no latency."""
     known_s = [change.latency_s for change in new if change.latency_s is not None]
-    metrics = {"recognised": Metric.of_share([change.latency_s is not None for change in new])}
+    metrics = {"recognised": Metric.of_share([change.latency_s is not None for change in new], higher_is_better=True)}
     if known_s:
         metrics[ONSET] = _metric(known_s)
         metrics |= {name: _percentile(known_s, int(name.rpartition("_p")[2])) for name in ONSET_PERCENTILES}
@@ -115,8 +115,8 @@ def _first_stable(decided: Iterator[Sample], stable: int) -> float | None:
 
 
 def _metric(values_s: Sequence[float]) -> Metric:
-    return Metric(mean(values_s), "s", standard_error(values_s), len(values_s))
+    return Metric(mean(values_s), "s", standard_error(values_s), len(values_s), higher_is_better=False)
 
 
 def _percentile(values_s: Sequence[float], percent: int) -> Metric:
-    return Metric.of_percentile(values_s, percent, "s")
+    return Metric.of_percentile(values_s, percent, "s", higher_is_better=False)

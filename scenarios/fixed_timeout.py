@@ -45,7 +45,8 @@ def metrics(samples: Sequence[Sample]) -> dict[str, Metric]:
     for (cell, timeout_s), group in groups(samples).items():
         gaps = _gaps(group)
         if not _why_no_gap(group):
-            found[metric_name("gap", cell, timeout_s)] = Metric(mean(gaps), "1", standard_error(gaps), len(gaps))
+            gap = Metric(mean(gaps), "1", standard_error(gaps), len(gaps), higher_is_better=False)
+            found[metric_name("gap", cell, timeout_s)] = gap
         found[metric_name("power", cell, timeout_s)] = power(group)
     return found
 
@@ -63,7 +64,9 @@ def line(cell: str, samples: Sequence[Sample]) -> str:
         if name == cell:
             gaps, printed = _gaps(group), _printed(group)
             gap = f"gap {mean(gaps):.4g} ({mean(printed):.4g})" if not _why_no_gap(group) else "no gap"
-            said.append(f"{timeout_name(timeout_s)} {gap}, {quantity(power(group).value, 'W')}")
+            average = power(group)
+            drawn = quantity(average.value, "W") if average.n else "no power"
+            said.append(f"{timeout_name(timeout_s)} {gap}, {drawn}")
     return f"{cell}: " + "; ".join(said)
 
 
@@ -71,7 +74,7 @@ def power(samples: Sequence[Sample]) -> Metric:
     """Return the average power over the time of all searches; those whose energy is lost are left out."""
     whole = [sample.windows[0] for sample in samples if sample.windows[0].energy_j is not None]
     value, error = ratio([window.energy_j or 0.0 for window in whole], [window.latency_s for window in whole])
-    return Metric(value, "W", error, len(whole))
+    return Metric(value, "W", error, len(whole), higher_is_better=False)
 
 
 def _of(sample: Sample) -> Gap:

@@ -95,7 +95,7 @@ class Offline:
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial: rates over all windows together, as loading between them is no part of it."""
         counts, times_s = _counts(measured.samples), _times_s(measured.samples)
-        return _accuracy(measured.samples) | {"throughput": _ratio(counts, times_s, "1/s")} | _energies(measured)
+        return _accuracy(measured.samples) | {"throughput": _ratio(counts, times_s, "1/s", True)} | _energies(measured)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which of its own settings a trial does not meet."""
@@ -151,7 +151,7 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
     scores = [score for sample in samples for score in sample.each]
     if not all(score.answer for score in scores):
         return {}
-    return {"accuracy": Metric.of_share([score.correct for score in scores])}
+    return {"accuracy": Metric.of_share([score.correct for score in scores], higher_is_better=True)}
 
 
 def _energies(measured: Measured) -> dict[str, Metric]:
@@ -166,18 +166,22 @@ def _energies(measured: Measured) -> dict[str, Metric]:
     return {
         "power_idle": idle,
         "power_active": active,
-        "power_dynamic": Metric(active.value - idle.value, "W", _together(active, idle, 1.0), active.n),
+        "power_dynamic": Metric(active.value - idle.value, "W", _together(active, idle, 1.0), active.n, higher_is_better=False),
         "energy_total": _ratio(energies_j, counts, "J"),
         "energy_idle": Metric(
-            idle.value * each_s, "J", None if idle.standard_error is None else idle.standard_error * each_s, len(whole)
+            idle.value * each_s,
+            "J",
+            None if idle.standard_error is None else idle.standard_error * each_s,
+            len(whole),
+            higher_is_better=False,
         ),
-        "energy_dynamic": Metric(dynamic.value, "J", _together(dynamic, idle, each_s), dynamic.n),
+        "energy_dynamic": Metric(dynamic.value, "J", _together(dynamic, idle, each_s), dynamic.n, higher_is_better=False),
     }
 
 
-def _ratio(above: Sequence[float], below: Sequence[float], unit: str) -> Metric:
+def _ratio(above: Sequence[float], below: Sequence[float], unit: str, higher_is_better: bool = False) -> Metric:
     value, error = ratio(above, below)
-    return Metric(value, unit, error, len(below))
+    return Metric(value, unit, error, len(below), higher_is_better=higher_is_better)
 
 
 def _together(metric: Metric, idle: Metric, times: float) -> float | None:

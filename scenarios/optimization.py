@@ -225,11 +225,12 @@ def _powers(measured: Measured) -> dict[str, Metric]:
         return {}
     idles = [idle for idle in measured.idles if idle.energy_j is not None]
     value, error = ratio([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles])
-    idle, active = Metric(value, "W", error, len(idles)), fixed_timeout.power(measured.samples)
+    idle = Metric(value, "W", error, len(idles), higher_is_better=False)
+    active = fixed_timeout.power(measured.samples)
     known = [each for each in (idle.standard_error, active.standard_error) if each is not None]
     both = math.hypot(*known) if len(known) == 2 else None
     return {
         "power_idle": idle,
         "power_active": active,
-        "power_dynamic": Metric(active.value - idle.value, "W", both, active.n),
+        "power_dynamic": Metric(active.value - idle.value, "W", both, active.n, higher_is_better=False),
     }

@@ -99,10 +99,10 @@ class RealTime:
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial; the first scene follows no change, so it has no onset that counts."""
-        metrics = {"accuracy": Metric.of_share([sample.correct for sample in measured.samples])}
+        metrics = {"accuracy": Metric.of_share([sample.correct for sample in measured.samples], higher_is_better=True)}
         metrics |= decisions.recognition(decisions.changes(measured, self.settings.stable))
         metrics |= decisions.latencies(measured.samples, phases)
-        metrics["within_deadline"] = Metric.of_share(self._in_time(measured))
+        metrics["within_deadline"] = Metric.of_share(self._in_time(measured), higher_is_better=True)
         return metrics | energies(measured, phases)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:

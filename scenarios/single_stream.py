@@ -83,7 +83,7 @@ class SingleStream:
         if not self.absent(measured):
             estimate_s = early_stopping.estimate(totals_s, LOADGEN_PERCENT)
             assert estimate_s is not None
-            metrics[EARLY_STOPPING] = Metric(estimate_s, "s", n=len(totals_s), ranked=True)
+            metrics[EARLY_STOPPING] = Metric(estimate_s, "s", n=len(totals_s), ranked=True, higher_is_better=False)
         return metrics | _energies(measured, phases)
 
     def absent(self, measured: Measured) -> dict[str, str]:
@@ -98,11 +98,11 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
     # A task whose single outputs give no answer, only scores, has no accuracy by the sample.
     if any(not sample.answer for sample in samples):
         return {}
-    return {"accuracy": Metric.of_share([sample.correct for sample in samples])}
+    return {"accuracy": Metric.of_share([sample.correct for sample in samples], higher_is_better=True)}
 
 
 def _latency(name: str, values_s: Sequence[float]) -> dict[str, Metric]:
-    percentiles = {f"{name}_p{p}": Metric.of_percentile(values_s, p, "s") for p in PERCENTILES}
+    percentiles = {f"{name}_p{p}": Metric.of_percentile(values_s, p, "s", higher_is_better=False) for p in PERCENTILES}
     return {name: _metric(values_s, "s")} | percentiles
 
 
@@ -128,19 +128,21 @@ def _beyond_idle(energies_j: Sequence[float], durations_s: Sequence[float], idle
     """Take idle power off each energy; its standard error is common to all samples, so it does not shrink with their number."""
     single = _metric([sign * (e - idle.value * t) for e, t in zip(energies_j, durations_s, strict=True)], "J")
     if single.standard_error is None or idle.standard_error is None:
-        return Metric(single.value, "J", None, single.n)
-    return Metric(single.value, "J", math.hypot(single.standard_error, mean(durations_s) * idle.standard_error), single.n)
+        return Metric(single.value, "J", None, single.n, higher_is_better=False)
+    error_j = math.hypot(single.standard_error, mean(durations_s) * idle.standard_error)
+    return Metric(single.value, "J", error_j, single.n, higher_is_better=False)
 
 
 def _power(energies_j: Sequence[float], durations_s: Sequence[float]) -> Metric:
     value, error = ratio(energies_j, durations_s)
-    return Metric(value, "W", error, len(durations_s))
+    return Metric(value, "W", error, len(durations_s), higher_is_better=False)
 
 
 def _difference(minuend: Metric, subtrahend: Metric) -> Metric:
     errors = [metric.standard_error for metric in (minuend, subtrahend)]
     known = [error for error in errors if error is not None]
-    return Metric(minuend.value - subtrahend.value, minuend.unit, math.hypot(*known) if len(known) == 2 else None, minuend.n)
+    error = math.hypot(*known) if len(known) == 2 else None
+    return Metric(minuend.value - subtrahend.value, minuend.unit, error, minuend.n, higher_is_better=False)
 
 
 def _total_latency_s(sample: Sample) -> float:
@@ -152,4 +154,4 @@ def _total_energy_j(sample: Sample) -> float:
 
 
 def _metric(values: Sequence[float], unit: str) -> Metric:
-    return Metric(mean(values), unit, standard_error(values), len(values))
+    return Metric(mean(values), unit, standard_error(values), len(values), higher_is_better=False)

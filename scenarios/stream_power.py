@@ -39,8 +39,10 @@ def _duty_cycle(measured: Measured) -> Metric:
     busy_s = [_length_s(sample.windows) for sample in measured.samples]
     whole_s, error_s = math.fsum(stream.whole.latency_s for stream in measured.streams), standard_error(busy_s)
     if not whole_s:
-        return Metric(math.nan, "s/s", None, 0)
-    return Metric(math.fsum(busy_s) / whole_s, "s/s", None if error_s is None else error_s * len(busy_s) / whole_s, len(busy_s))
+        return Metric(math.nan, "s/s", None, 0, higher_is_better=False)
+    error = None if error_s is None else error_s * len(busy_s) / whole_s
+    # The more of the time it stands idle, the more is left for anything else.
+    return Metric(math.fsum(busy_s) / whole_s, "s/s", error, len(busy_s), higher_is_better=False)
 
 
 def _energy_j(windows: Sequence[Window]) -> float:
@@ -53,23 +55,24 @@ def _length_s(windows: Sequence[Window]) -> float:
 
 def _power(groups: Sequence[Sequence[Window]]) -> Metric:
     value, error = ratio([_energy_j(windows) for windows in groups], [_length_s(windows) for windows in groups])
-    return Metric(value, "W", error, len(groups))
+    return Metric(value, "W", error, len(groups), higher_is_better=False)
 
 
 def _above(power: Metric, idle: Metric) -> Metric:
     errors = (power.standard_error, idle.standard_error)
     known = [error for error in errors if error is not None]
-    return Metric(power.value - idle.value, "W", math.hypot(*known) if len(known) == len(errors) else None, power.n)
+    error = math.hypot(*known) if len(known) == len(errors) else None
+    return Metric(power.value - idle.value, "W", error, power.n, higher_is_better=False)
 
 
 def _energy_above(known: Sequence[Sequence[Window]], idle: Metric) -> Metric:
     """Take idle power off the energy of each window of the stream; its standard error is the same in all of them."""
     single = _mean([_energy_j(windows) - idle.value * _length_s(windows) for windows in known])
     if single.standard_error is None or idle.standard_error is None:
-        return Metric(single.value, "J", None, single.n)
+        return Metric(single.value, "J", None, single.n, higher_is_better=False)
     idle_j = mean([_length_s(windows) for windows in known]) * idle.standard_error
-    return Metric(single.value, "J", math.hypot(single.standard_error, idle_j), single.n)
+    return Metric(single.value, "J", math.hypot(single.standard_error, idle_j), single.n, higher_is_better=False)
 
 
 def _mean(values_j: Sequence[float]) -> Metric:
-    return Metric(mean(values_j), "J", standard_error(values_j), len(values_j))
+    return Metric(mean(values_j), "J", standard_error(values_j), len(values_j), higher_is_better=False)

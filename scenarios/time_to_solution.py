@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rig.attempts import Attempt, quantile, success, time_to_solution_s
 from rig.quantity import quantity
@@ -84,15 +84,16 @@ def metrics(samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[fl
     """Return share of success, latency and energy to each of `gaps`, and WADE over them and those of the `curve`."""
     found: dict[str, Metric] = {}
     for group in runs(samples, gaps):
-        found[group.name("success")] = Metric.of_share([crossing is not None for crossing in group.crossings])
+        reached = [crossing is not None for crossing in group.crossings]
+        found[group.name("success")] = Metric.of_share(reached, higher_is_better=True)
         if not group.why:
             latencies_s = [_latency_s(crossing) for crossing in group.reached]
-            found[group.name("latency")] = _mean(latencies_s, "s")
+            found[group.name("latency")] = _mean(latencies_s, "s", False)
             if len(group.energies_j) == len(latencies_s):
-                found[group.name("energy")] = _mean(group.energies_j, "J")
+                found[group.name("energy")] = _mean(group.energies_j, "J", False)
         found |= _spread(group)
     for cell, values in _wades(samples, (*gaps, *curve)).items():
-        found["_".join(filter(None, ("wade", cell)))] = _mean(values, "1")
+        found["_".join(filter(None, ("wade", cell)))] = replace(_mean(values, "1", True), bounded=True)
     return found
 
 
@@ -141,11 +142,13 @@ def _spread(group: Runs) -> dict[str, Metric]:
     # Below six searches there is no interval of 95 % for a median.
     if median.value_s is not None and median.low_s and math.isfinite(median.high_s):
         error_s = max(median.value_s - median.low_s, median.high_s - median.value_s) / NORMAL_95
-        found[f"{group.name('latency')}_p50"] = Metric(median.value_s, "s", error_s, len(attempts), ranked=True)
+        found[f"{group.name('latency')}_p50"] = Metric(
+            median.value_s, "s", error_s, len(attempts), ranked=True, higher_is_better=False
+        )
     share = success(attempts)
     if 0 < share.count < share.n:
         repeated_s = time_to_solution_s(max(_limit_s(sample) for sample in group.samples), share.count / share.n)
-        found[group.name("repeated")] = Metric(repeated_s, "s", n=len(attempts))
+        found[group.name("repeated")] = Metric(repeated_s, "s", n=len(attempts), higher_is_better=False)
     return found
 
 
@@ -193,5 +196,5 @@ def _limit_s(sample: Sample) -> float:
     return sample.solve.timeout_s
 
 
-def _mean(values: Sequence[float], unit: str) -> Metric:
-    return Metric(mean(values), unit, standard_error(values), len(values))
+def _mean(values: Sequence[float], unit: str, higher_is_better: bool) -> Metric:
+    return Metric(mean(values), unit, standard_error(values), len(values), higher_is_better=higher_is_better)

@@ -85,6 +85,11 @@ class CpuSut:
             details=details,
         )
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Return False: this host is the device."""
+        return False
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Start the program; ConfigError where the task has none of that name or the core does not exist."""

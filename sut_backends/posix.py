@@ -79,6 +79,11 @@ class PosixSut(WatchedSut):
         super().__init__(uart, process, edges, stack)
         self._running, self._settings = process, settings
 
+    @staticmethod
+    def simulates(settings: PosixSut.Settings) -> bool:
+        """Say whether the process stands for a device; with the clock of this host, the host is the device."""
+        return not settings.host_clock
+
     @classmethod
     def open(cls, settings: PosixSut.Settings, table: Table) -> PosixSut:
         """Start the program and find the DUT; raise as UartSut.open does, and DeviceNotFound where the program is missing."""

@@ -38,25 +38,28 @@ def probe(settings: UartSut.Settings, table: Table) -> Iterator[Finding]:
             yield from (_at(dataclasses.replace(settings, baud=baud), table) for baud in USUAL_BAUDS if baud != settings.baud)
         return
     try:
-        yield from examine(sut, table.sample)
+        yield from examine(sut, table.sample, sync_needed=table.monitored)
     finally:
         sut.close()
 
 
-def examine(sut: UartSut, sample: bytes, *, own_time: bool = False) -> Iterator[Finding]:
+def examine(sut: UartSut, sample: bytes, *, own_time: bool = False, sync_needed: bool = True) -> Iterator[Finding]:
     """Try what comes after the answer, on an open DUT, to the first that fails.
 
-    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's time passes in it, not this host's.
+    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's time passes in it, not this host's;
+    `sync_needed`, that a monitor is to see its SYNC line.
     """
-    yield from _about(sut)
+    yield from _about(sut, sync_needed)
     yield from _steps(sut, sample, own_time)
 
 
-def _about(sut: UartSut) -> Iterator[Finding]:
+def _about(sut: UartSut, sync_needed: bool) -> Iterator[Finding]:
     info = sut.info
     yield Finding("answer", True, f"{info.name}, {info.firmware}; {info.link}; runs {info.task or info.model}")
     if info.has_sync_line:
         yield Finding("SYNC line", True, info.details.get("sync_pin") or "the firmware does not say at which pin")
+    elif not sync_needed:
+        yield Finding("SYNC line", True, "the firmware says that there is none, and no monitor needs one")
     else:
         yield Finding("SYNC line", False, "the firmware says that there is none", "give its port a mark() and a pin")
 

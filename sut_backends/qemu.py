@@ -52,6 +52,11 @@ class QemuSut(WatchedSut):
         super().__init__(uart, process, edges, stack)
         self._running, self._settings = process, settings
 
+    @staticmethod
+    def simulates(settings: QemuSut.Settings) -> bool:
+        """Return True: the device is emulated."""
+        return True
+
     @classmethod
     def open(cls, settings: QemuSut.Settings, table: Table) -> QemuSut:
         """Start the emulator and find the DUT; raise as UartSut.open does, DeviceNotFound where emulator or image is missing."""
@@ -75,7 +80,7 @@ class QemuSut(WatchedSut):
     def probe(settings: QemuSut.Settings, table: Table) -> Iterator[Finding]:
         """Start the emulator, and say step by step what works in the DUT; raises as `open` where it does not start."""
         with closing(QemuSut.open(settings, table)) as sut:
-            yield from examine(sut._uart, table.sample, own_time=True)
+            yield from examine(sut._uart, table.sample, own_time=True, sync_needed=table.monitored)
 
     @property
     def info(self) -> SutInfo:

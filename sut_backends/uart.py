@@ -69,6 +69,11 @@ class UartSut:
         self._layer, self._timeout_s = layer, timeout_s
         self._closed = False
 
+    @staticmethod
+    def simulates(settings: UartSut.Settings) -> bool:
+        """Say whether the bench file calls the device simulated."""
+        return settings.simulated
+
     @classmethod
     def open(cls, settings: UartSut.Settings, table: Table) -> UartSut:
         """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with what to try next."""

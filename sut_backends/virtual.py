@@ -93,6 +93,11 @@ class VirtualSut:
         )
         self._rest_until_ns(self._world.now_ns())
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Return True: there is no device."""
+        return True
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Put the device on the table."""

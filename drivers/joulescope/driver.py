@@ -68,6 +68,11 @@ class Joulescope:
         self._details = self._described(found_on)
         self._closed = False
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Say whether the bench file names the simulator."""
+        return _simulated(settings.device)
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Find the instrument, switch the DUT's supply off and make every setting; raises ConfigError, DeviceNotFound, DeviceBusy

@@ -276,6 +276,7 @@ def require(settings: SimulatorSettings) -> None:
     for name, ok, rule in (
         ("supply_v", settings.supply_v > 0, "above 0"),
         ("share", 0 < settings.share <= 1, "above 0, to 1"),
+        ("fed_v", settings.fed_v >= 0, "0: none; or above"),
         ("noise_a", settings.noise_a >= 0, "0 or more"),
         ("clock_ppm", abs(settings.clock_ppm) < 100_000, "less than 100000 either way"),
     ):

@@ -69,7 +69,8 @@ class SimulatorSettings:
     `model`: "js220" or "js110"; `serials`: of all that are attached, the one that is opened measures. `beside`: paths of others
     that are attached too, as "u/js110/000415". `fpga`: version of a JS220's. `clock_ppm`: how fast its clock is; `gain`, `offset_a`
     and `voltage_gain`: its errors; `noise_a`: standard deviation of one sample; `supply_v`: what the DUT is fed with; `share`: the
-    part of the DUT's power that flows through it. `sync_gpi`: the input SYNC is wired to; `vref_wired`: whether a JS220's Vref pin
+    part of the DUT's power that flows through it; `fed_v`: another cable feeds the DUT with so many volts (0: none), and nothing
+    flows through it. `sync_gpi`: the input SYNC is wired to; `vref_wired`: whether a JS220's Vref pin
     is. `discards`: a stream that is switched off loses its unfinished block, as a real one does; only where time goes by itself,
     as the driver then has to wait for it.
     """
@@ -85,6 +86,7 @@ class SimulatorSettings:
     noise_a: float = 0.0
     supply_v: float = 3.3
     share: float = 1.0
+    fed_v: float = 0.0
     seed: int = 0
     sync_gpi: int = 0
     vref_wired: bool = False
@@ -152,7 +154,7 @@ class Acquisition:
             clock_ppm=settings.clock_ppm,
             start_ns=self._start_ns,
             per_sample=self._per,
-            share=settings.share,
+            share=0.0 if settings.fed_v else settings.share,
             random=random,
         )
         self._first_id = 0 if self._js110 else 2 * int(random.integers(2**32, 2**40))
@@ -239,7 +241,8 @@ class Acquisition:
         current_a = (power_w * scale + settings.offset_a).astype(np.float32)
         if settings.noise_a:
             current_a += np.float32(settings.noise_a) * self._random.standard_normal(len(current_a), dtype=np.float32)
-        supply_v = settings.supply_v * (1 + settings.voltage_gain) if on else 0.0
+        # Its voltage is that at the DUT's side of its switch.
+        supply_v = (settings.supply_v if on else settings.fed_v) * (1 + settings.voltage_gain)
         voltage_v = np.full(len(current_a), supply_v, dtype=np.float32)
         # Beyond its range a converter stands still, and says nothing.
         for samples, span in zip((current_a, voltage_v), self._spans(), strict=True):

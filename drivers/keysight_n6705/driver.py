@@ -106,6 +106,11 @@ class KeysightN6705:
         self._period_s = self._prepare()
         self._accuracy = self._promise()
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Say whether the bench file names the simulator."""
+        return settings.resource == _SIMULATOR
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Find the instrument and set it up, its output off.
@@ -146,7 +151,7 @@ class KeysightN6705:
     def info(self) -> MonitorInfo:
         """Return what the instrument said of itself, and what was found and done on opening it."""
         settings, found = self._settings, self._findings
-        simulated = settings.resource == _SIMULATOR
+        simulated = self.simulates(settings)
         edge_s = STEP_S if settings.sync == "io_manager" else setup.POINT_S
         pulse_s = {"voltage": _PULSE_PERIODS * self._period_s, "trigger": _TRIGGER_PULSE_S, "io_manager": 50e-6}[settings.sync]
         return MonitorInfo(

@@ -91,7 +91,8 @@ class SimulatorSettings:
 
     `clock_ppm`: how fast its clock is. `sync_high_v`: the SYNC line at rest. `point_s`: distance of the converter's points that a
     mean is made of (0: SYNC is averaged exactly). `trigger_s`: from an edge at the trigger input to the log, before the next point.
-    `share`: the part of the DUT's power that flows through it.
+    `share`: the part of the DUT's power that flows through it. `fed_v`: another cable feeds the DUT with so many volts (0: none),
+    and nothing flows through it.
     """
 
     modules: tuple[str, ...] = ("N6781A", "N6781A")
@@ -107,6 +108,7 @@ class SimulatorSettings:
     fifo_s: float = 20.0
     io_manager_ppm: float = 40.0
     share: float = 1.0
+    fed_v: float = 0.0
     seed: int = 0
     faults: SimulatorFaults = field(default_factory=SimulatorFaults)
 
@@ -245,7 +247,7 @@ class SimulatedLog:
                 clock_ppm=self._errors.clock_ppm,
                 start_ns=at_ns,
                 per_sample=max(2 * points[channel.number], 1),
-                share=self._errors.share,
+                share=0.0 if self._errors.fed_v else self._errors.share,
             )
 
     def _points(self, channel: Channel) -> int:
@@ -288,6 +290,8 @@ class SimulatedLog:
         errors, first = self._errors, front_end.at
         block = front_end.take(count)
         volt, current = channel.supply(block.power_w)
+        if channel.dut and not channel.live:
+            volt += self._errors.fed_v
         self._trip(channel, first, volt, current)
         volt = volt * (1 + errors.voltage_gain)
         current = current * (1 + errors.gain) + errors.offset_a + errors.noise_a * channel.noise.standard_normal(count)

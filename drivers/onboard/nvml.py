@@ -81,6 +81,11 @@ class Nvml:
         self._clock: Clock = simulator.counter if simulator else HostClock()
         self._open = True
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Say whether the bench file names the simulator."""
+        return settings.uuid == "simulator"
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Find the board and read its sensor once; the board stays on."""
@@ -126,6 +131,8 @@ class Nvml:
             accuracy=self._accuracy,
             serial=self._board.serial,
             sync="clock",
+            switches=False,
+            reads_voltage=False,
             details={
                 "uuid": self._board.uuid,
                 "driver": self._board.driver,

@@ -68,6 +68,11 @@ class Rapl:
         self._accuracy = _accuracy(settings, self._counter)
         self._clock: Clock = simulator.counter if simulator else HostClock()
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Say whether the bench file names the simulator."""
+        return settings.root == "simulator"
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Find the counter and read it once; the host stays on."""
@@ -106,6 +111,8 @@ class Rapl:
             edge_hz=self._settings.poll_hz,
             accuracy=self._accuracy,
             sync="clock",
+            switches=False,
+            reads_voltage=False,
             details={
                 "processor": platform.processor() or platform.machine(),
                 "zone": self._counter.zone.folder.name,

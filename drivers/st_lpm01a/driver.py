@@ -76,6 +76,11 @@ class StLpm01a:
         self._answered = self._supply_on = False
         self._recording: LpmRecording | None = None
 
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Say whether the bench file names the simulator."""
+        return settings.port == SIMULATOR
+
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Take control of the board, set it up and switch the supply off; raise RigError."""
@@ -107,6 +112,7 @@ class StLpm01a:
         return MonitorInfo(
             name="X-NUCLEO-LPM01A",
             kind="st_lpm01a",
+            reads_voltage=False,
             simulated=self._simulator is not None,
             sample_hz=s.sample_hz,
             # An event is told between two samples: one period either way.

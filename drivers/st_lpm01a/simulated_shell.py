@@ -69,7 +69,8 @@ class SimulatorSettings:
     """The board's true errors and habits.
 
     `clock_ppm`: how fast its clock is; `gain`, `offset_a`, `noise_a` (of one sample): of the current; `supply_v_error`: relative,
-    of the supply; `share`: part of the DUT's power through it; `stamp`: how a time stamp line begins; `event`: its last word.
+    of the supply; `share`: part of the DUT's power through it; `fed_v`: another cable feeds the DUT with so many volts (0:
+    none), and nothing flows through it; `stamp`: how a time stamp line begins; `event`: its last word.
 
     How commands are answered, which manual and boards tell differently: `refusal`, `presence` (to `powershield`), `status`,
     `pwr_get`; those that begin with `bare` without the word `ack`, as UM2269 Rev 6 table 50 prints it of `pwrend`.
@@ -83,6 +84,7 @@ class SimulatorSettings:
     noise_a: float = 1e-6
     supply_v_error: float = 0.0
     share: float = 1.0
+    fed_v: float = 0.0
     seed: int = 0
     stamp: str = "TimeStamp: "
     refusal: str = "error {command}"

@@ -37,7 +37,8 @@ class Acquisition:
     def __init__(self, settings: SimulatorSettings, shell: Shell, world: World, random: np.random.Generator) -> None:
         self._settings, self._shell, self._world, self._random = settings, shell, world, random
         self._binary = shell.set["format"] == "bin_hexa"
-        self._front_end = FrontEnd(world, shell.sample_hz, clock_ppm=settings.clock_ppm, share=settings.share, random=random)
+        share = 0.0 if settings.fed_v else settings.share
+        self._front_end = FrontEnd(world, shell.sample_hz, clock_ppm=settings.clock_ppm, share=share, random=random)
         self._limit = round(shell.acquisition_s * shell.sample_hz) if shell.acquisition_s else None
         self._events = 0
         self._sent_b = 0

@@ -8,13 +8,14 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
 import click
 from rich.markup import escape
 
-from rig import console, plugins, session, store
+from rig import claim, console, labels, plugins, results, session, store
 from rig.check import check
 from rig.cli.coverage import coverage
 from rig.cli.firmware import firmware
@@ -117,7 +118,8 @@ def resume(path: Path) -> int:
 
 def _finish(result: session.Result) -> int:
     console.print_results(OUT, result.content)
-    OUT.print(f"report {_write_report(result.folder)}", soft_wrap=True)
+    OUT.print(f"report {escape(str(_write_report(result.folder)))}", soft_wrap=True)
+    OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
     return 0 if result.ok else FALSE
 
 
@@ -132,7 +134,7 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
     steps = session.steps(scenario, task, session.trial_seed(resolved.bench.seed, trial))
     shown = steps if whole else steps[:12]
     for number, step in enumerate(shown, start=1):
-        OUT.print(f"{number:>6}  {_step(step)}", highlight=False)
+        OUT.print(f"{number:>6}  {escape(_step(step))}", highlight=False)
     if len(shown) < len(steps):
         OUT.print(f"   ...  {len(steps) - len(shown)} more steps (--all)")
     counts = Counter(type(step).__name__ for step in steps)
@@ -145,6 +147,7 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
         played_s = sum(scene.samples / step.sample_hz for step in played for scene in step.scenes)
         of_trial += f", {len(played)} stream{'s' * (len(played) > 1)} ({played_s:g} s)"
     OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
+    console.print_labels(OUT, labels.of_task({"samples": len(task)} | task.provenance()))
 
 
 def _step(step: Step) -> str:
@@ -169,11 +172,13 @@ def _step(step: Step) -> str:
 def probe(bench: Path, overrides: tuple[str, ...]) -> int:
     """Power the device, talk to it, and say what is wrong and what to try."""
     good = True
-    for row in probe_bench(bench, overrides):
-        good = good and row.ok
-        OUT.print(f"{'[green]ok[/]    ' if row.ok else '[red]failed[/]'} {escape(f'{row.name}: {row.detail}')}", soft_wrap=True)
-        if row.try_next:
-            OUT.print(f"       try: {escape(row.try_next)}", soft_wrap=True)
+    # Closed also where printing fails: then the supply goes off.
+    with closing(probe_bench(bench, overrides)) as rows:
+        for row in rows:
+            good = good and row.ok
+            OUT.print(f"{'[green]ok[/]    ' if row.ok else '[red]failed[/]'} {escape(f'{row.name}: {row.detail}')}", soft_wrap=True)
+            if row.try_next:
+                OUT.print(f"       try: {escape(row.try_next)}", soft_wrap=True)
     return 0 if good else 3
 
 
@@ -199,35 +204,65 @@ def _session_folders(root: Path) -> Iterator[Path]:
 
 
 def _status(path: Path) -> str:
+    folder = SessionFolder(path)
     try:
-        last = SessionFolder(path).events()[-1]
-        status = str(last["status"]) if last["event"] == "session_finished" else "killed or running"
+        folder.refuse_other()
+        folder.events()
+        status = folder.journal().status
+        status = "killed or running" if status == "killed" else status
         content = store.read_json(path / store.RESULTS) if (path / store.RESULTS).exists() else None
-    except (DataError, IndexError, KeyError):
+        verdict = f"verdict {str(content['replication']['ok']).lower()}" if content else ""
+    except (DataError, OSError, LookupError, TypeError, ValueError):
         return "not readable"
-    return status + (f", verdict {str(content['replication']['ok']).lower()}" if content else "")
+    return ", ".join(filter(None, (status, verdict, labels.texts(_labels(path)))))
+
+
+def _labels(path: Path) -> tuple[labels.Label, ...]:
+    """Return what must stand beside a session's numbers; also of one that was cut off, or is damaged."""
+    try:
+        return labels.of_provenance(SessionFolder(path).provenance())
+    except (DataError, OSError, LookupError, TypeError, ValueError):
+        return (labels.Label(labels.NOT_STATED, f"{store.PROVENANCE} cannot be read"),)
 
 
 @rig.command("check")
 @click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
-def check_(path: Path) -> int:
-    """Recompute every number of a session from its raw files and compare."""
+@click.option(
+    "--claim",
+    "claimed",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Test a claim on the session: a TOML file of metric = value, a bench file's [claim], or a published results.json.",
+)
+def check_(path: Path, claimed: Path | None) -> int:
+    """Recompute every number of a session from its raw files and compare; test a claim on them."""
+    tested = claim.read(claimed) if claimed else None
     checked = check(path)
+    console.print_labels(OUT, _labels(path))
     console.print_check(OUT, path, checked)
-    if checked.ok:
-        console.print_budget(OUT, store.read_json(path / store.RESULTS))
-    return 0 if checked.ok else FALSE
+    if not checked.ok:
+        if tested:
+            OUT.print("the claim is not tested: the session is not what was measured, or did not finish")
+        return FALSE
+    content = store.read_json(path / store.RESULTS)
+    if tested is None:
+        console.print_budget(OUT, content)
+        return 0
+    claim.refuse_other(tested, content, checked.trials)
+    found = claim.verdicts(tested.values, checked.trials)
+    console.print_claim(OUT, tested, {name: results.verdict_content(one) for name, one in found.items()}, content)
+    return 0 if all(verdict.ok for verdict in found.values()) else FALSE
 
 
 @rig.command()
 @click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def report(path: Path) -> int:
     """Write the session's report: one HTML page; say so when the session was changed since."""
-    OUT.print(str(_write_report(path)), soft_wrap=True)
+    OUT.print(escape(str(_write_report(path))), soft_wrap=True)
     changed = [finding for finding in check(path).findings if not finding.ok]
     if changed:
         ERR.print(
-            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig check {path}", soft_wrap=True
+            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig check {escape(str(path))}",
+            soft_wrap=True,
         )
     return FALSE if changed else 0
 
@@ -238,7 +273,7 @@ def _write_report(folder: Path) -> Path:
 
     try:
         return write_report(folder)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}") from error
 
 

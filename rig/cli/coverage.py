@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rig import results, store, survey
+from rig import results, survey
 from rig.console import Terminal, print_coverage
 from rig.errors import DataError
 from rig.store import SessionFolder
@@ -31,11 +31,13 @@ def coverage(paths: tuple[Path, ...]) -> int:
 
 def _cells(path: Path) -> Sequence[Covered]:
     folder = SessionFolder(path)
-    events = folder.events()
-    if not events or events[0].get("schema") != store.EVENTS_SCHEMA:
-        raise DataError(f"{path} is no session folder of this version", try_next="rig list shows the sessions here")
-    context = results.Context.of(folder)
-    cells = survey.summed(results.survey_of(context, folder.trial(number)) for number in range(1, events[0]["trials"] + 1))
+    folder.refuse_other()
+    trials = range(1, folder.events()[0]["trials"] + 1)
+    try:
+        context = results.Context.of(folder)
+        cells = survey.summed(results.survey_of(context, folder.trial(number)) for number in trials)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise DataError(f"a file of {path} was damaged", evidence=repr(error), try_next=f"rig check {path}") from error
     if not cells:
         raise DataError(f"the scenario of {path} is no grid of cells", try_next="a session of [scenario.optimization]")
     return cells

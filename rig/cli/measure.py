@@ -59,8 +59,15 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
 @click.option("--supply-v", type=float, default=0.0, metavar="VOLTS", help="The voltage, where none was recorded.")
 @click.option("--power", default="", metavar="NAME", help="Signal or column of the power, instead of current and voltage.")
 @click.option("--sync", default="", metavar="NAME", help="Digital signal or column of SYNC, or 'none'.")
-@click.option("--time", default="", metavar="NAME", help="Column of the times.")
-@click.option("--rate", "rate_hz", type=float, default=0.0, metavar="HZ", help="Sampling rate, instead of what the file says.")
+@click.option("--time", default="", metavar="NAME", help="Column of the times, or 'none' with --rate.")
+@click.option(
+    "--rate",
+    "rate_hz",
+    type=float,
+    default=0.0,
+    metavar="HZ",
+    help="Sampling rate, where the file says none; it may not contradict its times by more than 1 %.",
+)
 @click.option(
     "--calibration", type=click.Path(path_type=Path), metavar="FILE", help="What the instrument promises: docs/UNCERTAINTY.md."
 )
@@ -105,7 +112,7 @@ def measure(
         content = _content(path, opened, promised, notes, rows)
     out, err = console.Terminal(), console.Terminal(stderr=True)
     if as_json:
-        out.out(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False), highlight=False)
+        out.out(json.dumps(content, indent=1, allow_nan=False), highlight=False)
         return _code(rows)
     if as_csv:
         out.out(_csv_text(rows), end="", highlight=False)

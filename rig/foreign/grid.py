@@ -40,7 +40,7 @@ _MOST_ROWS = 1 << 23
 _CLOCK_PPM = 50.0
 #: Whoever takes this for one trace has mistaken two; and a disk would be full of nothing.
 _MOST_MISSING = 10**9
-_TRY = "--rate HZ, if each row is one sample and none is missing; a table of uneven samples has to be resampled first"
+_TRY = "resample it at even times"
 
 Pieces = Callable[[], Iterable[tuple[NDArray[np.float64], NDArray[np.int64]]]]
 

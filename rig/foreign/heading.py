@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What is read of each row; `current` holds power where there is no current."""
+    """What is read of each row; `current` holds power where there is no current, `beside` is a power beside current and voltage."""
 
     time: Column | None
     current: Column
@@ -51,14 +51,18 @@ class Heading:
     sync: Line | None
     is_power: bool
     notes: tuple[str, ...]
+    beside: Column | None = None
 
 
 def choose(names: Sequence[str], options: Options) -> Heading:
     """Say which columns to read; raises DataError where that is not clear."""
     notes = []
-    time = None if options.rate_hz else _one(names, "time", options.time)
+    time = None if options.time == "none" else _one(names, "time", options.time)
     if time is None and not options.rate_hz:
-        raise _unclear(names, "no column of times", "--time COLUMN:UNIT, or --rate HZ")
+        hint = "--rate HZ" if options.time == "none" else "--time COLUMN:UNIT, or --rate HZ"
+        raise _unclear(names, "no column of times", hint)
+    if time is None and options.time == "none":
+        notes.append("no column of times is looked at, as asked: each row is one sample")
     current = None if options.power else _one(names, "current", options.current)
     power = None if current else _one(names, "power", options.power)
     if current is None and power is None:
@@ -87,7 +91,8 @@ def choose(names: Sequence[str], options: Options) -> Heading:
     assert value is not None
     taken = [("time", time), ("current", current), ("voltage", voltage), ("power", power)]
     notes.append("; ".join(f"{role}: {column.name} in {column.unit}" for role, column in taken if column is not None))
-    return Heading(time, value, voltage, line, power is not None, tuple(notes))
+    beside = _beside(names, line) if power is None else None
+    return Heading(time, value, voltage, line, power is not None, tuple(notes), beside)
 
 
 def unit_of(name: str) -> str:
@@ -107,8 +112,18 @@ def _one(names: Sequence[str], role: str, wanted: str) -> Column | None:
     found = [_column(names[at], at, unit) for at, unit in enumerate(units) if unit and UNITS[unit][0] == role]
     if len(found) > 1:
         which = ", ".join(column.name for column in found)
-        raise _unclear(names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN")
+        none = ", or --time none with --rate HZ" if role == "time" else ""
+        raise _unclear(names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN{none}")
     return found[0] if found else None
+
+
+def _beside(names: Sequence[str], line: Line | None) -> Column | None:
+    """Return the column of a power that is not asked for; None where there is none, or more than one."""
+    found = [(at, unit) for at, name in enumerate(names) if (unit := unit_of(name)) and UNITS[unit][0] == "power"]
+    if len(found) != 1 or (line is not None and line.column.at == found[0][0]):
+        return None
+    at, unit = found[0]
+    return _column(names[at], at, unit)
 
 
 def _named(names: Sequence[str], role: str, wanted: str) -> Column:

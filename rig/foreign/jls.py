@@ -7,6 +7,7 @@ writer lost read as NaN in a float signal, but as 0 in a digital one: edges at s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,11 @@ from numpy.typing import NDArray
 
 from rig import edges
 from rig.errors import ConfigError, DataError
+from rig.foreign import given_rate
 from rig.foreign.markers import TIME64_S, Marked, markers_in, time_stamps, trace_beside
+from rig.foreign.numeral import CAUSE, without_no_readings
 from rig.foreign.origin import Opened, Options, require_rate, require_single
+from rig.foreign.power_beside import PowerBeside
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace, about_of, reading
 
@@ -34,18 +38,19 @@ _RATE_DOUBT = 200e-6
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The signals to measure; power stands in the place of current where it is all there is."""
+    """The signals to measure; power stands in the place of current where it is all there is, else `beside` is a power as well."""
 
     current: Any
     voltage: Any | None
     sync: Any | None
     is_power: bool
     notes: list[str]
+    beside: Any | None = None
 
 
 def convert(path: Path, scratch: Path, options: Options, original: Path) -> Opened:
     """Convert block by block; raises DataError and ConfigError. `original` is the file of which `path` may be a recovered copy."""
-    if options.time:
+    if options.time not in ("", "none"):
         raise ConfigError("a JLS file has no column of times", path="time")
     with reading(path) as reader:
         signals = _signals(reader)
@@ -57,6 +62,7 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
         source = _source(reader, options)
         chosen = _choose(reader, source, options)
         current, rate_hz = chosen.current, options.rate_hz or float(chosen.current.sample_rate)
+        doubts = _doubts(reader, current, original.name, options.rate_hz)
         # Where the file's rate is wrong, that of all its signals is, by the same factor: they share one clock.
         stretch = rate_hz / current.sample_rate
         first, last = _overlap(chosen)
@@ -76,7 +82,7 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
                 stamps = [(at, True) for at in found.falls_s.tolist()] + [(at, False) for at in found.rises_s.tolist()]
                 for at_s, fall in sorted(stamps):
                     writer.stamp(at_s / stretch, fall)
-        chosen.notes.extend(_doubts(reader, current, rate_hz))
+        chosen.notes.extend(doubts)
     trace = Trace.open(folder / TRACE)
     marked = Marked(path, original, int(current.signal_id), first - int(current.sample_id_offset))
     return Opened(trace, "jls", tuple(chosen.notes), not chosen.is_power, marked, about | {"sync": kind})
@@ -112,13 +118,19 @@ def _choose(reader: Any, source: Any, options: Options) -> _Chosen:
         raise _unclear(reader, f"source {source.name} has neither current nor power", "--current NAME or --power NAME")
     if options.supply_v:
         notes.append(f"voltage: {options.supply_v} V, as given")
-        return _Chosen(current, None, sync, False, notes)
+        return _Chosen(current, None, sync, False, notes, _beside(signals, current))
     voltage = _one(reader, signals, "voltage", options.voltage)
     if voltage is None:
         raise _unclear(reader, "there is no voltage beside the current", "--supply-v VOLTS, what the supply was set to")
     if current.sample_rate % voltage.sample_rate:
         raise _unclear(reader, "the voltage's rate does not divide the current's", "--power NAME, or --supply-v VOLTS")
-    return _Chosen(current, voltage, sync, False, notes)
+    return _Chosen(current, voltage, sync, False, notes, _beside(signals, current))
+
+
+def _beside(signals: list[Any], current: Any) -> Any | None:
+    """Return the signal of a power beside the current, at its rate; None where there is none, or more than one."""
+    found = [signal for signal in signals if _is(signal, "W") and signal.length and signal.sample_rate == current.sample_rate]
+    return found[0] if len(found) == 1 else None
 
 
 def _one(reader: Any, signals: list[Any], kind: str, name: str) -> Any | None:
@@ -193,6 +205,7 @@ def _overlap(chosen: _Chosen) -> tuple[int, int]:
 def _copy(reader: Any, chosen: _Chosen, supply_v: float, first: int, last: int, writer: TraceWriter) -> list[tuple[int, int]]:
     """Write current and voltage; return the spans without a number, in samples from `first`."""
     spans: list[tuple[int, int]] = []
+    beside = PowerBeside(chosen.beside.name if chosen.beside else "")
     for at in range(first, last, _BLOCK):
         count = min(_BLOCK, last - at)
         current = reader.fsr(chosen.current.signal_id, at - int(chosen.current.sample_id_offset), count)
@@ -203,14 +216,23 @@ def _copy(reader: Any, chosen: _Chosen, supply_v: float, first: int, last: int, 
             begin, end = at // times, -(-(at + count) // times)
             held = reader.fsr(chosen.voltage.signal_id, begin - int(chosen.voltage.sample_id_offset), end - begin)
             voltage = held[np.arange(at, at + count, dtype=np.int64) // times - begin]
+        current, voltage = without_no_readings(current), without_no_readings(voltage)
         for signal, values in ((chosen.current, current), (chosen.voltage, voltage)):
             if signal is not None and values.dtype != np.float32:
                 require_single(values, signal.name)
-        writer.analog(current, voltage)
+        writer.analog(current, voltage, unreadable=CAUSE)
+        if chosen.beside is not None:
+            offset = int(chosen.beside.sample_id_offset)
+            begin, end = max(at, offset), min(at + count, offset + int(chosen.beside.length))
+            if end > begin:
+                power = without_no_readings(reader.fsr(chosen.beside.signal_id, begin - offset, end - begin))
+                beside.add(current[begin - at : end - at], voltage[begin - at : end - at], power)
         bad = ~(np.isfinite(current) & np.isfinite(voltage))
         if bad.any():
             bounds = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]]).view(np.int8))) + (at - first)
             spans += [(int(start), int(stop)) for start, stop in bounds.reshape(-1, 2)]
+    if chosen.beside is not None:
+        chosen.notes.extend(beside.notes(supply_v))
     return spans
 
 
@@ -249,12 +271,19 @@ def _whole_bits(reader: Any, signal: int, length: int, chunk: int) -> Iterator[N
         yield packed
 
 
-def _doubts(reader: Any, current: Any, rate_hz: float) -> list[str]:
-    """Say where the file's time stamps contradict its sampling rate, which JLS keeps as a whole number."""
-    points = time_stamps(reader, current.signal_id)
-    if len(points) < 2 or points[-1, 1] == points[0, 1]:
-        return []
-    stamped_hz = float(points[-1, 0] - points[0, 0]) / (float(points[-1, 1] - points[0, 1]) / TIME64_S)
-    if abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
+def _doubts(reader: Any, current: Any, name: str, given_hz: float) -> list[str]:
+    """Say where the file's sampling rate, a whole number in JLS, its time stamps and a rate that was given contradict each other.
+
+    Raises DataError where the given one contradicts all by more than 1 %.
+    """
+    rate_hz, points = float(current.sample_rate), time_stamps(reader, current.signal_id)
+    stamped_hz = 0.0
+    if len(points) > 1 and points[-1, 1] != points[0, 1]:
+        stamped_hz = float(points[-1, 0] - points[0, 0]) / (float(points[-1, 1] - points[0, 1]) / TIME64_S)
+    if given_hz:
+        whole = int(current.sample_rate) in (math.floor(given_hz), math.ceil(given_hz))
+        said = {"the file's sampling rate": given_hz if whole else rate_hz, "its time stamps": stamped_hz}
+        return given_rate.compared(name, given_hz, {what: said_hz for what, said_hz in said.items() if said_hz})
+    if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
         return []
     return [f"the rate is {rate_hz:.10g} Hz, but the file's time stamps make it {stamped_hz:.10g} Hz: --rate HZ if they are right"]

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.foreign import js110
+from rig.foreign import given_rate, js110
 from rig.foreign.js110 import Calibration, Decoder
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.foreign.origin import Opened, Options, require_rate
+from rig.foreign.power_beside import PowerBeside
 from rig.foreign.tagged import Block, TaggedFile
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Gap, Trace
@@ -80,6 +81,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         blocks = iter(file)
         _heading(blocks, found)
         rate_hz = options.rate_hz or found.rate_hz
+        if options.rate_hz:
+            found.notes += given_rate.compared(path.name, rate_hz, {"the file's sampling rate": found.rate_hz})
         require_rate(path.name, rate_hz, path.stat().st_size // _LEAST_B)
         folder = scratch / "converted"
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,8 +91,11 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         with TraceWriter(
             folder, sample_hz=rate_hz, edge_hz=rate_hz, source=source, serial=serial, about=about, sync_kind=kind
         ) as writer:
+            beside = PowerBeside("power")
             for piece in _pieces(blocks, found):
-                _write(piece, options, levels, writer)
+                _write(piece, options, levels, writer, beside)
+            if not (options.power or found.is_raw):
+                found.notes += beside.notes(options.supply_v)
             for first, stop in found.decoder.slips if found.decoder else []:
                 if first < writer.samples:
                     writer.gap(Gap(max(first - 1, 0), min(stop, writer.samples), "samples were lost here, nobody knows how many"))
@@ -99,7 +105,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
 
 
 def _check(options: Options) -> None:
-    if options.time or options.source:
+    if options.time not in ("", "none") or options.source:
         raise ConfigError("a JLS file of version 1 has one source and no column of times", path="time, source")
     for role in ("current", "voltage", "power"):
         if getattr(options, role) not in ("", role):
@@ -257,7 +263,7 @@ def _unpack(value: bytes) -> dict[int, NDArray[Any]]:
     return found
 
 
-def _write(piece: _Piece, options: Options, levels: Levels, writer: TraceWriter) -> None:
+def _write(piece: _Piece, options: Options, levels: Levels, writer: TraceWriter, beside: PowerBeside) -> None:
     if options.sync in LINES:
         levels.add(writer.samples, piece.bits[:, LINES.index(options.sync)])
     count, lost = len(piece.current), "the instrument lost these samples"
@@ -266,6 +272,7 @@ def _write(piece: _Piece, options: Options, levels: Levels, writer: TraceWriter)
     else:
         voltage = np.full(count, options.supply_v, dtype=np.float32) if options.supply_v else piece.voltage
         writer.analog(piece.current, voltage, unreadable=lost)
+        beside.add(piece.current, voltage, piece.power)
 
 
 def _json(block: Block, found: _Recording) -> dict[str, Any]:

@@ -28,8 +28,8 @@ class Options:
     """What a file of another origin does not say of itself, or says of several things at once; empty and 0: not given.
 
     `source` names the source in a JLS file. `current`, `voltage`, `power`, `sync` and `time` name signals or columns; a column
-    whose heading has no unit takes one after a colon, as "I:mA". `sync` "none" ignores all. `supply_v` stands for the voltage where
-    there is none. `rate_hz` is the sampling rate where the file's own is missing or wrong.
+    whose heading has no unit takes one after a colon, as "I:mA". `sync` and `time` "none" ignore all. `supply_v` stands for the
+    voltage where there is none. `rate_hz` is the sampling rate where the file's own is missing, or known better by 1 % at most.
     """
 
     source: str = ""
@@ -82,9 +82,8 @@ class Opened:
         return replace(accuracy, clock_ppm=accuracy.divisor * math.hypot(clock_u, rate_u))
 
 
-def require_rate(name: str, rate_hz: float, samples: int) -> None:
+def require_rate(name: str, rate_hz: float, samples: int, hint: str = "--rate HZ, if you know it") -> None:
     """Raise DataError where no trace can have this rate, or where so many samples would take centuries."""
-    hint = "--rate HZ, if you know it"
     if not LEAST_HZ <= rate_hz <= MOST_HZ:
         limits = f"{rate_hz!r} Hz; a trace has {LEAST_HZ:g} to {MOST_HZ:.0f}"
         raise DataError(f"{name} has no sampling rate that a trace can have", evidence=limits, try_next=hint)

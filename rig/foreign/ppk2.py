@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
+from rig.foreign import given_rate
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.foreign.origin import Opened, Options, require_rate
 from rig.recorder import TraceWriter
@@ -64,7 +65,7 @@ def _intact(path: Path) -> Iterator[None]:
 
 
 def _check(options: Options) -> None:
-    if options.time or options.source:
+    if options.time not in ("", "none") or options.source:
         raise ConfigError("a recording of Power Profiler has one source and no column of times", path="time, source")
     for role, name in (("voltage", options.voltage), ("power", options.power), ("current", options.current)):
         if name and (role, name) != ("current", "current"):
@@ -77,13 +78,15 @@ def _check(options: Options) -> None:
 
 
 def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> Opened:
+    notes = [f"voltage: {options.supply_v} V, as given"]
     rate_hz = options.rate_hz or _rate_hz(archive, path)
+    if options.rate_hz:
+        notes += given_rate.compared(path.name, rate_hz, _said_hz(archive, path))
     require_rate(path.name, rate_hz, archive.getinfo(_SAMPLES).file_size // _ROW.itemsize)
     folder = scratch / "converted"
     folder.mkdir(parents=True, exist_ok=True)
     is_synced = options.sync not in ("", "none")
     kind = "stamps" if is_synced else "none"
-    notes = [f"voltage: {options.supply_v} V, as given"]
     notes.append(f"SYNC: {options.sync}" if is_synced else "no SYNC; there are the lines D0 to D7: --sync D0")
     about, levels = {"converted_from": path.name, "simulated": False}, Levels(options.sync)
     with TraceWriter(
@@ -98,6 +101,14 @@ def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> O
         if not writer.samples:
             raise DataError(f"{path.name} has no samples")
     return Opened(Trace.open(folder / TRACE), "ppk2", tuple(notes), True, None, about | {"sync": kind})
+
+
+def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:
+    """Return the rate that the file says, by what says so; empty where it does not: a rate that is given needs none."""
+    try:
+        return {"the file's sampling rate": _rate_hz(archive, path)}
+    except DataError:
+        return {}
 
 
 def _rate_hz(archive: ZipFile, path: Path) -> float:

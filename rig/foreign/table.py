@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.foreign.grid import Layout, Run, lay_out
+from rig.foreign import given_rate
+from rig.foreign.grid import JITTER, Layout, Run, lay_out
 from rig.foreign.heading import Column, Heading, Line, choose
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.foreign.numeral import CAUSE, DecimalMark, is_number, without_no_readings
 from rig.foreign.origin import LARGEST, Opened, Options, require_rate
+from rig.foreign.power_beside import PowerBeside
 from rig.foreign.stamps import Stamps
 from rig.recorder import TraceWriter
 from rig.trace import TRACE, Trace
@@ -40,7 +44,9 @@ _LEVELS = {
 _LEVEL_CHARACTERS = 16
 #: No stamp that a program prints is longer; of one that is, no digit gets lost either.
 _STAMP_CHARACTERS = 64
-_ROW = np.dtype([("time", "f8"), ("line", "i8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4")])
+_ROW = np.dtype(
+    [("time", "f8"), ("line", "i8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4"), ("power", "f8")]
+)
 #: A cell that is a date or a time of day.
 _DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
 
@@ -51,7 +57,6 @@ class _Form:
 
     encoding: str
     delimiter: str
-    decimal_comma: bool
     names: tuple[str, ...]
     skipped: int
 
@@ -68,19 +73,23 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     notes = list(heading.notes)
     try:
         stamps = _read(path, form, heading, numbers, notes)
-        layout = _laid_out(path, numbers, stamps, options)
+        layout = _laid_out(path, numbers, stamps, heading, options)
         rate_hz, runs = layout.rate_hz, layout.runs
-        require_rate(path.name, rate_hz, runs[-1].first + runs[-1].rows)
+        require_rate(path.name, rate_hz, runs[-1].first + runs[-1].rows, "is the unit of the times right? --time COLUMN:UNIT")
         kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
         about = {"converted_from": path.name, "simulated": False}
         with TraceWriter(
             folder, sample_hz=rate_hz, edge_hz=rate_hz, source=path.name, serial="", about=about, sync_kind=kind
         ) as writer:
-            levels = _write(numbers, runs, heading, options, writer)
+            levels, beside = _write(numbers, runs, heading, options, writer)
             levels.stamp(rate_hz, writer, notes)
+        if heading.beside is not None:
+            notes += beside.notes(options.supply_v)
     finally:
         numbers.unlink(missing_ok=True)
-    if heading.time is not None:
+    if options.rate_hz:
+        notes += layout.notes
+    elif heading.time is not None:
         said = f"{rate_hz:.10g} samples a second, from the column {heading.time.name}"
         notes += [", ".join(filter(None, [said, layout.known])), *layout.notes]
     if stamps.first_s:
@@ -106,13 +115,12 @@ def _form(path: Path) -> _Form:
     delimiter = max(_DELIMITERS, key=lines[first].count)
     cells = _split(lines[first], delimiter)
     names = cells
-    if all(_is_number(cell) for cell in cells):
+    if all(is_number(cell.replace(",", ".")) for cell in cells):
         # NumPy puts its heading behind a #; without any, the columns are called by their numbers.
         said = _split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
         names = said if len(said) == len(cells) else [str(number) for number in range(1, len(cells) + 1)]
         first -= 1
-    sample = lines[first + 1] if first + 1 < len(lines) else ""
-    return _Form(encoding, delimiter, delimiter != "," and "," in sample and "." not in sample, tuple(names), first + 1)
+    return _Form(encoding, delimiter, tuple(names), first + 1)
 
 
 def _encoding(head: bytes) -> str:
@@ -130,17 +138,11 @@ def _split(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return True
-
-
 def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:
     """Turn text into rows of numbers in SI units; return what is known of their times."""
     stamps, cut, count = Stamps(round(1 / heading.time.factor) if heading.time else 1), "", 0
+    # Between commas, a comma is no decimal one.
+    decimal = DecimalMark("." if form.delimiter == "," else "")
     with path.open(encoding=form.encoding, errors="replace") as stream, numbers.open("wb") as out:
         for _ in range(form.skipped):
             stream.readline()
@@ -153,19 +155,19 @@ def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[
                 notes.append(cut)
                 if not lines:
                     break
-            rows = _Piece(path, form, heading, at, lines).rows(stamps)
+            rows = _Piece(path, form, heading, at, lines, decimal).rows(stamps)
             at += len(lines)
             count += len(rows)
             out.write(rows.tobytes())
     if not count:
         raise DataError(f"{path} has a heading and no rows", evidence=cut)
+    if decimal.mark == ",":
+        notes.append("commas are decimal commas")
     return stamps
 
 
-def _laid_out(path: Path, numbers: Path, stamps: Stamps, options: Options) -> Layout:
-    """Return how the rows lie; at a rate that was given, each is one sample, whatever its time."""
-    if options.rate_hz:
-        return Layout(options.rate_hz, 0.0, [Run(numbers.stat().st_size // _ROW.itemsize, 0, 1)])
+def _laid_out(path: Path, numbers: Path, stamps: Stamps, heading: Heading, options: Options) -> Layout:
+    """Return how the rows lie; at a rate that was given, each is one sample, and their times only say whether that can be."""
 
     def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         with numbers.open("rb") as stream:
@@ -173,7 +175,25 @@ def _laid_out(path: Path, numbers: Path, stamps: Stamps, options: Options) -> La
                 rows = np.frombuffer(content, dtype=_ROW)
                 yield rows["time"], rows["line"]
 
-    return lay_out(path, pieces, stamps.resolution_s)
+    def fit(rate_hz: float) -> given_rate.Fit:
+        return given_rate.fit((times_s for times_s, _ in pieces()), rate_hz)
+
+    rows = numbers.stat().st_size // _ROW.itemsize
+    if options.rate_hz:
+        notes: list[str] = []
+        if heading.time is not None:
+            given_hz = options.rate_hz
+            rounded_s = max(stamps.resolution_s, JITTER / given_hz)
+            notes = given_rate.of_times(path.name, heading.time.name, given_hz, fit(given_hz), rounded_s)
+        return Layout(options.rate_hz, 0.0, [Run(rows, 0, 1)], notes=tuple(notes))
+    try:
+        return lay_out(path, pieces, stamps.resolution_s)
+    except DataError as error:
+        average_hz = fit(1.0).average_hz
+        if rows < 3 or not average_hz:
+            raise
+        hint = given_rate.advice(fit(average_hz), max(stamps.resolution_s, JITTER / average_hz))
+        raise DataError(error.cause, evidence=error.evidence, try_next=hint) from error
 
 
 def _pieces(stream: IO[str]) -> Iterator[list[str]]:
@@ -190,11 +210,12 @@ class _Piece:
     heading: Heading
     before: int
     lines: list[str]
+    decimal: DecimalMark
 
     def rows(self, stamps: Stamps) -> NDArray[Any]:
         """Return the rows, with the number of the line of each."""
         heading, line = self.heading, self.heading.sync
-        numeric = [("current", heading.current), ("voltage", heading.voltage)]
+        numeric = [("current", heading.current), ("voltage", heading.voltage), ("power", heading.beside)]
         if line is not None and line.is_voltage:
             numeric.append(("sync_v", line.column))
         columns = [(name, column) for name, column in numeric if column is not None]
@@ -210,8 +231,9 @@ class _Piece:
         rows["time"], rows["line"] = times_s, places
         for number, (name, column) in enumerate(columns):
             # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A exactly as written.
-            values = found[f"c{number}"] / round(1 / column.factor)
-            self._require_single(values, column, places)
+            values = without_no_readings(found[f"c{number}"]) / round(1 / column.factor)
+            if column is not heading.beside:
+                self._require_single(values, column, places)
             rows[name] = values
         if line is not None and texts:
             rows["level"] = self._levels(found[f"c{len(columns)}"], line, places)
@@ -222,7 +244,7 @@ class _Piece:
         delimiter, time = self.form.delimiter, self.heading.time
         if any(line.count(delimiter) != len(self.form.names) - 1 or line.isspace() for line in self.lines):
             raise ValueError
-        lines = [line.replace(",", ".") for line in self.lines] if self.form.decimal_comma else self.lines
+        lines = self._plain()
         # Without times, the first column stands in their place, and nobody looks at it.
         columns = [time.at if time else 0, *(column.at for column in [*numeric, *texts])]
         dtype = np.dtype([("time", f"U{_STAMP_CHARACTERS}"), *_kinds(len(numeric), len(texts))])
@@ -233,6 +255,17 @@ class _Piece:
             raise ValueError
         return rows
 
+    def _plain(self) -> list[str]:
+        """Return lines with decimal points; raises ValueError where cells have to be looked at one by one."""
+        joined = "".join(self.lines)
+        # Python takes 1_012 and digits of other scripts for numbers.
+        if "_" in joined or not joined.isascii():
+            raise ValueError
+        has = {mark for mark in ".," if mark in joined} if self.form.delimiter != "," else set()
+        if has - {self.decimal.mark} and self.decimal.mark != ".":
+            raise ValueError
+        return [line.replace(",", ".") for line in self.lines] if self.decimal.mark == "," else self.lines
+
     def _slow(self, numeric: Sequence[Column], texts: Sequence[Column]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.str_]]:
         """Read line by line; an empty cell is a lost sample."""
         found, places, times = [], [], []
@@ -242,7 +275,7 @@ class _Piece:
             cells = self._cells(line, number)
             time = self.heading.time
             times.append(self._text(cells[time.at], time.name, number) if time else "0")
-            row = [float(self._text(cells[column.at], column.name, number)) for column in numeric]
+            row = [self._number(cells[column.at], column, number) for column in numeric]
             found.append((*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts)))
             places.append(number)
         rows = np.array(found, dtype=np.dtype(_kinds(len(numeric), len(texts))))
@@ -259,20 +292,30 @@ class _Piece:
             try_next=commas if len(cells) > due and self.form.delimiter == "," else "mend that line, or take it out",
         )
 
+    def _number(self, cell: str, column: Column, number: int) -> float:
+        try:
+            return float(self._text(cell, column.name, number))
+        except DataError:
+            if column is self.heading.beside:  # nothing depends on it
+                return math.nan
+            raise
+
     def _text(self, cell: str, name: str, number: int) -> str:
         """Return the text of a number, with a decimal point; raises DataError where it is none."""
-        text = cell.replace(",", ".") if self.form.delimiter != "," and "." not in cell else cell
+        hint = "a number, or an empty cell where there is none"
         try:
-            return text if text and float(text) is not None else "nan"
+            text = self.decimal.pointed(cell)
         except ValueError as error:
-            hint = "a number, or an empty cell where there is none"
-            if "," in cell and "." in cell:
-                hint = "no separators of thousands: export plain numbers"
-            elif "," in cell:
+            text, hint = "", str(error)
+            if self.form.delimiter == "," and "." not in cell:
                 hint = "are these decimal commas? export with points, or with ; between the cells"
-            elif _DATE.fullmatch(cell):
-                hint = "no dates: export the time in seconds, or --rate HZ if each row is one sample and none is missing"
-            raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell), try_next=hint) from error
+        if is_number(text):
+            return text
+        if not cell:
+            return "nan"
+        if _DATE.fullmatch(cell):
+            hint = "no dates: export the time in seconds; or --time none --rate HZ, if each row is one sample and none is missing"
+        raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell), try_next=hint)
 
     def _require_single(self, values: NDArray[np.float64], column: Column, places: NDArray[np.int64]) -> None:
         large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST))
@@ -302,9 +345,12 @@ def _kinds(numeric: int, texts: int) -> list[tuple[str, str]]:
     return [(f"c{number}", kind) for number, kind in enumerate(kinds)]
 
 
-def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter) -> Levels:
+def _write(
+    numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter
+) -> tuple[Levels, PowerBeside]:
     """Write the rows where their times put them, and leave out what is missing between runs."""
     levels = Levels(heading.sync.column.name if heading.sync else "")
+    beside = PowerBeside(heading.beside.name if heading.beside else "")
     with numbers.open("rb") as stream:
         for run in runs:
             missing = run.first - writer.samples
@@ -321,6 +367,9 @@ def _write(numbers: Path, runs: Sequence[Run], heading: Heading, options: Option
                     else:
                         levels.add(writer.samples, rows["level"])
                 constant_v = 1.0 if heading.is_power else options.supply_v
-                writer.analog(rows["current"], rows["voltage"] if heading.voltage else np.full(count, constant_v))
+                voltage = rows["voltage"] if heading.voltage else np.full(count, constant_v)
+                writer.analog(rows["current"], voltage, unreadable=CAUSE)
+                if heading.beside is not None:
+                    beside.add(rows["current"], voltage, rows["power"])
                 left -= count
-    return levels
+    return levels, beside

@@ -13,6 +13,8 @@ from matplotlib.figure import Figure
 from numpy import float64
 from numpy.typing import NDArray
 
+from rig import labels
+
 # Okabe and Ito's palette, told apart also by the colour-blind. In the page each is a CSS variable, which dark mode changes.
 INK, FAINT, BAD, GOOD = "#1a1a1b", "#8a8a8b", "#d55e01", "#009e74"
 SERIES = ("#0072b3", "#e69f01", "#56b4ea", "#cc79a8", "#b8a901", "#7a5195")
@@ -32,8 +34,8 @@ Plot = tuple[Markup, str]
 
 def svg(figure: Figure, name: str, content: dict[str, Any]) -> Markup:
     """Return a figure as inline SVG in the page's colours and font."""
-    if content["simulated"]:
-        figure.suptitle("SIMULATED", x=0.997, ha="right", color=BAD, weight="bold", size=9)
+    if marked := labels.texts(labels.of_results(content)):
+        figure.suptitle(marked, x=0.997, ha="right", color=BAD, weight="bold", size=9)
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": f"neurorig-{name}"}):
         figure.savefig(text, format="svg", transparent=True, dpi=200, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))

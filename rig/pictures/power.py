@@ -34,7 +34,7 @@ View = tuple[float, float]
 def open_trace(session: SessionFolder, number: int, name: str) -> Trace:
     """Open a trace that is as it was recorded: the reader of a damaged one may crash the process."""
     path = session.trial(number) / name
-    recorded = [event["files"].get(name) for event in session.events() if event.get("trial") == number and "files" in event]
+    recorded = [event["files"].get(name) for event in session.journal().events if event.get("trial") == number and "files" in event]
     if not path.exists() or store.sha256(path) not in recorded:
         raise DataError(f"{path} is missing or was changed")
     return Trace.open(path)

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from rig.catalogue import Entry
-from rig.errors import ConfigError, RemoteProtocolError
+from rig.errors import ConfigError, DataError, RemoteProtocolError
 from rig.plan import Score
 from rig.table import Table
 
 #: The null workload of the firmware answers the beginning of its input.
 OUTPUT_B = 64
+#: All payloads of a session together that a check draws again.
+_REPLICA_MAX_B = 1 << 32
 
 
 class NullTask:
@@ -39,6 +42,20 @@ class NullTask:
         if settings.samples < 1 or settings.payload_b < 1:
             raise ConfigError("samples and payload_b are 1 or more", path="task.null")
         return cls(settings)
+
+    @classmethod
+    def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Self:
+        """Return the task itself: its payloads are drawn from a seed; raises DataError where the catalogue has others."""
+        task = cls(settings)
+        if settings.samples != len(entries) or settings.samples * settings.payload_b > _REPLICA_MAX_B:
+            raise DataError(f"bench.toml has {settings.samples} payloads of {settings.payload_b} B, catalogue.csv {len(entries)}")
+        about = task.provenance()
+        if differing := [name for name in about if facts.get(name) != about[name]]:
+            raise DataError(f"provenance.json and bench.toml contradict each other: {', '.join(differing)}")
+        for index, (due, entry) in enumerate(zip(task.catalogue(), entries, strict=True)):
+            if entry != due:
+                raise DataError(f"catalogue.csv, line {index + 2}: {entry.label[:16]!r}, {due.label[:16]!r} is drawn from the seed")
+        return task
 
     def __len__(self) -> int:
         return self._settings.samples
@@ -66,4 +83,9 @@ class NullTask:
 
     def provenance(self) -> dict[str, Any]:
         """Return the settings: they are all there is."""
-        return {"source": "random bytes", "payload_b": self._settings.payload_b, "seed": self._settings.seed}
+        return {
+            "source": "random bytes",
+            "statement": "random bytes, and their beginning is the right answer",
+            "payload_b": self._settings.payload_b,
+            "seed": self._settings.seed,
+        }

@@ -28,6 +28,7 @@ def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int)
     away = (-0.1998, -0.0623, -0.1301, 0.1855, 0.2146)
     content = {
         "task": "null", "scenario": "single_stream", "sut": "virtual", "monitor": "virtual", "simulated": True,
+        "data": {"labels": []},
         "trials": [{"number": n, "valid": True} for n in range(1, 6)], "resolution": [], "problems": [],
         "metrics": {"latency_preprocess": metric(1.151e-3, *away), "latency_infer": metric(123.4e-3, *[0.0] * 5)},
     }  # fmt: skip

@@ -512,7 +512,7 @@ GOOD = "".join(f"{k},1,2\n" for k in range(20))
             "time_s,power_w\n" + "".join(f"{t},1\n" for t in np.cumsum(np.linspace(1, 1.4, 2000))),
             {},
             "not evenly sampled",
-            "--rate",
+            "resample it at even times",
         ),
     ],
 )

@@ -19,7 +19,7 @@ from rig.pictures.samples import Samples
 from rig.pictures.throughput import throughput
 from rig.store import SessionFolder
 
-CONTENT: dict[str, Any] = {"simulated": True, "trials": [{"number": 1, "valid": True}]}
+CONTENT: dict[str, Any] = {"simulated": True, "data": {"labels": []}, "trials": [{"number": 1, "valid": True}]}
 
 
 @pytest.fixture(autouse=True)

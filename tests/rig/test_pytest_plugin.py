@@ -16,7 +16,11 @@ def test_a_two_line_test_runs_on_any_bench(pytester: pytest.Pytester) -> None:
         """
     )
     bench = ("--rig-bench", VIRTUAL_NULL, "--rig-set", "task.null.samples=4")
-    pytester.runpytest_subprocess(*bench).assert_outcomes(passed=1)
+    done = pytester.runpytest_subprocess(*bench)
+    done.assert_outcomes(passed=1)
+    done.stdout.fnmatch_lines(
+        ["rig bench: *virtual-null.toml (RANDOM BYTES)", "rig session: *: verdict true (SIMULATED, RANDOM BYTES)"]
+    )
     pytester.runpytest_subprocess(*bench, "--rig-set", "sut.virtual.infer.power_w=5.0").assert_outcomes(failed=1)
 
 

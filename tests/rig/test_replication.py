@@ -74,21 +74,51 @@ def test_a_claim_of_zero_is_met_by_zero_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "mean", "ok"),
+    ("higher_is_better", "mean", "ok"),
     [
-        ("energy_infer", 1 / 0.95, True),
-        ("energy_infer", 1.06, False),
-        ("energy_infer", 0.5, True),
-        ("accuracy", 0.95, True),
-        ("accuracy", 0.94, False),
-        ("accuracy", 1.5, True),
-        ("success_to_5pct", 1.5, True),
-        ("success_to_5pct", 0.94, False),
-        ("wade_250n_5pct", 1.5, True),
+        (False, 1 / 0.95, True),
+        (False, 1.06, False),
+        (False, 0.5, True),
+        (True, 0.95, True),
+        (True, 0.94, False),
+        (True, 1.5, True),
+        (None, 1.05, True),
+        (None, 1.06, False),
+        (None, 0.94, False),
     ],
 )
-def test_the_audit_rule_looks_only_in_the_direction_that_matters(name: str, mean: float, ok: bool) -> None:
-    assert audit_check({name: 1.0}, trials(*[mean] * 5, name=name)).ok is ok
+def test_the_audit_rule_looks_only_in_the_direction_that_matters(higher_is_better: bool | None, mean: float, ok: bool) -> None:
+    verdict = audit_check({"x": 1.0}, trials(*[mean] * 5, name="x"), higher_is_better={"x": higher_is_better})
+    assert verdict.ok is ok
+
+
+def test_an_audit_of_a_metric_that_states_no_direction_looks_both_ways() -> None:
+    assert not audit_check({"x": 1.0}, trials(*[0.5] * 5, name="x")).ok
+    assert not audit_check({"x": 1.0}, trials(*[1.5] * 5, name="x")).ok
+
+
+def test_an_audit_of_a_claim_below_zero_still_asks_for_no_more_than_was_claimed() -> None:
+    for mean, ok in ((-1.0, True), (-0.96, True), (-0.9, False), (-2.0, True)):
+        assert audit_check({"x": -1.0}, trials(*[mean] * 5, name="x"), higher_is_better={"x": False}).ok is ok
+
+
+@pytest.mark.parametrize(("count", "audit", "replication"), [(0, 0, 0), (1, 1, 0), (4, 1, 0), (5, 1, 1), (6, 0, 0)])
+def test_the_audit_tries_at_most_five_times_and_replication_is_over_exactly_five(
+    count: int, audit: bool, replication: bool
+) -> None:
+    repeated = trials(*[1.0] * count)
+    assert audit_check({"energy_infer": 1.0}, repeated, higher_is_better={"energy_infer": False}).ok is bool(audit)
+    assert replication_check({"energy_infer": 1.0}, repeated).ok is bool(replication)
+
+
+def test_of_more_than_five_trials_none_is_chosen_and_the_verdict_says_so() -> None:
+    for check in (replication_check, audit_check):
+        assert check({"energy_infer": 1.0}, trials(*[1.0] * 6)).reason.startswith("6 trials, more than the 5 of the rule")
+
+
+def test_without_a_claim_more_than_five_trials_are_a_stricter_test() -> None:
+    assert replication_check({}, trials(*[1.0] * 6)).ok
+    assert not replication_check({}, trials(*[1.0] * 6, 1.2)).ok
 
 
 @pytest.mark.parametrize(("gap", "ok"), [(0.049, True), (-0.049, True), (0.051, False), (math.nan, False)])
@@ -98,7 +128,10 @@ def test_a_gap_is_compared_by_the_cost_it_stands_for_so_that_a_claim_of_zero_can
 
 
 def test_the_audit_wants_95_percent_of_the_cost_that_a_claimed_gap_stands_for() -> None:
-    assert audit_check({"gap_1s": 0.0}, trials(*[0.05] * 5, name="gap_1s")).ok
-    assert audit_check({"gap_1s": 0.0}, trials(*[-0.5] * 5, name="gap_1s")).ok
-    assert not audit_check({"gap_1s": 0.0}, trials(*[0.051] * 5, name="gap_1s")).ok
-    assert audit_check({"gap_1s": 0.2}, trials(*[0.24] * 5, name="gap_1s")).ok
+    def audited(claimed: float, gap: float) -> bool:
+        return audit_check({"gap_1s": claimed}, trials(*[gap] * 5, name="gap_1s"), higher_is_better={"gap_1s": False}).ok
+
+    assert audited(0.0, 0.05)
+    assert audited(0.0, -0.5)
+    assert not audited(0.0, 0.051)
+    assert audited(0.2, 0.24)

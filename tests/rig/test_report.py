@@ -93,7 +93,7 @@ def test_every_id_of_the_page_is_there_once(page: Page) -> None:
 def test_the_page_shows_metrics_verdict_and_problems(session: Path, page: Page) -> None:
     for name in results(session)["metrics"]:
         assert f"<code>{name}</code>" in page.source
-    assert "PASS (simulated)" in page.text
+    assert "PASS (simulated, random bytes)" in page.text
     assert "self-consistency-5-percent" in page.text
     assert "none in any trial" in page.text
     assert f"rig check {session.name}" in page.text
@@ -101,11 +101,31 @@ def test_the_page_shows_metrics_verdict_and_problems(session: Path, page: Page) 
     assert "not stated in the bench file's [metadata] (key components_included)" in page.text
 
 
-def test_simulated_is_in_the_title_at_the_top_and_in_every_plot(page: Page) -> None:
-    assert "<title>SIMULATED" in page.source
-    assert 'role="alert"' in page.source
+def test_what_must_stand_beside_the_numbers_is_in_the_title_at_the_top_and_in_every_plot(page: Page) -> None:
+    assert "<title>SIMULATED, RANDOM BYTES" in page.source
+    banner = page.source.split('role="alert"')[1].split("</div>")[0]
+    assert "<b>SIMULATED</b> device and monitor are simulated" in banner and "<b>RANDOM BYTES</b>" in banner
     plots = page.source.split("<svg ")[1:]
-    assert all("SIMULATED" in plot.split("</svg>")[0] for plot in plots)
+    assert all("SIMULATED, RANDOM BYTES" in plot.split("</svg>")[0] for plot in plots)
+
+
+def test_generated_data_on_a_real_device_are_marked_as_simulation_is(copy: Path) -> None:
+    content = results(copy)
+    content["simulated"] = False
+    content["data"]["labels"] = [{"text": "GENERATED DATA", "statement": "generated data, not the data set"}]
+    change(copy, content)
+    page = Page(write_report(copy))
+    assert "<title>GENERATED DATA" in page.source and "PASS (generated data)" in page.text
+    assert "<b>GENERATED DATA</b> generated data, not the data set" in page.source
+    assert all("GENERATED DATA" in plot.split("</svg>")[0] for plot in page.source.split("<svg ")[1:])
+
+
+def test_official_data_on_a_real_device_have_no_banner(copy: Path) -> None:
+    content = results(copy)
+    content["simulated"], content["data"]["labels"] = False, []
+    change(copy, content)
+    source = write_report(copy).read_text(encoding="utf-8")
+    assert 'role="alert"' not in source and "<title>virtual-null" in source
 
 
 def test_what_is_not_simulated_does_not_say_so(copy: Path) -> None:
@@ -148,7 +168,7 @@ def test_metadata_of_any_shape_is_shown(tmp_path: Path) -> None:
 
 def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(tmp_path: Path) -> None:
     page = Page(write_report(measure(tmp_path, ["monitor.virtual.edge_jitter_s=1e-5"])))
-    assert "FAIL (simulated)" in page.text
+    assert "FAIL (simulated, random bytes)" in page.text
     assert "SYNC edges do not lie on one line with the device's ticks" in page.text
     assert "trials are invalid" in page.text
 

@@ -24,7 +24,10 @@ MEMORY_B = 96 * 96 * 3
 
 @dataclass(frozen=True)
 class Build:
-    """What a submitter chose: model, size of a sample, classes, mode, time of an inference, how results are printed."""
+    """What a submitter chose: model, size of a sample, classes, mode, time of an inference, how results are printed.
+
+    `byte_s`: what a byte takes on its line, which it waits for.
+    """
 
     model: str = "kws01"
     sample_b: int = 490
@@ -34,6 +37,7 @@ class Build:
     results: Callable[[list[float]], str] = lambda scores: ",".join(f"{score:.3f}" for score in scores)
     laps_from_us: int = 1_000
     wrap_us: int = 2**32
+    byte_s: float = 0.0
     pulse_s: float = 0.0005
     on_pulse: Callable[[bool, str], None] = lambda level, what: None
 
@@ -86,6 +90,7 @@ class PublicDevice:
 
     def _say(self, text: str, end: str = "\r\n") -> None:
         os.write(self._master, (text + end).encode())
+        time.sleep(len(text + end) * self.build.byte_s)
 
     def _hear(self, byte: int) -> None:
         if byte != ord("%"):

@@ -35,7 +35,7 @@ def test_accuracy_comes_out_as_constructed_over_either_layer(firmware: Path, tmp
     assert not result.content["problems"]
     # Two of sixteen files are made to be answered with the class after their own.
     assert result.metrics["accuracy"].value == 0.875
-    assert result.content["trials"][0]["lines"][1] == "neurorig, simulated: Top 1% = 87.5000"
+    assert result.content["trials"][0]["lines"][1] == "neurorig, simulated, generated data: Top 1% = 87.5000"
 
 
 def test_a_device_with_another_workload_is_refused_unless_it_is_named(firmware: Path, tmp_path: Path) -> None:

@@ -23,6 +23,11 @@ DEVICE = "a"
 OFFICIAL_TRAIN_SAMPLES = 41_360
 OFFICIAL_TEST_SAMPLES = 16_240
 
+#: "recordings from 12 European cities in 10 different acoustic scenes": a recording of another place is not of the set.
+CITIES = frozenset(
+    ("amsterdam", "barcelona", "helsinki", "lisbon", "london", "lyon", "madrid", "milan", "paris", "prague", "stockholm", "vienna")
+)
+
 TRAIN_LIST, TEST_LIST, META_LIST = "fold1_train.csv", "fold1_evaluate.csv", "meta.csv"
 
 
@@ -35,6 +40,12 @@ class Clip:
     samples: int
     size_b: int
     listed: bool
+
+    @property
+    def city(self) -> str:
+        """Return where it was recorded, by its name: [scene]-[city]-[location]-[segment]-[device]."""
+        parts = self.path.stem.split("-")
+        return parts[1] if len(parts) == 5 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +72,18 @@ class Dataset:
         return sum(clip.samples for clip in self.train), sum(clip.samples for clip in self.test)
 
     def split_statement(self) -> str:
-        """Say whether the sample counts are those of the rule."""
-        counts = self.counts()
+        """Say whether the places are those of the data set and the sample counts those of the rule."""
+        counts, strange = self.counts(), sorted(self.cities() - CITIES)
+        if strange:
+            where = ", ".join(strange[:3]) + ("..." if len(strange) > 3 else "")
+            return f"not the data set: {counts[0]}/{counts[1]} samples, with recordings of {where}, where it has none"
         if counts == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES):
             return "official split"
         return f"not the official split: {counts[0]}/{counts[1]} samples"
+
+    def cities(self) -> frozenset[str]:
+        """Return where the recordings of both splits were made."""
+        return frozenset(clip.city for clip in (*self.train, *self.test))
 
     def file_list_sha256(self, *, content: bool = False) -> str:
         """Hash split, name and size of every recording, sorted by name; with `content` also the SHA-256 of each file."""

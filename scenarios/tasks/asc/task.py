@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +15,20 @@ import soxr
 
 from rig.catalogue import Entry
 from rig.config import PathText
-from rig.errors import ConfigError, RemoteProtocolError
+from rig.errors import ConfigError, DataError
 from rig.plan import Score
 from rig.table import Table
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import CLASSES, Clip, Dataset, open_dataset
-from scenarios.tasks.asc.generate import GENERATOR_VERSION, ensure
+from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
 from scenarios.tasks.asc.integer import outputs
 from scenarios.tasks.asc.model import RATE_HZ
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.programs import programs
+from scenarios.tasks.asc.replica import Replica, scored
 
 GENERATED = "generated"
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
-OUTPUT_B = 4 * len(CLASSES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,16 @@ class AscTask:
         files_per_class: int = 9
         cache: PathText = ""
         model: PathText = ""
+
+    @classmethod
+    def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
+        """Return a stand-in that has labels, recordings and scores, and no audio."""
+        if settings.samples not in (0, len(entries)):
+            raise DataError(f"bench.toml has {settings.samples} samples, catalogue.csv {len(entries)}")
+        source = GENERATED if settings.data == GENERATED else "folder"
+        if (facts.get("source"), facts.get("data")) != (source, settings.data):
+            raise DataError(f"bench.toml names the data {settings.data!r}, provenance.json {facts.get('data')!r}")
+        return Replica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> AscTask:
@@ -98,18 +110,18 @@ class AscTask:
             before = sample
         return found
 
+    def _holes(self) -> list[int]:
+        """Return the samples that do not follow the one before in time although it is of the same recording."""
+        pairs = enumerate(pairwise(self._samples), start=1)
+        return [index for index, (early, late) in pairs if early.clip == late.clip and late.second != early.second + 1]
+
     def catalogue(self) -> list[Entry]:
-        """Return class, recording and city of every sample; a TAU file is named [scene]-[city]-[location]-[segment]-[device]."""
-        return [Entry(CLASSES[sample.clip.label], sample.clip.path.stem, _city(sample.clip)) for sample in self._samples]
+        """Return class, recording and city of every sample."""
+        return [Entry(CLASSES[sample.clip.label], sample.clip.path.stem, sample.clip.city) for sample in self._samples]
 
     def score(self, index: int, output: bytes) -> Score:
         """Take the class with the most spikes, then the highest membrane, then the lowest index."""
-        if len(output) != OUTPUT_B:
-            raise RemoteProtocolError(f"an output of {len(output)} B, asc gives {OUTPUT_B} B", evidence=output[:32].hex())
-        # Spikes are the upper half, the membrane the lower: the largest number is the answer, argmax takes the first of equals.
-        answer = int(np.frombuffer(output, "<i4").argmax())
-        label = self._samples[index].clip.label
-        return Score(answer == label, CLASSES[label], CLASSES[answer])
+        return scored(CLASSES[self._samples[index].clip.label], output)
 
     def reference_output(self, index: int) -> bytes:
         """Return what a device must answer for sample `index`, by the integer model."""
@@ -123,7 +135,9 @@ class AscTask:
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies data and model: hashes, counts, split, source; JSON-able."""
-        generated = self._settings.data == GENERATED
+        # A folder that the generator wrote stays generated data, whatever it is called in a bench file.
+        made_here = self._settings.data == GENERATED
+        generated = made_here or self._dataset.cities() <= set(CITIES)
         train, test = self._dataset.counts()
         statement = "generated data, not the data set" if generated else self._dataset.split_statement()
         facts: dict[str, Any] = {
@@ -131,28 +145,25 @@ class AscTask:
             "data": self._settings.data,
             "layout": self._dataset.layout,
             "split": "test = fold1_evaluate and every device-a recording in neither list",
-            "official": statement == "official split" and len(self) == test,
+            "official": statement == "official split",
+            "unofficial": "NOT THE DATA SET" if statement.startswith("not the data set") else "NOT THE OFFICIAL SPLIT",
             "statement": statement,
             "classes": list(CLASSES),
             "train_samples": train,
             "test_samples": test,
             "samples": len(self),
             "subset": f"{len(self)} of {test}, class-balanced, seed {self._settings.seed}" if self._settings.samples else "all",
+            "holes": self._holes(),
             "extra_files": sum(not clip.listed for clip in self._dataset.test),
             "file_list_sha256": self._dataset.file_list_sha256(),
             "audio": f"int16, {RATE_HZ} Hz, soxr {soxr.__version__} HQ",
             "model": self._model.identity,
             "model_sha256": self._model.sha256,
         }
-        if generated:
+        if made_here:
             settings = self._settings
             facts["generator"] = {"version": GENERATOR_VERSION, "files_per_class": settings.files_per_class, "seed": settings.seed}
         return facts
-
-
-def _city(clip: Clip) -> str:
-    parts = clip.path.stem.split("-")
-    return parts[1] if len(parts) == 5 else ""
 
 
 def cache_folder(setting: str, table: Table) -> Path:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from rig.errors import RemoteProtocolError
+from rig.catalogue import Entry
+from rig.errors import DataError, RemoteProtocolError
+from rig.plan import Score
 
 #: thousandths: int32, what the text layer makes of `m-results-[0.125,...]`. All are little endian.
 Format = Literal["thousandths", "float32", "int8", "uint8"]
@@ -33,3 +35,20 @@ def scores(output: bytes, form: Format, count: int) -> tuple[float, ...]:
     if not np.isfinite(numbers).all():
         raise RemoteProtocolError("an output holds what is no number", evidence=output[:32].hex(), try_next="look at the model")
     return tuple((numbers / PER_UNIT if form == "thousandths" else numbers).tolist())
+
+
+def scored(entry: Entry, output: bytes, form: Format, count: int) -> Score:
+    """Take the highest of several numbers, of equal ones the first; a single one is a score without an answer by itself."""
+    numbers = scores(output, form, count)
+    said = str(numbers.index(max(numbers))) if len(numbers) > 1 else ""
+    return Score(said == entry.label, entry.label, said, numbers, entry.recording)
+
+
+def parse(output: str) -> tuple[int, Format]:
+    """Return count and form of what a session says of its outputs, such as "10 x int8"; raise DataError."""
+    count, _, form = output.partition(" x ")
+    forms: tuple[Format, ...] = get_args(Format)
+    for known in forms:
+        if known == form and count.isascii() and count.isdigit() and 1 <= int(count[:6]) <= 100_000:
+            return int(count[:6]), known
+    raise DataError(f"outputs of {output[:40]!r}: no count and form that this task has")

@@ -43,10 +43,10 @@ def quality(found: Sequence[Case]) -> dict[str, Metric]:
         return {}
     metrics: dict[str, Metric] = {}
     if len(found[0].scores) > 1:
-        metrics["accuracy"] = Metric.of_share([case.correct for case in found])
+        metrics["accuracy"] = Metric.of_share([case.correct for case in found], higher_is_better=True)
     under = _area(found)
     if not math.isnan(under.value):
-        metrics["auc"] = Metric(under.value, "1", under.standard_error, len(found), bounded=True)
+        metrics["auc"] = Metric(under.value, "1", under.standard_error, len(found), higher_is_better=True, bounded=True)
     return metrics
 
 

@@ -53,6 +53,15 @@ class Dataset:
             digest.update(content)
         return digest.hexdigest()
 
+    def same_content(self) -> list[tuple[int, int]]:
+        """Return the tensors whose bytes an earlier one has as well, each with the first of those."""
+        first: dict[bytes, int] = {}
+        found = []
+        for index, tensor in enumerate(self.tensors):
+            known = first.setdefault(hashlib.sha256(self.read(tensor)).digest(), index)
+            found += [(index, known)] if known != index else []
+        return found
+
 
 def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> Dataset:
     """Read the list of labels and look at every file it names; raises DataError with file and line where they do not agree."""

@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rig.catalogue import Entry
 from rig.config import PathText
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
 from rig.plan import Score
 from rig.sut import SutInfo
 from rig.table import Table
 from scenarios.tasks.mlperf_tiny import answer, generate
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import Dataset, open_dataset
+from scenarios.tasks.mlperf_tiny.replica import Replica
 
 GENERATED = "generated"
 
@@ -47,6 +48,17 @@ class MlperfTiny:
         files: int = 24
         seed: int = 1
         cache: PathText = ""
+
+    @classmethod
+    def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
+        """Return a stand-in that has labels, files and scores, and no tensors."""
+        source = GENERATED if settings.data == GENERATED else "folder"
+        if (facts.get("source"), facts.get("data")) != (source, settings.data):
+            raise DataError(f"bench.toml names the data {settings.data!r}, provenance.json {facts.get('data')!r}")
+        replica = Replica.of(cls.name, cls.phases, facts, entries)
+        if replica.form != settings.output or settings.outputs not in (0, replica.outputs):
+            raise DataError(f"bench.toml has {settings.output}, provenance.json {facts.get('output')!r}")
+        return replica
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> MlperfTiny:
@@ -95,9 +107,7 @@ class MlperfTiny:
     def score(self, index: int, output: bytes) -> Score:
         """Take the highest of several numbers, of equal ones the first; a single one is a score without an answer by itself."""
         row = self._dataset.tensors[index].row
-        numbers = answer.scores(output, self._settings.output, self._outputs)
-        said = str(numbers.index(max(numbers))) if len(numbers) > 1 else ""
-        return Score(said == str(row.label), str(row.label), said, numbers, row.file)
+        return answer.scored(Entry(str(row.label), row.file), output, self._settings.output, self._outputs)
 
     @property
     def reference(self) -> Callable[[bytes], bytes] | None:
@@ -127,6 +137,8 @@ class MlperfTiny:
             "data": settings.data,
             "labels": data.labels.name,
             "benchmark": self._benchmark,
+            "official": known is not None and not generated and len(data.rows) in known.files,
+            "unofficial": "NOT THE EVALUATION SET",
             "statement": self._statement(),
             "files": len(data.rows),
             "tensors": len(data.tensors),
@@ -137,6 +149,7 @@ class MlperfTiny:
             "unused_b": data.unused_b,
             "classes": data.rows[0].classes,
             "output": f"{self._outputs} x {settings.output}",
+            "same_content": data.same_content(),
             "data_sha256": self._sha256,
         }
         if known and not generated:

@@ -15,7 +15,8 @@ from rich.markup import escape
 
 from rig import store
 from rig.console import Terminal
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
+from rig.store import SessionFolder
 from scenarios.tasks.qubo import largest as sizes_of
 from scenarios.tasks.qubo import overview
 from scenarios.tasks.qubo import rescore as scores
@@ -90,7 +91,9 @@ def targets(
     if new is not old:
         table.write(new, path)
     journal.unlink(missing_ok=True)
-    _OUT.print(f"{path}: version {new.version}{'' if new is not old else ', nothing better was found'}", soft_wrap=True)
+    _OUT.print(
+        f"{escape(str(path))}: version {new.version}{'' if new is not old else ', nothing better was found'}", soft_wrap=True
+    )
     return 0
 
 
@@ -102,9 +105,14 @@ def targets(
 )
 def rescore(session: Path, path: Path, keep: Path | None) -> int:
     """Evaluate every stored vector of a session again, against the present targets; raw files stay as they are."""
-    known = table.read(path)
-    vectors = list(scores.rescored(session, known))
+    known, folder = table.read(path), SessionFolder(session)
+    folder.refuse_other()
+    try:
+        vectors = list(scores.rescored(session, known))
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise DataError(f"a file of {session} was damaged", evidence=repr(error), try_next=f"rig check {session}") from error
     store.write_text(session / scores.RESCORED, store.json_text(scores.content(vectors, known, path)))
+    folder.record_derived(scores.RESCORED)
     by_workload: dict[Workload, list[scores.Vector]] = {}
     for vector in vectors:
         by_workload.setdefault(vector.workload, []).append(vector)
@@ -115,7 +123,9 @@ def rescore(session: Path, path: Path, keep: Path | None) -> int:
             said = vector.fault or f"costs {vector.cost}, stored as {vector.stored}"
             _OUT.print(f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(said)}", soft_wrap=True)
     better = scores.kept(vectors, f"session {session.resolve().name}")
-    _OUT.print(f"{len(vectors)} vectors against targets version {known.version}: {session / scores.RESCORED}", soft_wrap=True)
+    _OUT.print(
+        f"{len(vectors)} vectors against targets version {known.version}: {escape(str(session / scores.RESCORED))}", soft_wrap=True
+    )
     if keep is not None:
         _keep(better, known, keep)
     elif better:
@@ -147,7 +157,9 @@ def largest(bench: Path, overrides: tuple[str, ...], timeout_s: float, edges_max
     found: dict[str, tuple[float, sizes_of.Largest]] = {}
     with sizes_of.Prober(bench, overrides, timeout_s) as prober:
         info = prober.info
-        _OUT.print(f"{info.name}{', simulated' if info.simulated else ''}: sizes are doubled, then bisected", soft_wrap=True)
+        _OUT.print(
+            f"{escape(info.name)}{', simulated' if info.simulated else ''}: sizes are doubled, then bisected", soft_wrap=True
+        )
 
         def tell(one: sizes_of.Try) -> None:
             every.append(one)
@@ -167,7 +179,7 @@ def largest(bench: Path, overrides: tuple[str, ...], timeout_s: float, edges_max
     for name, (density, one) in found.items():
         more = "" if one.limit is None else f" or more: larger graphs have over {edges_max} edges (--edges-max)"
         _OUT.print(f"{name} = {one.nodes} nodes at {100 * density:g} %{more}", highlight=False)
-    _OUT.print(f"evidence: {out}", soft_wrap=True)
+    _OUT.print(f"evidence: {escape(str(out))}", soft_wrap=True)
     return 0 if all(one.nodes for _, one in found.values()) else 1
 
 
@@ -205,10 +217,10 @@ def _keep(better: Sequence[Target], known: Targets, path: Path) -> None:
     old = table.read(path) if path.exists() else known
     new = old.improved(better)
     if new is old:
-        _OUT.print(f"nothing beats its target: {path} stays as it is", soft_wrap=True)
+        _OUT.print(f"nothing beats its target: {escape(str(path))} stays as it is", soft_wrap=True)
         return
     table.write(new, path)
-    _OUT.print(f"{path}: version {new.version}, {len(better)} better vectors kept as proof", soft_wrap=True)
+    _OUT.print(f"{escape(str(path))}: version {new.version}, {len(better)} better vectors kept as proof", soft_wrap=True)
 
 
 def _rescored(workload: Workload, ones: Sequence[scores.Vector]) -> str:
@@ -236,7 +248,7 @@ def _verify(read: Targets, wanted: Callable[[Target], bool], due: Sequence[Workl
         counts["proven"] += target.proven
         counts["better"] += target.published is not None and target.cost < target.published
         if not finding.ok:
-            _OUT.print(f"[red]wrong[/] {finding.name}: {finding.detail}", soft_wrap=True)
+            _OUT.print(f"[red]wrong[/] {escape(f'{finding.name}: {finding.detail}')}", soft_wrap=True)
     missing = len(set(due) - {target.workload for target in rows})
     _OUT.print(
         f"targets version {read.version}: {counts['right']} of {len(rows)} vectors cost what the table says; "

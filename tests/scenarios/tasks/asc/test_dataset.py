@@ -25,7 +25,7 @@ def test_the_split_is_the_lists_and_the_extra_files(tiny: TinySet) -> None:
     assert [clip.listed for clip in dataset.test] == [True, True, False]
     assert [CLASSES[clip.label] for clip in dataset.test] == ["airport", "park", "bus"]
     assert dataset.counts() == (8, 6)
-    assert dataset.split_statement() == "not the official split: 8/6 samples"
+    assert dataset.split_statement() == "not the data set: 8/6 samples, with recordings of oslo, where it has none"
 
 
 def test_the_flattened_folder_may_be_named_by_its_parent(tmp_path: Path) -> None:
@@ -40,11 +40,13 @@ def test_the_flattened_folder_may_be_named_by_its_parent(tmp_path: Path) -> None
 
 def test_the_official_counts_are_recognised() -> None:
     def clips(files: int) -> tuple[Clip, ...]:
-        return tuple(Clip(Path(f"{number}.wav"), 0, 10, 1, True) for number in range(files))
+        return tuple(Clip(Path(f"bus-lyon-{number}-0-a.wav"), 0, 10, 1, True) for number in range(files))
 
     full = Dataset(Path(), "original", clips(4136), clips(1624))
     assert full.counts() == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES)
     assert full.split_statement() == "official split"
+    fewer = Dataset(Path(), "original", clips(4135), clips(1624))
+    assert fewer.split_statement() == "not the official split: 41350/16240 samples"
 
 
 @pytest.mark.parametrize("name", [TRAIN[1], EVALUATE[1], EXTRA[0]])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from pathlib import Path
 
@@ -94,10 +95,17 @@ def test_provenance_of_generated_data_says_so(cache: Path) -> None:
     assert len(facts["file_list_sha256"]) == 64
 
 
+def test_a_folder_that_the_generator_wrote_is_generated_data_under_any_name(cache: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(ensure(cache, 6, 3), tmp_path / "recordings")
+    facts = AscTask.open(AscTask.Settings(data=str(copy)), Table()).provenance()
+    assert (facts["source"], facts["official"], facts["statement"]) == ("generated", False, "generated data, not the data set")
+
+
 def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
     task = AscTask.open(AscTask.Settings(data=tiny.folder.name), Table(folder=tiny.folder.parent))
     facts = task.provenance()
-    assert (facts["source"], facts["official"], facts["statement"]) == ("folder", False, "not the official split: 8/6 samples")
+    assert (facts["source"], facts["official"], facts["unofficial"]) == ("folder", False, "NOT THE DATA SET")
+    assert facts["statement"] == "not the data set: 8/6 samples, with recordings of oslo, where it has none"
     assert (facts["data"], facts["test_samples"], facts["extra_files"]) == (tiny.folder.name, 6, 1)
 
 

@@ -114,7 +114,7 @@ def test_a_folder_that_is_called_as_a_benchmark_must_hold_its_data(tmp_path: Pat
     facts = opened(folder.path).provenance()
     assert facts["benchmark"] == "kws01"
     assert facts["quality"] == {"metric": "accuracy", "minimum": 0.9, "division": "closed"}
-    assert facts["statement"] == "1 files, the evaluation set of kws01 has 1000"
+    assert (facts["official"], facts["statement"]) == (False, "1 files, the evaluation set of kws01 has 1000")
 
 
 def test_another_list_in_the_folder_can_be_named(folder: DataFolder) -> None:
@@ -128,7 +128,7 @@ def test_a_full_count_of_files_is_said_to_be_one(tmp_path: Path) -> None:
     for number in range(72):
         folder.tensor(f"{number}.bin", bytes([number]) * 3072)
     facts = opened(folder.path).provenance()
-    assert facts["statement"] == "as many files as the evaluation set of ad01 has"
+    assert (facts["official"], facts["statement"]) == (True, "as many files as the evaluation set of ad01 has")
     assert (facts["files"], facts["tensors"], facts["window"]) == (72, 144, "2560 bytes, stride 512")
 
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must stand beside every number of a session: that it is simulated, or of generated, partial or unofficial data.
+
+The labels follow from what the SUT, the monitors and the task say of themselves. A task that says nothing has one too, so that
+forgetting to say it hides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+SIMULATED = "SIMULATED"
+GENERATED, SUBSET, UNOFFICIAL, NOT_STATED = "GENERATED DATA", "SUBSET", "NOT THE OFFICIAL DATA", "DATA NOT STATED"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A few words in capitals, and a sentence that says what they mean here."""
+
+    text: str
+    statement: str
+
+
+def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
+    """Return the labels of a task's data, from its provenance; none only where it says that the data are its benchmark's, whole."""
+    source, statement = _text(facts, "source"), _text(facts, "statement")
+    found = []
+    if source.lower().startswith("generated"):
+        found.append(Label(GENERATED, statement or source))
+    elif source.lower().startswith("random"):
+        found.append(Label(source.upper(), statement or "bytes that mean nothing: only link, device and rig are measured"))
+    elif facts.get("official") is not True:
+        if source or statement:
+            said = statement or f"{source}: the task does not say that these are its benchmark's official data"
+            found.append(Label(_text(facts, "unofficial").upper() or UNOFFICIAL, said))
+        else:
+            found.append(Label(NOT_STATED, "the task says nothing of its data"))
+    if part := _part(facts):
+        found.append(Label(SUBSET, part))
+    return tuple(found)
+
+
+def of_provenance(provenance: Any) -> tuple[Label, ...]:
+    """Return all labels of a session, from its provenance; whatever a damaged one holds is read as far as it goes."""
+    facts = provenance if isinstance(provenance, Mapping) else {}
+    return (*_simulated(facts), *of_task(_mapping(facts, "task")))
+
+
+def of_results(content: Mapping[str, Any]) -> tuple[Label, ...]:
+    """Return all labels of a session, from its results."""
+    simulated = _simulated(_mapping(content, "provenance") | {"simulated": content["simulated"]})
+    return (*simulated, *(Label(label["text"], label["statement"]) for label in content["data"]["labels"]))
+
+
+def content(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what results.json says of the data."""
+    return {
+        "labels": [asdict(label) for label in of_task(facts)],
+        "source": _text(facts, "source"),
+        "statement": _text(facts, "statement"),
+        "official": facts.get("official") is True and not _part(facts),
+        "samples": facts.get("samples"),
+        "subset": _part(facts),
+    }
+
+
+def texts(labels: Sequence[Label]) -> str:
+    """Return the labels in one line."""
+    return ", ".join(label.text for label in labels)
+
+
+def _simulated(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
+    if not provenance.get("simulated"):
+        return ()
+    device, monitors = _mapping(provenance, "sut").get("simulated"), _mapping(provenance, "monitors").values()
+    monitor = any(isinstance(info, Mapping) and info.get("simulated") for info in monitors)
+    which = "device and monitor are" if device and monitor else "the device is" if device else "the monitor is"
+    return (Label(SIMULATED, f"{which} simulated: nothing here is a result of a real device"),)
+
+
+def _part(facts: Mapping[str, Any]) -> str:
+    """Return which part of the data was measured; empty where that is all."""
+    said, count, whole = _text(facts, "subset"), facts.get("samples"), facts.get("test_samples")
+    if said and said != "all":
+        return said
+    return f"{count} of {whole} samples" if isinstance(count, int) and isinstance(whole, int) and count < whole else ""
+
+
+def _text(facts: Mapping[str, Any], key: str) -> str:
+    value = facts.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(facts: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = facts.get(key)
+    return dict(value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task without its tensors: what a session folder holds of it is enough to plan and to score again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rig.catalogue import Entry
+from rig.errors import DataError
+from rig.plan import Score
+from scenarios.tasks.mlperf_tiny import answer
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """Labels and files of the tensors, from the catalogue; `same` tells of some which earlier one has the same bytes."""
+
+    name: str
+    phases: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    outputs: int
+    form: answer.Format
+    same: Mapping[int, int]
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
+        """Check what the session says of the tensors; raises DataError."""
+        classes = int(facts["classes"])
+        odd = next((at for at, entry in enumerate(entries) if entry.label not in map(str, range(min(classes, 10_000)))), None)
+        if odd is not None:
+            raise DataError(f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of {classes} classes")
+        if facts.get("tensors") != len(entries):
+            raise DataError(f"provenance.json has {facts.get('tensors')} tensors, catalogue.csv {len(entries)}")
+        count, form = answer.parse(str(facts["output"]))
+        same = {int(late): int(early) for late, early in facts["same_content"]}
+        return cls(name, phases, tuple(entries), count, form, same, facts)
+
+    def __len__(self) -> int:
+        """Return the number of tensors."""
+        return len(self.entries)
+
+    def payload(self, index: int) -> bytes:
+        """Return what stands for the bytes of a tensor: equal for tensors of the same content, and for no others."""
+        return b"tensor %d" % self.same.get(index, index)
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Score an output as the task does."""
+        return answer.scored(self.entries[index], output, self.form, self.outputs)
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what the session says."""
+        return dict(self.facts)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task once more from a session folder alone: graphs follow from (nodes, density, seed), targets stand in the provenance."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rig.catalogue import Entry
+from rig.errors import DataError
+from rig.plan import Costs, Score
+from scenarios.tasks.qubo import answer, targets
+from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.graph import Graph, Workload, generate
+
+#: How many edges the graphs that are kept may have together; one takes 24 bytes.
+KEPT_EDGES = 8_000_000
+#: More than this is not made again to check a stranger's session.
+EDGES_MAX = 50_000_000
+
+
+def cell(workload: Workload) -> str:
+    """Return the name of a workload's size and density, such as "250n_5pct"; 12.5 % is "12p5pct"."""
+    return f"{workload.nodes}n_{100 * workload.density:g}pct".replace(".", "p")
+
+
+def name_of(workload: Workload) -> str:
+    """Return the name of a workload, such as "250n_5pct_s0"."""
+    return f"{cell(workload)}_s{workload.seed}"
+
+
+def scored(workload: Workload, graph: Graph, target: int, output: bytes) -> Score:
+    """Evaluate a device's vector in 64-bit integers; what the device claims is carried along, and never believed."""
+    try:
+        found = answer.decode(output, graph.nodes)
+    except DataError as error:
+        return Score(False, name_of(workload), "", case=cell(workload), fault=error.cause)
+    costs = Costs(cost(graph, found.vector), target, found.claimed)
+    return Score(costs.cost <= target, name_of(workload), str(costs.cost), case=cell(workload), costs=costs)
+
+
+class Graphs:
+    """Graphs made when asked for; the last ones are kept, the very last one whatever its size."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Workload, Graph] = OrderedDict()
+
+    def of(self, workload: Workload) -> Graph:
+        """Return the graph of a workload."""
+        graph = self._kept.pop(workload, None) or generate(workload)
+        self._kept[workload] = graph
+        while len(self._kept) > 1 and sum(kept.edges for kept in self._kept.values()) > KEPT_EDGES:
+            self._kept.popitem(last=False)
+        return graph
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """The workloads of a session, each with the target and the graph's hash that the session names."""
+
+    name: str
+    phases: tuple[str, ...]
+    workloads: tuple[Workload, ...]
+    facts: Mapping[str, Any]
+    graphs: Graphs = field(default_factory=Graphs)
+
+    @classmethod
+    def of(
+        cls, task: str, phases: tuple[str, ...], due: Sequence[Workload], facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> Replica:
+        """Check what the session says of its workloads and their targets; raises DataError."""
+        told = facts["workloads"]
+        if not len(due) == len(told) == len(entries):
+            raise DataError(f"bench.toml has {len(due)} workloads, provenance.json {len(told)}, catalogue.csv {len(entries)}")
+        for index, (workload, about, entry) in enumerate(zip(due, told, entries, strict=True)):
+            if entry != Entry(name_of(workload)):
+                raise DataError(f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml has {name_of(workload)!r}")
+            said = (about["name"], about["nodes"], about["density"], about["seed"], type(about["target"]))
+            if said != (name_of(workload), workload.nodes, workload.density, workload.seed, int):
+                raise DataError(f"provenance.json says other things of workload {index} than bench.toml: {str(about)[:80]}")
+        _refuse_other_targets(due, facts)
+        return cls(task, phases, tuple(due), facts)
+
+    def __len__(self) -> int:
+        """Return the number of workloads."""
+        return len(self.workloads)
+
+    def payload(self, index: int) -> bytes:
+        """Raise DataError: no plan of searches asks for the content of a workload."""
+        raise DataError(f"the graph of workload {index} is not in the session")
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Score an output as the task does, on the graph made again; raises DataError where that is not the session's."""
+        workload, about = self.workloads[index], self.facts["workloads"][index]
+        if workload.edges > EDGES_MAX:
+            raise DataError(f"{workload} has {workload.edges} edges, more than are made again for a check")
+        graph = self.graphs.of(workload)
+        if graph.sha256 != about["graph_sha256"] or graph.edges != about["edges"]:
+            raise DataError(f"the graph of {name_of(workload)} is not the one that provenance.json names")
+        return scored(workload, graph, self.target(index), output)
+
+    def target(self, index: int) -> int:
+        """Return the target cost that the session was measured against."""
+        target: int = self.facts["workloads"][index]["target"]
+        return target
+
+    def cell(self, index: int) -> str:
+        """Return the cell of a workload, as the task does."""
+        return cell(self.workloads[index])
+
+    def workload(self, index: int) -> str:
+        """Return the name of a workload, as the task does."""
+        return name_of(self.workloads[index])
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what the session says."""
+        return dict(self.facts)
+
+
+def _refuse_other_targets(due: Sequence[Workload], facts: Mapping[str, Any]) -> None:
+    """Raise DataError where a session names the shipped table in this version, and other targets than it has."""
+    if facts.get("targets") != "shipped":
+        return
+    shipped = targets.read()
+    if facts.get("targets_version") != shipped.version:
+        return
+    for workload, about in zip(due, facts["workloads"], strict=True):
+        row = shipped.rows.get(workload)
+        if row is None or (row.cost, row.graph, row.proven) != (about["target"], about["graph_sha256"], about["proven"]):
+            raise DataError(f"provenance.json has another target for {name_of(workload)} than the shipped table that it names")
