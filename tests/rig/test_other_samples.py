@@ -54,10 +54,11 @@ ALIKE = [[n < right for n in range(10)] for right in (10, 10, 9, 9, 8, 7, 5, 4, 
 def test_the_share_of_clustered_samples_is_that_of_korn_and_graubard() -> None:
     found = both(answered(ALIKE, trials=5), "accuracy").other_samples
     shares = [mean([float(ok) for ok in recording]) for recording in ALIKE]
-    # Recordings of one size: the variance of the mean of their shares (Cochran, Sampling Techniques, 9.2).
+    # Recordings of one size: the variance of the mean of their shares (Cochran, Sampling Techniques, 9.2), known from ten of them
+    # in which something was wrong.
     at, variance = mean(shares), standard_error(shares) ** 2  # type: ignore[operator]
-    size = at * (1 - at) / variance * (student(119) / student(12 - 1)) ** 2
-    assert size == pytest.approx(effective_size(at, variance, 120, 11), rel=1e-9)
+    size = at * (1 - at) / variance * (student(119) / student(10)) ** 2
+    assert size == pytest.approx(effective_size(at, variance, 120, 10), rel=1e-9)
     low, high = Share(at * size, size).interval()
     assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
     assert found.units == "12 recordings" and "Korn and Graubard" in found.method

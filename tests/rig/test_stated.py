@@ -40,8 +40,8 @@ def test_a_share_keeps_the_digits_that_its_narrower_interval_tells() -> None:
 
 def test_what_is_not_stated_is_none_and_what_has_one_end_says_which() -> None:
     assert ends(_written(Interval.missing("too few"))) == "none"
-    assert ends(_written(Interval(0.0931, math.inf, "ranks"))) == "above 0.0931"
-    assert ends(_written(Interval(-math.inf, 0.0931, "ranks"))) == "below 0.0931"
+    assert ends(_written(Interval(0.0931, math.inf, "ranks"))) == "above 0.09310"
+    assert ends(_written(Interval(-math.inf, 0.0931, "ranks"))) == "below 0.09310"
     assert ends(_written(Interval(-math.inf, math.inf, "ranks"))) == "no bound"
 
 
