@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of independent yes-or-no outcomes: exact tails, and the interval of the share they come from."""
+"""Counts of yes-or-no outcomes, independent or clustered: exact tails, and the interval of the share they come from."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-#: What follows adds less than this part of the sum.
-_NEGLIGIBLE = 1e-18
-_HALVINGS = 60
+from scipy import special
+
+#: Ends are rounded to so many decimals, and quantiles of Student's t, so that they are the same on every machine.
+_DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """`count` of `n` independent outcomes were so."""
+    """`count` of `n` independent outcomes were so; an effective count and size need not be whole numbers."""
 
-    count: int
-    n: int
+    count: float
+    n: float
 
     @property
     def value(self) -> float:
@@ -31,10 +31,32 @@ class Share:
 
         It holds that share at least so often, whatever it is, and has a width also where all or none were so.
         """
-        alpha = (1 - confidence) / 2
-        low = 0.0 if self.count == 0 else _crossing(lambda p: at_least(self.count, self.n, p), alpha)
-        high = 1.0 if self.count == self.n else 1 - _crossing(lambda q: at_least(self.n - self.count, self.n, q), alpha)
-        return low, high
+        alpha, missed = (1 - confidence) / 2, self.n - self.count
+        low = 0.0 if self.count <= 0 else float(special.betaincinv(self.count, missed + 1, alpha))
+        high = 1.0 if missed <= 0 else float(special.betaincinv(self.count + 1, missed, 1 - alpha))
+        return round(low, _DECIMALS), round(high, _DECIMALS)
+
+
+def student(freedom: float, confidence: float = 0.95) -> float:
+    """Return how many standard errors to each side hold Student's t with so often; infinite without a degree of freedom."""
+    return round(float(special.stdtrit(freedom, (1 + confidence) / 2)), _DECIMALS) if freedom > 0 else math.inf
+
+
+def effective_size(value: float, variance: float, n: float, freedom: float) -> float:
+    """Return how many independent outcomes tell a share as well as `n` clustered ones, from which it has the given variance.
+
+    After Korn and Graubard (Survey Methodology 24, 1998, 193): p (1 - p) / variance, at most n, times the square of
+    t(n - 1) / t(`freedom`), as the variance itself is known with so many degrees of freedom.
+    """
+    if variance <= 0:
+        return n
+    alike = min(value * (1 - value) / variance * (student(n - 1) / student(freedom)) ** 2, n)
+    return max(alike, 1.0)
+
+
+def most_events(count: float, confidence: float = 0.95) -> float:
+    """Return the upper end of the exact interval of the mean of a Poisson count (Garwood, Biometrika 28, 1936, 437)."""
+    return round(float(special.gammaincinv(count + 1, (1 + confidence) / 2)), _DECIMALS)
 
 
 @cache
@@ -55,46 +77,11 @@ def at_most(count: int, n: int, share: float) -> float:
     """Return the probability of `count` or fewer of `n`, each with probability `share`."""
     if count >= n:
         return 1.0
-    if count < 0:
-        return 0.0
-    # From the larger side the sum is of small terms: their complement would keep none of their digits.
-    if count > share * n:
-        return 1 - at_least(count + 1, n, share)
-    return _falling(count, n, share)
+    return float(special.bdtr(count, n, share)) if count >= 0 else 0.0
 
 
 def at_least(count: int, n: int, share: float) -> float:
     """Return the probability of `count` or more of `n`."""
-    if count <= 0:
-        return 1.0
     if count > n:
         return 0.0
-    if count < share * n:
-        return 1 - at_most(count - 1, n, share)
-    return _falling(n - count, n, 1 - share)
-
-
-def _falling(count: int, n: int, share: float) -> float:
-    """Sum the terms from `count` down to 0: each is smaller than the one before, by a ratio that falls as well."""
-    if share <= 0.0 or share >= 1.0:
-        return 1.0 if share <= 0.0 else 0.0
-    term = total = math.exp(
-        math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
-        + count * math.log(share) + (n - count) * math.log1p(-share)
-    )  # fmt: skip
-    odds = (1 - share) / share
-    for k in range(count, 0, -1):
-        term *= k / (n - k + 1) * odds
-        total += term
-        if term < _NEGLIGIBLE * total:
-            break
-    return min(total, 1.0)
-
-
-def _crossing(rising: Callable[[float], float], level: float) -> float:
-    """Return where a function that rises from 0 to 1 over 0 to 1 reaches a level, by halving."""
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rising(middle) < level else (low, middle)
-    return (low + high) / 2
+    return float(special.bdtrc(count - 1, n, share)) if count > 0 else 1.0

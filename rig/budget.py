@@ -21,7 +21,9 @@ SHOWN = ("latency_total", "power_idle", "power_active", "power_dynamic", "energy
 SHOWN_OF_WINDOWS = ("throughput", "energy_infer")
 #: Errors of the converter at one current: at another it meets another part of a step.
 _STEPS = "steps"
-SCATTER, IDLE, SAMPLES = "scatter of trials", "idle subtraction", "choice of samples"
+SCATTER, SCATTER_IN_TRIAL, IDLE = "scatter of trials", "scatter of samples", "idle subtraction"
+#: What differs between trials, or between samples of the only one.
+SCATTERS = (SCATTER, SCATTER_IN_TRIAL)
 #: Five values whose scatter is below this share of what noise, edges and steps alone must give agree by accident, or because
 #: each met the same step: then what is known of these counts (by chance alone this happens once in a hundred times).
 _TOO_GOOD = 0.3
@@ -48,13 +50,12 @@ class Part:
 class Budget:
     """A metric's combined standard uncertainty, the factor for 95 %, and its parts, largest first.
 
-    `interval` is the 95 % interval where it is not as wide to both sides: that of a share.
+    The choice of samples is no part of it: it is what the same samples would give, measured again.
     """
 
     standard_uncertainty: float
     coverage_factor: float
     parts: tuple[Part, ...]
-    interval: tuple[float, float] | None = None
 
     @property
     def expanded(self) -> float:
@@ -90,10 +91,12 @@ def influences(measured: Measured, metrics: Mapping[str, Metric], summarise: Sum
 
 
 def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
-    """Return the standard uncertainty of one trial's metric: the instrument's, the time base's, and the scatter of its samples."""
-    if metric.share:
-        low, high = metric.interval
-        return (high - low) / 2 / NORMAL_95
+    """Return the standard uncertainty of one trial's metric: the instrument's, the time base's, and the scatter of its samples.
+
+    None where the samples' choice is all of that scatter: of shares and areas, and of a percentile of too few.
+    """
+    if metric.unit == "1":
+        return None
     own, scatter = math.hypot(*(part.value for part in parts.values() if part.kind == OWN)), metric.standard_error
     if scatter is None and metric.ranked:
         return None
@@ -104,16 +107,15 @@ def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
 
 
 def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
-    """Return the budget of a metric's mean over trials; None where there is no value, or its uncertainty is not known."""
+    """Return the budget of a metric; None where there is no value, or its uncertainty is not known.
+
+    That of a percentile has no scatter: the values in order show it (rig/same_samples.py). A share has none at all, nor has a
+    plain number of one trial, whose scatter is all choice of samples.
+    """
     single = [trial.metrics[name] for trial in trials]
-    if not all(math.isfinite(metric.value) for metric in single):
+    if single[0].share or not all(math.isfinite(metric.value) for metric in single):
         return None
-    if single[0].share:
-        return _of_share(single)
-    unscattered = any(metric.standard_error is None for metric in single)
-    if unscattered and (single[0].unit == "1" or (single[0].ranked and len(trials) == 1)):
-        # What is uncertain about an area under a curve is the choice of its samples, and of that nothing is known here; nor of a
-        # percentile of too few.
+    if single[0].unit == "1" and len(trials) == 1:
         return None
     mine = [trial.influences.get(name, {}) for trial in trials]
     parts = [
@@ -126,39 +128,17 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
     }
     # The samples of one trial have one time base: what it errs by is not in their scatter.
     held = {component for component, _ in _named(mine, (TRIAL, OWN) if len(trials) > 1 else (OWN,))}
-    scatter, shape = _scatter(single)
-    of_samples = single[0].unit == "1" and all(metric.standard_error is not None for metric in single)
-    if of_samples and len(trials) == 1:
-        # It is the choice of the samples, below.
-        scatter = None
+    scatter, shape = (None, "") if single[0].ranked else _scatter(single)
     counts = scatter is None or scatter < _TOO_GOOD * math.hypot(*(random[component] for component in held))
     parts += [Part(component, value, "B", "normal", counts or component not in held) for component, value in random.items()]
     if scatter is not None:
-        parts.append(Part(SCATTER if len(trials) > 1 else "scatter of samples", scatter, "A", shape, not counts))
-    if of_samples:
-        # An area under a curve is the same in every trial: what is uncertain about it is the choice of the samples.
-        parts.append(Part(SAMPLES, mean([metric.standard_error or 0.0 for metric in single]), "A", "normal", True))
+        parts.append(Part(SCATTER if len(trials) > 1 else SCATTER_IN_TRIAL, scatter, "A", shape, not counts))
     parts.sort(key=lambda part: (-part.counted, -part.standard_uncertainty, part.component))
     counted = [part for part in parts if part.counted]
     combined = math.sqrt(math.fsum(part.standard_uncertainty**2 for part in counted))
     if not math.isfinite(combined):
         return None
     return Budget(combined, coverage_factor([(part.standard_uncertainty, part.shape) for part in counted]), tuple(parts))
-
-
-def _of_share(single: Sequence[Metric]) -> Budget:
-    """Return the budget of a share: all of it is the choice of the samples.
-
-    They are the same in every trial, so trials do not make the interval narrower. Where answers differ from trial to trial, the
-    ends are the means of the trials' ends, which is wide enough: the interval of one trial allows for its chance already.
-    """
-    low, high = (mean(ends) for ends in zip(*(metric.interval for metric in single), strict=True))
-    value, standard = mean([metric.value for metric in single]), (high - low) / 2 / NORMAL_95
-    parts = [Part(SAMPLES, standard, "A", "binomial", True)]
-    scatter, shape = _scatter(single)
-    if len(single) > 1 and scatter:
-        parts.append(Part(SCATTER, scatter, "A", shape, False))
-    return Budget(standard, max(value - low, high - value) / standard, tuple(parts), (low, high))
 
 
 def _scatter(single: Sequence[Metric]) -> tuple[float | None, str]:
@@ -178,16 +158,11 @@ def _components(measured: Measured) -> dict[str, tuple[str, str]]:
     return {name: (effect.kind, effect.shape) for window in windows for name, effect in window.effects.of.items()}
 
 
-def lopsided(metric: dict[str, Any]) -> tuple[float, float] | None:
-    """Return the 95 % interval of a metric of results.json where it is not as wide to both sides, else None."""
-    binomial = any(part["shape"] == "binomial" for part in metric["budget"])
-    return tuple(metric["interval_95"]) if binomial else None
-
-
 def table(content: dict[str, Any]) -> dict[str, Any]:
     """Return the budget of the telling metrics side by side: a row a component, each cell its share of the value."""
     names = SHOWN if "energy_total" in content["metrics"] else (*SHOWN, *SHOWN_OF_WINDOWS)
-    metrics = {name: content["metrics"][name] for name in names if content["metrics"].get(name, {}).get("value")}
+    shown = {name: content["metrics"][name] for name in names if content["metrics"].get(name, {}).get("value")}
+    metrics = {name: metric for name, metric in shown.items() if metric["same_samples"]["standard_uncertainty"] is not None}
     largest: dict[str, float] = {}
     for metric in metrics.values():
         for part in metric["budget"]:

@@ -18,7 +18,6 @@ from rich.table import Table
 from rich.text import Text
 
 from rig import labels, survey
-from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.check import Check
 from rig.claim import Claim
@@ -28,6 +27,7 @@ from rig.labels import Label
 from rig.plan import Query, Solve, Stream
 from rig.quantity import quantity, share
 from rig.replication import LIMIT, deviation
+from rig.stated import stated
 from rig.store import SessionFolder
 from rig.survey import DONE, FAILED, Covered
 
@@ -152,21 +152,7 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     marked = labels.of_results(content)
     # A line of their own: in a narrow terminal none of them is broken.
     title = f"{escape(title)}\n{' '.join(map(_badge, marked))}" if marked else escape(title)
-    table = Table(
-        title=title,
-        title_justify="left",
-        caption="columns 1 to n: deviation of each trial from the mean, in %",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    table.add_column("metric", no_wrap=True)
-    table.add_column("mean ± 95 %", justify="right", no_wrap=True)
-    for trial in content["trials"]:
-        table.add_column(str(trial["number"]), justify="right", no_wrap=True, style="" if trial["valid"] else "red")
-    for name, metric in content["metrics"].items():
-        if name in MAIN_METRICS or _OVERALL.fullmatch(name):
-            table.add_row(escape(name), _shown(metric), *_deviations(name, metric))
-    _print_whole(console, table)
+    _print_metrics(console, content, title)
     if clock := content.get("provenance", {}).get("device_clock"):
         console.print(escape(_unmetered(clock)), soft_wrap=True)
     for row in content["resolution"]:
@@ -181,6 +167,42 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     _print_lines(console, content["trials"])
     if "coverage" in content:
         _print_coverage(console, content["coverage"])
+
+
+def _print_metrics(console: Console, content: dict[str, Any], title: str) -> None:
+    """Print the main metrics: in a narrow terminal the trials' deviations are a table of their own."""
+    main = {name: metric for name, metric in content["metrics"].items() if name in MAIN_METRICS or _OVERALL.fullmatch(name)}
+    whole = _metrics_table(content, main, title, intervals=True, trials=True)
+    if _width(console, whole) <= console.width:
+        console.print(whole)
+        return
+    for table in (
+        _metrics_table(content, main, title, intervals=True, trials=False),
+        _metrics_table(content, main, "", intervals=False, trials=True),
+    ):
+        _print_whole(console, table)
+
+
+def _metrics_table(
+    content: dict[str, Any], metrics: dict[str, dict[str, Any]], title: str, *, intervals: bool, trials: bool
+) -> Table:
+    told = ["intervals of 95 %: the same samples measured again; other samples of this kind;", "SE: s/sqrt(n) over samples"]
+    caption = "\n".join((told if intervals else []) + (["1 to n: deviation of each trial, in %"] if trials else []))
+    table = Table(title=title or None, title_justify="left", caption=caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.caption_justify = "left"
+    table.add_column("metric", no_wrap=True)
+    if intervals:
+        table.add_column("value", justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        for heading in ("same samples", "other samples", "SE"):
+            table.add_column(heading, justify="right", no_wrap=True)
+    for trial in content["trials"] if trials else ():
+        table.add_column(str(trial["number"]), justify="right", no_wrap=True, style="" if trial["valid"] else "red")
+    for name, metric in metrics.items():
+        shown = stated(metric)
+        told = [shown.value, shown.unit, shown.same_samples, shown.other_samples, shown.standard_error]
+        table.add_row(name, *(told if intervals else ()), *(_deviations(name, metric) if trials else ()))
+    return table
 
 
 def _print_lines(console: Console, trials: Sequence[dict[str, Any]]) -> None:
@@ -232,13 +254,6 @@ def _unmetered(clock: dict[str, Any]) -> str:
     )
 
 
-def _shown(metric: dict[str, Any]) -> str:
-    interval = lopsided(metric)
-    if interval is None:
-        return quantity(metric["value"], metric["unit"], metric["expanded_uncertainty"])
-    return f"{quantity(metric['value'], metric['unit'])} ({interval[0]:.3g} to {interval[1]:.3g})"
-
-
 def _resolution(row: dict[str, Any]) -> str:
     window, width = quantity(row["window_s"], "s"), share(row["energy_u95"])
     said = f"{row['phase']}: a window of {window} cannot tell 5 %: ±{width}, most of it {row['because']}"
@@ -247,7 +262,7 @@ def _resolution(row: dict[str, Any]) -> str:
 
 def print_budget(console: Console, content: dict[str, Any]) -> None:
     """Print the uncertainty budgets side by side: shares of the value, what the scatter contains already in brackets."""
-    title = "standard uncertainty, share of the value"
+    title = "standard uncertainty of the same samples, measured again: share of the value"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     budget = budget_table(content)
     table.add_column("component", overflow="fold")
@@ -258,10 +273,10 @@ def print_budget(console: Console, content: dict[str, Any]) -> None:
         table.add_row(escape(component), *(_cell(cell) for cell in cells))
     if len(telling) < len(budget["rows"]):
         table.caption = f"in brackets: contained in the scatter; {len(budget['rows']) - len(telling)} smaller components not shown"
-    sums = [(metric, abs(metric["value"])) for metric in budget["metrics"].values()]
-    table.add_row("[bold]all[/]", *(f"[bold]{share(metric['standard_uncertainty'] / value)}[/]" for metric, value in sums))
-    table.add_row("factor for 95 %", *(f"{metric['coverage_factor']:.2f}" for metric, _ in sums))
-    table.add_row("[bold]± (95 %)[/]", *(f"[bold]{share(metric['expanded_uncertainty'] / value)}[/]" for metric, value in sums))
+    sums = [(metric["same_samples"], abs(metric["value"])) for metric in budget["metrics"].values()]
+    table.add_row("[bold]all[/]", *(f"[bold]{share(same['standard_uncertainty'] / value)}[/]" for same, value in sums))
+    table.add_row("factor for 95 %", *(f"{same['coverage_factor']:.2f}" for same, _ in sums))
+    table.add_row("[bold]± (95 %)[/]", *(f"[bold]{share(same['expanded_uncertainty'] / value)}[/]" for same, value in sums))
     if budget["rows"]:
         console.print(table)
 
@@ -284,10 +299,13 @@ def _deviations(name: str, metric: dict[str, Any]) -> list[str]:
     return cells
 
 
+def _width(console: Console, table: Table) -> int:
+    return console.measure(table, options=console.options.update(width=_UNBOUND)).maximum
+
+
 def _print_whole(console: Console, table: Table) -> None:
     """Print a table as wide as it is: in a terminal that is narrower its lines go on below, and no number loses a digit."""
-    width = console.measure(table, options=console.options.update(width=_UNBOUND)).maximum
-    whole = console.options.update(width=max(console.width, width))
+    whole = console.options.update(width=max(console.width, _width(console, table)))
     console.print(Segments(console.render(table, whole)), crop=False)
 
 

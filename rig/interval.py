@@ -13,6 +13,8 @@ class Interval:
 
     `low` may be -inf and `high` inf where the data give no bound on that side; both are NaN where no interval is stated, and
     then `reason` says why. `method` names the method with its source, `units` what counts as independent ("12 recordings").
+    An interval that is a value and as much to both sides has a `standard_uncertainty` and the `coverage_factor` by which that is
+    multiplied; others have None.
     """
 
     low: float
@@ -20,16 +22,31 @@ class Interval:
     method: str
     units: str = ""
     reason: str = ""
+    standard_uncertainty: float | None = None
+    coverage_factor: float | None = None
 
     @classmethod
     def missing(cls, reason: str, method: str = "") -> Interval:
         """Return the statement that there is no interval, and why."""
         return cls(math.nan, math.nan, method, reason=reason)
 
+    @classmethod
+    def around(cls, value: float, standard_uncertainty: float, coverage_factor: float, method: str, units: str = "") -> Interval:
+        """Return the interval of a value that is as wide to both sides."""
+        half = coverage_factor * standard_uncertainty
+        return cls(value - half, value + half, method, units, "", standard_uncertainty, coverage_factor)
+
     @property
     def known(self) -> bool:
         """Say whether there is an interval."""
         return not (math.isnan(self.low) or math.isnan(self.high))
+
+    @property
+    def expanded_uncertainty(self) -> float | None:
+        """Return the half-width of an interval that is as wide to both sides, else None."""
+        if self.standard_uncertainty is None or self.coverage_factor is None:
+            return None
+        return self.coverage_factor * self.standard_uncertainty
 
 
 @dataclass(frozen=True, slots=True)

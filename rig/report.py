@@ -15,7 +15,6 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from rig import labels, store
-from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.errors import DataError
 from rig.pictures import search, stream
@@ -25,9 +24,10 @@ from rig.pictures.power import open_trace, power, residual_limit_s, residuals
 from rig.pictures.replication import away_from, dots
 from rig.pictures.samples import Samples
 from rig.pictures.throughput import throughput
-from rig.quantity import quantity, scale, share
+from rig.quantity import quantity, share
 from rig.replication import LIMIT
 from rig.results import SCHEMA
+from rig.stated import stated
 from rig.store import SessionFolder
 from rig.trace import TRACE
 from rig.trial import PROBLEM_CODES
@@ -80,18 +80,12 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
         "budget": budget_table(content), "resolution": content["resolution"],
         "tiles": _tiles(main),
         "main": [_row(name, content) for name in main],
-        "further": [_row(name, content) for name in further],
+        "further": [_row(name, content) for name in further], "methods": _methods(content),
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
         "hashes": [event for event in session.journal().measured if event.get("files")],
         "head": session.journal().head,
     }  # fmt: skip
-
-
-def _decimals(value: float, error: float) -> int:
-    """Count decimals: two digits of the error where there is one, else five digits of the value; never more than seven in all."""
-    own = math.floor(math.log10(abs(value))) if value else 0
-    return max(min(1 - math.floor(math.log10(error)) if error else 4 - own, 6 - own, 9), 0)
 
 
 def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -114,16 +108,25 @@ def _tiles(main: list[str]) -> list[str]:
 
 def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
     metric, verdict = content["metrics"][name], content["replication"]["per_metric"].get(name)
-    value, error = metric["value"], metric["expanded_uncertainty"]
-    known = [single["value"] for single in (metric, *metric["per_trial"]) if single["value"] is not None]
-    factor, unit = scale(known[0] if known else None, metric["unit"])
-    decimals = _decimals((known[0] if known else 0.0) * factor, (error or 0.0) * factor)
+    shown = stated(metric)
+    factor, decimals = shown.factor, shown.decimals
     return {
-        "name": name, "unit": unit, "value": _fixed(value, factor, decimals), "error": error and _fixed(error, factor, decimals),
-        "interval": [_fixed(end, factor, max(decimals, 3)) for end in lopsided(metric) or ()],
+        "name": name, "unit": shown.unit, "shown": shown, "same": metric["same_samples"], "other": metric["other_samples"],
+        "value": _fixed(metric["value"], factor, decimals), "binomial": metric.get("binomial"),
         "verdict": verdict, "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and "audit" in content else None,
-        "trials": [_cell(name, single["value"], value, factor, decimals) for single in metric["per_trial"]],
+        "trials": [_cell(name, single["value"], metric["value"], factor, decimals) for single in metric["per_trial"]],
     }  # fmt: skip
+
+
+def _methods(content: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
+    """Return which interval was made how, or why it was not, and of which metrics that holds."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, metric in content["metrics"].items():
+        for key, title in (("same_samples", "same samples"), ("other_samples", "other samples")):
+            interval = metric[key]
+            told = f"none: {interval['reason']}" if interval["reason"] else interval["method"]
+            found.setdefault((title, told), []).append(name)
+    return [(title, told, names) for (title, told), names in sorted(found.items(), key=lambda item: item[0][0], reverse=True)]
 
 
 def _cell(name: str, value: float | None, average: float | None, factor: float, decimals: int) -> dict[str, Any]:

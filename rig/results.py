@@ -6,27 +6,30 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import accuracy, budget, config, labels, plugins, replication, resolution, survey
+from rig import accuracy, budget, config, labels, other_samples, plugins, replication, resolution, same_samples, survey
 from rig import claim as claimed
+from rig.binomial import Share
 from rig.catalogue import Entry
 from rig.clock import Timebase
 from rig.config import Config
+from rig.interval import Interval, Intervals
+from rig.jackknife import Jackknife, jackknife
 from rig.measure import Outcome, Rail, measure, together
-from rig.plan import Reviewer, Scenario, Surveyor, Withholder
+from rig.plan import Pooler, Reviewer, Scenario, Surveyor, Withholder
 from rig.sitting import counted, sittings
-from rig.statistics import mean, standard_error
+from rig.statistics import mean
 from rig.store import BENCH, SessionFolder
 from rig.survey import Covered
 from rig.table import Table
 from rig.trace import TRACE, Trace
 from rig.trial import Measured, Metric, Problem, Trial
 
-SCHEMA = "neurorig-results-2"
+SCHEMA = "neurorig-results-3"
 #: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts of a search make coarse.
 _COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|repeated)_")
 #: Units of what an energy monitor is needed for, and why it is absent without one.
@@ -59,16 +62,17 @@ class Context:
         """Say whether an energy monitor recorded: a session without one has no traces, and no energies."""
         return bool(self.provenance["monitors"])
 
+    def summarise(self, measured: Measured) -> dict[str, Metric]:
+        """Reduce one trial to metrics; without a monitor there are none of energy."""
+        metrics = self.scenario.summarise(measured, self.phases)
+        return {name: one for name, one in metrics.items() if self.monitored or one.unit not in _ENERGETIC}
+
 
 def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces: Path | None = None) -> Trial:
     """Measure one trial from its raw files; `traces` is the folder of the traces where they do not lie in `folder`."""
     outcome = _measured(context, folder, traces or folder)
 
-    def summarise(measured: Measured) -> dict[str, Metric]:
-        metrics = context.scenario.summarise(measured, context.phases)
-        return {name: one for name, one in metrics.items() if context.monitored or one.unit not in _ENERGETIC}
-
-    metrics = summarise(outcome.measured)
+    metrics = context.summarise(outcome.measured)
     problems = (*outcome.problems, *_rules(context.scenario, outcome.measured))
     return Trial(
         number=number,
@@ -80,7 +84,7 @@ def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces:
         retransmissions=outcome.retransmissions,
         counts=outcome.counts,
         rails=outcome.rails,
-        influences=budget.influences(outcome.measured, metrics, summarise),
+        influences=budget.influences(outcome.measured, metrics, context.summarise),
         lines=_lines(context, outcome.measured, problems),
         sittings=len(sittings(folder)),
         survey=survey_of(context, folder),
@@ -160,7 +164,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
             "files": [f"trial-{t.number}/samples.jsonl" for t in trials],
         },
         "trials": [_trial(trial) for trial in trials],
-        "metrics": {name: _metric(name, trials) for name in names},
+        "metrics": _metrics(context, trials, names),
         "absent": _absent(context, trials),
         "replication": verdict_content(verdict) | {"policy": replication.POLICY},
         "resolution": [dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)],
@@ -226,31 +230,43 @@ def _problem(problem: Problem) -> dict[str, str]:
     return {"code": problem.code, "detail": problem.detail}
 
 
-def _metric(name: str, trials: Sequence[Trial]) -> dict[str, Any]:
+def _metrics(context: Context, trials: Sequence[Trial], names: Sequence[str]) -> dict[str, Any]:
+    if not trials:
+        return {}
+    knife = jackknife(trials, context.catalogue, context.summarise)
+    own: Mapping[str, Intervals] = {}
+    if isinstance(context.scenario, Pooler):
+        own = context.scenario.intervals([trial.measured for trial in trials], context.phases)
+    return {name: _metric(name, trials, knife, own.get(name)) for name in names}
+
+
+def _metric(name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None) -> dict[str, Any]:
     single = [trial.metrics[name] for trial in trials]
-    values = [metric.value for metric in single]
+    found = budget.of_metric(name, trials)
+    own = own or other_samples.intervals(name, single, found, knife)
+    errors = [metric.standard_error for metric in single if metric.standard_error is not None]
     return {
-        "value": mean(values),
+        "value": same_samples.value(single),
         "unit": single[0].unit,
         "higher_is_better": single[0].higher_is_better,
-        # Over trials where there are several: it holds what differs from trial to trial, which the scatter within one does not.
-        "standard_error": standard_error(values) if len(values) > 1 else single[0].standard_error,
-        **_budget(mean(values), budget.of_metric(name, trials)),
+        "standard_error_over_samples": mean(errors) if len(errors) == len(single) else None,
+        "same_samples": _interval(own.same_samples),
+        "other_samples": _interval(own.other_samples),
+        **({"binomial": _binomial(single, knife.shared)} if single[0].share else {}),
+        "budget": [] if found is None else [dataclasses.asdict(part) for part in found.parts],
         "per_trial": [_per_trial(name, trial) for trial in trials],
     }
 
 
-def _budget(value: float, found: budget.Budget | None) -> dict[str, Any]:
-    if found is None:
-        unknown = ("standard_uncertainty", "coverage_factor", "expanded_uncertainty", "interval_95")
-        return dict.fromkeys(unknown) | {"budget": []}
-    return {
-        "standard_uncertainty": found.standard_uncertainty,
-        "coverage_factor": found.coverage_factor,
-        "expanded_uncertainty": found.expanded,
-        "interval_95": found.interval or (value - found.expanded, value + found.expanded),
-        "budget": [dataclasses.asdict(part) for part in found.parts],
-    }
+def _interval(interval: Interval) -> dict[str, Any]:
+    return dataclasses.asdict(interval) | {"expanded_uncertainty": interval.expanded_uncertainty}
+
+
+def _binomial(single: Sequence[Metric], shared: bool) -> dict[str, Any]:
+    """Return the interval of a share as if its samples were independent, which those of one recording are not."""
+    n = single[0].n if shared else sum(metric.n for metric in single)
+    low, high = Share(mean([metric.value for metric in single]) * n, n).interval() if n else (0.0, 1.0)
+    return {"low": low, "high": high, "method": "Clopper and Pearson 1934, as if all samples were independent", "n": n}
 
 
 def _per_trial(name: str, trial: Trial) -> dict[str, Any]:

@@ -56,17 +56,16 @@ class Result:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """Return each metric as the mean over trials, with its standard error."""
-        rows = self.content["metrics"]
+        """Return each metric as stated for all trials, with its standard error over the samples of one."""
         return {
             name: Metric(
                 row["value"],
                 row["unit"],
-                row["standard_error"],
-                len(row["per_trial"]),
+                row["standard_error_over_samples"],
+                row["per_trial"][0]["n"],
                 higher_is_better=row["higher_is_better"],
             )
-            for name, row in rows.items()
+            for name, row in self.content["metrics"].items()
         }
 
     @property

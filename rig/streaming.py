@@ -108,6 +108,7 @@ def streamed(number: int, step: Stream, began: int, whole: Window, timed: Timed)
         step.hop / step.sample_hz,
         step.window / step.sample_hz,
         step.preloaded,
+        tuple(scene.indices for scene in step.scenes),
     )
 
 

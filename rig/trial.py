@@ -47,7 +47,9 @@ class Metric:
     """A number with its unit; `standard_error` is over `n` single values, None where it has no meaning.
 
     `share`: it is the share of `n` samples of which something is so, and its interval that of a binomial count (rig/binomial.py).
-    `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them.
+    `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them; `percent` says which, of `values`,
+    where these are known. `smooth` is False where what it is without some samples does not tell what it is with other ones: the
+    median of five, the energy of a whole stream.
     `higher_is_better` is None where neither direction is the better one. `bounded`: no value below 0 or above 1 can be.
     """
 
@@ -58,13 +60,25 @@ class Metric:
     share: bool = False
     ranked: bool = False
     higher_is_better: bool | None = None
+    percent: float | None = None
+    values: tuple[float, ...] = ()
+    smooth: bool = True
     bounded: bool = False
 
     @classmethod
     def of_percentile(cls, values: Sequence[float], percent: float, unit: str, higher_is_better: bool | None = None) -> Metric:
         """Return a percentile with its standard error."""
         value, error = percentile(values, percent), percentile_error(values, percent)
-        return cls(value, unit, error, len(values), ranked=True, higher_is_better=higher_is_better)
+        return cls(
+            value,
+            unit,
+            error,
+            len(values),
+            ranked=True,
+            higher_is_better=higher_is_better,
+            percent=percent,
+            values=tuple(values),
+        )
 
     @classmethod
     def of_share(cls, outcomes: Sequence[bool], higher_is_better: bool | None = None) -> Metric:
@@ -75,7 +89,7 @@ class Metric:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval of a share, by the choice of its samples."""
+        """Return the binomial 95 % interval of a share, as if its samples were independent."""
         return Share(round(self.value * self.n), self.n).interval() if self.n else (0.0, 1.0)
 
 
@@ -124,8 +138,8 @@ class Hop:
 class Streamed:
     """One stream: from the moment at which it began to its end (`whole`), and what was played.
 
-    `labels` and `onsets_s` (when their first samples were captured, seconds of the first monitor) are of its scenes. `due` windows
-    were asked for, one every `hop_s`.
+    `labels`, `onsets_s` (when their first samples were captured, seconds of the first monitor) and `indices` (of the task's
+    samples) are of its scenes. `due` windows were asked for, one every `hop_s`.
     """
 
     step: int
@@ -136,6 +150,7 @@ class Streamed:
     hop_s: float
     window_s: float
     preloaded: bool
+    indices: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

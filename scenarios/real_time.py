@@ -129,7 +129,8 @@ class RealTime:
         low, high = metrics["within_deadline"].interval
         deadline = (
             f"Within the deadline of {self._deadline(measured)}: {sum(in_time)} of {len(in_time)} windows, "
-            f"{metrics['within_deadline'].value:.1%} (95 % interval {low:.1%} to {high:.1%}); {self.settings.share:.0%} are needed."
+            f"{metrics['within_deadline'].value:.1%} (95 % interval as if windows were independent: {low:.1%} to {high:.1%}); "
+            f"{self.settings.share:.0%} are needed."
         )
         return (
             *map(decisions.how_played, measured.streams),

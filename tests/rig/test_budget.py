@@ -126,13 +126,10 @@ def test_ticks_that_move_each_window_move_a_percentile_by_a_whole_tick_in_every_
     assert found.expanded == pytest.approx(tick_s, rel=1e-3)
 
 
-def test_a_percentile_of_too_few_windows_has_no_uncertainty_in_one_trial_and_the_scatter_of_five() -> None:
+def test_the_budget_of_a_percentile_has_no_scatter_as_the_values_in_order_show_it() -> None:
+    assert counted(budget_of(*(percentiled(4e-3 * trial, None, 1e-9) for trial in range(1, 6)))) == {"ticks": True}
     single = percentiled(4e-3, None, 1e-9)
-    assert budget.of_metric("latency", [single]) is None
     assert budget.of_trial(single.metrics["latency"], single.influences["latency"]) is None
-    five = [percentiled(value, None, 1e-9) for value in (4.0e-3, 4.1e-3, 4.2e-3, 4.3e-3, 4.4e-3)]
-    scatter = standard_error([4.0e-3, 4.1e-3, 4.2e-3, 4.3e-3, 4.4e-3])
-    assert budget_of(*five).standard_uncertainty == pytest.approx(scatter, rel=1e-4)
 
 
 def test_with_one_trial_the_time_base_counts_beside_the_scatter_of_its_samples() -> None:
@@ -171,9 +168,10 @@ def test_several_trials_that_agree_too_well_leave_what_time_base_and_ticks_must_
     assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, math.hypot(BASE, TICKS) / math.sqrt(3)))
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_an_area_under_a_curve_is_uncertain_by_the_choice_of_its_samples_once(count: int) -> None:
-    one = Trial(1, 1, Measured((), ()), {"auc": Metric(0.9, "1", 0.02, 50)}, None)
-    found = budget.of_metric("auc", [one] * count)
-    assert found is not None
-    assert found.standard_uncertainty == pytest.approx(0.02)
+def test_the_choice_of_samples_is_no_part_of_the_budget_of_an_area_or_a_share() -> None:
+    one, other = (Trial(1, 1, Measured((), ()), {"auc": Metric(value, "1", 0.02, 50)}, None) for value in (0.90, 0.91))
+    assert budget.of_metric("auc", [one]) is None, "one trial does not tell what differs from trial to trial"
+    found = budget.of_metric("auc", [one, other])
+    assert found is not None and found.standard_uncertainty == pytest.approx(0.005)
+    share = Trial(1, 1, Measured((), ()), {"accuracy": Metric.of_share([True, False])}, None)
+    assert budget.of_metric("accuracy", [share, share]) is None

@@ -14,7 +14,13 @@ from rig.console import print_results
 
 def metric(value: float, *deviations: float) -> dict[str, Any]:
     trials = [{"trial": n, "value": value * (1 + each)} for n, each in enumerate(deviations, start=1)]
-    return {"value": value, "unit": "s", "expanded_uncertainty": value / 300, "budget": [], "per_trial": trials}
+    half = value / 300
+    same = {"low": value - half, "high": value + half, "reason": "", "expanded_uncertainty": half, "standard_uncertainty": half / 2}
+    other = {"low": value / 2, "high": value * 2, "reason": "", "expanded_uncertainty": None, "standard_uncertainty": None}
+    return {
+        "value": value, "unit": "s", "standard_error_over_samples": value / 150, "budget": [], "per_trial": trials,
+        "same_samples": same, "other_samples": other,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -29,7 +35,9 @@ def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int)
     out = io.StringIO()
     print_results(Console(file=out, width=width), content)
     text = out.getvalue()
-    heading, row = (next(line for line in text.splitlines() if word in line) for word in ("mean", "latency_preprocess"))
-    assert heading.split()[-5:] == ["1", "2", "3", "4", "5"]
-    assert row.split()[-5:] == ["-20.0", "-6.23", "-13.0", "+18.6", "+21.5"]
-    assert "1.1510 ± 0.0038 ms" in row
+    lines = text.splitlines()
+    assert ["1", "2", "3", "4", "5"] in [line.split()[-5:] for line in lines if "metric" in line]
+    rows = [line.split() for line in lines if "latency_preprocess" in line]
+    assert any(row[-5:] == ["-20.0", "-6.23", "-13.0", "+18.6", "+21.5"] for row in rows)
+    assert rows[0][1:9] == ["1.1510", "ms", "±", "0.0038", "0.58", "to", "2.30", "0.0077"]
+    assert max(map(len, lines)) <= max(width, 80)

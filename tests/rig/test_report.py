@@ -239,7 +239,7 @@ def test_a_session_that_did_not_finish_is_refused(copy: Path) -> None:
 
 def test_results_of_another_schema_are_refused(copy: Path) -> None:
     change(copy, results(copy) | {"schema": "neurorig-results-99"})
-    with pytest.raises(DataError, match="neurorig-results-2"):
+    with pytest.raises(DataError, match="neurorig-results-3"):
         write_report(copy)
 
 

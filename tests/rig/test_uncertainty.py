@@ -286,9 +286,10 @@ def test_an_offset_cancels_in_dynamic_power_and_a_clock_in_any_power(run_virtual
 
 def test_the_combined_uncertainty_is_the_root_of_the_squares_of_what_counts(run_virtual: Run) -> None:
     for metric in run_virtual(trials=3).content["metrics"].values():
-        counted = [part["standard_uncertainty"] for part in metric["budget"] if part["counted"]]
-        assert metric["standard_uncertainty"] == pytest.approx(math.hypot(*counted), rel=1e-12)
-        assert metric["expanded_uncertainty"] == metric["coverage_factor"] * metric["standard_uncertainty"]
+        counted, same = [part["standard_uncertainty"] for part in metric["budget"] if part["counted"]], metric["same_samples"]
+        if same["standard_uncertainty"] is not None:
+            assert same["standard_uncertainty"] == pytest.approx(math.hypot(*counted), rel=1e-12)
+            assert same["expanded_uncertainty"] == same["coverage_factor"] * same["standard_uncertainty"]
 
 
 def test_one_sample_alone_is_left_with_what_ticks_and_edges_must_give(run_virtual: Run) -> None:
@@ -300,8 +301,9 @@ def test_one_sample_alone_is_left_with_what_ticks_and_edges_must_give(run_virtua
 
 def test_accuracy_is_uncertain_by_the_choice_of_samples(run_virtual: Run) -> None:
     result = run_virtual("task.null.samples=50", "sut.virtual.error_rate=0.2", trials=2)
-    share = result.metrics["accuracy"].value
-    assert budget(result, "accuracy")["choice of samples"] == pytest.approx(math.sqrt(share * (1 - share) / 49), rel=0.1)
+    share, other = result.metrics["accuracy"].value, result.content["metrics"]["accuracy"]["other_samples"]
+    half = (other["high"] - other["low"]) / 2
+    assert half == pytest.approx(1.96 * math.sqrt(share * (1 - share) / 49), rel=0.15)
 
 
 def test_every_window_carries_its_uncertainty(run_virtual: Run) -> None:
@@ -390,7 +392,7 @@ def test_steps_that_no_noise_stirs_do_not_cancel_between_two_currents(run_virtua
     for lsb_a in (0.003, 0.004, 0.005):
         dynamic = run_virtual(*still, f"monitor.virtual.lsb_a={lsb_a}").content["metrics"]["power_dynamic"]
         # Idle current and active current each lie somewhere within their own step.
-        assert abs(dynamic["value"] - (0.045 - 0.012)) < dynamic["expanded_uncertainty"], lsb_a
+        assert abs(dynamic["value"] - (0.045 - 0.012)) < dynamic["same_samples"]["expanded_uncertainty"], lsb_a
         shown = {part["component"]: part["standard_uncertainty"] for part in dynamic["budget"]}
         assert shown["steps"] == pytest.approx(lsb_a / math.sqrt(12) * 3.3, rel=1e-3) == shown["steps, idle"]
 
@@ -417,17 +419,28 @@ def test_an_accuracy_of_one_has_an_interval_below_it_however_many_trials_there_a
     for trials in (1, 5):
         metric = run_virtual("task.null.samples=20", trials=trials).content["metrics"]["accuracy"]
         assert metric["value"] == 1.0
-        low, high = metric["interval_95"]
-        assert (low, high) == (pytest.approx(0.025 ** (1 / 20)), 1.0), "the samples are the same in every trial"
-        assert metric["expanded_uncertainty"] == pytest.approx(1 - low)
-        assert 0 < metric["standard_uncertainty"] == pytest.approx(metric["per_trial"][0]["standard_uncertainty"])
+        other, same = metric["other_samples"], metric["same_samples"]
+        ends = (pytest.approx(0.025 ** (1 / 20)), 1.0)
+        assert (other["low"], other["high"]) == ends, "the samples are the same in every trial"
+        assert (metric["binomial"]["low"], metric["binomial"]["high"], metric["binomial"]["n"]) == (*ends, 20)
+        assert other["units"] == "20 samples"
+        if trials == 1:
+            assert same["low"] is None and "one trial" in same["reason"]
+        else:
+            assert same["low"] == pytest.approx(1 - math.log(40) / 100), "one answer of 100 may yet differ"
 
 
-def test_the_interval_of_any_other_metric_is_its_value_and_its_expanded_uncertainty(run_virtual: Run) -> None:
+def test_both_intervals_of_any_other_metric_have_ends_or_a_reason(run_virtual: Run) -> None:
     for name, metric in run_virtual(trials=2).content["metrics"].items():
-        if name != "accuracy":
-            half = metric["expanded_uncertainty"]
-            assert metric["interval_95"] == [metric["value"] - half, metric["value"] + half], name
+        for which in ("same_samples", "other_samples"):
+            stated = metric[which]
+            if stated["reason"]:
+                assert stated["low"] is None and stated["high"] is None, name
+            else:
+                assert stated["low"] <= metric["value"] <= stated["high"] and stated["method"], name
+            if stated["expanded_uncertainty"] is not None:
+                half = stated["expanded_uncertainty"]
+                assert [stated["low"], stated["high"]] == [metric["value"] - half, metric["value"] + half], name
 
 
 def test_a_metric_that_a_trial_cannot_give_is_absent_with_its_reason(run_virtual: Run) -> None:

@@ -73,6 +73,6 @@ def test_two_instruments_find_the_same_energy_within_what_they_state(
     runs: dict[str, Run], pair: tuple[str, str], metric: str
 ) -> None:
     one, other = (runs[name].content["metrics"][metric] for name in pair)
-    allowed = (one["expanded_uncertainty"] ** 2 + other["expanded_uncertainty"] ** 2) ** 0.5
+    allowed = (one["same_samples"]["expanded_uncertainty"] ** 2 + other["same_samples"]["expanded_uncertainty"] ** 2) ** 0.5
     assert abs(one["value"] - other["value"]) <= allowed, (one["value"], other["value"], allowed)
     assert allowed < 0.03 * one["value"], "an uncertainty that allows everything proves nothing"

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Populations of samples from which trials are drawn in numbers alone, so that the truth behind every interval is known.
+
+Samples of one recording are alike, decisions of one scene are, and trials differ by what a device and its surroundings do. The
+scenarios' own summaries make the metrics of what is drawn; nothing is measured, and nothing runs in real time.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+
+from rig import budget
+from rig.catalogue import Entry
+from rig.moving import Summarise
+from rig.plan import Stream
+from rig.trial import Hop, Measured, Metric, Sample, Streamed, Trial, Window
+from rig.uncertainty import COMMON, Effect, Effects
+from scenarios.real_time import RealTime
+from scenarios.single_stream import SingleStream
+from scenarios.tiny import Tiny
+
+TRIALS = 5
+LATENCY_S, POWER_W, IDLE_W = 0.04, 0.045, 0.012
+#: Relative standard deviations: what recordings, samples of one, trials, and runs of one sample differ by; and the instrument.
+OF_RECORDINGS, OF_SAMPLES, OF_TRIALS, OF_RUNS, GAIN = 0.01, 0.003, 0.0005, 0.002, 0.0005
+#: One of a sample's answers, of all trials, is another one than the rest in this share of samples.
+UNSTEADY = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Five trials, the catalogue of their samples, and the truth of metrics: for these samples, and for the kind of samples.
+
+    A metric without a truth for its kind is compared with its mean over all runs.
+    """
+
+    trials: tuple[Trial, ...]
+    catalogue: tuple[Entry, ...]
+    summarise: Summarise
+    same: Mapping[str, float] = field(default_factory=dict)
+    other: Mapping[str, float] = field(default_factory=dict)
+    unknown: Sequence[str] = ()
+
+
+Population = Callable[[random.Random], Draw]
+
+
+def recordings(count: int, each: int, mean: float, alike: float) -> Population:
+    """Return samples of recordings whose answers are `alike` (intra-cluster correlation), and whose latencies are."""
+
+    def draw(rng: random.Random) -> Draw:
+        chances = (
+            [_beta(rng, mean, alike) for _ in range(count) for _ in range(each)]
+            if not alike
+            else [chance for chance in (_beta(rng, mean, alike) for _ in range(count)) for _ in range(each)]
+        )
+        right = [rng.random() < chance for chance in chances]
+        shift = [rng.gauss(0, OF_RECORDINGS) for _ in range(count)]
+        slow = [1 + shift[n // each] + rng.gauss(0, OF_SAMPLES) for n in range(count * each)]
+        catalogue = tuple(Entry("a", f"clip-{n // each}") for n in range(count * each))
+        scenario = SingleStream(SingleStream.Settings())
+        gain = rng.gauss(0, GAIN)
+        trials = [_queries(rng, slow, right, gain) for _ in range(TRIALS)]
+        kind = NormalDist(1, math.hypot(OF_RECORDINGS, OF_SAMPLES, OF_RUNS, OF_TRIALS))
+        truth = _truth(sum(slow) / len(slow))
+        other = _truth(1.0) | {"accuracy": mean}
+        other |= {f"latency_infer_p{p}": LATENCY_S * kind.inv_cdf(p / 100) for p in (50, 90, 99)}
+        return Draw(_trials(trials, scenario.summarise), catalogue, _of(scenario), truth, other)
+
+    return draw
+
+
+def jitter(count: int) -> Population:
+    """Return samples that differ by nothing but what each run does by itself: a long tail of latencies."""
+
+    def draw(rng: random.Random) -> Draw:
+        scenario = SingleStream(SingleStream.Settings())
+        trials = [
+            _measured([_query(n, LATENCY_S * math.exp(rng.gauss(0, 0.3)), POWER_W, True, 0.0) for n in range(count)])
+            for _ in range(TRIALS)
+        ]
+        truth = {f"latency_infer_p{p}": LATENCY_S * math.exp(0.3 * NormalDist().inv_cdf(p / 100)) for p in (50, 90, 99)}
+        truth["latency_infer"] = LATENCY_S * math.exp(0.3**2 / 2)
+        return Draw(_trials(trials, scenario.summarise), (), _of(scenario), truth, truth)
+
+    return draw
+
+
+def unsteady(count: int) -> Population:
+    """Return samples some of whose answers are not the same each time."""
+
+    def draw(rng: random.Random) -> Draw:
+        chances = [rng.random() if rng.random() < UNSTEADY else float(rng.random() < 0.7) for _ in range(count)]
+        trials = [
+            _measured([_query(n, LATENCY_S, POWER_W, rng.random() < chance, 0.0) for n, chance in enumerate(chances)])
+            for _ in range(TRIALS)
+        ]
+        scenario = SingleStream(SingleStream.Settings())
+        other = {"accuracy": UNSTEADY / 2 + (1 - UNSTEADY) * 0.7}
+        return Draw(_trials(trials, scenario.summarise), (), _of(scenario), {"accuracy": sum(chances) / count}, other)
+
+    return draw
+
+
+def areas(files: int, windows: int) -> Population:
+    """Return files of windows whose mean score tells two kinds apart; the area for other files is known."""
+
+    def draw(rng: random.Random) -> Draw:
+        samples, catalogue = [], []
+        for file in range(files):
+            label = rng.random() < 0.5
+            at = rng.gauss(1.2 * label, 1.0)
+            for _ in range(windows):
+                sample = _query(len(samples), LATENCY_S, POWER_W, True, 0.0)
+                scores = (at + rng.gauss(0, 0.3),)
+                samples.append(_scored(sample, str(int(label)), scores, f"file-{file}"))
+                catalogue.append(Entry(str(int(label)), f"file-{file}"))
+        scenario = Tiny(Tiny.Settings(mode="accuracy"))
+        spread = math.hypot(1.0, 0.3 / math.sqrt(windows)) * math.sqrt(2.0)
+        truth = {"auc": NormalDist().cdf(1.2 / spread)}
+        trials = [Measured(tuple(samples), ())] * TRIALS
+        return Draw(_trials(trials, scenario.summarise), tuple(catalogue), _of(scenario), {}, truth)
+
+    return draw
+
+
+class Sounds:
+    """A task in name only: recordings of ten windows each, of four labels, to draw scenes from."""
+
+    name, phases, sample_hz, window, sample_b = "sounds", ("infer",), 100, 100, 1
+    labels = ("owl", "wren", "tit", "robin")
+
+    def __init__(self, each: int) -> None:
+        self.count = each * len(self.labels)
+
+    def __len__(self) -> int:
+        return 10 * self.count
+
+    def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Return the label and the samples of each."""
+        return [(self.labels[n % 4], tuple(range(10 * n, 10 * n + 10))) for n in range(self.count)]
+
+
+def streams(each: int, one: bool) -> Population:
+    """Return streams of scenes; all trials play `one`, or each draws its own. Each of four labels has `each` recordings."""
+
+    def draw(rng: random.Random) -> Draw:
+        task, scenario = Sounds(each), RealTime(RealTime.Settings(deadline_s=0.1))
+        known = [(rng.betavariate(4, 2), rng.gauss(0, 0.012)) for _ in range(task.count)]
+        catalogue = tuple(Entry(label, f"clip-{n}") for n, (label, indices) in enumerate(task.recordings()) for _ in indices)
+        seeds = [rng.randrange(1, 1 << 30)] * TRIALS if one else [rng.randrange(1, 1 << 30) for _ in range(TRIALS)]
+        trials = []
+        for seed in seeds:
+            _, step, _ = scenario.plan(task, seed)  # type: ignore[arg-type]
+            assert isinstance(step, Stream)
+            own = random.Random(f"{rng.random() if not one else ''}{seed}")
+            trials.append(_stream(step, known, own, rng))
+        truths = ("accuracy", "recognised", "latency_onset", "latency_onset_p50", "within_deadline", "latency_response")
+        return Draw(_trials(trials, scenario.summarise), catalogue, _of(scenario), {}, {}, truths)
+
+    return draw
+
+
+def _stream(step: Stream, known: Sequence[tuple[float, float]], own: random.Random, rng: random.Random) -> Measured:
+    """Play a stream: what is decided follows from `own`, how long it takes from the run."""
+    samples, onsets_s = [], [step.onset(n) / step.sample_hz for n in range(len(step.scenes))]
+    for window in range(step.windows):
+        scene = step.scene_of(window)
+        chance, slow = known[step.scenes[scene].indices[0] // 10]
+        ready_s = (window * step.hop + step.window) / step.sample_hz
+        heard_s = ready_s - onsets_s[scene]
+        right = own.random() < chance and own.random() < heard_s
+        took_s = 0.08 + slow + own.gauss(0, 0.006) + rng.gauss(0, 0.002)
+        response = Window("response", ready_s, ready_s + took_s, took_s, None)
+        since_s = heard_s + took_s
+        hop = Hop(window, scene, response, Window("since_onset", onsets_s[scene], ready_s + took_s, since_s, None))
+        infer = Window("infer", ready_s, ready_s + took_s, took_s, took_s * POWER_W)
+        label = step.scenes[scene].label
+        samples.append(Sample(1, (), 1, (infer,), label, label if right else "", right, hop=hop))
+    length_s = (step.windows * step.hop + step.window) / step.sample_hz
+    whole = Window("stream", 0.0, length_s, length_s, length_s * IDLE_W)
+    labels, indices = tuple(scene.label for scene in step.scenes), tuple(scene.indices for scene in step.scenes)
+    played = Streamed(1, whole, labels, tuple(onsets_s), step.windows, 0.5, 1.0, False, indices)
+    return Measured(tuple(samples), _idles(), (played,))
+
+
+def _queries(rng: random.Random, slow: Sequence[float], right: Sequence[bool], gain: float) -> Measured:
+    drift = rng.gauss(0, OF_TRIALS)
+    found = [
+        _query(n, LATENCY_S * (each + drift + rng.gauss(0, OF_RUNS)), POWER_W, ok, gain)
+        for n, (each, ok) in enumerate(zip(slow, right, strict=True))
+    ]
+    rng.shuffle(found)
+    return _measured(found)
+
+
+def _query(index: int, latency_s: float, power_w: float, right: bool, gain: float) -> Sample:
+    energy_j = latency_s * power_w * (1 + gain)
+    effects = Effects({"current gain": Effect(COMMON, energy_j=GAIN * energy_j)} if gain else {})
+    window = Window("infer", 0.0, latency_s, latency_s, energy_j, effects)
+    return Sample(index, (index,), 1, (window,), "a", "a" if right else "b", right)
+
+
+def _scored(sample: Sample, label: str, scores: tuple[float, ...], case: str) -> Sample:
+    return Sample(sample.step, sample.indices, 1, sample.windows, label, "", True, scores, case)
+
+
+def _measured(samples: Sequence[Sample]) -> Measured:
+    return Measured(tuple(samples), _idles())
+
+
+def _idles() -> tuple[Window, ...]:
+    return (Window("idle", 0.0, 0.5, 0.5, 0.5 * IDLE_W),) * 2
+
+
+def _truth(slow: float) -> dict[str, float]:
+    latency_s = slow * LATENCY_S
+    return {"latency_infer": latency_s, "energy_infer": latency_s * POWER_W}
+
+
+def _of(scenario: SingleStream | RealTime | Tiny) -> Summarise:
+    return lambda measured: scenario.summarise(measured, ("infer",))
+
+
+def _trials(measured: Sequence[Measured], summarise: Callable[[Measured, Sequence[str]], dict[str, Metric]]) -> tuple[Trial, ...]:
+    def of(one: Measured) -> dict[str, Metric]:
+        return summarise(one, ("infer",))
+
+    found = []
+    for number, one in enumerate(measured, start=1):
+        metrics = of(one)
+        influences = budget.influences(one, metrics, of)
+        found.append(Trial(number, number, one, metrics, None, influences=influences))
+    return tuple(found)
+
+
+def _beta(rng: random.Random, mean: float, alike: float) -> float:
+    if not alike:
+        return mean
+    total = 1 / alike - 1
+    return rng.betavariate(mean * total, (1 - mean) * total)
+
+
+POPULATIONS: dict[str, Population] = {
+    "12 recordings of 10": recordings(12, 10, 0.55, 3.2 / 9),
+    "40 recordings of 10": recordings(40, 10, 0.55, 3.2 / 9),
+    "12 recordings, 0.85": recordings(12, 10, 0.85, 3.2 / 9),
+    "120 single samples": recordings(120, 1, 0.85, 0.0),
+    "10 values a trial": jitter(10),
+    "40 values a trial": jitter(40),
+    "100 values a trial": jitter(100),
+    "unsteady answers": unsteady(120),
+    "40 files": areas(40, 2),
+    "200 files": areas(200, 1),
+    "own streams": streams(10, one=False),
+    "one stream": streams(10, one=True),
+}
