@@ -107,8 +107,14 @@ def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
 def _tiles(main: list[str]) -> list[str]:
     """Choose what stands above all: of searches, the longest time-out and the nearest threshold."""
     chosen = [name for name in main if name in _TELLING]
-    for pattern in (r"gap_\d+[mu]?s", r"latency_to_[0-9p]+pct", r"energy_to_[0-9p]+pct", "wade"):
-        chosen += [name for name in main if re.fullmatch(pattern, name)][-1:]
+    for own, other in (
+        (r"gap_\d+[mu]?s", r"gap_best_known_\d+[mu]?s"),
+        (r"latency_to_[0-9p]+pct", r"latency_to_[0-9p]+pct_best_known"),
+        (r"energy_to_[0-9p]+pct", r"energy_to_[0-9p]+pct_best_known"),
+        ("wade", "wade_best_known"),
+    ):
+        found = [[name for name in main if re.fullmatch(pattern, name)] for pattern in (own, other)]
+        chosen += (found[0] or found[1])[-1:]
     return chosen
 
 

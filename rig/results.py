@@ -17,7 +17,7 @@ from rig.catalogue import Entry
 from rig.clock import Timebase
 from rig.config import Config
 from rig.measure import Outcome, Rail, measure, together
-from rig.plan import Reviewer, Scenario, Surveyor, Withholder
+from rig.plan import Comparer, Reviewer, Scenario, Surveyor, Withholder
 from rig.sitting import counted, sittings
 from rig.statistics import mean, standard_error
 from rig.store import BENCH, SessionFolder
@@ -169,6 +169,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     }
     if covered := survey.summed(trial.survey for trial in trials):
         content["coverage"] = survey.content(covered)
+    if isinstance(context.scenario, Comparer):
+        content["targets"] = [dataclasses.asdict(row) for row in context.scenario.compared([trial.measured for trial in trials])]
     if claim:
         content["audit"] = verdict_content(claimed.verdicts(claim, trials)["audit"])
     cleaned: dict[str, Any] = _finite(content)
