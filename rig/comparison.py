@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +27,26 @@ class Compared:
     lowest: int | None
     gap: float | None
     gap_best_known: float | None
+
+
+#: More rows than this are shown of the last way to search alone: of the longest time-out, or of the way to a target.
+ROWS_MAX = 14
+HEAD = ("searched", "by", "searches", "official", "best known", "measured", "lowest", "gap", "gap to best known")
+MEANING = "gap: to the official target, below 0 where it is beaten; costs and gaps are means over searches"
+
+
+def shown(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a row of results.json as a reader sees it, as HEAD names its columns."""
+    costs = [_cost(row[name]) for name in ("official", "best_known", "measured", "lowest")]
+    gaps = ["–" if row[name] is None else f"{100 * row[name]:.2f} %" for name in ("gap", "gap_best_known")]
+    return (row["workload"] or row["cell"], row["search"], str(row["searches"]), *costs, *gaps)
+
+
+def of_cells(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of whole cells, where they are many those of the last way to search in each."""
+    cells = [row for row in rows if not row["workload"]]
+    return cells if len(cells) <= ROWS_MAX else list({row["cell"]: row for row in cells}.values())
+
+
+def _cost(cost: float | None) -> str:
+    return "–" if cost is None else f"{cost:.0f}" if cost == round(cost) else f"{cost:.2f}"

@@ -17,7 +17,7 @@ from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
 
-from rig import labels, survey
+from rig import comparison, labels, survey
 from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.check import Check
@@ -171,6 +171,8 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     _print_whole(console, table)
     if clock := content.get("provenance", {}).get("device_clock"):
         console.print(escape(_unmetered(clock)), soft_wrap=True)
+    if content.get("targets"):
+        _print_targets(console, content["targets"])
     for row in content["resolution"]:
         if row["needed_s"] != 0:
             console.print(f"[yellow]{escape(_resolution(row))}[/]", soft_wrap=True)
@@ -193,6 +195,16 @@ def _print_lines(console: Console, trials: Sequence[dict[str, Any]]) -> None:
             console.print(f"trial {trial['number']}  {escape(line)}", soft_wrap=True, highlight=False)
     if len(shown) < len(told):
         console.print(f"the lines of {len(told) - len(shown)} more trials: trial-N/results.txt", soft_wrap=True)
+
+
+def _print_targets(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print official, best known and measured costs, cell by cell."""
+    table = Table(caption=comparison.MEANING, box=SIMPLE_HEAD, pad_edge=False)
+    for number, title in enumerate(comparison.HEAD):
+        table.add_column(title, justify="left" if number < 2 else "right", no_wrap=True)
+    for row in comparison.of_cells(rows):
+        table.add_row(*map(escape, comparison.shown(row)))
+    _print_whole(console, table)
 
 
 def _print_coverage(console: Console, coverage: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ import matplotlib.style
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from rig import labels, store
+from rig import comparison, labels, store
 from rig.budget import lopsided
 from rig.budget import table as budget_table
 from rig.errors import DataError
@@ -81,6 +81,11 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
         "tiles": _tiles(main),
         "main": [_row(name, content) for name in main],
         "further": [_row(name, content) for name in further],
+        "targets": {
+            "head": comparison.HEAD, "meaning": comparison.MEANING,
+            "cells": [comparison.shown(row) for row in content.get("targets", ()) if not row["workload"]],
+            "workloads": [comparison.shown(row) for row in content.get("targets", ()) if row["workload"]],
+        },
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
         "hashes": [event for event in session.journal().measured if event.get("files")],

@@ -55,14 +55,15 @@ class Optimization:
         + 1, ...: the same in all trials, unless `reseed`, so that trials repeat a measurement. `idle_s` of idle time before and
         after all. A device may exceed a time-out by 1 % and `overrun_s`; `limit_s` is what it may take until it answers.
 
-        A gap is to the official target. That to the best known one is marked too, for `gaps` alone, as far as the device can mark
-        so many thresholds; the search goes on until the lowest of all is reached.
+        A gap is to the official target. With `best_known`, `gaps` to the best known one are marked too, where the device can mark
+        so many thresholds, and the search goes on until the lowest of all is reached.
         """
 
         timeouts_s: tuple[float, ...] = TIMEOUTS_S
         gaps: tuple[float, ...] = GAPS
         target_limit_s: float = 100.0
         curve: tuple[float, ...] = ()
+        best_known: bool = True
         attempts: int = 1
         seed: int = 1
         reseed: bool = False
@@ -200,10 +201,14 @@ class Optimization:
     def _thresholds(self, target: int, best_known: int | None) -> tuple[int, ...]:
         """Return the costs to mark, falling; several gaps may mean the same cost, as costs are whole numbers.
 
-        Those of the best known target come beside those of the result, unless the device can mark too few.
+        Those of the best known target come beside those of the result, unless they are not wanted, or the device can mark too few.
         """
         own = {threshold_cost(target, gap) for gap in self._gaps}
-        both = own if best_known is None else own | {threshold_cost(best_known, gap) for gap in self.settings.gaps}
+        both = (
+            own
+            if best_known is None or not self.settings.best_known
+            else own | {threshold_cost(best_known, gap) for gap in self.settings.gaps}
+        )
         fits = self._thresholds_max is None or len(both) <= self._thresholds_max
         return tuple(sorted(both if fits else own, reverse=True))
 

@@ -216,7 +216,11 @@ def _unasked(samples: Sequence[Sample], kind: str, gaps: Sequence[float]) -> str
     if without := sum(None in row for row in costs):
         return f"{without} of {len(samples)} searches are of a workload without {'a best known' if kind else 'an official'} target"
     untold = sum(bool({*row} - {*_told(sample)}) for sample, row in zip(useful, costs, strict=True))
-    return f"{untold} of {len(samples)} searches were not told its cost: the device marks too few thresholds" if untold else ""
+    return (
+        f"{untold} of {len(samples)} searches were not told its cost: the device marks too few thresholds, or best_known = false"
+        if untold
+        else ""
+    )
 
 
 def _told(sample: Sample) -> tuple[int, ...]:

@@ -132,7 +132,7 @@ class QuboTask:
             "official": False,
             "unofficial": unofficial(self._settings.seeds),
             "statement": statement(self._settings.seeds) + self._missing(),
-            "targets_meaning": "results are to the official targets; those named best_known are to the best vectors known",
+            "targets_meaning": self._meaning(),
             "gap": "(cost - target) / |target|; the rules print (cost - target) / target, whose sign is the other one",
             "tuning_rule": tuning.RULE,
             "program_parameters": [dict(table) for table in self._settings.parameters],
@@ -157,6 +157,11 @@ class QuboTask:
             "best_known_date": "" if best is None else best.date,
             "parameters": tuning.values(self._rules, workload.nodes, count),
         }
+
+    def _meaning(self) -> str:
+        table = self._settings.targets or "the shipped table"
+        said = f"Official: {self._officials.source}. Best known: {table}, version {self._version}, with vectors"
+        return f"{said}. Results are to the official targets, those named best_known to the others."
 
     def _missing(self) -> str:
         """Say for how many workloads there is but one of the two targets."""
