@@ -118,6 +118,9 @@ def absent(samples: Sequence[Sample], gaps: Sequence[float]) -> dict[str, str]:
     """Return why a mean latency, and an energy, is missing."""
     found: dict[str, str] = {}
     for group in runs(samples, gaps):
+        if group.unasked:
+            wade = "_".join(filter(None, ("wade", group.kind, group.cell)))
+            found |= dict.fromkeys((group.name("success"), wade), group.unasked)
         if group.why:
             found |= dict.fromkeys((group.name("latency"), group.name("energy")), group.why)
         elif len(group.energies_j) < len(group.reached):
