@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Costs that searches found, beside the official and the best known cost of their workloads. Pure."""
+"""Costs that searches found, beside the official and the best known ones. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,13 @@ TO_TARGET = "target"
 
 
 def compared(samples: Sequence[Sample]) -> list[Compared]:
-    """Return a row for each cell and way to search, then one for each workload; a search without a vector has no cost."""
+    """Return a row for each cell and way to search, then one for each workload and way.
+
+    A search without a vector has no cost, and is left out.
+    """
     useful = [sample for sample in samples if sample.solve is not None and sample.costs is not None]
-    return [*_rows(useful, lambda sample: (sample.case, "")), *_rows(useful, lambda sample: (sample.case, sample.label))]
+    cells = _rows(useful, lambda sample: (sample.case, ""))
+    return [*cells, *_rows(useful, lambda sample: (sample.case, sample.label))]
 
 
 def _rows(samples: Sequence[Sample], place: Callable[[Sample], tuple[str, str]]) -> list[Compared]:
@@ -30,12 +34,14 @@ def _rows(samples: Sequence[Sample], place: Callable[[Sample], tuple[str, str]])
         assert sample.costs is not None and sample.solve is not None
         limit_s = sample.solve.timeout_s if sample.solve.target is None else math.inf
         groups.setdefault((*place(sample), limit_s), []).append(sample.costs)
-    return [_row(*key, group) for key, group in sorted(groups.items(), key=lambda item: _order(*item[0]))]
+    ordered = sorted(groups.items(), key=lambda item: _order(*item[0]))
+    return [_row(*key, group) for key, group in ordered]
 
 
 def _order(cell: str, workload: str, limit_s: float) -> tuple[list[int], str, float]:
     """Sort by the numbers in the names, not by their digits."""
-    return [int(number) for number in re.findall(r"\d+", workload or cell)], workload or cell, limit_s
+    name = workload or cell
+    return [int(number) for number in re.findall(r"\d+", name)], name, limit_s
 
 
 def _row(cell: str, workload: str, limit_s: float, group: Sequence[Costs]) -> Compared:
@@ -54,8 +60,8 @@ def _row(cell: str, workload: str, limit_s: float, group: Sequence[Costs]) -> Co
 
 
 def _gap(group: Sequence[Costs], kind: str) -> float | None:
-    targets = [target_of(costs, kind) for costs in group]
-    return _mean([None if target is None else Gap(costs.cost, target).gap for costs, target in zip(group, targets, strict=True)])
+    pairs = [(costs.cost, target_of(costs, kind)) for costs in group]
+    return _mean([None if target is None else Gap(cost, target).gap for cost, target in pairs])
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -20,7 +20,7 @@ from rig.errors import ConfigError, DataError
 from rig.store import SessionFolder
 from scenarios.tasks.qubo import largest as sizes_of
 from scenarios.tasks.qubo import official as officials_of
-from scenarios.tasks.qubo import overview
+from scenarios.tasks.qubo import overview, tabu
 from scenarios.tasks.qubo import rescore as scores
 from scenarios.tasks.qubo import targets as table
 from scenarios.tasks.qubo.campaign import Job, Journal, campaign, engine
@@ -270,7 +270,7 @@ def _make_official(
     rows = dict(officials_of.read(path).rows) if path.exists() else {}
     todo = [workload for workload in wanted if workload not in rows]
     with engine(jobs, dask) as pool:
-        waiting = [pool.submit(officials_of.make, workload, reads, restarts, seeds[0]) for workload in todo]
+        waiting = [pool.submit(tabu.make, workload, reads, restarts, seeds[0]) for workload in todo]
         try:
             for done, future in enumerate(as_completed(waiting), start=1):
                 one = future.result()

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from rig.errors import ConfigError, DataError
 from rig.table import Table
-from scenarios.tasks.qubo import official, targets
+from scenarios.tasks.qubo import official, tabu, targets
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, generate
@@ -82,7 +82,7 @@ def test_below_50_nodes_a_proven_cost_is_official_where_the_file_has_none(tmp_pa
 
 
 def test_a_cost_below_a_proven_optimum_is_one_of_other_graphs(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="it is proven that there is none below -9"):
+    with pytest.raises(DataError, match="proven is none below -9"):
         QuboTask.open(QuboTask.Settings((25,), (0.25,), (0,), official=str(written(tmp_path, "25,0.25,0,-10"))), Table())
 
 
@@ -136,7 +136,7 @@ def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(tmp_path: Pat
 
 def test_a_made_row_is_verified_and_one_that_was_changed_is_found(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
-    official.write([official.make(Workload(20, 0.25, 9), 1, 0, 1)], path)
+    official.write([tabu.make(Workload(20, 0.25, 9), 1, 0, 1)], path)
     assert command("--verify", "--official", path).return_value == 0
     side = official.side(path)
     for file in (side, path):
@@ -159,7 +159,7 @@ def test_the_method_of_the_rules_is_called_as_neurobench_calls_it(tmp_path: Path
         return own(self, bqm, **(how | {"num_reads": 1, "num_restarts": 0}))
 
     monkeypatch.setattr(samplers.TabuSampler, "sample", sample)
-    row = official.make(Workload(50, 0.05, 4), official.READS, official.RESTARTS, 3)
+    row = tabu.make(Workload(50, 0.05, 4), official.READS, official.RESTARTS, 3)
     # x'Qx with -1 on the diagonal and 4 in both triangles.
     asked = {"timeout": None, "num_reads": 100, "num_restarts": 50, "seed": 3}
     assert called == [{"linear": {-1.0}, "quadratic": {8.0}, **asked}]
