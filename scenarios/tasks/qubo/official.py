@@ -201,13 +201,16 @@ def _lines(path: Path, content: bytes, columns: tuple[str, ...]) -> list[dict[st
         raise DataError(f"{path} is no table", evidence=repr(error)) from error
     found = tuple(name.strip() for name in table.fieldnames or ())
     if found != columns:
-        raise DataError(f"{path} has other columns", evidence=f"{found}", try_next=",".join(columns))
+        try_next = ",".join(columns)
+        raise DataError(f"{path} has other columns", evidence=f"{found}", try_next=try_next)
     return lines
 
 
 def _published(path: Path, number: int, line: Mapping[str, str]) -> tuple[Workload, int]:
     where = f"{path}, line {number}"
     try:
+        if None in line:
+            raise ValueError("too many cells")
         nodes, density, seed, value = (line[name] for name in COLUMNS)
         workload, least = Workload(int(nodes), float(density), int(seed)), int(value)
     except (KeyError, TypeError, ValueError, ConfigError) as error:

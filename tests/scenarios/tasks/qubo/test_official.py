@@ -97,6 +97,7 @@ def test_the_placeholder_of_a_cost_that_is_not_known_yet_is_none(tmp_path: Path)
         ("nodes,cost\n1,2\n", "other columns"),
         (HEAD + "250,0.05,0\n", "damaged"),
         (HEAD + "250,0.05,0,x\n", "damaged"),
+        (HEAD + "250,0.05,0,-60,-61\n", "damaged"),
         (HEAD + "250,nan,0,-3\n", "damaged"),
         (HEAD + "250,0.05,0,-251\n", "no set of 250 nodes"),
         (HEAD + "250,0.05,0,3\n", "costs 3"),
