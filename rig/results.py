@@ -20,7 +20,7 @@ from rig.config import Config
 from rig.interval import Interval, Intervals
 from rig.jackknife import Jackknife, jackknife
 from rig.measure import Outcome, Rail, measure, together
-from rig.plan import Pooler, Reviewer, Scenario, Surveyor, Withholder
+from rig.plan import Comparer, Pooler, Reviewer, Scenario, Surveyor, Withholder
 from rig.sitting import counted, sittings
 from rig.statistics import mean
 from rig.store import BENCH, SessionFolder
@@ -173,6 +173,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     }
     if covered := survey.summed(trial.survey for trial in trials):
         content["coverage"] = survey.content(covered)
+    if isinstance(context.scenario, Comparer):
+        content["targets"] = [dataclasses.asdict(row) for row in context.scenario.compared([trial.measured for trial in trials])]
     if claim:
         content["audit"] = verdict_content(claimed.verdicts(claim, trials)["audit"])
     cleaned: dict[str, Any] = _finite(content)

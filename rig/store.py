@@ -328,9 +328,16 @@ def _scored(score: Score) -> dict[str, Any]:
 
 def _score(line: dict[str, Any]) -> Score:
     scores, case = tuple(float(number) for number in line.get("scores", ())), line.get("case", "")
-    costs, fault = Costs(**line["costs"]) if "costs" in line else None, line.get("fault", "")
-    correct = costs.cost <= costs.target if costs else line["label"] == line["answer"] and not fault
+    costs, fault = _costs(line["costs"]) if "costs" in line else None, line.get("fault", "")
+    correct = costs.met if costs else line["label"] == line["answer"] and not fault
     return Score(correct, line["label"], line["answer"], scores, case, costs, fault)
+
+
+def _costs(line: dict[str, Any]) -> Costs:
+    """Return the costs of a line; sessions of before there were two targets have the best known one alone."""
+    if "target" in line:
+        return Costs(line["cost"], None, line["claimed"], line["target"])
+    return Costs(**line)
 
 
 def done_from_json(line: dict[str, Any]) -> Done:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from rig.comparison import Compared
 from rig.errors import ConfigError
 from rig.plan import Idle, Load, Optimized, Plan, Solve, Task
 from rig.statistics import ratio
@@ -16,7 +17,8 @@ from rig.survey import Covered
 from rig.sut import SutInfo
 from rig.table import Table
 from rig.trial import Measured, Metric, Problem, Sample
-from scenarios import fixed_timeout, time_to_solution
+from scenarios import fixed_timeout, found_costs, time_to_solution
+from scenarios.found_costs import TO_TARGET
 from scenarios.single_stream import IDLE_MAX_S
 from scenarios.tasks.qubo.cost import threshold_cost
 
@@ -35,8 +37,6 @@ GAP_STEP = 1e-6
 ATTEMPTS_MAX = 10_000
 #: A device may search longer than its time-out by this share of it, and by the setting overrun_s.
 OVERRUN = 0.01
-#: What a time-to-solution run is called in a survey.
-TO_TARGET = "target"
 
 
 class Optimization:
@@ -54,12 +54,16 @@ class Optimization:
         `curve` are further gaps that are marked on that way, for WADE. `attempts` searches each, by the solver seeds `seed`, `seed`
         + 1, ...: the same in all trials, unless `reseed`, so that trials repeat a measurement. `idle_s` of idle time before and
         after all. A device may exceed a time-out by 1 % and `overrun_s`; `limit_s` is what it may take until it answers.
+
+        A gap is to the official target. With `best_known`, `gaps` to the best known one are marked too, where the device can mark
+        so many thresholds, and the search goes on until the lowest of all is reached.
         """
 
         timeouts_s: tuple[float, ...] = TIMEOUTS_S
         gaps: tuple[float, ...] = GAPS
         target_limit_s: float = 100.0
         curve: tuple[float, ...] = ()
+        best_known: bool = True
         attempts: int = 1
         seed: int = 1
         reseed: bool = False
@@ -67,8 +71,9 @@ class Optimization:
         overrun_s: float = 2e-4
         limit_s: float = 20.0
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, thresholds_max: int | None = None) -> None:
         self.settings = settings
+        self._thresholds_max = thresholds_max
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
@@ -115,7 +120,7 @@ class Optimization:
                 path="scenario.optimization.curve",
                 try_next="fewer of gaps and curve",
             )
-        return self
+        return Optimization(self.settings, info.thresholds_max)
 
     def plan(self, task: Task, seed: int) -> Plan:
         """Yield idle time, then each workload's load and searches, and idle again; what the device cannot hold is skipped."""
@@ -127,7 +132,7 @@ class Optimization:
         for index in order:
             loaded = yield Load(index, optional=True)
             if loaded is None or not loaded.refusal:
-                yield from self._searches(index, task.target(index), seed)
+                yield from self._searches(index, self._thresholds(task.target(index), task.best_known(index)), seed)
         yield Idle(self.settings.idle_s)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
@@ -165,7 +170,7 @@ class Optimization:
                 said.append(time_to_solution.line(cell, samples, settings.gaps, settings.curve))
         meant = "gap is (cost - target) / |target|; in brackets by the printed formula, (cost - target) / target, of the other sign"
         steps = f"WADE counts steps of {time_to_solution.WADE_STEP_S * 1e3:g} ms, and weighs each gap by 1 - gap"
-        beaten = [_beaten(sample) for sample in samples if sample.costs and sample.costs.cost < sample.costs.target]
+        beaten = [_beaten(sample) for sample in samples if sample.costs and sample.costs.beaten]
         return (*said, meant, *([steps] if settings.target_limit_s else []), *dict.fromkeys(beaten))
 
     def survey(self, names: Sequence[str], done: Sequence[Done]) -> tuple[Covered, ...]:
@@ -189,10 +194,27 @@ class Optimization:
     def _gaps(self) -> tuple[float, ...]:
         return (*self.settings.gaps, *self.settings.curve)
 
-    def _searches(self, index: int, target: int, trial_seed: int) -> Plan:
-        """Yield the searches of a workload; several gaps may mean the same cost, as costs are whole numbers."""
+    def compared(self, trials: Sequence[Measured]) -> list[Compared]:
+        """Return official, best known and measured costs of each cell and workload, for each way to search."""
+        return found_costs.compared([sample for trial in trials for sample in trial.samples])
+
+    def _thresholds(self, target: int, best_known: int | None) -> tuple[int, ...]:
+        """Return the costs to mark, falling; several gaps may mean the same cost, as costs are whole numbers.
+
+        Those of the best known target come beside those of the result, unless they are not wanted, or the device can mark too few.
+        """
+        own = {threshold_cost(target, gap) for gap in self._gaps}
+        both = (
+            own
+            if best_known is None or not self.settings.best_known
+            else own | {threshold_cost(best_known, gap) for gap in self.settings.gaps}
+        )
+        fits = self._thresholds_max is None or len(both) <= self._thresholds_max
+        return tuple(sorted(both if fits else own, reverse=True))
+
+    def _searches(self, index: int, costs: tuple[int, ...], trial_seed: int) -> Plan:
+        """Yield the searches of a workload."""
         settings = self.settings
-        costs = tuple(sorted({threshold_cost(target, gap) for gap in self._gaps}, reverse=True))
         for attempt in range(settings.attempts):
             seed = settings.seed + attempt
             if settings.reseed:
@@ -216,7 +238,8 @@ def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Cov
 def _beaten(sample: Sample) -> str:
     assert sample.costs is not None and sample.solve is not None
     costs, which = sample.costs, f"workload {sample.solve.index} of {sample.case}, seed {sample.solve.seed}"
-    return f"target beaten: {costs.cost} where {costs.target} is known: {which}; the vector is that of step {sample.step}"
+    known = min(target for target in (costs.official, costs.best_known) if target is not None)
+    return f"target beaten: {costs.cost} where {known} is known: {which}; the vector is that of step {sample.step}"
 
 
 def _powers(measured: Measured) -> dict[str, Metric]:

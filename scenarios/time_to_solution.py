@@ -2,7 +2,8 @@
 """Searches that end at a target: time and energy until the device itself knew a threshold reached, and how often it did. Pure.
 
 QUBO.md, time to solution: "latency" from the loaded graph until the solver has detected that a gap is reached, "energy" as average
-power since then times that latency; where it is not reached, no result.
+power since then times that latency; where it is not reached, no result. The gaps of the rules are those to the official target;
+results to the best known one have `best_known` in their names.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rig.attempts import Attempt, quantile, success, time_to_solution_s
 from rig.quantity import quantity
 from rig.statistics import NORMAL_95, mean, standard_error
 from rig.trial import Crossing, Metric, Sample
-from scenarios.tasks.qubo.cost import threshold_cost
+from scenarios.tasks.qubo.cost import KINDS, OFFICIAL, target_of, threshold_cost
 
 #: The steps in which WADE counts time: the shortest time-out of the rules.
 WADE_STEP_S = 1e-3
@@ -23,8 +24,12 @@ WADE_STEP_S = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The searches of one cell (of all of them under the empty name) on their way to one gap, each with its crossing."""
+    """The searches of one cell (of all of them under the empty name) on their way to one gap, each with its crossing.
 
+    The gap is to the target of a `kind`, OFFICIAL or BEST_KNOWN.
+    """
+
+    kind: str
     cell: str
     gap: float
     samples: tuple[Sample, ...]
@@ -48,12 +53,19 @@ class Runs:
         return [Attempt(_latency_s(crossing) if crossing else _limit_s(sample), crossing is not None) for sample, crossing in pairs]
 
     def name(self, what: str) -> str:
-        """Return latency_to_10pct_250n_5pct, or latency_to_10pct for all cells."""
-        return "_".join(filter(None, (what, "to", gap_name(self.gap), self.cell)))
+        """Return latency_to_10pct_250n_5pct, or latency_to_10pct for all cells; latency_to_10pct_best_known_250n_5pct."""
+        return "_".join(filter(None, (what, "to", gap_name(self.gap), self.kind, self.cell)))
+
+    @property
+    def unasked(self) -> str:
+        """Say why the share of success is not known: no target, or a threshold that no search was told of; empty when it is."""
+        return _unasked(self.samples, self.kind, (self.gap,))
 
     @property
     def why(self) -> str:
         """Say why there is no mean latency; empty when there is one."""
+        if self.unasked:
+            return self.unasked
         if len(self.reached) < len(self.crossings):
             return f"no result: {len(self.reached)} of {len(self.crossings)} searches reached it"
         early = [crossing for crossing in self.reached if not crossing.resolved]
@@ -72,18 +84,21 @@ def gap_name(gap: float) -> str:
 
 
 def runs(samples: Sequence[Sample], gaps: Sequence[float]) -> Iterator[Runs]:
-    """Yield the searches of each cell, and of all, for each gap; the largest gap first."""
+    """Yield the searches of each cell, and of all, for each gap to the official and to the best known target, largest first."""
     to_target = [sample for sample in samples if sample.solve is not None and sample.solve.target is not None]
     for cell in dict.fromkeys(["", *(sample.case for sample in to_target)] if to_target else []):
         chosen = tuple(sample for sample in to_target if cell in ("", sample.case))
-        for gap in sorted(gaps, reverse=True):
-            yield Runs(cell, gap, chosen, tuple(_crossing(sample, gap) for sample in chosen))
+        for kind in KINDS:
+            for gap in sorted(gaps, reverse=True):
+                yield Runs(kind, cell, gap, chosen, tuple(_crossing(sample, gap, kind) for sample in chosen))
 
 
 def metrics(samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]) -> dict[str, Metric]:
     """Return share of success, latency and energy to each of `gaps`, and WADE over them and those of the `curve`."""
     found: dict[str, Metric] = {}
     for group in runs(samples, gaps):
+        if group.unasked:
+            continue
         reached = [crossing is not None for crossing in group.crossings]
         found[group.name("success")] = Metric.of_share(reached, higher_is_better=True)
         if not group.why:
@@ -92,8 +107,10 @@ def metrics(samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[fl
             if len(group.energies_j) == len(latencies_s):
                 found[group.name("energy")] = _mean(group.energies_j, "J", False)
         found |= _spread(group)
-    for cell, values in _wades(samples, (*gaps, *curve)).items():
-        found["_".join(filter(None, ("wade", cell)))] = replace(_mean(values, "1", True), bounded=True)
+    for kind in KINDS:
+        for cell, values in _wades(samples, (*gaps, *curve), kind).items():
+            name = "_".join(filter(None, ("wade", kind, cell)))
+            found[name] = replace(_mean(values, "1", True), bounded=True)
     return found
 
 
@@ -101,6 +118,9 @@ def absent(samples: Sequence[Sample], gaps: Sequence[float]) -> dict[str, str]:
     """Return why a mean latency, and an energy, is missing."""
     found: dict[str, str] = {}
     for group in runs(samples, gaps):
+        if group.unasked:
+            wade = "_".join(filter(None, ("wade", group.kind, group.cell)))
+            found |= dict.fromkeys((group.name("success"), wade), group.unasked)
         if group.why:
             found |= dict.fromkeys((group.name("latency"), group.name("energy")), group.why)
         elif len(group.energies_j) < len(group.reached):
@@ -113,13 +133,20 @@ def line(cell: str, samples: Sequence[Sample], gaps: Sequence[float], curve: Seq
     """Return what one cell needs to each gap, with the intervals of share and median, and its WADE."""
     said = []
     for group in runs(samples, gaps):
-        if group.cell == cell:
-            said.append(f"to {gap_name(group.gap)} {_said(group)}")
-    wade = _wades(samples, (*gaps, *curve)).get(cell)
+        if group.cell == cell and (group.kind == OFFICIAL or (not group.unasked and _apart(group))):
+            said.append(f"to {gap_name(group.gap)}{' of the best known' if group.kind else ''} {_said(group)}")
+    wade = _wades(samples, (*gaps, *curve), OFFICIAL).get(cell)
     return f"{cell}: " + "; ".join([*said, *([f"WADE {mean(wade):.4g}"] if wade else [])])
 
 
+def _apart(group: Runs) -> bool:
+    """Say whether the thresholds of a group are others than those by the official targets."""
+    return any(_threshold(sample, group.gap, group.kind) != _threshold(sample, group.gap, OFFICIAL) for sample in group.samples)
+
+
 def _said(group: Runs) -> str:
+    if group.unasked:
+        return group.unasked
     share, attempts = success(group.attempts), group.attempts
     low, high = share.interval()
     said = f"{len(group.reached)} of {len(attempts)} ({low:.2g} to {high:.2g})"
@@ -152,24 +179,26 @@ def _spread(group: Runs) -> dict[str, Metric]:
     return found
 
 
-def _wades(samples: Sequence[Sample], gaps: Sequence[float]) -> dict[str, list[float]]:
+def _wades(samples: Sequence[Sample], gaps: Sequence[float], kind: str) -> dict[str, list[float]]:
     """Return the WADE of each search, by cell and for all under the empty name.
 
     WADE = sum of alpha / T(alpha) over the sum of alpha (Cisneros, Sivic, Mikolov 2022), where more is better: so alpha is the
     share of the target cost, 1 - gap, and T the time until it was known in steps of WADE_STEP_S, one at least, and infinite where
-    it never was.
+    it never was. There is none where a threshold has no target of this `kind`, or was not told to a search.
     """
     found: dict[str, list[float]] = {}
     unique = sorted({gap for gap in gaps if gap < 1.0})
     for sample in samples:
         if sample.solve is None or sample.solve.target is None or not unique:
             continue
-        crossings = [(1 - gap, _crossing(sample, gap)) for gap in unique]
+        crossings = [(1 - gap, _crossing(sample, gap, kind)) for gap in unique]
         reached = math.fsum(alpha / _steps(_latency_s(crossing)) for alpha, crossing in crossings if crossing is not None)
         value = reached / math.fsum(alpha for alpha, _ in crossings)
         for cell in ("", sample.case):
             found.setdefault(cell, []).append(value)
-    return found
+    to_target = [sample for sample in samples if sample.solve is not None and sample.solve.target is not None]
+    whole = {cell: not _unasked([one for one in to_target if cell in ("", one.case)], kind, unique) for cell in found}
+    return {cell: values for cell, values in found.items() if whole[cell]}
 
 
 def _steps(latency_s: float) -> float:
@@ -177,11 +206,36 @@ def _steps(latency_s: float) -> float:
     return max(latency_s / WADE_STEP_S, 1.0)
 
 
-def _crossing(sample: Sample, gap: float) -> Crossing | None:
+def _threshold(sample: Sample, gap: float, kind: str) -> int | None:
+    """Return the cost that a gap to the target of a `kind` stands for, None where there is no such target."""
+    target = None if sample.costs is None else target_of(sample.costs, kind)
+    return None if target is None else threshold_cost(target, gap)
+
+
+def _unasked(samples: Sequence[Sample], kind: str, gaps: Sequence[float]) -> str:
+    """Say why nothing is known of these gaps; a search without a vector has reached none of them, and does not count here."""
+    useful = [sample for sample in samples if sample.costs is not None]
+    costs = [[_threshold(sample, gap, kind) for gap in gaps] for sample in useful]
+    if without := sum(None in row for row in costs):
+        return f"{without} of {len(samples)} searches are of a workload without {'a best known' if kind else 'an official'} target"
+    untold = sum(bool({*row} - {*_told(sample)}) for sample, row in zip(useful, costs, strict=True))
+    return (
+        f"{untold} of {len(samples)} searches were not told its cost: the device marks too few thresholds, or best_known = false"
+        if untold
+        else ""
+    )
+
+
+def _told(sample: Sample) -> tuple[int, ...]:
+    assert sample.solve is not None
+    return sample.solve.thresholds
+
+
+def _crossing(sample: Sample, gap: float, kind: str) -> Crossing | None:
     """Return the crossing of a gap's cost, None where the device did not mark it, or its vector does not cost as little."""
-    if sample.costs is None:
+    cost = _threshold(sample, gap, kind)
+    if sample.costs is None or cost is None:
         return None
-    cost = threshold_cost(sample.costs.target, gap)
     found = next((crossing for crossing in sample.crossings if crossing.threshold == cost), None)
     return found if found is not None and found.window is not None and sample.costs.cost <= cost else None
 

@@ -20,6 +20,7 @@ from rig.table import Table
 from rig.trial import Crossing, Measured, Sample, Window
 from scenarios.optimization import Optimization
 from scenarios.tasks.null import NullTask
+from scenarios.tasks.qubo.cost import threshold_cost
 from scenarios.tasks.qubo.task import QuboTask
 
 POWER_W, IDLE_W = 0.05, 0.01
@@ -364,3 +365,114 @@ def test_a_survey_tells_done_failed_and_missing_cells() -> None:
     }
     reasons = {cell.workload: cell.failures for cell in cells if cell.what == "target"}
     assert reasons["a"] == ("a vector of 9 nodes",) and set(reasons["b"]) == {"not loaded: too large"}
+
+
+def both(cell: str, cost: int, official: int | None, best_known: int | None, *reached_s: float | None) -> Sample:
+    """Return a search of 10 s to a gap of 0.1 to both targets; `reached_s` are the times of its thresholds, the highest first."""
+    targets = [target for target in (official, best_known) if target is not None]
+    thresholds = tuple(sorted({target + -target // 10 for target in targets}, reverse=True))
+    crossings = tuple(
+        Crossing(threshold, None if at_s is None else window(at_s, "reached"))
+        for threshold, at_s in zip(thresholds, reached_s, strict=True)
+    )
+    costs = Costs(cost, official, cost, best_known)
+    step = Solve(0, 10.0, 1, thresholds[-1], thresholds)
+    return Sample(4, (0,), 1, (window(9.0),), "w", str(cost), costs.met, case=cell, solve=step, costs=costs, crossings=crossings)
+
+
+def test_thresholds_of_the_result_come_from_the_official_cost_wherever_ours_is_lower() -> None:
+    task = QuboTask.open(QuboTask.Settings(nodes=(250, 500), densities=(0.05,)), Table())
+    apart = 0
+    for search in (step for step in carried_out(optimization(timeouts_s=()), task) if isinstance(step, Solve)):
+        own, best = task.official(search.index), task.best_known(search.index)
+        assert own is not None and best is not None
+        costs = {threshold_cost(own, gap) for gap in (0.1, 0.05, 0.01)}
+        assert costs <= set(search.thresholds), "the NeuroBench result has its thresholds"
+        assert {threshold_cost(best, gap) for gap in (0.1, 0.05, 0.01)} <= set(search.thresholds)
+        assert search.target == search.thresholds[-1] == min(search.thresholds)
+        apart += best < own
+    assert apart == 9
+
+
+def test_results_to_the_official_target_are_not_mixed_with_those_to_the_best_known_one() -> None:
+    scenario = optimization(gaps=(0.1,), timeouts_s=())
+    data = measured(both("a", -95, -100, -110, 1.0, None), both("a", -99, -100, -110, 3.0, 5.0))
+    metrics = scenario.summarise(data, ["solve"])
+    assert metrics["latency_to_10pct"].value == metrics["latency_to_10pct_a"].value == 2.0
+    assert metrics["success_to_10pct"].value == 1.0 and metrics["success_to_10pct_best_known"].value == 0.5
+    assert "latency_to_10pct_best_known" not in metrics
+    assert isinstance(scenario, Withholder)
+    assert scenario.absent(data)["latency_to_10pct_best_known_a"] == "no result: 1 of 2 searches reached it"
+    assert isinstance(scenario, Reviewer)
+    assert "to 10pct 2 of 2" in scenario.lines(data)[0] and "to 10pct of the best known 1 of 2" in scenario.lines(data)[0]
+
+
+def test_targets_that_coincide_are_one_threshold_with_both_names() -> None:
+    metrics = optimization(gaps=(0.1,), timeouts_s=()).summarise(measured(both("a", -95, -100, -100, 2.0)), ["solve"])
+    assert metrics["latency_to_10pct"] == metrics["latency_to_10pct_best_known"]
+    assert metrics["wade"] == metrics["wade_best_known"]
+
+
+def test_where_an_official_target_is_missing_there_is_no_result_of_the_benchmark_and_it_is_said() -> None:
+    scenario = optimization(gaps=(0.1,), timeouts_s=(1.0,))
+    fixed_one = replace(fixed("a", -95, -100), costs=Costs(-95, None, -95, -100))
+    data = measured(both("a", -95, None, -100, 2.0), both("b", -95, -100, -100, 2.0), fixed_one)
+    metrics = scenario.summarise(data, ["solve"])
+    assert {"latency_to_10pct", "latency_to_10pct_a", "gap_1s", "gap_a_1s", "wade"} & set(metrics) == set()
+    assert {"latency_to_10pct_b", "latency_to_10pct_best_known_a", "gap_best_known_a_1s", "wade_best_known_a"} < set(metrics)
+    why = scenario.absent(data)
+    assert (
+        why["latency_to_10pct"]
+        == why["success_to_10pct"]
+        == why["wade"]
+        == "1 of 2 searches are of a workload without an official target"
+    )
+    assert why["gap_a_1s"] == "1 of 1 searches are of a workload without an official target"
+
+
+def test_a_device_that_marks_too_few_thresholds_for_both_targets_marks_those_of_the_result(task: QuboTask) -> None:
+    big = QuboTask.open(QuboTask.Settings(nodes=(500,), densities=(0.05,), seeds=(0,)), Table())
+    few = optimization(timeouts_s=()).fitted(device(solves=True, thresholds_max=3))
+    (search,) = [step for step in carried_out(few, big) if isinstance(step, Solve)]
+    own, best = big.official(0), big.best_known(0)
+    assert own is not None and best is not None
+    assert search.thresholds == tuple(threshold_cost(own, gap) for gap in (0.1, 0.05, 0.01))
+    crossings = tuple(Crossing(cost, window(1.0, "reached")) for cost in search.thresholds)
+    sample = Sample(
+        4,
+        (0,),
+        1,
+        (window(1.0),),
+        "w",
+        "-85",
+        True,
+        case="a",
+        solve=search,
+        costs=Costs(best, own, best, best),
+        crossings=crossings,
+    )
+    metrics = few.summarise(measured(sample), ["solve"])
+    assert "latency_to_1pct" in metrics and "success_to_1pct_best_known" not in metrics
+    assert "the device marks too few thresholds" in few.absent(measured(sample))["latency_to_1pct_best_known"]
+
+
+def test_official_best_known_and_measured_stand_in_one_table() -> None:
+    scenario = optimization(timeouts_s=(1.0,), target_limit_s=0.0)
+
+    def found(workload: str, cost: int, official: int | None, best_known: int) -> Sample:
+        return replace(fixed(workload.partition("_")[0], cost, 0), label=workload, costs=Costs(cost, official, cost, best_known))
+
+    trials = [
+        measured(found("100n_s0", -40, -50, -60), found("100n_s1", -55, -50, -50), found("25n_s0", -9, None, -9)),
+        measured(found("100n_s0", -45, -50, -60), found("100n_s1", -55, -50, -50), found("25n_s0", -9, None, -9)),
+    ]
+    rows = {(row.cell, row.workload): row for row in scenario.compared(trials)}
+    assert list(rows) == [("25n", ""), ("100n", ""), ("25n", "25n_s0"), ("100n", "100n_s0"), ("100n", "100n_s1")]
+    one = rows["100n", "100n_s0"]
+    assert (one.searches, one.official, one.best_known, one.measured, one.lowest) == (2, -50, -60, -42.5, -45)
+    assert (one.gap, one.gap_best_known) == (pytest.approx(0.15), pytest.approx(17.5 / 60))
+    assert rows["100n", "100n_s1"].gap == pytest.approx(-0.1), "below 0: beaten, and no error"
+    whole = rows["100n", ""]
+    assert (whole.official, whole.best_known, whole.measured, whole.lowest) == (-50, -55, -48.75, None)
+    assert whole.gap == pytest.approx((0.15 - 0.1) / 2)
+    assert (rows["25n", ""].official, rows["25n", ""].gap, rows["25n", ""].gap_best_known) == (None, None, 0.0)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from itertools import pairwise
@@ -13,8 +14,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from rig import store
 from rig.check import check
 from rig.cli.coverage import coverage
+from rig.console import Terminal, print_results
 from rig.errors import ConfigError, DeadlineError
 from rig.events import Event, StepDone
 from rig.plan import Load, Solve
@@ -147,11 +150,55 @@ def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number
         nodes, seed = (50, 100)[index // 2], index % 2
         assert line["case"] == f"{nodes}n_25pct"
         assert costs["cost"] == costs["claimed"] == own_cost(nodes, seed, outputs[line["step"]])
-    gaps = [(c["cost"] - c["target"]) / -c["target"] for c in (line["costs"] for line in searches(result) if not line["crossings"])]
+    gaps = [
+        (c["cost"] - c["official"]) / -c["official"] for c in (line["costs"] for line in searches(result) if not line["crossings"])
+    ]
     assert result.metrics["gap_3ms"].value + result.metrics["gap_100ms"].value == pytest.approx(sum(gaps) / 4)
     assert result.content["coverage"] | {"cells": 0} == {"done": 12, "failed": 0, "missing": 0, "cells": 0}
     assert check(result.folder).ok
     assert "gap_3ms" in write_report(result.folder).read_text()
+
+
+def test_official_best_known_and_measured_costs_are_in_results_report_and_terminal(tmp_path: Path) -> None:
+    result = run(tmp_path, VIRTUAL, "task.qubo.nodes=[250]", "task.qubo.densities=[0.05]", trials=2)
+    rows = {(row["workload"], row["search"]): row for row in store.read_json(result.folder / store.RESULTS)["targets"]}
+    assert list(rows) == [(name, how) for name in ("", "250n_5pct_s0", "250n_5pct_s1") for how in ("3ms", "100ms", "target")]
+    lines = [line for number in (1, 2) for line in searches(result, number)]
+    for (workload, how), row in rows.items():
+        costs = [
+            line["costs"]["cost"]
+            for line in lines
+            if line["label"] in (workload or line["label"])
+            and (line["solve"]["target"] is not None) == (how == "target")
+            and (how == "target" or f"{1e3 * line['solve']['timeout_s']:g}ms" == how)
+        ]
+        assert row["searches"] == len(costs) == (2 if workload else 4)
+        assert row["measured"] == pytest.approx(sum(costs) / len(costs))
+    one = rows["250n_5pct_s0", "100ms"]
+    assert one["official"] == -67 > one["best_known"], "the published cost is the target of the result"
+    assert one["gap"] == pytest.approx((one["measured"] + 67) / 67)
+    assert one["gap_best_known"] == pytest.approx((one["measured"] - one["best_known"]) / -one["best_known"])
+    assert result.metrics["gap_100ms"].value == pytest.approx(rows["", "100ms"]["gap"])
+    assert result.metrics["gap_best_known_100ms"].value == pytest.approx(rows["", "100ms"]["gap_best_known"])
+    assert result.content["replication"]["per_metric"]["gap_best_known_100ms"]["ok"]
+    page = write_report(result.folder).read_text()
+    assert "Official, best known, measured" in page and "<td>250n_5pct_s0</td>" in page
+    assert "not verified" in page[page.index("Official, best known, measured") :].partition("</section>")[0]
+    shown = io.StringIO()
+    print_results(Terminal(file=shown, width=60), result.content)
+    assert "gap to best known" in shown.getvalue() and "250n_5pct" in shown.getvalue()
+    assert check(result.folder).ok
+
+
+def test_a_session_against_an_announced_file_has_its_results_and_no_best_known_ones(tmp_path: Path) -> None:
+    path = tmp_path / "announced.csv"
+    path.write_text("num_vertices,density,random_seed,c_optimal\r\n60,0.25,91,-10\r\n")
+    options = ("task.qubo.nodes=[60]", "task.qubo.seeds=[91]", f"task.qubo.official={path}")
+    result = run(tmp_path, VIRTUAL, *options)
+    assert {"gap_100ms", "success_to_10pct"} <= set(result.metrics)
+    assert not [name for name in result.metrics if "best_known" in name]
+    assert result.content["absent"]["gap_best_known_100ms"].endswith("without a best known target")
+    assert check(result.folder).ok
 
 
 def test_five_trials_repeat_the_measurement(tmp_path: Path) -> None:
