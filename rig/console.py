@@ -205,7 +205,7 @@ def _metrics_table(
     for name, metric in metrics.items():
         shown = stated(metric)
         told = [shown.value, shown.unit, shown.same_samples, shown.other_samples, shown.standard_error]
-        table.add_row(name, *(told if intervals else ()), *(_deviations(name, metric) if trials else ()))
+        table.add_row(escape(name), *(map(escape, told) if intervals else ()), *(_deviations(name, metric) if trials else ()))
     return table
 
 

@@ -23,7 +23,7 @@ MEANS = "delete-a-group jackknife (Kott 2001), trials and samples both random (C
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
 
 #: An end is moved out where that is more than this share of the half-width.
-_MOVED = 0.1
+_MOVED = 0.02
 #: Shares of counts are whole numbers but for rounding.
 _NOTHING = 1e-6
 
