@@ -131,6 +131,7 @@ class QuboTask:
             "official_targets_sha256": self._officials.sha256,
             "official": False,
             "unofficial": unofficial(self._settings.seeds),
+            "subset": subset(self._settings.seeds),
             "statement": statement(self._settings.seeds) + self._missing(),
             "targets_meaning": self._meaning(),
             "gap": "(cost - target) / |target|; the rules print (cost - target) / target, whose sign is the other one",
@@ -206,6 +207,12 @@ def workloads(settings: QuboTask.Settings) -> list[Workload]:
 def unofficial(seeds: Sequence[int]) -> str:
     """Return what results on these problem seeds are called: which five are announced, nobody tells the rig."""
     return "TUNING SEEDS" if set(seeds) <= set(TUNING_SEEDS) else "SEEDS NOT KNOWN AS OFFICIAL"
+
+
+def subset(seeds: Sequence[int]) -> str:
+    """Say which part of a workload's seeds these are: results are averages over five."""
+    missing = len(seeds) < len(TUNING_SEEDS)
+    return f"{len(seeds)} of the {len(TUNING_SEEDS)} seeds over which the rules average each workload" if missing else "all"
 
 
 def statement(seeds: Sequence[int]) -> str:
