@@ -162,16 +162,16 @@ def _untold(span: Span, energy_j: float, unwired_j: float) -> str:
     )
 
 
-def short(windows: list[tuple[Span, Window]], limit_s: float) -> list[Problem]:
-    """Return the problem of windows that are shorter than `limit_s`."""
+def short(windows: list[tuple[Span, Window]], limit_s: float, monitored: bool = True) -> list[Problem]:
+    """Return the problem of windows that are shorter than `limit_s`; without a monitor their length is known to ticks."""
     short = [(span, window) for span, window in windows if window.stop_s - window.start_s < limit_s]
     if not short:
         return []
     span, window = min(short, key=lambda pair: pair[1].stop_s - pair[1].start_s)
-    have_s = window.stop_s - window.start_s
+    have_s, unit = window.stop_s - window.start_s, "samples" if monitored else "ticks"
     detail = (
         f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step {span.item.number} with {have_s * 1e6:.1f} us; "
-        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} samples, and twice the SYNC pulse): "
+        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC pulse): "
     )
     more = "idle_s" if isinstance(span.item.step, Idle) else f"repeat, now {span.repeat},"
     if isinstance(span.item.step, Query) and span.item.step.batch:
@@ -180,7 +180,8 @@ def short(windows: list[tuple[Span, Window]], limit_s: float) -> list[Problem]:
         more = "shortest time-out"
     if isinstance(span.item.step, Stream):
         return [Problem("short", f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse")]
-    return [Problem("short", f"{detail}raise the scenario's {more} or the monitor's sample rate")]
+    faster = " or the monitor's sample rate" if monitored else ""
+    return [Problem("short", f"{detail}raise the scenario's {more}{faster}")]
 
 
 def counts(span: Span) -> bool:

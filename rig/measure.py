@@ -97,7 +97,7 @@ def measure(
     ]
     slowest_hz = min((min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz)
     limit_s = faults.shortest_s(slowest_hz, hold_s)
-    problems += faults.short([pair for pair in windows if faults.counts(pair[0])], limit_s)
+    problems += faults.short([pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails))
     found = samples(windows, timed, limit_s, faults.wait_s(hold_s))
     idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
     counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}
