@@ -18,7 +18,7 @@ from rig.table import Searcher, Table
 from scenarios.tasks.qubo import answer, edges, targets, tuning
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
-from scenarios.tasks.qubo.programs import programs
+from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
 from scenarios.tasks.qubo.targets import Target, Targets
 
@@ -53,12 +53,12 @@ class QuboTask:
     def open(cls, settings: Settings, table: Table) -> QuboTask:
         """Read the table and make every graph once, to compare it with its target's; raises ConfigError or DataError."""
         path = table.folder / Path(settings.targets).expanduser() if settings.targets else targets.SHIPPED
-        return cls(settings, targets.read(path), path)
+        return cls(settings, targets.read(path), path, table)
 
-    def __init__(self, settings: Settings, known: Targets, path: Path) -> None:
-        self._settings, self._version = settings, known.version
+    def __init__(self, settings: Settings, known: Targets, path: Path, table: Table) -> None:
+        self._settings, self._version, self._table = settings, known.version, table
         self._workloads = workloads(settings)
-        self._rules = tuning.rules(settings.parameters)
+        self._rules = tuning.rules(settings.parameters, KNOWN)
         self.programs = programs(settings.parameters)
         self._graphs = _Graphs()
         self._targets = [_target(workload, known, path) for workload in self._workloads]
@@ -104,7 +104,14 @@ class QuboTask:
         return Steps(payload, seed)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the workloads with hash and target of each, the version of the targets, the parameters, and what the seeds are."""
+        """Return the workloads with hash and target of each, the version of the targets, the parameters that the program of this
+        table gets, and what the seeds are; raises ConfigError where parameters are given, and nothing on it gets any."""
+        if self._settings.parameters and not self._table.program:
+            raise ConfigError(
+                "parameters are those of the programs of [sut.cpu], and this device gets none",
+                path=tuning.PATH,
+                try_next="leave them out: a device of its own is tuned in its firmware",
+            )
         return {
             "source": "generated: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)",
             "targets": self._settings.targets or "shipped",
@@ -131,7 +138,7 @@ class QuboTask:
             "proven": target.proven,
             "target_method": target.method,
             "target_date": target.date,
-            "parameters": tuning.values(self._rules, workload.nodes, count),
+            "parameters": {**PARAMETERS.get(self._table.program, {}), **tuning.values(self._rules, workload.nodes, count)},
         }
 
     def _checked(self, index: int) -> int:
