@@ -101,6 +101,7 @@ class CpuSut:
                 path="sut.cpu.program",
                 try_next=f"one of {', '.join(table.programs)}" if table.programs else "another task, or another SUT",
             )
+        table.program = name
         process = CpuProcess(table.programs[name], settings.core, settings.threads)
         wire = ImaginedWire(table.world, settings.power_w, settings.sync_hold_us * 1000)
         return cls(settings, name, table.programs[name], process, wire)

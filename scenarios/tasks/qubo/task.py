@@ -18,7 +18,7 @@ from scenarios.tasks.qubo import edges, official, targets, tuning
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.official import Officials
-from scenarios.tasks.qubo.programs import programs
+from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
 from scenarios.tasks.qubo.replica import Graphs, Replica, cell, name_of, scored
 from scenarios.tasks.qubo.targets import Targets
@@ -60,13 +60,15 @@ class QuboTask:
         """Read the table and make every graph once, to compare it with its target's; raises ConfigError or DataError."""
         path = table.folder / Path(settings.targets).expanduser() if settings.targets else targets.SHIPPED
         officials = official.read(table.folder / Path(settings.official).expanduser()) if settings.official else None
-        return cls(settings, targets.read(path), path, officials)
+        return cls(settings, targets.read(path), path, officials, table)
 
-    def __init__(self, settings: Settings, known: Targets, path: Path, officials: Officials | None = None) -> None:
-        self._settings, self._version = settings, known.version
+    def __init__(
+        self, settings: Settings, known: Targets, path: Path, officials: Officials | None = None, table: Table | None = None
+    ) -> None:
+        self._settings, self._version, self._table = settings, known.version, table or Table()
         self._officials = officials or official.shipped(targets.read())
         self._workloads = workloads(settings)
-        self._rules = tuning.rules(settings.parameters)
+        self._rules = tuning.rules(settings.parameters, KNOWN)
         self.programs = programs(settings.parameters)
         self._graphs = Graphs()
         self._best = [known.rows.get(workload) for workload in self._workloads]
@@ -121,7 +123,14 @@ class QuboTask:
         return Steps(payload, seed)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the workloads with hash and target of each, the version of the targets, the parameters, and what the seeds are."""
+        """Return the workloads with hash and target of each, the version of the targets, the parameters that the program of this
+        table gets, and what the seeds are; raises ConfigError where parameters are given, and nothing on it gets any."""
+        if self._settings.parameters and not self._table.program:
+            raise ConfigError(
+                "parameters are those of the programs of [sut.cpu], and this device gets none",
+                path=tuning.PATH,
+                try_next="leave them out: a device of its own is tuned in its firmware",
+            )
         return {
             "source": "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)",
             "targets": self._settings.targets or "shipped",
@@ -156,7 +165,7 @@ class QuboTask:
             "proven": best is not None and best.proven,
             "best_known_method": "" if best is None else best.method,
             "best_known_date": "" if best is None else best.date,
-            "parameters": tuning.values(self._rules, workload.nodes, count),
+            "parameters": {**PARAMETERS.get(self._table.program, {}), **tuning.values(self._rules, workload.nodes, count)},
         }
 
     def _meaning(self) -> str:
