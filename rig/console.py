@@ -61,7 +61,7 @@ MAIN_METRICS = (
 
 #: What a grid of searches is as a whole; its cells are told in lines.
 _OVERALL = re.compile(
-    r"(gap|gap_best_known|power)_\d+[mu]?s|(latency|energy|success)_to_[0-9p]+pct(_best_known)?|wade(_best_known)?"
+    r"(gap|gap_best_known|power)_\d+[mu]?s|(latency|energy|success|tts99)_to_[0-9p]+pct(_best_known)?|wade(_of_\d+)?(_best_known)?"
 )
 #: More lines than this are shown of one trial only.
 _LINES = 5

@@ -18,6 +18,8 @@ from rig.uncertainty import Effects
 
 #: A window of fewer SYNC samples has its length known no better than 2 % (two edges of a uniform error over one period each).
 SHORT_PERIODS = 20
+#: No mark takes longer, but for the pulse before it.
+MARK_S = 1e-4
 #: Clocks differ and ticks are whole: how close to twice the pulse a window may come before it is taken for one stretched to it.
 SHORT_MARGIN = 0.02
 
@@ -41,8 +43,16 @@ def of_steps(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
     problems = [*_bad_marks(done, phases), *_miscounted(done), *_disturbed(done), *_restarted(done)]
     for item in done:
         problems += streaming.problems(item.number, item.step, item.completion)
-        problems += searching.problems(item.number, item.step, item.completion.marks, item.score)
+        problems += searching.problems(item.number, item.step, item.completion, item.score)
     return problems
+
+
+def late_marks(done: Sequence[Done], tick_hz: float, hold_s: float) -> list[Problem]:
+    """Return the problem of marks that came later than the device says that it knew what they tell: one of the two is wrong."""
+    ticks = hold_s * tick_hz, MARK_S * tick_hz
+    searches = [(item.number, item.step, item.completion) for item in done if isinstance(item.step, Solve)]
+    hit = [(number, said) for number, step, told in searches if (said := searching.late_marks(told, step, *ticks))]
+    return [Problem("clock", f"step {hit[0][0]} {hit[0][1]} ({len(hit)} such steps)")] if hit else []
 
 
 def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:

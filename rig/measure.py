@@ -72,6 +72,8 @@ def measure(
     first = alignments[0] if rails else on_trust(ticks, tick_hz, device_clock_ppm)
     of_clocks = _of_rails(rails, alignments) if rails else list(first.problems)
     problems = [*of_clocks, *faults.of_steps(done, phases)]
+    if not clock:
+        problems += faults.late_marks(done, tick_hz, hold_s)
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
     spans = [span for item in done for span in spans_of(item, phases)]
     accuracy = rails[0].accuracy if rails and first.timebase else None

@@ -259,6 +259,14 @@ class Comparer(Protocol):
 
 
 @runtime_checkable
+class Gatherer(Protocol):
+    """Optional hook of a scenario: values that all trials together tell, and that are no means over trials."""
+
+    def gathered(self, trials: Sequence[Measured], phases: Sequence[str]) -> Mapping[str, float]:
+        """Return the values of some of its metrics, by name; of every other metric the mean over trials is stated."""
+
+
+@runtime_checkable
 class Catalogued(Protocol):
     """Optional hook of a task: what each of its samples is, in the task's order."""
 

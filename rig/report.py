@@ -110,7 +110,7 @@ def _tiles(main: list[str]) -> list[str]:
         (r"gap_\d+[mu]?s", r"gap_best_known_\d+[mu]?s"),
         (r"latency_to_[0-9p]+pct", r"latency_to_[0-9p]+pct_best_known"),
         (r"energy_to_[0-9p]+pct", r"energy_to_[0-9p]+pct_best_known"),
-        ("wade", "wade_best_known"),
+        (r"wade(_of_\d+)?", r"wade(_of_\d+)?_best_known"),
     ):
         found = [[name for name in main if re.fullmatch(pattern, name)] for pattern in (own, other)]
         chosen += (found[0] or found[1])[-1:]

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from rig.quantity import quantity
 from rig.statistics import mean, ratio, standard_error
 from rig.trial import Metric, Sample
+from scenarios import overrun
 from scenarios.tasks.qubo.cost import BEST_KNOWN, KINDS, OFFICIAL, Gap, target_of
 
 Groups = Mapping[tuple[str, float], Sequence[Sample]]
@@ -44,26 +45,32 @@ def metrics(samples: Sequence[Sample]) -> dict[str, Metric]:
     """Return the mean gap and the average power of each cell and time-out."""
     found: dict[str, Metric] = {}
     for (cell, timeout_s), group in groups(samples).items():
+        if overrun.why(group):
+            continue
         for kind in KINDS:
             gaps = _gaps(group, kind)
             if not _why_no_gap(group, kind):
                 gap = Metric(mean(gaps), "1", standard_error(gaps), len(gaps), higher_is_better=False)
-                found[_gap_name(kind, cell, timeout_s)] = gap
+                found[gap_name(kind, cell, timeout_s)] = gap
         found[metric_name("power", cell, timeout_s)] = power(group)
     return found
 
 
 def absent(samples: Sequence[Sample]) -> dict[str, str]:
-    """Return why a gap is missing."""
-    whys = {_gap_name(kind, *key): _why_no_gap(group, kind) for key, group in groups(samples).items() for kind in KINDS}
-    return {name: why for name, why in whys.items() if why}
+    """Return why a gap, or a power, is missing."""
+    found = groups(samples).items()
+    gaps = {gap_name(kind, *key): overrun.why(group) or _why_no_gap(group, kind) for key, group in found for kind in KINDS}
+    powers = {metric_name("power", *key): overrun.why(group) for key, group in found}
+    return {name: why for name, why in (gaps | powers).items() if why}
 
 
 def line(cell: str, samples: Sequence[Sample]) -> str:
     """Return what one cell has at each time-out: the gaps, the official one by the printed formula in brackets, and the power."""
     said = []
     for (name, timeout_s), group in groups(samples).items():
-        if name == cell:
+        if name == cell and (late := overrun.why(group)):
+            said.append(f"{timeout_name(timeout_s)} {late}")
+        elif name == cell:
             gaps, printed = _gaps(group, OFFICIAL), _printed(group)
             gap = f"gap {mean(gaps):.4g} ({mean(printed):.4g})" if not _why_no_gap(group, OFFICIAL) else "no gap"
             if not _why_no_gap(group, BEST_KNOWN):
@@ -81,7 +88,14 @@ def power(samples: Sequence[Sample]) -> Metric:
     return Metric(value, "W", error, len(whole), higher_is_better=False)
 
 
-def _gap_name(kind: str, cell: str, timeout_s: float) -> str:
+def gap_of(sample: Sample, kind: str) -> float | None:
+    """Return the gap of one search to its target of a `kind`; None without a vector, a target, or where that is 0 and not met."""
+    found = _gaps([sample], kind)
+    return found[0] if found else None
+
+
+def gap_name(kind: str, cell: str, timeout_s: float) -> str:
+    """Return gap_250n_5pct_10ms, or gap_best_known_250n_5pct_10ms."""
     return metric_name("_".join(filter(None, ("gap", kind))), cell, timeout_s)
 
 

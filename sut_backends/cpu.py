@@ -161,7 +161,7 @@ class CpuSut:
             told, output = _good(self._process.ask(request, b"", step.timeout_s + step.limit_s))
             marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
             self._wire.tell(marks)
-        return Completion(marks, output, iterations=1)
+        return Completion(marks, output, iterations=1, known=tuple(told["known"]))
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe while it plays.
