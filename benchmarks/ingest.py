@@ -50,7 +50,7 @@ AIM_MS, AIM_SHARE = 40.0, 0.10
 _BLOCK, _SUMMARY = 32_768, 1024
 #: A signal that traces of the rig do not have.
 _POWER = 4
-_PEER_SAMPLES = 200_000
+_PEER_SAMPLES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +245,13 @@ def peers(ingests: Sequence[Ingest]) -> Iterator[tuple[str, float, Ingest]]:
     levels = np.unpackbits(streams.packed[: _PEER_SAMPLES // 4], bitorder="little")[::2]
     watch = Stopwatch()
     with one_core(), watch.step("loop"):
-        energy_j, events = peer.joulescope(
+        energy_j, events, _ = peer.joulescope(
             streams.current[:_PEER_SAMPLES], streams.voltage[:_PEER_SAMPLES], levels, streams.sample_hz
         )
     truth_j = float(streams.current[:_PEER_SAMPLES].astype(np.float64) @ streams.voltage[:_PEER_SAMPLES]) / streams.sample_hz
     require(energy_j, truth_j, 1e-3)
     require(events, round(_PEER_SAMPLES / streams.sample_hz / PULSE_S), 0)
-    yield "queue of samples (power_manager_js220.py)", _PEER_SAMPLES / watch.times["loop"].cpu, ingests[0]
+    yield "sums sample by sample (power_manager_js220.py)", _PEER_SAMPLES / watch.times["loop"].cpu, ingests[0]
     pieces, charge_c = lpm01a("ascii_dec", 5_000, _PEER_SAMPLES / 5_000)
     text = b"".join(pieces).decode()
     with one_core(), watch.step("loop"):
@@ -334,7 +334,7 @@ def verdicts(
 
 
 def main() -> int:
-    """Print the tables; exit code 1 when samples were lost or came late, or memory grows."""
+    """Print the tables; exit code 1 when an aim is not met: speed, samples lost or late, memory that grows."""
     options = argparse.ArgumentParser(description="speed of the energy monitors, on simulated data")
     options.add_argument("--quick", action="store_true", help="about a minute: fewer rounds, Joulescopes only in real time")
     options.add_argument("--hour", action="store_true", help="memory over one simulated hour: 61 GB of disk, some minutes")
@@ -352,13 +352,13 @@ def main() -> int:
     ingests.append(keysight(30.0 if asked.quick else 120.0))
     show_ingests(ingests)
     print("  N6705: CPU time of the driver's own threads, beside the simulated instrument in virtual time\n")
-    print("Loops over single samples in Python, as the runner of mlcommons/tiny has them, on the same data")
+    print(f"Loops over single samples in Python, as the runner of mlcommons/tiny has them at {peer.REVISION[:7]}, on the same data")
     for name, rate_hz, one in peers(ingests):
         ratio = one.samples / one.whole_s / rate_hz
         first = one.samples / one.cpu_s(next(iter(one.rounds[0]))) / rate_hz
-        print(f"  {name:<42} {rate_hz / 1e6:>5.2f} MS/s of CPU")
+        print(f"  {name:<46} {rate_hz / 1e6:>5.2f} MS/s of CPU")
         print(f"    this rig, {one.name}: {first:.3g} times as many to the trace on disk, {ratio:.3g} times with all steps")
-    print("  The loops keep the samples in memory and sum them once. There, both instruments run at 1000 samples a second.\n")
+    print("  The loops keep one sum a millisecond (JS220), or 5000 values a second (LPM01A), in memory; the rig all on disk.\n")
     print("In real time; driver, library and simulator in CPU time per second")
     kept = live.shown(live.table(3.0 if asked.quick else 10.0, all_kinds=not asked.quick))
     print("\nMemory", flush=True)
@@ -367,9 +367,14 @@ def main() -> int:
     print("\nAims")
     aims = [*verdicts(ingests, spread, alone, seconds), ("no sample lost or late in real time, also beside a busy thread", kept)]
     aims.append((f"constant memory over {minutes} simulated minutes", constant))
+    return concluded(aims)
+
+
+def concluded(aims: Sequence[tuple[str, bool | None]]) -> int:
+    """Print what became of each aim; return the exit code, 1 where one is not met."""
     for text, met in aims:
         print(f"  {'' if met is None else 'met' if met else 'NOT met':<8} {text}")
-    return 0 if kept and constant else 1
+    return int(any(met is False for _, met in aims))
 
 
 if __name__ == "__main__":

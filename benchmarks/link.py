@@ -6,7 +6,8 @@ process of this machine, which takes next to no time for a byte. In front of it 
 that delays each byte by 1 ms, each way (sut_backends/paced_line.py), on real pseudo-terminals, so pyserial is in the path. Wall
 time of whole loads, with all their round trips and the DUT's check of the CRC: medians. "Of the line" is the share of what the
 line can carry in 8N1, baud / 10 bytes a second: of the median, and of the best load. The more processes want the processors,
-the lower it is at 3 000 000 baud: a millisecond is a percent there.
+the lower it is at 3 000 000 baud: a millisecond is a percent there. Exit code 1 where the median of framed loads, with frames of
+full size, is below 95 % of the line at any rate, or a load is slower than the text layer's or the peer's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ FIRMWARE = Path(__file__).resolve().parents[1] / "firmware"
 SAMPLE = bytes((number * 7 + number // 256) & 0xFF for number in range(27_648))
 ROUNDS = {115_200: 5, 921_600: 15, 3_000_000: 41}
 DELAY_S = 0.001
+#: What framed loads are to carry at least of what the line can.
+AIM = 0.95
 SMALL_B = 256  # of payload: what a small microcontroller has RAM for
 
 
@@ -123,8 +126,8 @@ def peer(program: Path, baud: int, rounds: int) -> Loads:
         return Loads(timed(download.load, rounds))
 
 
-def main() -> None:
-    """Print the table."""
+def main() -> int:
+    """Print the table; return the exit code."""
     parser = argparse.ArgumentParser(description="speed of the link to the DUT")
     parser.add_argument("--quick", action="store_true", help="one classic load each, three framed ones")
     quick = parser.parse_args().quick
@@ -150,7 +153,19 @@ def main() -> None:
         again = ours.retransmissions + little.retransmissions
         ratios = f"{other.took_s / ours.took_s:.1f} times as fast as the peer, {text.took_s / ours.took_s:.1f} as the text layer"
         print(f"{baud} baud: framed {ratios}; {again} frames sent again")
+    return concluded([(baud, ours, text, other) for baud, ours, _, text, other in rows])
+
+
+def concluded(rows: Sequence[tuple[int, Loads, Loads, Loads]]) -> int:
+    """Say of each rate whether framed loads met the aim, beside the text layer and the peer; return the exit code, 1 where not."""
+    good = True
+    for baud, ours, text, other in rows:
+        share = len(SAMPLE) * BITS_PER_BYTE / baud / ours.took_s
+        met = share >= AIM and ours.took_s < min(text.took_s, other.took_s)
+        good = good and met
+        print(f"{'met' if met else 'NOT met':<8} {AIM:.0%} of the line at {baud} baud, framed: {share:.1%}")
+    return int(not good)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

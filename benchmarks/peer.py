@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of the speed benchmark: loops over single samples in Python, as the runner of MLPerf Tiny has them.
+"""The peer of the speed benchmark: what the runner of MLPerf Tiny does with the samples of its two energy monitors, in Python.
 
-Rewritten from what mlcommons/tiny does in benchmark/runner (read, not copied): power_manager_js220.py puts a list of time, current
-and voltage into a queue for each sample, and at commit 241aa68 looks at the GPIO sample by sample; power_manager_lpm.py matches
-each line with regular expressions; script.py takes the queue apart item by item. There, both run at 1000 samples a second.
+Written anew from what mlcommons/tiny, master at REVISION, does in benchmark/runner (read, not copied). power_manager_js220.py
+adds up the energy of sample after sample, looks at the GPIO of each, and puts a sum into a queue every thousandth of a second
+and at each rising edge. power_manager_lpm.py matches each line with regular expressions and puts every value into the queue.
+script.py takes the queue apart item by item. What the runner does before that is not in it: the maker's driver for the JS220, and
+for the LPM01A a thread that reads the port byte by byte.
 """
 
 from __future__ import annotations
@@ -11,34 +13,42 @@ from __future__ import annotations
 import queue
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_SAMPLE = re.compile(r"\d{4}[-+]\d{2}")
-_EVENT = re.compile(r"event \d+ ris")
+#: Of mlcommons/tiny; benchmark/runner/power_manager was changed last by 4b503b8 (31 July 2025).
+REVISION = "1afd2c9820f795965a6134facd0b4dfae41ef23f"
+#: Sums that are put into the queue in a second.
+SUMS_HZ = 1000
 
 
 def joulescope(
     current_a: NDArray[np.float32], voltage_v: NDArray[np.float32], levels: NDArray[np.uint8], sample_hz: float
-) -> tuple[float, int]:
-    """Return energy (J) and number of falling edges; a level for each sample."""
+) -> tuple[float, int, int]:
+    """Return energy (J), number of rising edges, and how many sums went through the queue; a level for each sample."""
 
     def read(put: Callable[[Any], None]) -> None:
-        last = None
-        came_s = time.time()
+        stride = int(sample_hz) // SUMS_HZ
+        summed_j, held, last, rises = 0.0, 0, None, 0
         for number in range(len(current_a)):
-            put([came_s, current_a[number], voltage_v[number]])
+            amps, volts = current_a[number], voltage_v[number]
             level = int(levels[number] > 0)
-            if last == 1 and level == 0:
-                put(f"event {number} ris")
+            summed_j += amps * volts / sample_hz
+            held += 1
+            rose = last == 0 and level == 1
             last = level
+            if held >= stride or rose:
+                put(float(summed_j))
+                if rose:
+                    put(f"event {rises:02} ris")
+                    rises += 1
+                summed_j, held = 0.0, 0
 
-    samples, events = _collected(read)
-    return sum(current * voltage for _, current, voltage in samples) / sample_hz, events
+    sums_j, events = _collected(read)
+    return sum(sums_j), events, len(sums_j)
 
 
 def lpm01a(text: str) -> tuple[float, int]:
@@ -48,29 +58,32 @@ def lpm01a(text: str) -> tuple[float, int]:
         for line in text.replace("\0", "").split("\r\n"):
             if not line:
                 continue
-            if line.startswith("TimeStamp") or _EVENT.match(line):
+            if line.startswith("TimeStamp"):
                 put(line)
-            elif _SAMPLE.match(line):
-                for found in _SAMPLE.finditer(line):
-                    put(float(found.group().replace("+", "e+").replace("-", "e-")))
+            elif re.match(r"\d{4}[+-]\d{2}", line):
+                found = [match.group() for match in re.finditer(r"\d{4}[-+]\d{2}", line)]
+                for value in [float(digits.replace("+", "e+").replace("-", "e-")) for digits in found]:
+                    put(value)
+            elif re.match(r"event \d+ ris", line):
+                put(line)
 
-    samples, events = _collected(read)
-    return sum(samples), events
+    values, events = _collected(read)
+    return sum(values), events
 
 
-def _collected(read: Callable[[Callable[[Any], None]], None]) -> tuple[list[Any], int]:
-    """Let a thread put everything into a queue, then sort samples from lines."""
+def _collected(read: Callable[[Callable[[Any], None]], None]) -> tuple[list[float], int]:
+    """Let a thread put everything into a queue, then sort values from lines."""
     box: queue.Queue[Any] = queue.Queue()
     thread = threading.Thread(target=read, args=(box.put,), name="peer")
     thread.start()
     thread.join()
-    samples, events = [], 0
+    values, events = [], 0
     for item in _taken(box):
         if isinstance(item, str):
-            events += item.startswith("event")
+            events += re.match(r"event (\d+) ris", item) is not None
         else:
-            samples.append(item)
-    return samples, events
+            values.append(item)
+    return values, events
 
 
 def _taken(box: queue.Queue[Any]) -> Iterator[Any]:

@@ -21,6 +21,11 @@ class Chunks:
     entries: int
     next_level: int
 
+    @property
+    def full(self) -> int:
+        """Return the samples of a full chunk of the index, at its first level."""
+        return self.entry * self.entries
+
     def indexed(self, length: int) -> int:
         """Return the smallest length, `length` or more, at which the index reaches the last sample."""
         while missing := self._missing(length):

@@ -17,7 +17,7 @@ from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
 
-from rig import labels, survey
+from rig import comparison, labels, survey
 from rig.budget import table as budget_table
 from rig.check import Check
 from rig.claim import Claim
@@ -60,7 +60,9 @@ MAIN_METRICS = (
 
 
 #: What a grid of searches is as a whole; its cells are told in lines.
-_OVERALL = re.compile(r"(gap|power)_\d+[mu]?s|(latency|energy|success)_to_[0-9p]+pct|wade")
+_OVERALL = re.compile(
+    r"(gap|gap_best_known|power)_\d+[mu]?s|(latency|energy|success|tts99)_to_[0-9p]+pct(_best_known)?|wade(_of_\d+)?(_best_known)?"
+)
 #: More lines than this are shown of one trial only.
 _LINES = 5
 #: A component below this share everywhere is left out of the terminal's table; the report has all.
@@ -155,6 +157,8 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
     _print_metrics(console, content, title)
     if clock := content.get("provenance", {}).get("device_clock"):
         console.print(escape(_unmetered(clock)), soft_wrap=True)
+    if content.get("targets"):
+        _print_targets(console, content["targets"])
     for row in content["resolution"]:
         if row["needed_s"] != 0:
             console.print(f"[yellow]{escape(_resolution(row))}[/]", soft_wrap=True)
@@ -213,6 +217,16 @@ def _print_lines(console: Console, trials: Sequence[dict[str, Any]]) -> None:
             console.print(f"trial {trial['number']}  {escape(line)}", soft_wrap=True, highlight=False)
     if len(shown) < len(told):
         console.print(f"the lines of {len(told) - len(shown)} more trials: trial-N/results.txt", soft_wrap=True)
+
+
+def _print_targets(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print official, best known and measured costs, cell by cell."""
+    table = Table(caption=comparison.MEANING, box=SIMPLE_HEAD, pad_edge=False)
+    for number, title in enumerate(comparison.HEAD):
+        table.add_column(title, justify="left" if number < 2 else "right", no_wrap=True)
+    for row in comparison.of_cells(rows):
+        table.add_row(*map(escape, comparison.shown(row)))
+    _print_whole(console, table)
 
 
 def _print_coverage(console: Console, coverage: dict[str, Any]) -> None:

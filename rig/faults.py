@@ -18,6 +18,8 @@ from rig.uncertainty import Effects
 
 #: A window of fewer SYNC samples has its length known no better than 2 % (two edges of a uniform error over one period each).
 SHORT_PERIODS = 20
+#: No mark takes longer, but for the pulse before it.
+MARK_S = 1e-4
 #: Clocks differ and ticks are whole: how close to twice the pulse a window may come before it is taken for one stretched to it.
 SHORT_MARGIN = 0.02
 
@@ -41,8 +43,16 @@ def of_steps(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
     problems = [*_bad_marks(done, phases), *_miscounted(done), *_disturbed(done), *_restarted(done)]
     for item in done:
         problems += streaming.problems(item.number, item.step, item.completion)
-        problems += searching.problems(item.number, item.step, item.completion.marks, item.score)
+        problems += searching.problems(item.number, item.step, item.completion, item.score)
     return problems
+
+
+def late_marks(done: Sequence[Done], tick_hz: float, hold_s: float) -> list[Problem]:
+    """Return the problem of marks that came later than the device says that it knew what they tell: one of the two is wrong."""
+    ticks = hold_s * tick_hz, MARK_S * tick_hz
+    searches = [(item.number, item.step, item.completion) for item in done if isinstance(item.step, Solve)]
+    hit = [(number, said) for number, step, told in searches if (said := searching.late_marks(told, step, *ticks))]
+    return [Problem("clock", f"step {hit[0][0]} {hit[0][1]} ({len(hit)} such steps)")] if hit else []
 
 
 def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
@@ -162,16 +172,16 @@ def _untold(span: Span, energy_j: float, unwired_j: float) -> str:
     )
 
 
-def short(windows: list[tuple[Span, Window]], limit_s: float) -> list[Problem]:
-    """Return the problem of windows that are shorter than `limit_s`."""
+def short(windows: list[tuple[Span, Window]], limit_s: float, monitored: bool = True) -> list[Problem]:
+    """Return the problem of windows that are shorter than `limit_s`; without a monitor their length is known to ticks."""
     short = [(span, window) for span, window in windows if window.stop_s - window.start_s < limit_s]
     if not short:
         return []
     span, window = min(short, key=lambda pair: pair[1].stop_s - pair[1].start_s)
-    have_s = window.stop_s - window.start_s
+    have_s, unit = window.stop_s - window.start_s, "samples" if monitored else "ticks"
     detail = (
         f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step {span.item.number} with {have_s * 1e6:.1f} us; "
-        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} samples, and twice the SYNC pulse): "
+        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC pulse): "
     )
     more = "idle_s" if isinstance(span.item.step, Idle) else f"repeat, now {span.repeat},"
     if isinstance(span.item.step, Query) and span.item.step.batch:
@@ -180,7 +190,8 @@ def short(windows: list[tuple[Span, Window]], limit_s: float) -> list[Problem]:
         more = "shortest time-out"
     if isinstance(span.item.step, Stream):
         return [Problem("short", f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse")]
-    return [Problem("short", f"{detail}raise the scenario's {more} or the monitor's sample rate")]
+    faster = " or the monitor's sample rate" if monitored else ""
+    return [Problem("short", f"{detail}raise the scenario's {more}{faster}")]
 
 
 def counts(span: Span) -> bool:

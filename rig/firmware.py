@@ -146,8 +146,8 @@ include firmware.mk
 """
 
 _BENCH = """# rig probe {task}.toml --set sut.uart.port=/dev/ttyACM0
-# `rig scan` lists serial ports, and the lines of your energy monitor, to stand here instead of [monitor.virtual]. The virtual one
-# only holds its place: it sees no wire, so the last row of the probe fails and there is no energy.
+# `rig scan` lists serial ports, and the lines of your energy monitor, to stand here instead of [monitor.none]. Without one,
+# accuracy and latency are measured by the device's own clock, which nothing checks, and there is no energy.
 [bench]
 name = "{task}"
 
@@ -155,7 +155,7 @@ name = "{task}"
 port = "/dev/ttyACM0"
 baud = 115_200
 
-[monitor.virtual]
+[monitor.none]
 
 {work}"""
 

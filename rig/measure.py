@@ -72,6 +72,8 @@ def measure(
     first = alignments[0] if rails else on_trust(ticks, tick_hz, device_clock_ppm)
     of_clocks = _of_rails(rails, alignments) if rails else list(first.problems)
     problems = [*of_clocks, *faults.of_steps(done, phases)]
+    if not clock:
+        problems += faults.late_marks(done, tick_hz, hold_s)
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
     spans = [span for item in done for span in spans_of(item, phases)]
     accuracy = rails[0].accuracy if rails and first.timebase else None
@@ -97,7 +99,7 @@ def measure(
     ]
     slowest_hz = min((min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz)
     limit_s = faults.shortest_s(slowest_hz, hold_s)
-    problems += faults.short([pair for pair in windows if faults.counts(pair[0])], limit_s)
+    problems += faults.short([pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails))
     found = samples(windows, timed, limit_s, faults.wait_s(hold_s))
     idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
     counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}

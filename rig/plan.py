@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rig.catalogue import Entry
+from rig.comparison import Compared
 from rig.interval import Intervals
 from rig.survey import Covered
 from rig.sut import Completion, SutInfo
@@ -118,11 +119,27 @@ Plan = Generator[Step, Completion | None, None]
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a vector costs, as the host evaluates it, beside the workload's target cost and what the device claimed."""
+    """What a vector costs, as the host evaluates it, beside its workload's two targets and what the device claimed.
+
+    `official` is the target that the benchmark publishes, `best_known` the cost of the best vector known; None where there is none.
+    """
 
     cost: int
-    target: int
+    official: int | None
     claimed: int
+    best_known: int | None = None
+
+    @property
+    def met(self) -> bool:
+        """Tell whether the target of the result is reached: the official one, the best known one where there is none."""
+        target = self.best_known if self.official is None else self.official
+        return target is not None and self.cost <= target
+
+    @property
+    def beaten(self) -> bool:
+        """Tell whether the vector is better than any known."""
+        known = [target for target in (self.official, self.best_known) if target is not None]
+        return bool(known) and self.cost < min(known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +251,22 @@ class Pooler(Protocol):
 
 
 @runtime_checkable
+class Comparer(Protocol):
+    """Optional hook of a scenario: the costs that it found beside the official and the best known ones."""
+
+    def compared(self, trials: Sequence[Measured]) -> Sequence[Compared]:
+        """Return the rows of all trials together, those of whole cells first."""
+
+
+@runtime_checkable
+class Gatherer(Protocol):
+    """Optional hook of a scenario: values that all trials together tell, and that are no means over trials."""
+
+    def gathered(self, trials: Sequence[Measured], phases: Sequence[str]) -> Mapping[str, float]:
+        """Return the values of some of its metrics, by name; of every other metric the mean over trials is stated."""
+
+
+@runtime_checkable
 class Catalogued(Protocol):
     """Optional hook of a task: what each of its samples is, in the task's order."""
 
@@ -274,7 +307,10 @@ class Optimized(Protocol):
     """What a task offers besides whose samples are workloads to search for a vector of low cost; its phases are ("solve",)."""
 
     def target(self, index: int) -> int:
-        """Return the target cost of workload `index`; raise ConfigError where none is known."""
+        """Return the target cost of workload `index` for the result: the official one, the best known one where there is none."""
+
+    def best_known(self, index: int) -> int | None:
+        """Return the lowest cost that is known of workload `index`, None where nobody looked."""
 
     def cell(self, index: int) -> str:
         """Return the name of the cell that workload `index` is one of, such as "250n_5pct": letters, digits and underscores."""

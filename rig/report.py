@@ -14,7 +14,7 @@ import matplotlib.style
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from rig import labels, store
+from rig import comparison, labels, store
 from rig.budget import table as budget_table
 from rig.errors import DataError
 from rig.pictures import search, stream
@@ -81,6 +81,11 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
         "tiles": _tiles(main),
         "main": [_row(name, content) for name in main],
         "further": [_row(name, content) for name in further], "methods": _methods(content),
+        "targets": {
+            "head": comparison.HEAD, "meaning": comparison.MEANING,
+            "cells": [comparison.shown(row) for row in content.get("targets", ()) if not row["workload"]],
+            "workloads": [comparison.shown(row) for row in content.get("targets", ()) if row["workload"]],
+        },
         "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
         "hashes": [event for event in session.journal().measured if event.get("files")],
@@ -101,8 +106,14 @@ def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
 def _tiles(main: list[str]) -> list[str]:
     """Choose what stands above all: of searches, the longest time-out and the nearest threshold."""
     chosen = [name for name in main if name in _TELLING]
-    for pattern in (r"gap_\d+[mu]?s", r"latency_to_[0-9p]+pct", r"energy_to_[0-9p]+pct", "wade"):
-        chosen += [name for name in main if re.fullmatch(pattern, name)][-1:]
+    for own, other in (
+        (r"gap_\d+[mu]?s", r"gap_best_known_\d+[mu]?s"),
+        (r"latency_to_[0-9p]+pct", r"latency_to_[0-9p]+pct_best_known"),
+        (r"energy_to_[0-9p]+pct", r"energy_to_[0-9p]+pct_best_known"),
+        (r"wade(_of_\d+)?", r"wade(_of_\d+)?_best_known"),
+    ):
+        found = [[name for name in main if re.fullmatch(pattern, name)] for pattern in (own, other)]
+        chosen += (found[0] or found[1])[-1:]
     return chosen
 
 

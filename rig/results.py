@@ -20,7 +20,7 @@ from rig.config import Config
 from rig.interval import Interval, Intervals
 from rig.jackknife import Jackknife, jackknife
 from rig.measure import Outcome, Rail, measure, together
-from rig.plan import Pooler, Reviewer, Scenario, Surveyor, Withholder
+from rig.plan import Comparer, Gatherer, Pooler, Reviewer, Scenario, Surveyor, Withholder
 from rig.sitting import counted, sittings
 from rig.statistics import mean
 from rig.store import BENCH, SessionFolder
@@ -30,8 +30,9 @@ from rig.trace import TRACE, Trace
 from rig.trial import Measured, Metric, Problem, Trial
 
 SCHEMA = "neurorig-results-3"
-#: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts of a search make coarse.
-_COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|repeated)_")
+#: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts of a search make coarse; and,
+#: besides these, whatever is drawn anew in each trial.
+_COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|tts99)_")
 #: Units of what an energy monitor is needed for, and why it is absent without one.
 _ENERGETIC, NO_ENERGY = ("J", "W"), "there is no energy monitor: [monitor.none]"
 
@@ -148,7 +149,9 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     values = [{name: trial.metrics[name].value for name in names} for trial in trials]
     invalid = sum(not trial.valid for trial in trials)
     claim = context.config.claim
-    compared = values if claim else [{name: v for name, v in row.items() if not _COARSE.search(name)} for row in values]
+    drawn = {name for trial in trials for name in names if trial.metrics[name].drawn}
+    repeated = [name for name in names if not _COARSE.search(name) and name not in drawn]
+    compared = values if claim else [{name: row[name] for name in repeated} for row in values]
     verdict = replication.replication_check(claim, compared, invalid)
     content: dict[str, Any] = {
         "schema": SCHEMA,
@@ -173,6 +176,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     }
     if covered := survey.summed(trial.survey for trial in trials):
         content["coverage"] = survey.content(covered)
+    if isinstance(context.scenario, Comparer):
+        content["targets"] = [dataclasses.asdict(row) for row in context.scenario.compared([trial.measured for trial in trials])]
     if claim:
         content["audit"] = verdict_content(claimed.verdicts(claim, trials)["audit"])
     cleaned: dict[str, Any] = _finite(content)
@@ -237,7 +242,11 @@ def _metrics(context: Context, trials: Sequence[Trial], names: Sequence[str]) ->
     own: Mapping[str, Intervals] = {}
     if isinstance(context.scenario, Pooler):
         own = context.scenario.intervals([trial.measured for trial in trials], context.phases)
-    return {name: _metric(name, trials, knife, own.get(name)) for name in names}
+    values: Mapping[str, float] = {}
+    if isinstance(context.scenario, Gatherer):
+        values = context.scenario.gathered([trial.measured for trial in trials], context.phases)
+    rows = {name: _metric(name, trials, knife, own.get(name)) for name in names}
+    return {name: row | ({"value": values[name]} if name in values else {}) for name, row in rows.items()}
 
 
 def _metric(name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None) -> dict[str, Any]:
@@ -252,7 +261,7 @@ def _metric(name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals
         "standard_error_over_samples": mean(errors) if len(errors) == len(single) else None,
         "same_samples": _interval(own.same_samples),
         "other_samples": _interval(own.other_samples),
-        **({"binomial": _binomial(single, knife.shared)} if single[0].share else {}),
+        **({"binomial": _binomial(single, knife.shared and not single[0].drawn)} if single[0].share else {}),
         "budget": [] if found is None else [dataclasses.asdict(part) for part in found.parts],
         "per_trial": [_per_trial(name, trial) for trial in trials],
     }

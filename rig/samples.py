@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rig import searching, streaming
+from rig import streaming
+from rig.early import crossings
 from rig.plan import Query, Score, Solve, Stream
 from rig.spans import STREAMED, Span
 from rig.timed import Timed
-from rig.trial import Crossing, Sample, Streamed, Window
-
-#: A mark of a threshold may be late by this share of its time, where the pulse before it held it up: 5 % are to be told.
-LATE_SHARE = 0.05
+from rig.trial import Sample, Streamed, Window
 
 Windows = list[tuple[Span, Window]]
 
@@ -22,7 +20,7 @@ def samples(windows: Windows, timed: Timed, limit_s: float, wait_s: float) -> tu
 
     A window shorter than `limit_s` tells nothing, and a mark less than `wait_s` behind another may have waited for its pulse.
     """
-    return (*_queries(windows), *_searches(windows, limit_s, wait_s), *_hops(windows, timed))
+    return (*_queries(windows), *_searches(windows, timed, limit_s, wait_s), *_hops(windows, timed))
 
 
 def _queries(windows: Windows) -> Iterator[Sample]:
@@ -49,7 +47,7 @@ def _queries(windows: Windows) -> Iterator[Sample]:
         )
 
 
-def _searches(windows: Windows, limit_s: float, wait_s: float) -> Iterator[Sample]:
+def _searches(windows: Windows, timed: Timed, limit_s: float, wait_s: float) -> Iterator[Sample]:
     """Yield a sample for each search; a crossing before `limit_s` is not resolved, nor one that a pulse may have held up."""
     grouped: dict[int, Windows] = {}
     for span, window in windows:
@@ -58,12 +56,6 @@ def _searches(windows: Windows, limit_s: float, wait_s: float) -> Iterator[Sampl
     for number, ((whole, window), *reached) in grouped.items():
         item, by_ticks = whole.item, {span.ticks: window for span, window in reached}
         assert isinstance(item.step, Solve)
-        told = [None if at is None else by_ticks[at] for at in searching.crossings(item.completion.marks, item.step)]
-        before, crossings = 0.0, []
-        for threshold, one in zip(item.step.thresholds, told, strict=True):
-            crossings.append(Crossing(threshold, one, one is None or _resolved(one, before, limit_s, wait_s)))
-            following = told[len(crossings)] if len(crossings) < len(told) else None
-            before = one.stop_s - one.start_s if one is not None and one is not following else before
         score = item.score or Score(False, "", "")
         yield Sample(
             number,
@@ -76,14 +68,8 @@ def _searches(windows: Windows, limit_s: float, wait_s: float) -> Iterator[Sampl
             case=score.case,
             solve=item.step,
             costs=score.costs,
-            crossings=tuple(crossings),
+            crossings=crossings(item.completion, item.step, window, by_ticks, timed, (limit_s, wait_s)),
         )
-
-
-def _resolved(window: Window, before_s: float, limit_s: float, wait_s: float) -> bool:
-    """Say whether a crossing tells its time: the mark before it, `before_s` after the start, may have held it up by `wait_s`."""
-    length_s = window.stop_s - window.start_s
-    return length_s >= limit_s and (length_s - before_s >= wait_s or wait_s <= LATE_SHARE * length_s)
 
 
 def _hops(windows: Windows, timed: Timed) -> Iterator[Sample]:

@@ -57,7 +57,6 @@ class Result:
     @property
     def metrics(self) -> dict[str, Metric]:
         """Return each metric as stated for all trials, with its standard error over the samples of one."""
-        rows = self.content["metrics"]
         return {
             name: Metric(
                 row["value"],
@@ -66,7 +65,7 @@ class Result:
                 row["per_trial"][0]["n"],
                 higher_is_better=row["higher_is_better"],
             )
-            for name, row in rows.items()
+            for name, row in self.content["metrics"].items()
         }
 
     @property

@@ -56,7 +56,7 @@ def _solve_spans(item: Done, step: Solve, phase: str) -> Iterator[Span]:
     """Yield the whole search, and its beginning up to each mark of a threshold."""
     marks = item.completion.marks
     yield Span(item, phase, (marks[0].tick, marks[-1].tick), 1)
-    for ticks in dict.fromkeys(searching.crossings(marks, step)):
+    for ticks in dict.fromkeys(searching.crossings(item.completion, step)):
         if ticks is not None:
             yield Span(item, CROSSED, ticks, 1)
 

@@ -312,6 +312,8 @@ def done_to_json(done: Done) -> dict[str, Any]:
     }
     if completion.faults:
         line["faults"] = completion.faults
+    if completion.known is not None:
+        line["known"] = completion.known
     if done.score is not None:
         line |= _scored(done.score)
     if done.each:
@@ -328,9 +330,16 @@ def _scored(score: Score) -> dict[str, Any]:
 
 def _score(line: dict[str, Any]) -> Score:
     scores, case = tuple(float(number) for number in line.get("scores", ())), line.get("case", "")
-    costs, fault = Costs(**line["costs"]) if "costs" in line else None, line.get("fault", "")
-    correct = costs.cost <= costs.target if costs else line["label"] == line["answer"] and not fault
+    costs, fault = _costs(line["costs"]) if "costs" in line else None, line.get("fault", "")
+    correct = costs.met if costs else line["label"] == line["answer"] and not fault
     return Score(correct, line["label"], line["answer"], scores, case, costs, fault)
+
+
+def _costs(line: dict[str, Any]) -> Costs:
+    """Return the costs of a line; sessions of before there were two targets have the best known one alone."""
+    if "target" in line:
+        return Costs(line["cost"], None, line["claimed"], line["target"])
+    return Costs(**line)
 
 
 def done_from_json(line: dict[str, Any]) -> Done:
@@ -351,9 +360,9 @@ def done_from_json(line: dict[str, Any]) -> Done:
         step = Stream(scenes, *(line[key] for key in ("hop", "window", "sample_hz", "preloaded", "limit_s")))
     marks = tuple(Mark(phase, tick) for phase, tick in line["marks"])
     counts = line["retransmissions"], line["rx_in_window_b"], line.get("iterations"), line.get("restarts", 0)
-    completion = Completion(
-        marks, bytes.fromhex(line["output"]), *counts, faults=tuple(line.get("faults", ())), refusal=line.get("refusal", "")
-    )
+    known = tuple(line["known"]) if "known" in line else None
+    said = {"faults": tuple(line.get("faults", ())), "refusal": line.get("refusal", ""), "known": known}
+    completion = Completion(marks, bytes.fromhex(line["output"]), *counts, **said)
     score, each = _score(line) if "label" in line else None, tuple(map(_score, line.get("each", ())))
     return Done(line["step"], step, completion, score, each)
 
@@ -390,7 +399,17 @@ def _search(sample: Sample, solve: Solve) -> dict[str, Any]:
 
 def _crossing(crossing: Crossing) -> dict[str, Any]:
     window = _window(crossing.window) if crossing.window else None
-    return {"threshold": crossing.threshold, "resolved": crossing.resolved, "window": window}
+    line: dict[str, Any] = {
+        "threshold": crossing.threshold,
+        "resolved": crossing.resolved,
+        "by_device": crossing.by_device,
+        "window": window,
+    }
+    if crossing.least_s is not None:
+        line["least_s"] = crossing.least_s
+    if crossing.bounds_j is not None:
+        line["bounds_j"] = [_finite(bound) for bound in crossing.bounds_j]
+    return line
 
 
 def samples_text(trial: Trial) -> str:

@@ -36,7 +36,9 @@ class Completion:
     `rx_in_window_b` are bytes the device received while it should have heard nothing; `iterations` is how many times it completed
     the last phase, over all samples of the query (0 after an idle time or a burst), as it counted them itself; None: it does not
     say. `restarts` counts how often the device restarted, and was brought back, since the previous completion. `faults` are what
-    went wrong in a stream, in words. `refusal` says why the device did not take an optional load; then there is nothing else.
+    went wrong in a stream, in words. `known` are the ticks at which the device itself knew each of the first thresholds of a search
+    reached, before their marks waited for SYNC; None: it does not tell. `refusal` says why the device did not take an optional
+    load; then there is nothing else.
     """
 
     marks: tuple[Mark, ...]
@@ -47,6 +49,7 @@ class Completion:
     restarts: int = 0
     faults: tuple[str, ...] = ()
     refusal: str = ""
+    known: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,12 +341,12 @@ def reading(path: Path) -> Iterator[Any]:
 
 def about_of(reader: Any) -> dict[str, Any]:
     """Return what the recorder wrote of a trace into its file; empty for a file of another origin."""
-    return _user_data(reader, ABOUT)
+    return user_data(reader, ABOUT)
 
 
 def _lengths_of(reader: Any) -> dict[int, int]:
     """Return how many samples each signal has, without what was added so that the index reaches the last one."""
-    known = _user_data(reader, LENGTHS)
+    known = user_data(reader, LENGTHS)
     lengths = {int(signal.signal_id): int(signal.length) for signal in reader.signals.values()}
     written = {signal: known.get(str(signal)) for signal in lengths}
     return {
@@ -355,7 +355,7 @@ def _lengths_of(reader: Any) -> dict[int, int]:
     }
 
 
-def _user_data(reader: Any, number: int) -> dict[str, Any]:
+def user_data(reader: Any, number: int) -> dict[str, Any]:
     """Return user data of the file; empty where there is none, or another program's."""
     found: dict[str, Any] = {}
 

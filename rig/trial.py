@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rig.binomial import Share
@@ -29,7 +29,6 @@ PROBLEM_CODES = {
     "restart": "the device restarted, and its timer with it",
     "stream": "the signal and the device did not keep pace: windows came late, were lost, or have no answer",
     "cost": "the device's vector is not what it claims: another length, or another cost",
-    "timeout": "the device searched beyond its time-out",
     "rule": "a rule of the benchmark is not met",
 }
 
@@ -51,6 +50,7 @@ class Metric:
     where these are known. `smooth` is False where what it is without some samples does not tell what it is with other ones: the
     median of five, the energy of a whole stream.
     `higher_is_better` is None where neither direction is the better one. `bounded`: no value below 0 or above 1 can be.
+    `drawn`: it differs from trial to trial as what was drawn for each does, a solver's seeds: trials are not to repeat it.
     """
 
     value: float
@@ -60,17 +60,26 @@ class Metric:
     share: bool = False
     ranked: bool = False
     higher_is_better: bool | None = None
-    bounded: bool = False
     percent: float | None = None
     values: tuple[float, ...] = ()
     smooth: bool = True
+    bounded: bool = False
+    drawn: bool = False
 
     @classmethod
     def of_percentile(cls, values: Sequence[float], percent: float, unit: str, higher_is_better: bool | None = None) -> Metric:
         """Return a percentile with its standard error."""
         value, error = percentile(values, percent), percentile_error(values, percent)
-        found = cls(value, unit, error, len(values), ranked=True, higher_is_better=higher_is_better)
-        return replace(found, percent=percent, values=tuple(values))
+        return cls(
+            value,
+            unit,
+            error,
+            len(values),
+            ranked=True,
+            higher_is_better=higher_is_better,
+            percent=percent,
+            values=tuple(values),
+        )
 
     @classmethod
     def of_share(cls, outcomes: Sequence[bool], higher_is_better: bool | None = None) -> Metric:
@@ -147,14 +156,20 @@ class Streamed:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """One threshold of a search: the window from its start to the mark by which the device knew it reached; None: it is not.
+    """One threshold of a search: the window from its start until the device knew it reached; None: it is not.
 
-    `resolved` is False where that window is too short for the monitor or for the SYNC pulse to tell its length and energy.
+    That moment is the device's own word (`by_device`), by its timer, or else that of the mark. `resolved` is False where the window
+    is too short for the monitor or for the SYNC pulse to tell it. Then it is bounded: it is not longer than said, nor shorter than
+    `least_s` (SYNC pulses may have held up a mark, or the search itself); its energy, made of the average power of the next window
+    that is resolved, lies within `bounds_j`. None: as the window has it.
     """
 
     threshold: int
     window: Window | None
     resolved: bool = True
+    by_device: bool = False
+    least_s: float | None = None
+    bounds_j: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

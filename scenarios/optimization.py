@@ -6,17 +6,20 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
+from rig.comparison import Compared
 from rig.errors import ConfigError
+from rig.interval import Intervals
 from rig.plan import Idle, Load, Optimized, Plan, Solve, Task
 from rig.statistics import ratio
 from rig.survey import Covered
 from rig.sut import SutInfo
 from rig.table import Table
 from rig.trial import Measured, Metric, Problem, Sample
-from scenarios import fixed_timeout, time_to_solution
+from scenarios import fixed_timeout, found_costs, search_intervals, time_to_solution, wade
+from scenarios.found_costs import TO_TARGET
 from scenarios.single_stream import IDLE_MAX_S
 from scenarios.tasks.qubo.cost import threshold_cost
 
@@ -33,10 +36,6 @@ TIMEOUT_MAX_S = 3600.0
 GAP_STEP = 1e-6
 #: A plan is listed before it is carried out.
 ATTEMPTS_MAX = 10_000
-#: A device may search longer than its time-out by this share of it, and by the setting overrun_s.
-OVERRUN = 0.01
-#: What a time-to-solution run is called in a survey.
-TO_TARGET = "target"
 
 
 class Optimization:
@@ -51,40 +50,41 @@ class Optimization:
     class Settings:
         """Searches to fixed `timeouts_s`, and to the smallest of `gaps` to the target cost for `target_limit_s` at most (0: none).
 
-        `curve` are further gaps that are marked on that way, for WADE. `attempts` searches each, by the solver seeds `seed`, `seed`
-        + 1, ...: the same in all trials, unless `reseed`, so that trials repeat a measurement. `idle_s` of idle time before and
-        after all. A device may exceed a time-out by 1 % and `overrun_s`; `limit_s` is what it may take until it answers.
+        `curve` are the gaps whose thresholds WADE is made of, marked on that way as well; none: no WADE. `attempts` searches each,
+        by solver seeds that differ from trial to trial and from workload to workload, drawn from the trial's seed. Without
+        `reseed` they are `seed`, `seed` + 1, ... in every trial: trials then repeat the same searches. `idle_s` of idle time before
+        and after all. `limit_s` is what a device may take beyond a time-out until it answers.
+
+        A gap is to the official target. With `best_known`, `gaps` to the best known one are marked too, where the device can mark
+        so many thresholds, and the search goes on until the lowest of all is reached.
         """
 
         timeouts_s: tuple[float, ...] = TIMEOUTS_S
         gaps: tuple[float, ...] = GAPS
         target_limit_s: float = 100.0
-        curve: tuple[float, ...] = ()
+        curve: tuple[float, ...] = wade.GAPS
+        best_known: bool = True
         attempts: int = 1
         seed: int = 1
-        reseed: bool = False
+        reseed: bool = True
         idle_s: float = 0.5
-        overrun_s: float = 2e-4
         limit_s: float = 20.0
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, thresholds_max: int | None = None) -> None:
         self.settings = settings
+        self._thresholds_max = thresholds_max
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Check the settings."""
-        gaps, times_s = (*settings.gaps, *settings.curve), settings.timeouts_s
+        times_s = settings.timeouts_s
         for key, ok, allowed in (
             ("timeouts_s", all(1e-6 <= time_s <= TIMEOUT_MAX_S for time_s in times_s), f"1e-6 to {TIMEOUT_MAX_S:g} s each"),
             ("timeouts_s", len(set(map(fixed_timeout.timeout_name, times_s))) == len(times_s), "each once, in whole microseconds"),
             ("timeouts_s", bool(times_s or settings.target_limit_s), "one or more, or a target_limit_s"),
             ("gaps", bool(settings.gaps) or not settings.target_limit_s, "one or more, or target_limit_s = 0"),
-            (
-                "gaps",
-                all(gap == 0 or GAP_STEP <= gap < 1 for gap in gaps)
-                and len(set(map(time_to_solution.gap_name, gaps))) == len(gaps),
-                "0, or 1e-6 to below 1, each once, here or in curve",
-            ),
+            ("gaps", _are_gaps(settings.gaps), "0, or 1e-6 to below 1, each once"),
+            ("curve", _are_gaps(settings.curve), "0, or 1e-6 to below 1, each once"),
             (
                 "target_limit_s",
                 settings.target_limit_s == 0 or 1e-6 <= settings.target_limit_s <= TIMEOUT_MAX_S,
@@ -93,7 +93,6 @@ class Optimization:
             ("attempts", 1 <= settings.attempts <= ATTEMPTS_MAX, f"1 to {ATTEMPTS_MAX}"),
             ("seed", settings.seed >= 0 and settings.seed + settings.attempts <= 2**32, "0 or more, in 32 bits with all attempts"),
             ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
-            ("overrun_s", 0 <= settings.overrun_s < math.inf, "0 or more"),
             ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
         ):
             if not ok:
@@ -115,7 +114,7 @@ class Optimization:
                 path="scenario.optimization.curve",
                 try_next="fewer of gaps and curve",
             )
-        return self
+        return Optimization(self.settings, info.thresholds_max)
 
     def plan(self, task: Task, seed: int) -> Plan:
         """Yield idle time, then each workload's load and searches, and idle again; what the device cannot hold is skipped."""
@@ -127,32 +126,33 @@ class Optimization:
         for index in order:
             loaded = yield Load(index, optional=True)
             if loaded is None or not loaded.refusal:
-                yield from self._searches(index, task.target(index), seed)
+                yield from self._searches(index, self._thresholds(task.target(index), task.best_known(index)), seed)
         yield Idle(self.settings.idle_s)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial: gap and power at each time-out, latency and energy to each gap, by cell and over all."""
         settings = self.settings
-        return (
-            _powers(measured)
-            | fixed_timeout.metrics(measured.samples)
-            | time_to_solution.metrics(measured.samples, settings.gaps, settings.curve)
-        )
+        found = fixed_timeout.metrics(measured.samples) | time_to_solution.metrics(measured.samples, settings.gaps, settings.curve)
+        if settings.reseed:
+            found = {name: replace(metric, drawn=not name.startswith("power")) for name, metric in found.items()}
+        return _powers(measured) | found
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return which results there are not, and why."""
-        return fixed_timeout.absent(measured.samples) | time_to_solution.absent(measured.samples, self.settings.gaps)
+        samples, settings = measured.samples, self.settings
+        return fixed_timeout.absent(samples) | time_to_solution.absent(samples, settings.gaps, settings.curve)
+
+    def intervals(self, trials: Sequence[Measured], phases: Sequence[str]) -> dict[str, Intervals]:
+        """Return both intervals of what is told of searches, from those of all trials."""
+        return search_intervals.intervals(trials, self.settings.gaps, self.settings.curve)
+
+    def gathered(self, trials: Sequence[Measured], phases: Sequence[str]) -> dict[str, float]:
+        """Return the values that all searches together tell."""
+        return search_intervals.gathered(trials, self.settings.gaps)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
-        """Return the time-outs that the device did not keep."""
-        late = [(sample, over_s) for sample in measured.samples if (over_s := self._over_s(sample)) > 0]
-        if not late:
-            return ()
-        sample, over_s = max(late, key=lambda pair: pair[1])
-        assert sample.solve is not None
-        took_s, allowed = sample.windows[0].latency_s, f"{OVERRUN:.0%} and {self.settings.overrun_s * 1e3:g} ms more are allowed"
-        detail = f"{len(late)} searches went on beyond their time-out, most in step {sample.step}: {took_s:.6g} s"
-        return (Problem("timeout", f"{detail} where {sample.solve.timeout_s:g} s were asked for; {allowed} (overrun_s)"),)
+        """Return no problem: a time-out that the device did not keep makes its cell invalid, and no other."""
+        return ()
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
         """Return the results of each cell, what the numbers mean, and which targets were beaten."""
@@ -164,9 +164,11 @@ class Optimization:
             if settings.target_limit_s:
                 said.append(time_to_solution.line(cell, samples, settings.gaps, settings.curve))
         meant = "gap is (cost - target) / |target|; in brackets by the printed formula, (cost - target) / target, of the other sign"
-        steps = f"WADE counts steps of {time_to_solution.WADE_STEP_S * 1e3:g} ms, and weighs each gap by 1 - gap"
-        beaten = [_beaten(sample) for sample in samples if sample.costs and sample.costs.cost < sample.costs.target]
-        return (*said, meant, *([steps] if settings.target_limit_s else []), *dict.fromkeys(beaten))
+        steps = f"WADE counts whole steps of {wade.STEP_S * 1e3:g} ms, and weighs each of {len(settings.curve)} gaps by 1 - gap"
+        same = "every trial repeats the same searches (reseed = false): what other solver seeds would give is not told"
+        beaten = [_beaten(sample) for sample in samples if sample.costs and sample.costs.beaten]
+        of_wade = [steps] if settings.target_limit_s and settings.curve else []
+        return (*said, meant, *of_wade, *([] if settings.reseed else [same]), *dict.fromkeys(beaten))
 
     def survey(self, names: Sequence[str], done: Sequence[Done]) -> tuple[Covered, ...]:
         """Return for each workload and time-out how often a trial asks for it, and what came of that."""
@@ -187,26 +189,43 @@ class Optimization:
 
     @property
     def _gaps(self) -> tuple[float, ...]:
-        return (*self.settings.gaps, *self.settings.curve)
+        return tuple(dict.fromkeys((*self.settings.gaps, *self.settings.curve)))
 
-    def _searches(self, index: int, target: int, trial_seed: int) -> Plan:
-        """Yield the searches of a workload; several gaps may mean the same cost, as costs are whole numbers."""
+    def compared(self, trials: Sequence[Measured]) -> list[Compared]:
+        """Return official, best known and measured costs of each cell and workload, for each way to search."""
+        return found_costs.compared([sample for trial in trials for sample in trial.samples])
+
+    def _thresholds(self, target: int, best_known: int | None) -> tuple[int, ...]:
+        """Return the costs to mark, falling; several gaps may mean the same cost, as costs are whole numbers.
+
+        Those of the best known target come beside those of the result, unless they are not wanted, or the device can mark too few.
+        """
+        own = {threshold_cost(target, gap) for gap in self._gaps}
+        both = (
+            own
+            if best_known is None or not self.settings.best_known
+            else own | {threshold_cost(best_known, gap) for gap in self.settings.gaps}
+        )
+        fits = self._thresholds_max is None or len(both) <= self._thresholds_max
+        return tuple(sorted(both if fits else own, reverse=True))
+
+    def _searches(self, index: int, costs: tuple[int, ...], trial_seed: int) -> Plan:
+        """Yield the searches of a workload."""
         settings = self.settings
-        costs = tuple(sorted({threshold_cost(target, gap) for gap in self._gaps}, reverse=True))
         for attempt in range(settings.attempts):
             seed = settings.seed + attempt
             if settings.reseed:
-                seed = random.Random(f"{trial_seed}/{seed}").getrandbits(32)
+                seed = random.Random(f"{trial_seed}/{index}/{seed}").getrandbits(32)
             for timeout_s in settings.timeouts_s:
                 yield Solve(index, timeout_s, seed, limit_s=settings.limit_s)
             if settings.target_limit_s:
                 yield Solve(index, settings.target_limit_s, seed, costs[-1], costs, settings.limit_s)
 
-    def _over_s(self, sample: Sample) -> float:
-        """Return by how much a search is longer than it may be."""
-        if sample.solve is None:
-            return 0.0
-        return sample.windows[0].latency_s - sample.solve.timeout_s * (1 + OVERRUN) - self.settings.overrun_s
+
+def _are_gaps(gaps: Sequence[float]) -> bool:
+    """Say whether these can be thresholds, and each has a name of its own."""
+    named = set(map(time_to_solution.gap_name, gaps))
+    return len(named) == len(gaps) and all(gap == 0 or GAP_STEP <= gap < 1 for gap in gaps)
 
 
 def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Covered:
@@ -216,7 +235,8 @@ def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Cov
 def _beaten(sample: Sample) -> str:
     assert sample.costs is not None and sample.solve is not None
     costs, which = sample.costs, f"workload {sample.solve.index} of {sample.case}, seed {sample.solve.seed}"
-    return f"target beaten: {costs.cost} where {costs.target} is known: {which}; the vector is that of step {sample.step}"
+    known = min(target for target in (costs.official, costs.best_known) if target is not None)
+    return f"target beaten: {costs.cost} where {known} is known: {which}; the vector is that of step {sample.step}"
 
 
 def _powers(measured: Measured) -> dict[str, Metric]:

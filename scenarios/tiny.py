@@ -166,7 +166,7 @@ def _median(values: Sequence[float], unit: str, higher_is_better: bool = False) 
         return Metric(math.nan, unit, None, 0, higher_is_better=higher_is_better)
     error = standard_error(values)
     error = None if error is None else _MEDIAN * error
-    return Metric(statistics.median(values), unit, error, len(values), higher_is_better=higher_is_better, smooth=False)
+    return Metric(statistics.median(values), unit, error, len(values), smooth=False, higher_is_better=higher_is_better)
 
 
 def _power(windows: Sequence[Window]) -> Metric:

@@ -101,6 +101,7 @@ class CpuSut:
                 path="sut.cpu.program",
                 try_next=f"one of {', '.join(table.programs)}" if table.programs else "another task, or another SUT",
             )
+        table.program = name
         process = CpuProcess(table.programs[name], settings.core, settings.threads)
         wire = ImaginedWire(table.world, settings.power_w, settings.sync_hold_us * 1000)
         return cls(settings, name, table.programs[name], process, wire)
@@ -160,7 +161,7 @@ class CpuSut:
             told, output = _good(self._process.ask(request, b"", step.timeout_s + step.limit_s))
             marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
             self._wire.tell(marks)
-        return Completion(marks, output, iterations=1)
+        return Completion(marks, output, iterations=1, known=tuple(told["known"]))
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe while it plays.

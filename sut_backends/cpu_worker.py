@@ -26,7 +26,7 @@ from sut_backends.cpu_stream import Inlet, Signal, played
 _EMPTY_WINDOWS = 1000
 _SOLVE = 1
 #: The most thresholds in one search, as the framed layer has them.
-THRESHOLDS_MAX = 14
+THRESHOLDS_MAX = 16
 
 Work = Callable[[Routine, Sequence[Any], int], tuple[Marks, Sequence[Any]]]
 
@@ -42,8 +42,8 @@ def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
                 slots[request["slot"]] = routine.load(payload)
                 answer(answers, {})
             elif request["op"] == "solve":
-                marks, output = solved(routine, slots[request["slot"]], Order(**request["order"]))
-                answer(answers, {"marks": marks}, output)
+                marks, known, output = solved(routine, slots[request["slot"]], Order(**request["order"]))
+                answer(answers, {"marks": marks, "known": known}, output)
             elif request["op"] == "stream":
                 signal = Signal(**request["signal"])
                 # Whoever sends waits to be told: nothing of the windows to come is in the buffer of `requests`.
@@ -110,19 +110,20 @@ class Order:
     apart_ns: int
 
 
-def solved(routine: Routine, value: Any, order: Order) -> tuple[Marks, bytes]:
-    """Search until the target is met or the time is over; return the marks and the output, which is made after the last mark."""
+def solved(routine: Routine, value: Any, order: Order) -> tuple[Marks, list[int], bytes]:
+    """Search until the target is met or the time is over; return the marks, when each threshold was known (ns), and the output,
+    which is made after the last mark."""
     if routine.search is None:
         raise ValueError("this program does not search")
     with no_collector():
-        marks = [(_SOLVE, time.monotonic_ns())]
+        marks, known = [(_SOLVE, time.monotonic_ns())], list[int]()
         search = routine.search(value, order.seed)
-        met = searched(search, order, marks)
-    return marks, search.output(met)
+        met = searched(search, order, marks, known)
+    return marks, known, search.output(met)
 
 
-def searched(search: Search, order: Order, marks: Marks) -> bool:
-    """Carry a search on to its end, and mark what it reaches; return whether it met its target.
+def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bool:
+    """Carry a search on to its end, mark what it reaches, note in `known` when; return whether it met its target.
 
     A threshold is marked when the search is known to be there; where the mark before is too near, at the first look after it is
     far enough, with what was reached meanwhile. Nothing but the end waits for that.
@@ -132,6 +133,7 @@ def searched(search: Search, order: Order, marks: Marks) -> bool:
     while True:
         cost, at_ns = search.cost, now_ns()
         reached = sum(cost <= threshold for threshold in order.thresholds)
+        known += [at_ns] * (reached - len(known))
         met = order.target is not None and cost <= order.target
         over = met or at_ns >= end_ns or not more
         if reached > told and (over or at_ns >= marks[-1][1] + order.apart_ns):
@@ -175,7 +177,7 @@ def _empty_search_ns() -> float:
     lengths = []
     for _ in range(_EMPTY_WINDOWS):
         marks = [(_SOLVE, time.monotonic_ns())]
-        searched(Nothing(), Order(0, 0, None, [], 0), marks)
+        searched(Nothing(), Order(0, 0, None, [], 0), marks, [])
         lengths.append(marks[-1][1] - marks[0][1])
     return float(sorted(lengths)[_EMPTY_WINDOWS // 2])
 

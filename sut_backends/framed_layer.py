@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from sut_backends.shim.framed import FramedClient
 from sut_backends.shim.line import Line
 from sut_backends.shim.link import Link
 from sut_backends.shim.patience import Patience
-from sut_backends.shim.wire import Batch, Done, Flag, Optimize
+from sut_backends.shim.wire import Batch, Done, Flag, More, Optimize
 from sut_backends.slots import Slots
 
 
@@ -68,6 +69,7 @@ class FramedLayer:
             "sync_pin": caps.sync_pin,
             "mark_blocks": Flag.MARK_NONBLOCKING not in caps.flags,
             "load_checked": True,
+            "knows_thresholds": More.KNEW in caps.more,
         }
         return SutInfo(
             name=caps.device,
@@ -126,9 +128,9 @@ class FramedLayer:
             cause = f"thresholds {step.thresholds}: {self._thresholds_max} at most, and each below the one before"
             raise LocalProtocolError(cause)
         slot = self._slots.find(step.index)
-        return self._completion(
-            self._client.optimize(slot, step.seed, step.timeout_s, step.target, step.thresholds, self._hold_us, step.limit_s)
-        )
+        done = self._client.optimize(slot, step.seed, step.timeout_s, step.target, step.thresholds, self._hold_us, step.limit_s)
+        known = self._client.known() if step.thresholds and More.KNEW in self._client.caps.more else None
+        return dataclasses.replace(self._completion(done), known=known)
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream, feeding the DUT while it listens; what it had loaded before is gone then."""

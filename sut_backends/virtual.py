@@ -23,7 +23,7 @@ _PATTERN = (1, 2, 1, 4)
 #: So long after its start a search draws another power for the first time.
 _REDRAW_S = 1e-3
 #: docs/PROTOCOL.md, OPTIMIZE; and what a device says that has no room for a payload.
-THRESHOLDS_MAX, TOO_LARGE = 14, 4
+THRESHOLDS_MAX, TOO_LARGE = 16, 4
 _ANSWERS_KEPT = 1024
 
 
@@ -156,11 +156,13 @@ class VirtualSut:
         settings, model, began_ns = self._settings, self._settings.solve, self._world.now_ns()
         search = VirtualSearch(model, self._searcher(self._loaded[step.index], step.seed), step)
         marks, told, redraw_s = [self._pulse(1, self._drawn_w())], -1, _REDRAW_S
+        known: list[int] = []
         for look in search.looks():
             # The device's clock says when it looks; what it does takes as long by the true one.
             look_ns = began_ns + round(look.elapsed_s * NS_PER_S / (1 + settings.clock_ppm * 1e-6))
             self._world.advance(max(look_ns - self._world.now_ns(), 0))
             if look.reached > told:
+                known += [self._tick(look_ns)] * (look.reached - told)
                 told = look.reached
                 marks.append(self._pulse(REACHED + told, self._drawn_w()))
             elif look.elapsed_s >= redraw_s and self._world.now_ns() >= self._free_ns:
@@ -172,7 +174,7 @@ class VirtualSut:
         if took_s > step.timeout_s + step.limit_s:
             awaited_s = step.timeout_s + step.limit_s
             raise DeadlineError("end of the search", awaited_s, evidence=f"the virtual device takes {took_s:.3g} s for it")
-        return Completion(tuple(marks), search.answer(), iterations=1)
+        return Completion(tuple(marks), search.answer(), iterations=1, known=tuple(known) if model.tells_ticks else None)
 
     def _pulse(self, phase: int, power_w: float) -> Mark:
         """Drop SYNC as soon as the pulse before is over and SYNC was high as long; no time passes for this one."""

@@ -22,13 +22,14 @@ class SearchModel:
     """The device while it searches: neighbours touched in a second, power (W), and how much that differs (relative) from one search
     to the next, and within one each time it has become twice as long.
 
-    What is wrong with it: it claims a cost lower by `wrong_cost`, leaves out the last byte of its vector, or goes on for
-    `overrun_s` beyond its time-out.
+    `tells_ticks`: it tells by its own timer when it knew each threshold, as firmware of before does not. What is wrong with it: it
+    claims a cost lower by `wrong_cost`, leaves out the last byte of its vector, or goes on for `overrun_s` beyond its time-out.
     """
 
     rate_hz: float = 5e6
     power_w: float = 0.048
     variation: float = 0.005
+    tells_ticks: bool = True
     wrong_cost: int = 0
     short_vector: bool = False
     overrun_s: float = 0.0

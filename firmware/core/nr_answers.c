@@ -7,6 +7,7 @@
 enum {
     CAPS_FIXED_B = 28,
     CAPS_STRINGS = 6,
+    CAPS_MORE_B = 1,
     CAPS_MAX_B = 256,
     ERROR_FIXED_B = 5,
     ERROR_TEXT_MAX_B = 40
@@ -65,12 +66,15 @@ void nr_send_ack(struct nr_shim *shim)
     send(shim, NR_ACK, shim->expected, received, sizeof received);
 }
 
+/* What more this firmware knows than `flags` has bits for. */
+static uint8_t caps_more(const struct nr_shim *shim) { return nr_knows_optimize(shim) ? (uint8_t)NR_MORE_KNEW : 0U; }
+
 static void send_caps_strings(struct nr_shim *shim)
 {
     const char *const strings[CAPS_STRINGS] = {
         shim->port->device, NR_FIRMWARE_VERSION, shim->workload->name, shim->workload->model, shim->port->build, shim->port->sync_pin,
     };
-    size_t room_b = CAPS_MAX_B - CAPS_FIXED_B - CAPS_STRINGS;
+    size_t room_b = CAPS_MAX_B - CAPS_FIXED_B - CAPS_STRINGS - CAPS_MORE_B;
     for (size_t i = 0; i < CAPS_STRINGS; i++) {
         size_t length_b = strlen(strings[i]);
         uint8_t byte;
@@ -112,6 +116,7 @@ void nr_send_caps(struct nr_shim *shim, uint8_t seq)
 {
     const struct nr_port *port = shim->port;
     uint8_t fixed[CAPS_FIXED_B];
+    uint8_t more = caps_more(shim);
     nr_put_u32(fixed, shim->nonce);
     fixed[4] = NR_PROTOCOL;
     fixed[5] = NR_WINDOW;
@@ -127,6 +132,7 @@ void nr_send_caps(struct nr_shim *shim, uint8_t seq)
     nr_frame_tx_begin(&shim->frame_tx, NR_CAPS, seq);
     nr_frame_tx_put(&shim->frame_tx, fixed, sizeof fixed);
     send_caps_strings(shim);
+    nr_frame_tx_put(&shim->frame_tx, &more, CAPS_MORE_B);
     nr_frame_tx_end(&shim->frame_tx);
 }
 

@@ -2,7 +2,7 @@
 /* OPTIMIZE: a search that ends at a target or by time, and marks the costs it reaches; docs/PROTOCOL.md, section 4. */
 #include "nr_shim_parts.h"
 
-enum { FIXED_B = 20, THRESHOLD_B = 4 };
+enum { FIXED_B = 20, THRESHOLD_B = 4, KNOWN_FIXED_B = 2, TICK_B = 8 };
 
 bool nr_knows_optimize(const struct nr_shim *shim) { return NR_WITH_OPTIMIZE && shim->workload->optimize != NULL; }
 
@@ -59,9 +59,14 @@ static uint64_t search_ticks(void *context)
     return nr_now_tick(shim);
 }
 
+/* The tick is read before the mark, which may have to wait until the pulse before it is over. */
 static void search_reached(void *context, uint8_t last)
 {
     struct nr_shim *shim = context;
+    uint64_t now = nr_now_tick(shim);
+    while (shim->known <= last && shim->known < shim->threshold_count) {
+        shim->known_tick[shim->known++] = now;
+    }
     nr_mark(shim, (uint8_t)(NR_PHASE_REACHED + last));
 }
 
@@ -74,6 +79,7 @@ int nr_optimize_window(struct nr_shim *shim)
         return code;
     }
     duration_ticks = nr_us_to_ticks(shim, shim->job.time_us);
+    shim->known = 0;
     nr_mark(shim, NR_PHASE_PREPROCESS); /* the only phase: the clock starts when the workload has been taken in */
     search.seed = shim->job.repeat;
     search.target = shim->target;
@@ -87,4 +93,22 @@ int nr_optimize_window(struct nr_shim *shim)
     shim->iterations = code == 0;
     nr_mark(shim, NR_PHASE_END);
     return code;
+}
+
+/* ---- behind the window ---- */
+
+void nr_optimize_knew(struct nr_shim *shim, uint8_t first)
+{
+    uint8_t *to = shim->answer + KNOWN_FIXED_B;
+    if (first > shim->known) {
+        nr_answer_error(shim, NR_E_ARGUMENT, shim->known, "behind the last threshold reached");
+        return;
+    }
+    shim->answer[0] = shim->known;
+    shim->answer[1] = first;
+    for (uint8_t i = first; i < shim->known && to + TICK_B <= shim->answer + sizeof shim->answer; i++) {
+        nr_put_u64(to, shim->known_tick[i]);
+        to += TICK_B;
+    }
+    nr_answer(shim, NR_KNOWN, (size_t)(to - shim->answer));
 }

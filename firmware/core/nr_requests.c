@@ -235,6 +235,15 @@ static void on_optimize(struct nr_shim *shim, const uint8_t *payload, size_t pay
     }
 }
 
+static void on_knew(struct nr_shim *shim, uint8_t first)
+{
+    if (NR_WITH_OPTIMIZE) {
+        nr_optimize_knew(shim, first);
+    } else {
+        on_unknown(shim, NR_KNEW);
+    }
+}
+
 static void on_stream(struct nr_shim *shim, const uint8_t *payload)
 {
     if (NR_WITH_STREAM) {
@@ -268,6 +277,7 @@ static int payload_b_of(uint8_t type)
     case NR_IDLE: return 10;
     case NR_SYNC: return 11;
     case NR_RESULT: return 4;
+    case NR_KNEW: return NR_WITH_OPTIMIZE ? 1 : -1;
     case NR_STREAM: return NR_WITH_STREAM ? 18 : -1;
     case NR_TAKE: return NR_WITH_STREAM ? 4 : -1;
     default: return -1;
@@ -308,6 +318,7 @@ void nr_request_execute(struct nr_shim *shim)
     case NR_STREAM: on_stream(shim, payload); break;
     case NR_TAKE: on_take(shim, payload); break;
     case NR_OPTIMIZE: on_optimize(shim, payload, payload_b); break;
+    case NR_KNEW: on_knew(shim, payload[0]); break;
     case NR_IDLE: on_idle(shim, payload); break;
     case NR_SYNC: on_sync(shim, payload); break;
     case NR_RESULT: on_result(shim, nr_get_u32(payload)); break;

@@ -25,7 +25,7 @@
 #define NR_WINDOW 8 /* 1 to 32 requests under way; the port's receive ring should hold as many frames */
 #endif
 #ifndef NR_MARKS_MAX
-#define NR_MARKS_MAX 16 /* 3 or more, and DONE must fit: 12 + 9 * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B */
+#define NR_MARKS_MAX 18 /* 3 or more, and DONE must fit: 12 + 9 * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B */
 #endif
 #ifndef NR_SLOTS_MAX
 #define NR_SLOTS_MAX 4
@@ -181,6 +181,8 @@ struct nr_shim {
     uint8_t threshold_count;
     int32_t target;
     int32_t thresholds[NR_MARKS_MAX - 2 < NR_THRESHOLDS_MAX ? NR_MARKS_MAX - 2 : NR_THRESHOLDS_MAX];
+    uint8_t known; /* so many thresholds of the last search were reached: when the device knew each, before its mark waited for SYNC */
+    uint64_t known_tick[!NR_WITH_OPTIMIZE ? 1 : NR_MARKS_MAX - 2 < NR_THRESHOLDS_MAX ? NR_MARKS_MAX - 2 : NR_THRESHOLDS_MAX];
 
     uint8_t answer[NR_MAX_PAYLOAD_B];
     uint8_t backlog[NR_BACKLOG_B];

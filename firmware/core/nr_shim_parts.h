@@ -94,6 +94,9 @@ void nr_optimize_request(struct nr_shim *shim, const uint8_t *payload, size_t pa
 /* Does its timed part, with its marks, and counts it as one iteration; returns 0 or the workload's code. */
 int nr_optimize_window(struct nr_shim *shim);
 
+/* Answers a KNEW: the ticks of the last search's thresholds, from number `first` on. */
+void nr_optimize_knew(struct nr_shim *shim, uint8_t first);
+
 /* ---- nr_stream.c ---- */
 
 /* True where there is room for the answers of a stream, and TAKEN takes one. */

@@ -12,7 +12,7 @@ enum {
     NR_TEXT_COMMAND_MAX = 80,
     NR_TEXT_HOLD_US = 50,        /* SYNC pulse where no host can ask for another: slow monitors see it too */
     NR_GUARD_RESTARTS_MAX = 8,
-    NR_THRESHOLDS_MAX = 14       /* of OPTIMIZE, where as many marks and two more are kept */
+    NR_THRESHOLDS_MAX = 16       /* of OPTIMIZE, where as many marks and two more are kept */
 };
 
 enum nr_message {
@@ -32,6 +32,7 @@ enum nr_message {
     NR_STREAM = 0x30,
     NR_TAKE = 0x31,
     NR_OPTIMIZE = 0x40,
+    NR_KNEW = 0x41,
 
     NR_ACK = 0x80,
     NR_CAPS = 0x81,
@@ -41,6 +42,7 @@ enum nr_message {
     NR_DONE = 0x90,
     NR_CHUNK = 0x91,
     NR_TAKEN = 0x92,
+    NR_KNOWN = 0x93,
     NR_ERROR = 0xFF
 };
 
@@ -86,6 +88,11 @@ enum nr_caps_flag {
     NR_CAP_STREAM = 32,
     NR_CAP_NO_SELF_TEST = 64, /* what every firmware had once is missed, not announced */
     NR_CAP_NO_CLASSIC = 128
+};
+
+/* In a byte behind the strings of CAPS, which firmware of before does not send and hosts of before do not read. */
+enum nr_caps_more {
+    NR_MORE_KNEW = 1
 };
 
 #endif

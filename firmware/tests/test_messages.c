@@ -117,11 +117,34 @@ static void write_taken(const struct message_vector *vector)
     CHECK(got.payload_b == vector->payload_b && memcmp(got.payload, vector->payload, got.payload_b) == 0);
 }
 
+static void read_knew(const struct message_vector *vector)
+{
+    start();
+    fake.shim.known = (uint8_t)vector->fields[0];
+    ask(NR_KNEW, vector->payload, vector->payload_b, NR_KNOWN);
+    CHECK(got.payload[1] == vector->fields[0]);
+}
+
+/* Fields: total, first; then the ticks, in the payload only. */
+static void write_known(const struct message_vector *vector)
+{
+    start();
+    fake.shim.known = (uint8_t)vector->fields[0];
+    for (size_t i = vector->fields[1]; i < vector->fields[0]; i++) {
+        fake.shim.known_tick[i] = u64_at(vector->payload + 2 + 8 * (i - vector->fields[1]));
+    }
+    payload[0] = (uint8_t)vector->fields[1];
+    ask(NR_KNEW, payload, 1, NR_KNOWN);
+    CHECK(got.payload_b == vector->payload_b && memcmp(got.payload, vector->payload, got.payload_b) == 0);
+}
+
 static void messages_are_those_of_the_shared_vectors(void)
 {
     for (size_t i = 0; i < sizeof message_vectors / sizeof message_vectors[0]; i++) {
         switch (message_vectors[i].type) {
         case NR_OPTIMIZE: read_optimize(&message_vectors[i]); break;
+        case NR_KNEW: read_knew(&message_vectors[i]); break;
+        case NR_KNOWN: write_known(&message_vectors[i]); break;
         case NR_STREAM: read_stream(&message_vectors[i]); break;
         case NR_TAKE: read_take(&message_vectors[i]); break;
         case NR_TAKEN: write_taken(&message_vectors[i]); break;

@@ -6,7 +6,7 @@
 #include "fake_host.h"
 #include "fake_port.h"
 
-enum { GUARD_US = 40000, POLL_US = 5000, FIXED_B = 20, INPUT_B = 40, DONE_FIXED_B = 12, MARK_B = 9, MARK_US = 2 };
+enum { GUARD_US = 40000, POLL_US = 5000, FIXED_B = 20, INPUT_B = 40, DONE_FIXED_B = 12, MARK_B = 9, MARK_US = 2, KNOWN_FIXED_B = 2, TICK_B = 8 };
 
 static const uint32_t seed = 0x89ABCDEFU;
 
@@ -120,11 +120,12 @@ static bool output_is(const uint8_t *output)
 static void caps_say_who_can_search(void)
 {
     start_without_search();
-    CHECK((got.payload[27] & NR_CAP_OPTIMIZE) == 0);
+    CHECK((got.payload[27] & NR_CAP_OPTIMIZE) == 0 && got.payload[got.payload_b - 1] == 0);
     start();
     seq = 9;
     expect_frame(NR_CAPS, request(NR_HELLO, host_hello(payload, 0x125U)));
     CHECK((got.payload[27] & NR_CAP_OPTIMIZE) != 0 && (got.payload[27] & NR_CAP_BATCH) == 0);
+    CHECK(got.payload[got.payload_b - 1] == NR_MORE_KNEW);
 }
 
 static void a_search_is_told_what_was_asked_from_its_first_mark_on(void)
@@ -171,6 +172,52 @@ static void thresholds_are_marked_when_they_are_reached_and_those_of_one_move_on
     expect_mark(2, NR_PHASE_REACHED + 2, 2 * MARK_US + 3 * FAKE_MOVE_US);
     expect_mark(3, NR_PHASE_REACHED + 3, 3 * MARK_US + 5 * FAKE_MOVE_US);
     CHECK(got.payload[DONE_FIXED_B + 4 * MARK_B] == NR_PHASE_END);
+}
+
+/* Of thresholds that come sooner than their marks can, the device still knows when: each has a tick of its own. */
+static void the_device_tells_when_it_knew_each_threshold(void)
+{
+    static const int32_t thresholds[5] = {0, -3, -7, -9, -10};
+    static const uint64_t moves[4] = {1, 3, 3, 5};
+    uint8_t own;
+    uint64_t begin;
+    start();
+    own = request(NR_OPTIMIZE, optimize(20 * FAKE_MOVE_US, INT32_MIN, thresholds, 5));
+    expect_done(own, 5);
+    begin = fake.edges[0].tick + MARK_US;
+    for (uint8_t first = 0; first <= 4; first++) {
+        payload[0] = first;
+        expect_frame(NR_KNOWN, request(NR_KNEW, 1));
+        CHECK(got.payload[0] == 4 && got.payload[1] == first && got.payload_b == KNOWN_FIXED_B + (size_t)TICK_B * (4U - first));
+        for (uint8_t i = first; i < 4; i++) {
+            /* The moves so far, and the marks before: the fake's search waits for them. */
+            uint64_t marks = i == 0 ? 0U : i < 3 ? 1U : 2U;
+            const uint8_t *at = got.payload + KNOWN_FIXED_B + (size_t)TICK_B * (i - first);
+            CHECK(nr_get_u32(at) == begin + moves[i] * FAKE_MOVE_US + marks * MARK_US && nr_get_u32(at + 4) == 0);
+        }
+    }
+    payload[0] = 5;
+    expect_frame(NR_ERROR, request(NR_KNEW, 1));
+    CHECK(got.payload[0] == NR_E_ARGUMENT && nr_get_u32(got.payload + 1) == 4);
+    expect_frame(NR_ERROR, request(NR_KNEW, 2));
+    CHECK(got.payload[0] == NR_E_LENGTH && nr_get_u32(got.payload + 1) == 1);
+}
+
+static void a_search_without_thresholds_knew_none(void)
+{
+    uint8_t own;
+    start();
+    payload[0] = 0;
+    expect_frame(NR_KNOWN, request(NR_KNEW, 1));
+    CHECK(got.payload_b == KNOWN_FIXED_B && got.payload[0] == 0);
+    own = request(NR_OPTIMIZE, optimize(3000, INT32_MIN, (const int32_t[]){0}, 1));
+    expect_done(own, 3);
+    own = request(NR_OPTIMIZE, optimize(3000, INT32_MIN, NULL, 0));
+    fake.edge_count = 0;
+    expect_done(own, 2);
+    payload[0] = 0;
+    expect_frame(NR_KNOWN, request(NR_KNEW, 1));
+    CHECK(got.payload_b == KNOWN_FIXED_B && got.payload[0] == 0);
 }
 
 static void as_many_thresholds_as_there_are_marks_for(void)
@@ -319,6 +366,8 @@ int main(void)
     RUN(the_target_ends_it);
     RUN(without_a_target_the_time_out_ends_it);
     RUN(thresholds_are_marked_when_they_are_reached_and_those_of_one_move_once);
+    RUN(the_device_tells_when_it_knew_each_threshold);
+    RUN(a_search_without_thresholds_knew_none);
     RUN(as_many_thresholds_as_there_are_marks_for);
     RUN(arguments_are_checked);
     RUN(what_is_no_search_cannot_be_searched);

@@ -9,14 +9,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import click
 from rich.markup import escape
 
-from rig import claim, console, labels, plugins, results, session, store
-from rig.check import check
+from rig import claim, console, labels, plugins, results, session, signature, store
+from rig.check import UNREAD, check
 from rig.cli.coverage import coverage
 from rig.cli.firmware import firmware
 from rig.cli.measure import measure
@@ -233,11 +234,15 @@ def _labels(path: Path) -> tuple[labels.Label, ...]:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Test a claim on the session: a TOML file of metric = value, a bench file's [claim], or a published results.json.",
 )
-def check_(path: Path, claimed: Path | None) -> int:
+@click.option("--signers", type=click.Path(path_type=Path), metavar="FILE", help="Whose signatures to believe.")
+def check_(path: Path, claimed: Path | None, signers: Path | None) -> int:
     """Recompute every number of a session from its raw files and compare; test a claim on them."""
     tested = claim.read(claimed) if claimed else None
     checked = check(path)
-    console.print_labels(OUT, _labels(path))
+    if checked.status != UNREAD:
+        vouched = signature.unverified(path) if signers is None else [signature.verified(path, signers)]
+        checked = replace(checked, findings=(*checked.findings, *vouched))
+        console.print_labels(OUT, _labels(path))
     console.print_check(OUT, path, checked)
     if not checked.ok:
         if tested:

@@ -133,6 +133,19 @@ class FramedClient:
         self._within(done, timeout_s + grace_s)
         return done
 
+    def known(self) -> tuple[int, ...]:
+        """Return the ticks at which the device knew each threshold of the last search that it reached, in order."""
+        ticks: tuple[int, ...] = ()
+        while True:
+            answer = self._exchange.ask(Kind.KNEW, wire.Knew(len(ticks)).pack(), expect=Kind.KNOWN)
+            told = _read(wire.Known, answer)
+            if told.first != len(ticks) or (not told.ticks and told.total > len(ticks)):
+                evidence = f"{len(told.ticks)} of {told.total} from {told.first} on, asked for those from {len(ticks)} on"
+                raise RemoteProtocolError("the DUT gave other ticks of thresholds than asked for", evidence=evidence)
+            ticks += told.ticks
+            if len(ticks) == told.total:
+                return ticks
+
     def idle(self, duration_s: float, hold_us: int, grace_s: float) -> Done:
         """Let the DUT be idle for `duration_s`; it may take `grace_s` longer."""
         duration_us, guard_us = round(duration_s * _US_PER_S), self._guard_us

@@ -21,7 +21,7 @@ PARTIAL_TIMEOUT_S = 0.1  # the DUT drops a partial frame after this silence
 BAUD_TIMEOUT_S = 0.5  # without a good frame the DUT returns to the old rate
 TEXT_COMMAND_MAX = 80  # with its `%`
 GUARD_RESTARTS_MAX = 8
-THRESHOLDS_MAX = 14  # of OPTIMIZE
+THRESHOLDS_MAX = 16  # of OPTIMIZE
 
 
 class Kind(IntEnum):
@@ -43,6 +43,7 @@ class Kind(IntEnum):
     STREAM = 0x30
     TAKE = 0x31
     OPTIMIZE = 0x40
+    KNEW = 0x41
     ACK = 0x80
     CAPS = 0x81
     PONG = 0x82
@@ -51,6 +52,7 @@ class Kind(IntEnum):
     DONE = 0x90
     CHUNK = 0x91
     TAKEN = 0x92
+    KNOWN = 0x93
     ERROR = 0xFF
 
 
@@ -67,6 +69,13 @@ class Flag(IntFlag):
     NO_CLASSIC = 128
 
 
+class More(IntFlag):
+    """What CAPS says besides, behind its strings; firmware of before says nothing there."""
+
+    KNEW = 1
+
+
+_NO_MORE = More(0)
 UNKNOWN_REQUEST = 1  # what a firmware of before a request answers it with
 ERROR_MEANING = {
     1: "unknown message type",
@@ -260,6 +269,15 @@ class Optimize:
 
 
 @dataclass(frozen=True, slots=True)
+class Knew(_Numbers):
+    """Ask when the device knew each threshold of the last OPTIMIZE reached, from number `first` on."""
+
+    kind: ClassVar[Kind] = Kind.KNEW
+    shape: ClassVar[struct.Struct] = struct.Struct("<B")
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
 class Idle(_Numbers):
     """Stay configured and ready for `duration_us`."""
 
@@ -358,17 +376,19 @@ class Caps:
     model: str = ""
     build: str = ""
     sync_pin: str = ""
+    more: More = _NO_MORE
 
     def pack(self) -> bytes:
         """Return the payload."""
         sizes = (self.window, self.max_payload_b, self.slots, self.slot_b, self.output_b, self.marks_max)
         head = self.shape.pack(self.nonce, self.protocol, *sizes, self.tick_hz, self.hold_min_us, self.phases, int(self.flags))
         strings = (self.device, self.firmware, self.workload, self.model, self.build, self.sync_pin)
-        return head + b"".join(bytes([len(text)]) + text.encode("ascii") for text in strings)
+        told = b"".join(bytes([len(text)]) + text.encode("ascii") for text in strings)
+        return head + told + (bytes([self.more]) if self.more else b"")
 
     @classmethod
     def unpack(cls, payload: bytes) -> Caps:
-        """Read a payload; bytes behind the sixth string are ignored, so that a later firmware may add to it."""
+        """Read a payload; bytes behind `more`, where that is there, are ignored: a later firmware may add to it."""
         numbers, rest = _split(payload, cls.shape, "CAPS")
         strings: list[str] = []
         for _ in range(6):
@@ -379,7 +399,8 @@ class Caps:
         nonce, protocol, window, max_payload_b, slots, slot_b, output_b, marks_max, tick_hz, hold_min_us, phases, flags = numbers
         sizes = (nonce, protocol, window, max_payload_b, slots, slot_b, output_b, marks_max, tick_hz, hold_min_us, phases)
         device, firmware, workload, model, build, sync_pin = strings
-        return cls(*sizes, Flag(flags), device, firmware, workload, model, build, sync_pin)
+        more = More(rest[0]) if rest else _NO_MORE
+        return cls(*sizes, Flag(flags), device, firmware, workload, model, build, sync_pin, more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,6 +432,29 @@ class Done:
             raise ValueError(f"DONE carries {len(rest) - size} bytes of an output of {total_b}")
         marks = tuple((phase, tick) for phase, tick in cls.mark.iter_unpack(rest[:size]))
         return cls(rx_in_window_b, marks, total_b, rest[size:], iterations)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """When the device knew thresholds reached, by its own timer: of `total`, those from number `first` on, as far as they fit."""
+
+    kind: ClassVar[Kind] = Kind.KNOWN
+    shape: ClassVar[struct.Struct] = struct.Struct("<BB")
+    total: int
+    first: int
+    ticks: tuple[int, ...] = ()
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        return self.shape.pack(self.total, self.first) + struct.pack(f"<{len(self.ticks)}Q", *self.ticks)
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Known:
+        """Read a payload."""
+        (total, first), rest = _split(payload, cls.shape, "KNOWN")
+        if len(rest) % 8 or first + len(rest) // 8 > total:
+            raise ValueError(f"KNOWN with {len(rest)} bytes of ticks from {first} on, 8 each of {total} expected")
+        return cls(total, first, struct.unpack(f"<{len(rest) // 8}Q", rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,4 +570,4 @@ class Refusal:
         return cls(code, detail, text.decode("ascii", "backslashreplace"))
 
 
-Request = Hello | Baud | SelfTest | Load | Data | Commit | Run | Batch | Optimize | Stream | Take | Idle | Sync | Result
+Request = Hello | Baud | SelfTest | Load | Data | Commit | Run | Batch | Optimize | Knew | Stream | Take | Idle | Sync | Result

@@ -10,6 +10,7 @@ import pytest
 
 from rig import labels
 from rig.session import Result, open_bench, open_plan
+from scenarios.tasks.qubo.task import subset, unofficial
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.rig.test_cli import rig
 
@@ -75,10 +76,9 @@ def test_every_shipped_bench_is_labelled_as_what_it_is() -> None:
 
 
 def test_problem_seeds_that_nobody_announced_are_not_called_official() -> None:
-    from scenarios.tasks.qubo.task import unofficial
-
     assert unofficial((0, 3)) == "TUNING SEEDS"
     assert unofficial((0, 1, 2, 3, 77)) == unofficial((11, 12, 13, 14, 15)) == "SEEDS NOT KNOWN AS OFFICIAL"
+    assert (subset((0, 3))[:6], subset((0, 1, 2, 3, 4))) == ("2 of t", "all")
 
 
 def test_a_real_device_on_generated_data_is_not_called_simulated_but_its_data_are(tmp_path: Path) -> None:

@@ -327,7 +327,7 @@ def test_a_subscriber_hears_every_step_in_order(tmp_path: Path) -> None:
 
 def test_events_are_kept_line_by_line_with_the_schema_first(run_virtual: Run) -> None:
     lines = [json.loads(line) for line in (run_virtual().folder / "events.jsonl").read_text().splitlines()]
-    assert lines[0]["schema"] == "neurorig-events-1"
+    assert lines[0]["schema"] == "neurorig-events-2"
     assert [line["event"] for line in lines] == ["session_started", "trial_started", "trial_finished", "session_finished"]
     assert lines[-1]["status"] == "success"
 

@@ -21,6 +21,7 @@ from rig.cli.measure import measure
 from rig.errors import BenchError
 from rig.foreign import open_any
 from rig.recorder import TraceWriter
+from rig.recovery import recover
 from rig.trace import CURRENT, SYNC, SYNC_VOLTAGE, VOLTAGE, Trace
 
 BENCHES = Path(__file__).parents[2] / "benches"
@@ -156,6 +157,41 @@ def test_where_the_library_lost_samples_itself_the_disk_is_not_blamed(tmp_path: 
         written(tmp_path, 81_921, SLOW_HZ)
     assert "signal 1 has 81920 samples in the file, 81921 were written; no write was reported as failed" in caught.value.evidence
     assert "quota" not in caught.value.try_next and "room" not in caught.value.try_next
+
+
+def lost_at_its_end(folder: Path, samples: int, levels: NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a trace as before signals were made longer: its end is in the file, and not in its index."""
+    with monkeypatch.context() as changed:
+        changed.setattr(Chunks, "indexed", lambda layout, length: length)
+        with pytest.raises(BenchError):
+            written(folder, samples, SLOW_HZ, "digital", levels)
+    return folder / "trace.jls.partial"
+
+
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize(("samples", "bits"), [(81_921, 800), (81_920 + 127, 1_310_720 + 8), (1000, 1_310_720 + 1016)])
+def test_what_was_left_of_a_trace_is_recovered_to_its_last_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: int, bits: int, last: int
+) -> None:
+    levels = np.full(bits, last, np.uint8)
+    levels[-3:] = (1 - last, last, last)
+    partial = lost_at_its_end(tmp_path, samples, levels, monkeypatch)
+    before = partial.read_bytes()
+    (tmp_path / "new").mkdir()
+    recover(partial, tmp_path / "new" / "trace.jls")
+    assert partial.read_bytes() == before
+    trace = Trace.open(tmp_path / "new" / "trace.jls")
+    require_all(trace, samples)
+    ends = sorted([*trace.falls_s.tolist(), *trace.rises_s.tolist()])
+    assert ends == pytest.approx([(bits - 3.5) / SLOW_HZ, (bits - 2.5) / SLOW_HZ])
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["trace.jls"]
+
+
+def test_a_copy_that_is_whole_is_left_as_it_is(tmp_path: Path) -> None:
+    written(tmp_path, 2 * 81_920, SLOW_HZ)
+    (tmp_path / "trace.jls").rename(tmp_path / "trace.jls.partial")
+    recover(tmp_path / "trace.jls.partial", tmp_path / "copy.jls")
+    require_all(Trace.open(tmp_path / "copy.jls"), 2 * 81_920)
 
 
 def test_other_programs_read_what_was_added_as_no_numbers(tmp_path: Path) -> None:

@@ -104,6 +104,9 @@ def test_thresholds_that_are_reached_at_once_have_one_mark(start: Open) -> None:
     sut.load(0, b"100")
     completion = sut.solve(Solve(0, 1.0, seed=5, target=-7, thresholds=(-3, -4, -5, -7)))
     assert [mark.phase for mark in completion.marks] == [1, REACHED + 2, REACHED + 3, END]
+    assert completion.known is not None and len(completion.known) == 4
+    assert completion.known[0] == completion.known[1] == completion.known[2] < completion.known[3]
+    assert completion.marks[0].tick <= completion.known[0] <= completion.marks[1].tick
 
 
 def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(start: Open, table: Table) -> None:
@@ -129,7 +132,7 @@ def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(start: Op
 
 def test_what_a_program_cannot_do_is_refused(start: Open) -> None:
     searches, runs = start("stairs"), start("null")
-    assert (searches.info.solves, searches.info.batch_max, searches.info.thresholds_max) == (True, 0, 14)
+    assert (searches.info.solves, searches.info.batch_max, searches.info.thresholds_max) == (True, 0, 16)
     assert (runs.info.solves, runs.info.thresholds_max) == (False, 0)
     for sut in (searches, runs):
         sut.load(0, b"5")
@@ -137,8 +140,8 @@ def test_what_a_program_cannot_do_is_refused(start: Open) -> None:
         searches.run(Query((0,)))
     with pytest.raises(LocalProtocolError, match="does not search"):
         runs.solve(Solve(0, 0.1, seed=0))
-    with pytest.raises(LocalProtocolError, match="15 thresholds"):
-        searches.solve(Solve(0, 0.1, seed=0, thresholds=tuple(range(0, -15, -1))))
+    with pytest.raises(LocalProtocolError, match="17 thresholds"):
+        searches.solve(Solve(0, 0.1, seed=0, thresholds=tuple(range(0, -17, -1))))
     with pytest.raises(LocalProtocolError):
         searches.solve(Solve(1, 0.1, seed=0))
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,7 +83,7 @@ def duration(completion: Completion) -> int:
 def test_it_says_what_it_can_do(null_program: Path, table: Table) -> None:
     with opened(null_program, table) as sut:
         assert isinstance(sut, Solving)
-        assert (sut.info.task, sut.info.solves, sut.info.thresholds_max, sut.info.slots) == ("qubo", True, 14, 4)
+        assert (sut.info.task, sut.info.solves, sut.info.thresholds_max, sut.info.slots) == ("qubo", True, 16, 4)
         assert sut.info.batch_max == 0
     with opened(null_program, table, "null") as sut:
         assert (sut.info.solves, sut.info.thresholds_max) == (False, 0)
@@ -116,6 +117,38 @@ def test_thresholds_are_marked_in_order_and_only_those_that_were_reached(
     assert max(phases[1:-1]) == REACHED + 2 + (-10 - best)
     assert len(phases) >= 5
     assert all(span > 0 for span in spans(done))
+
+
+def test_the_device_knows_by_its_own_timer_what_its_marks_tell_late(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
+    thresholds = (-1, -5, -10, *range(-11, -22, -1))
+    with opened(null_program, table, sync_hold_us=500) as sut:
+        sut.load(0, payloads[0])
+        slow = sut.solve(Solve(0, 0.05, seed=5, thresholds=thresholds))
+    with opened(null_program, table, sync_hold_us=0) as sut:
+        sut.load(0, payloads[0])
+        fast = sut.solve(Solve(0, 0.05, seed=5, thresholds=thresholds))
+    assert slow.known is not None and fast.known is not None
+    for done in (slow, fast):
+        begin, last = done.marks[0].tick, done.marks[-2]
+        assert len(done.known or ()) == last.phase - REACHED + 1
+        assert begin <= (done.known or ())[0] and (done.known or ())[-1] <= last.tick
+    # The first threshold is reached in the first pulse: its mark waits for two of them, and what the device says does not.
+    assert slow.marks[1].tick - slow.marks[0].tick >= 1000
+    assert slow.known[0] - slow.marks[0].tick < 200
+    assert slow.known[0] - slow.marks[0].tick == pytest.approx(fast.known[0] - fast.marks[0].tick, abs=2)
+
+
+def test_firmware_that_does_not_tell_is_not_asked(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+    with opened(null_program, table) as sut:
+        assert sut.info.details["knows_thresholds"] is True
+        client = sut._uart._layer.layer._client
+        client.caps = dataclasses.replace(client.caps, more=wire.More(0))
+        assert sut.info.details["knows_thresholds"] is False
+        sut.load(0, payloads[0])
+        done = sut.solve(Solve(0, 0.01, seed=5, thresholds=(-1, -5)))
+    assert done.known is None and done.marks[0].phase == START
 
 
 def test_the_target_ends_a_search(null_program: Path, table: Table, payloads: list[bytes]) -> None:
@@ -213,19 +246,21 @@ def test_what_is_no_graph_is_refused_with_the_reason_of_the_workload(
             sut.solve(Solve(0, 0.01, seed=1))
 
 
-@pytest.mark.parametrize("thresholds", [(-5, -5), (-5, -4), tuple(range(0, -15, -1))])
+@pytest.mark.parametrize("thresholds", [(-5, -5), (-5, -4), tuple(range(0, -17, -1))])
 def test_thresholds_that_cannot_be_marked_are_our_own_error(
     null_program: Path, table: Table, payloads: list[bytes], thresholds: tuple[int, ...]
 ) -> None:
     with opened(null_program, table) as sut:
         sut.load(0, payloads[0])
-        with pytest.raises(LocalProtocolError, match="14 at most, and each below the one before"):
+        with pytest.raises(LocalProtocolError, match="16 at most, and each below the one before"):
             sut.solve(Solve(0, 0.01, seed=1, thresholds=thresholds))
 
 
 def test_a_request_has_room_for_as_many_thresholds_as_done_has_marks_or_its_frame_bytes() -> None:
-    caps = wire.Caps(1, 1, 8, 256, 1, 100, 100, 16, 10**6, 1, 1, wire.Flag.OPTIMIZE)
-    assert wire.Optimize.most(caps) == 14
+    caps = wire.Caps(1, 1, 8, 256, 1, 100, 100, 18, 10**6, 1, 1, wire.Flag.OPTIMIZE)
+    assert wire.Optimize.most(caps) == 16
+    before = wire.Caps(1, 1, 8, 256, 1, 100, 100, 16, 10**6, 1, 1, wire.Flag.OPTIMIZE)
+    assert wire.Optimize.most(before) == 14
     small = wire.Caps(1, 1, 8, 64, 1, 100, 100, 4, 10**6, 1, 1, wire.Flag.OPTIMIZE)
     assert wire.Optimize.most(small) == 2
     short = wire.Caps(1, 1, 8, 64, 1, 100, 100, 16, 10**6, 1, 1, wire.Flag.OPTIMIZE)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ VALUES = [
     (wire.Batch(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
     (wire.Optimize(1, 2, 1_000_000, -16, 30_000, 50), "0100 02000000 40420f00 f0ffffff 30750000 3200"),
     (wire.Optimize(1, 2, 3, -(2**31), 4, 5, (0, -17)), "0100 02000000 03000000 00000080 04000000 0500 00000000 efffffff"),
+    (wire.Knew(3), "03"),
+    (wire.Known(3, 1, (2**32, 7)), "0301 0000000001000000 0700000000000000"),
     (wire.Stream(7, 300, 70_000, 48_000, 258), "07000000 2c010000 70110100 80bb0000 0201"),
     (wire.Take(258), "02010000"),
     (wire.Taken(StreamState.PLAYING, 4, 1, 0, 2, 0, 0, 0, 0, 2, 0), f"01 04 01{'00' * 7} {'00' * 8} 02{'00' * 19} 02000000 00"),
@@ -57,10 +60,12 @@ def test_payloads_are_packed_as_the_protocol_says_and_read_back(value: wire.Requ
 
 @pytest.mark.parametrize("case", VECTORS["messages"], ids=lambda case: case["name"])
 def test_messages_of_the_shared_vectors_are_written_and_read(case: dict[str, Any]) -> None:
-    kinds = {kind.kind: kind for kind in (wire.Optimize, wire.Stream, wire.Take, wire.Taken)}
+    kinds = {kind.kind: kind for kind in (wire.Optimize, wire.Knew, wire.Known, wire.Stream, wire.Take, wire.Taken)}
     kind, fields = kinds[Kind(case["type"])], case["fields"]
     if "thresholds" in fields:
         fields = fields | {"thresholds": tuple(fields["thresholds"])}
+    if "ticks" in fields:
+        fields = fields | {"ticks": tuple(fields["ticks"])}
     if "records" in fields:
         fields = fields | {"records": bytes.fromhex(fields["records"])}
     value = kind(**fields)
@@ -77,7 +82,7 @@ def test_records_are_told_apart_by_their_count() -> None:
 @pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
 def test_a_short_payload_is_refused(value: wire.Request | wire.Caps, code: str | None) -> None:
     with pytest.raises(ValueError, match=r"expected|ends after|announces"):
-        type(value).unpack(value.pack()[:1] if code else value.pack()[:-4])
+        type(value).unpack(value.pack()[:1][: len(value.pack()) - 1] if code else value.pack()[:-4])
 
 
 @pytest.mark.parametrize("numbers", [(0, 2**32, 0, 0), (0, -1, 0, 0), (2**16, 1, 0, 0), (0, 1, 2**32, 0), (0, 1, 0, 65_536)])
@@ -98,6 +103,18 @@ def test_any_payload_is_refused_by_value_error_or_means_what_packs_back(kind: ty
     if kind in (wire.Caps, wire.Refusal):  # whose text may be no ASCII, and which a later firmware may make longer
         return
     assert value.pack() == payload
+
+
+def test_firmware_of_before_says_nothing_behind_its_strings_and_knows_no_more() -> None:
+    before = wire.Caps(1, 1, 8, 256, 2, 1024, 64, 16, 10**6, 1, 2, Flag.OPTIMIZE, "d", "f", "w", "m", "b", "PA8")
+    assert wire.Caps.unpack(before.pack()).more == wire.More(0)
+    assert wire.Caps.unpack(before.pack() + b"\x01") == replace(before, more=wire.More.KNEW)
+    assert wire.More.KNEW in wire.Caps.unpack(before.pack() + b"\x03later").more
+
+
+def test_known_with_more_ticks_than_it_announces_is_refused() -> None:
+    with pytest.raises(ValueError, match="8 each of 1 expected"):
+        wire.Known.unpack(wire.Known(1, 0, (1, 2)).pack())
 
 
 def test_done_with_more_output_than_it_announces_is_refused() -> None:

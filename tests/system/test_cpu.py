@@ -105,8 +105,7 @@ def test_a_search_on_this_computer_is_a_session_whose_costs_are_evaluated_and_ch
     if not shutil.which("cc"):
         pytest.skip("the reference search needs a C compiler: apt-get install gcc libc6-dev")
     few = ["scenario.optimization.timeouts_s=[0.01]", "task.qubo.nodes=[250]", "task.qubo.densities=[0.05]", "task.qubo.seeds=[0]"]
-    # A machine that many share may stop a search for a while: that is no subject here.
-    few += ["scenario.optimization.overrun_s=5.0", "scenario.optimization.idle_s=0.2"]
+    few += ["scenario.optimization.idle_s=0.2"]
     with open_bench(ROOT / "benches" / "cpu-qubo-virtual.toml", few) as bench:
         result = bench.run(1, tmp_path)
     assert result.content["problems"] == []

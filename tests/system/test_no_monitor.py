@@ -77,7 +77,7 @@ def test_latency_is_that_of_the_device_and_its_interval_holds_the_truth(tmp_path
     result = run("virtual-null.toml", tmp_path, "monitor.none.clock_ppm=100.0", *exact, trials=5)
     assert result.ok
     metric = result.content["metrics"]["latency_infer"]
-    low, high = metric["same_samples"]["low"], metric["same_samples"]["high"]
+    low, high = (metric["same_samples"][end] for end in ("low", "high"))
     assert low < 0.042 < high
     assert metric["value"] == pytest.approx(0.042 * (1 + 60e-6), rel=5e-6)
     assert high - low < 0.042 * 200e-6

@@ -32,7 +32,7 @@ BRANCHES_PER_S = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to do for one workload: search this long, with this seed, KaMIS as well or not, and try this long to prove it.
+    """What to do for one workload: search this long from each of `seeds`, KaMIS as well or not, and try this long to prove it.
 
     `known` is the best solution so far, to be beaten or proven.
     """
@@ -41,7 +41,7 @@ class Job:
     search_s: float
     kamis_s: float
     prove_s: float
-    seed: int
+    seeds: tuple[int, ...]
     known: Target | None = None
 
     @property
@@ -79,10 +79,12 @@ def run(job: Job) -> Target:
 def _candidates(job: Job, graph: Graph) -> Iterator[tuple[str, NDArray[np.int8]]]:
     if job.search_s > 0:
         solver = Solver(graph)
-        solver.start(job.seed)
-        yield "local search", solver.search(job.search_s).vector
+        for seed in job.seeds:
+            solver.start(seed)
+            yield f"local search of {job.search_s:g} s, seed {seed}", solver.search(job.search_s).vector
     if job.kamis_s > 0 and graph.edges:
-        yield "KaMIS", by_kamis(graph, job.kamis_s, job.seed)
+        for seed in job.seeds:
+            yield f"KaMIS of {job.kamis_s:g} s, seed {seed}", by_kamis(graph, job.kamis_s, seed)
 
 
 def _proof(job: Job, graph: Graph, best: NDArray[np.int8]) -> Proof | None:

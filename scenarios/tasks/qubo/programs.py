@@ -25,9 +25,12 @@ from scenarios.tasks.qubo.reference import COST_MIN, WORK_PER_POLL, Solver
 TABU_NODES_MAX = 8000
 #: The least time that tabu can be asked for: its limit is a whole number of milliseconds.
 TABU_LIMIT_S = 1e-3
-TABU = {"tenure": None, "restarts": 1_000_000}
+TABU: Mapping[str, Any] = {"tenure": None, "restarts": 1_000_000}
 #: D-Wave's own range of beta does badly here (500 nodes at 5 %, 1000 sweeps: -76 instead of -83): the baseline gets a better one.
-ANNEALING = {"sweeps": 1000, "beta_range": (0.5, 8.0)}
+ANNEALING: Mapping[str, Any] = {"sweeps": 1000, "beta_range": (0.5, 8.0)}
+#: The parameters of each program, with its own values.
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {"reference": {}, "tabu": TABU, "annealing": ANNEALING}
+KNOWN = tuple(dict.fromkeys(name for own in PARAMETERS.values() for name in own))
 FIRST_SWEEPS, GROWTH = 16, 8
 
 Tables = Sequence[Mapping[str, Any]]
@@ -57,7 +60,7 @@ def tabu(tables: Tables) -> Routine:
         nodes, *_ = edges.HEAD.unpack_from(payload)
         if nodes > TABU_NODES_MAX:
             raise ValueError(f"tabu copies its problem densely: {TABU_NODES_MAX} nodes at most, not {nodes}")
-        return Quadratic(payload, TABU | _of(rules, payload))
+        return Quadratic(payload, {**TABU, **_of(rules, payload)})
 
     return Routine(load, (), bytes, lambda problem, seed: Tabu(sampler, problem, seed))
 
@@ -67,7 +70,7 @@ def annealing(tables: Tables) -> Routine:
     rules = _known(tables, ANNEALING)
     sampler = _samplers().SimulatedAnnealingSampler()
     return Routine(
-        lambda payload: Quadratic(payload, ANNEALING | _of(rules, payload)),
+        lambda payload: Quadratic(payload, {**ANNEALING, **_of(rules, payload)}),
         (),
         bytes,
         lambda problem, seed: Annealing(sampler, problem, seed),
@@ -181,7 +184,7 @@ class Annealing(Sampling):
 
 
 def _known(tables: Tables, own: Mapping[str, Any]) -> tuple[tuning.Rule, ...]:
-    rules = tuning.rules(tables)
+    rules = tuning.rules(tables, KNOWN)
     for rule in rules:
         for name in rule.values:
             if name not in own:

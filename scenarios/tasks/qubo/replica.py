@@ -11,7 +11,7 @@ from typing import Any
 from rig.catalogue import Entry
 from rig.errors import DataError
 from rig.plan import Costs, Score
-from scenarios.tasks.qubo import answer, targets
+from scenarios.tasks.qubo import answer, official, targets
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 
@@ -31,14 +31,17 @@ def name_of(workload: Workload) -> str:
     return f"{cell(workload)}_s{workload.seed}"
 
 
-def scored(workload: Workload, graph: Graph, target: int, output: bytes) -> Score:
-    """Evaluate a device's vector in 64-bit integers; what the device claims is carried along, and never believed."""
+def scored(workload: Workload, graph: Graph, pair: tuple[int | None, int | None], output: bytes) -> Score:
+    """Evaluate a device's vector in 64-bit integers; what the device claims is carried along, and never believed.
+
+    `pair` are the official and the best known target.
+    """
     try:
         found = answer.decode(output, graph.nodes)
     except DataError as error:
         return Score(False, name_of(workload), "", case=cell(workload), fault=error.cause)
-    costs = Costs(cost(graph, found.vector), target, found.claimed)
-    return Score(costs.cost <= target, name_of(workload), str(costs.cost), case=cell(workload), costs=costs)
+    costs = Costs(cost(graph, found.vector), pair[0], found.claimed, pair[1])
+    return Score(costs.met, name_of(workload), str(costs.cost), case=cell(workload), costs=costs)
 
 
 class Graphs:
@@ -77,8 +80,9 @@ class Replica:
         for index, (workload, about, entry) in enumerate(zip(due, told, entries, strict=True)):
             if entry != Entry(name_of(workload)):
                 raise DataError(f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml has {name_of(workload)!r}")
-            said = (about["name"], about["nodes"], about["density"], about["seed"], type(about["target"]))
-            if said != (name_of(workload), workload.nodes, workload.density, workload.seed, int):
+            said = (about["name"], about["nodes"], about["density"], about["seed"])
+            kinds = [type(about[name]) for name in ("official", "best_known") if about[name] is not None]
+            if said != (name_of(workload), workload.nodes, workload.density, workload.seed) or {*kinds} != {int}:
                 raise DataError(f"provenance.json says other things of workload {index} than bench.toml: {str(about)[:80]}")
         _refuse_other_targets(due, facts)
         return cls(task, phases, tuple(due), facts)
@@ -99,12 +103,18 @@ class Replica:
         graph = self.graphs.of(workload)
         if graph.sha256 != about["graph_sha256"] or graph.edges != about["edges"]:
             raise DataError(f"the graph of {name_of(workload)} is not the one that provenance.json names")
-        return scored(workload, graph, self.target(index), output)
+        return scored(workload, graph, (about["official"], about["best_known"]), output)
 
     def target(self, index: int) -> int:
         """Return the target cost that the session was measured against."""
-        target: int = self.facts["workloads"][index]["target"]
+        about = self.facts["workloads"][index]
+        target: int = about["best_known"] if about["official"] is None else about["official"]
         return target
+
+    def best_known(self, index: int) -> int | None:
+        """Return the best known cost that the session names."""
+        best: int | None = self.facts["workloads"][index]["best_known"]
+        return best
 
     def cell(self, index: int) -> str:
         """Return the cell of a workload, as the task does."""
@@ -120,13 +130,15 @@ class Replica:
 
 
 def _refuse_other_targets(due: Sequence[Workload], facts: Mapping[str, Any]) -> None:
-    """Raise DataError where a session names the shipped table in this version, and other targets than it has."""
-    if facts.get("targets") != "shipped":
-        return
+    """Raise DataError where a session names the shipped costs, or the shipped table in this version, and has other targets."""
     shipped = targets.read()
-    if facts.get("targets_version") != shipped.version:
-        return
+    published = official.shipped(shipped).rows if facts.get("official_targets") == "shipped" else {}
+    own = facts.get("targets") == "shipped" and facts.get("targets_version") == shipped.version
     for workload, about in zip(due, facts["workloads"], strict=True):
-        row = shipped.rows.get(workload)
-        if row is None or (row.cost, row.graph, row.proven) != (about["target"], about["graph_sha256"], about["proven"]):
+        row, told = shipped.rows.get(workload), (about["best_known"], about["graph_sha256"], about["proven"])
+        if own and row is not None and (row.cost, row.graph, row.proven) != told:
             raise DataError(f"provenance.json has another target for {name_of(workload)} than the shipped table that it names")
+        if own and row is None and about["best_known"] is not None:
+            raise DataError(f"provenance.json has a target for {name_of(workload)}, the shipped table that it names has none")
+        if workload in published and published[workload].cost != about["official"]:
+            raise DataError(f"provenance.json has another official target for {name_of(workload)} than the published one")

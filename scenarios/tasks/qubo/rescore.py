@@ -17,9 +17,18 @@ from rig.store import COMPLETIONS, SessionFolder
 from scenarios.tasks.qubo import answer
 from scenarios.tasks.qubo.cost import Gap, cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
+from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.targets import Target, Targets, packed
 
-SCHEMA, RESCORED = "neurorig-rescored-1", "rescored.json"
+SCHEMA, RESCORED = "neurorig-rescored-2", "rescored.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The two targets of a workload at one time; None where there was none."""
+
+    official: int | None
+    best_known: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +44,25 @@ class Vector:
     workload: Workload
     graph: str
     stored: int | None
-    before: int
-    after: int | None
+    before: Pair
+    after: Pair
     cost: int | None = None
     solution: str = ""
     fault: str = ""
 
-    @property
-    def gaps(self) -> tuple[float | None, float | None]:
-        """Return the gaps to the target then and to the target now."""
-        if self.cost is None:
-            return None, None
-        return Gap(self.cost, self.before).gap, None if self.after is None else Gap(self.cost, self.after).gap
+    def gap(self, target: int | None) -> float | None:
+        """Return the gap to a target."""
+        return None if self.cost is None or target is None else Gap(self.cost, target).gap
 
     @property
     def beats(self) -> bool:
-        """Tell whether it is better than the present target, or the first of its workload."""
-        return self.cost is not None and (self.after is None or self.cost < self.after)
+        """Tell whether it is better than the best known one, or the first of its workload."""
+        return self.cost is not None and (self.after.best_known is None or self.cost < self.after.best_known)
 
     def json(self) -> dict[str, Any]:
         """Return its line of rescored.json."""
-        old, new = self.gaps
+        before, after = self.before, self.after
+        printed = None if self.cost is None or after.official is None else Gap(self.cost, after.official).printed
         return {
             "part": self.part,
             "step": self.step,
@@ -63,17 +70,21 @@ class Vector:
             "workload": [self.workload.nodes, self.workload.density, self.workload.seed],
             "cost": self.cost,
             "stored_cost": self.stored,
-            "target_before": self.before,
-            "target": self.after,
-            "gap_before": old,
-            "gap": new,
-            "gap_printed": None if self.cost is None or self.after is None else Gap(self.cost, self.after).printed,
-            "beats_target": self.beats,
+            "official_before": before.official,
+            "official": after.official,
+            "gap_before": self.gap(before.official),
+            "gap": self.gap(after.official),
+            "gap_printed": printed,
+            "best_known_before": before.best_known,
+            "best_known": after.best_known,
+            "gap_best_known_before": self.gap(before.best_known),
+            "gap_best_known": self.gap(after.best_known),
+            "beats_best_known": self.beats,
             "fault": self.fault,
         }
 
 
-def rescored(session: Path, table: Targets) -> Iterator[Vector]:
+def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Vector]:
     """Yield every vector of a session, of all its trials and sittings, evaluated on its regenerated graph.
 
     Raises DataError where the session is none of QUBO, or a graph is not the one that was searched.
@@ -89,9 +100,12 @@ def rescored(session: Path, table: Targets) -> Iterator[Vector]:
         if index not in about:
             raise DataError(f"a search of workload {index}, of which {session / store.PROVENANCE} says nothing")
         graph = _graph(about[index])
-        target = table.rows.get(_workload(about[index])) or table.of(graph)
+        workload = _workload(about[index])
+        best = table.rows.get(workload) or table.of(graph)
+        own = officials.of(workload, best)
+        after = Pair(None if own is None else own[0], None if best is None else best.cost)
         for part, done in searches:
-            yield _vector(part, done, about[index], graph, target)
+            yield _vector(part, done, about[index], graph, after)
 
 
 def kept(vectors: Iterable[Vector], method: str) -> list[Target]:
@@ -107,13 +121,15 @@ def kept(vectors: Iterable[Vector], method: str) -> list[Target]:
     ]
 
 
-def content(vectors: Sequence[Vector], table: Targets, path: Path) -> dict[str, Any]:
+def content(vectors: Sequence[Vector], table: Targets, path: Path, officials: Officials) -> dict[str, Any]:
     """Return the content of rescored.json."""
     return {
         "schema": SCHEMA,
         "date_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "targets": path.name,
         "targets_version": table.version,
+        "official_targets": officials.source,
+        "official_targets_sha256": officials.sha256,
         "vectors": [vector.json() for vector in vectors],
     }
 
@@ -140,11 +156,15 @@ def _graph(about: Mapping[str, Any]) -> Graph:
     return graph
 
 
-def _vector(part: str, done: Done, about: Mapping[str, Any], graph: Graph, target: Target | None) -> Vector:
+def _before(about: Mapping[str, Any]) -> Pair:
+    """Return the targets that a session had; before there were two it had the best known one alone."""
+    return Pair(about.get("official"), about["target"] if "target" in about else about["best_known"])
+
+
+def _vector(part: str, done: Done, about: Mapping[str, Any], graph: Graph, after: Pair) -> Vector:
     assert isinstance(done.step, Solve)
     stored = done.score.costs.cost if done.score is not None and done.score.costs is not None else None
-    after = None if target is None else target.cost
-    told = (part, done.number, done.step.warmup, _workload(about), graph.sha256, stored, about["target"], after)
+    told = (part, done.number, done.step.warmup, _workload(about), graph.sha256, stored, _before(about), after)
     try:
         found = answer.decode(done.completion.output, graph.nodes)
     except DataError as error:

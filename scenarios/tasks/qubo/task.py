@@ -14,13 +14,14 @@ from rig.config import PathText
 from rig.errors import ConfigError, DataError
 from rig.plan import Score
 from rig.table import Searcher, Table
-from scenarios.tasks.qubo import edges, targets, tuning
+from scenarios.tasks.qubo import edges, official, targets, tuning
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload
-from scenarios.tasks.qubo.programs import programs
+from scenarios.tasks.qubo.official import Officials
+from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
 from scenarios.tasks.qubo.replica import Graphs, Replica, cell, name_of, scored
-from scenarios.tasks.qubo.targets import Target, Targets
+from scenarios.tasks.qubo.targets import Targets
 
 #: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule of QUBO.md in short.
 TUNING_SEEDS = (0, 1, 2, 3, 4)
@@ -36,7 +37,8 @@ class QuboTask:
     class Settings:
         """What a bench file may set.
 
-        The workloads are all of `nodes` x `densities` x `seeds`. `targets` is a table of targets, default the shipped one.
+        The workloads are all of `nodes` x `densities` x `seeds`. `official` is a file of official target costs in NeuroBench's
+        form, default the published ones; `targets` is a table of best known vectors, default the shipped one.
         `parameters` are those of the programs of [sut.cpu]: tables with limits (nodes_from, nodes_to, density_from, density_to) and
         values, which by the rules may depend on nothing else.
         """
@@ -45,6 +47,7 @@ class QuboTask:
         densities: tuple[float, ...] = (0.01, 0.05, 0.1, 0.25)
         seeds: tuple[int, ...] = TUNING_SEEDS
         targets: PathText = ""
+        official: PathText = ""
         parameters: tuple[dict[str, Any], ...] = ()
 
     @classmethod
@@ -56,15 +59,23 @@ class QuboTask:
     def open(cls, settings: Settings, table: Table) -> QuboTask:
         """Read the table and make every graph once, to compare it with its target's; raises ConfigError or DataError."""
         path = table.folder / Path(settings.targets).expanduser() if settings.targets else targets.SHIPPED
-        return cls(settings, targets.read(path), path)
+        officials = official.read(table.folder / Path(settings.official).expanduser()) if settings.official else None
+        return cls(settings, targets.read(path), path, officials, table)
 
-    def __init__(self, settings: Settings, known: Targets, path: Path) -> None:
-        self._settings, self._version = settings, known.version
+    def __init__(
+        self, settings: Settings, known: Targets, path: Path, officials: Officials | None = None, table: Table | None = None
+    ) -> None:
+        self._settings, self._version, self._table = settings, known.version, table or Table()
+        self._officials = officials or official.shipped(targets.read())
         self._workloads = workloads(settings)
-        self._rules = tuning.rules(settings.parameters)
+        self._rules = tuning.rules(settings.parameters, KNOWN)
         self.programs = programs(settings.parameters)
         self._graphs = Graphs()
-        self._targets = [_target(workload, known, path) for workload in self._workloads]
+        self._best = [known.rows.get(workload) for workload in self._workloads]
+        self._official = [self._officials.of(*pair) for pair in zip(self._workloads, self._best, strict=True)]
+        for workload, own, best in zip(self._workloads, self._official, self._best, strict=True):
+            if own is None and best is None:
+                raise _without_target(workload, path, self._officials)
         self._edges = [self._checked(index) for index in range(len(self))]
 
     def __len__(self) -> int:
@@ -81,12 +92,23 @@ class QuboTask:
 
     def score(self, index: int, output: bytes) -> Score:
         """Evaluate the device's vector in 64-bit integers; what the device claims is carried along, and never believed."""
-        workload = self._workloads[index]
-        return scored(workload, self._graphs.of(workload), self._targets[index].cost, output)
+        workload, pair = self._workloads[index], (self.official(index), self.best_known(index))
+        return scored(workload, self._graphs.of(workload), pair, output)
 
     def target(self, index: int) -> int:
-        """Return the target cost of workload `index`."""
-        return self._targets[index].cost
+        """Return the target cost of workload `index`: the official one, where there is none the best known one."""
+        known = [target for target in (self.official(index), self.best_known(index)) if target is not None]
+        return known[0]
+
+    def official(self, index: int) -> int | None:
+        """Return the official target cost of workload `index`."""
+        own = self._official[index]
+        return None if own is None else own[0]
+
+    def best_known(self, index: int) -> int | None:
+        """Return the cost of the best vector that is known of workload `index`."""
+        best = self._best[index]
+        return None if best is None else best.cost
 
     def cell(self, index: int) -> str:
         """Return the name of the cell that workload `index` is one seed of, such as "250n_5pct"."""
@@ -101,14 +123,26 @@ class QuboTask:
         return Steps(payload, seed)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the workloads with hash and target of each, the version of the targets, the parameters, and what the seeds are."""
+        """Return the workloads with hash and target of each, the version of the targets, the parameters that the program of this
+        table gets, and what the seeds are; raises ConfigError where parameters are given, and nothing on it gets any."""
+        if self._settings.parameters and not self._table.program:
+            raise ConfigError(
+                "parameters are those of the programs of [sut.cpu], and this device gets none",
+                path=tuning.PATH,
+                try_next="leave them out: a device of its own is tuned in its firmware",
+            )
         return {
             "source": "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)",
             "targets": self._settings.targets or "shipped",
             "targets_version": self._version,
+            "official_targets": self._settings.official or "shipped",
+            "official_targets_source": self._officials.source,
+            "official_targets_sha256": self._officials.sha256,
             "official": False,
             "unofficial": unofficial(self._settings.seeds),
-            "statement": statement(self._settings.seeds),
+            "subset": subset(self._settings.seeds),
+            "statement": statement(self._settings.seeds) + self._missing(),
+            "targets_meaning": self._meaning(),
             "gap": "(cost - target) / |target|; the rules print (cost - target) / target, whose sign is the other one",
             "tuning_rule": tuning.RULE,
             "program_parameters": [dict(table) for table in self._settings.parameters],
@@ -116,7 +150,7 @@ class QuboTask:
         }
 
     def _about(self, index: int) -> dict[str, Any]:
-        workload, target = self._workloads[index], self._targets[index]
+        workload, own, best = self._workloads[index], self._official[index], self._best[index]
         count = self._edges[index]
         return {
             "name": self.workload(index),
@@ -124,17 +158,34 @@ class QuboTask:
             "density": workload.density,
             "seed": workload.seed,
             "edges": count,
-            "graph_sha256": target.graph,
-            "target": target.cost,
-            "proven": target.proven,
-            "target_method": target.method,
-            "target_date": target.date,
-            "parameters": tuning.values(self._rules, workload.nodes, count),
+            "graph_sha256": self._graphs.of(workload).sha256 if best is None else best.graph,
+            "official": None if own is None else own[0],
+            "official_source": "" if own is None else own[1],
+            "best_known": self.best_known(index),
+            "proven": best is not None and best.proven,
+            "best_known_method": "" if best is None else best.method,
+            "best_known_date": "" if best is None else best.date,
+            "parameters": {**PARAMETERS.get(self._table.program, {}), **tuning.values(self._rules, workload.nodes, count)},
         }
+
+    def _meaning(self) -> str:
+        table = self._settings.targets or "the shipped table"
+        said = f"Official: {self._officials.source}. Best known: {table}, version {self._version}, with vectors"
+        return f"{said}. Results are to the official targets, those named best_known to the others."
+
+    def _missing(self) -> str:
+        """Say for how many workloads there is but one of the two targets."""
+        said = ""
+        for what, found in (("official", self._official), ("best known", self._best)):
+            if count := sum(one is None for one in found):
+                said += f"; {count} of {len(self)} workloads have no {what} target"
+        return said
 
     def _checked(self, index: int) -> int:
         """Return the edges of a workload's graph; raise DataError where the graph is not the one that its target is of."""
-        graph, target = self._graphs.of(self._workloads[index]), self._targets[index]
+        graph, target = self._graphs.of(self._workloads[index]), self._best[index]
+        if target is None:
+            return graph.edges
         if graph.sha256 != target.graph:
             raise DataError(
                 f"the target of {target.workload} is one of another graph",
@@ -167,6 +218,12 @@ def unofficial(seeds: Sequence[int]) -> str:
     return "TUNING SEEDS" if set(seeds) <= set(TUNING_SEEDS) else "SEEDS NOT KNOWN AS OFFICIAL"
 
 
+def subset(seeds: Sequence[int]) -> str:
+    """Say which part of a workload's seeds these are: results are averages over five."""
+    missing = len(seeds) < len(TUNING_SEEDS)
+    return f"{len(seeds)} of the {len(TUNING_SEEDS)} seeds over which the rules average each workload" if missing else "all"
+
+
 def statement(seeds: Sequence[int]) -> str:
     """Say what results on these problem seeds are."""
     if set(seeds) <= set(TUNING_SEEDS):
@@ -175,14 +232,12 @@ def statement(seeds: Sequence[int]) -> str:
     return f"official only where the seeds {', '.join(map(str, seeds))} are the five announced ones{mixed}"
 
 
-def _target(workload: Workload, known: Targets, path: Path) -> Target:
-    target = known.rows.get(workload)
-    if target is None:
-        options = f"--nodes {workload.nodes} --density {workload.density:g} --problem-seed {workload.seed}"
-        table = f"--table {path}" if path != targets.SHIPPED else "--table my-targets.csv"
-        raise ConfigError(
-            f"{path.name} has no target for {workload}, so no gap could be told",
-            path="task.qubo.targets",
-            try_next=f"rig qubo targets {table} {options} makes one; then targets = that file",
-        )
-    return target
+def _without_target(workload: Workload, path: Path, officials: Officials) -> ConfigError:
+    options = f"--nodes {workload.nodes} --density {workload.density:g} --problem-seed {workload.seed}"
+    table = f"--table {path}" if path != targets.SHIPPED else "--table my-targets.csv"
+    return ConfigError(
+        f"{path.name} has no target for {workload}, and neither have the official costs, so no gap could be told",
+        path="task.qubo.targets",
+        evidence=officials.source,
+        try_next=f"rig qubo targets {table} {options} makes one; then targets = that file; or official = a published file",
+    )

@@ -8,8 +8,9 @@ where several fit, the last one has the say, and where none does, the solver's o
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,9 +40,12 @@ class Rule:
         return fewest <= edges <= most
 
 
-def rules(tables: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
-    """Return what the tables of a bench file say; raise ConfigError, with the rule, where they tell one problem from another."""
-    return tuple(_rule(table, f"{PATH}[{number}]") for number, table in enumerate(tables))
+def rules(tables: Sequence[Mapping[str, Any]], known: Collection[str]) -> tuple[Rule, ...]:
+    """Return what the tables of a bench file say of the parameters `known`.
+
+    Raises ConfigError, with the rule, where they tell one problem from another, and for names that are neither parameter nor limit.
+    """
+    return tuple(_rule(table, known, f"{PATH}[{number}]") for number, table in enumerate(tables))
 
 
 def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:
@@ -49,17 +53,35 @@ def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:
     return {name: value for rule in found if rule.fits(nodes, edges) for name, value in rule.values.items()}
 
 
-def _rule(table: Mapping[str, Any], path: str) -> Rule:
+def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
     limits = {"nodes_from": 0, "nodes_to": 65535, "density_from": 0.0, "density_to": 1.0}
     for name in LIMITS:
         value = table.get(name, limits[name])
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             raise ConfigError(f"{value!r} is no limit", path=f"{path}.{name}", try_next="a number, 0 or more")
         limits[name] = value
+    for least, most in (LIMITS[:2], LIMITS[2:]):
+        if limits[least] > limits[most] or limits["density_to"] > 1:
+            said = f"{limits[least]!r} to {limits[most]!r}"
+            raise ConfigError(f"no graph lies within {said}", path=f"{path}.{most}", try_next="densities are shares, 0 to 1")
     own = {name: value for name, value in table.items() if name not in LIMITS}
     for name, value in own.items():
         _refuse_other(name, value, f"{path}.{name}")
+        _refuse_unknown(name, known, f"{path}.{name}")
     return Rule((limits["nodes_from"], limits["nodes_to"]), (limits["density_from"], limits["density_to"]), own)
+
+
+def _refuse_unknown(name: str, known: Collection[str], path: str) -> None:
+    """Refuse what is neither a parameter nor a limit: a limit that is spelt otherwise would let its table hold everywhere."""
+    if name in known:
+        return
+    meant = difflib.get_close_matches(name, [*LIMITS, *known], n=1)
+    raise ConfigError(
+        f"{name!r} is neither a limit nor a parameter of any program",
+        path=path,
+        evidence=f"limits are {', '.join(LIMITS)}; parameters {', '.join(known)}",
+        try_next=f"{meant[0]}?" if meant else "",
+    )
 
 
 def _refuse_other(name: str, value: Any, path: str) -> None:

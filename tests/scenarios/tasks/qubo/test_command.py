@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 from rig.errors import ConfigError
 from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.campaign import Job, Journal, campaign, engine, run
-from scenarios.tasks.qubo.command import qubo
+from scenarios.tasks.qubo.command import qubo, solver_seeds
 from scenarios.tasks.qubo.graph import Workload
 from tests.conftest import ROOT
 
@@ -41,7 +42,7 @@ def command(*arguments: object) -> Result:
 
 
 def jobs(search_s: float = 0.01) -> list[Job]:
-    return [Job(Workload(nodes, 0.1, 0), search_s, 0.0, 0.0, 1) for nodes in (10, 20, 30)]
+    return [Job(Workload(nodes, 0.1, 0), search_s, 0.0, 0.0, (1,)) for nodes in (10, 20, 30)]
 
 
 def test_a_table_is_made_proven_and_verified(tmp_path: Path) -> None:
@@ -139,13 +140,13 @@ def test_other_settings_are_another_job(tmp_path: Path) -> None:
 
 def test_a_job_never_gives_back_less_than_it_knew() -> None:
     known = targets.read().rows[Workload(250, 0.05, 0)]
-    again = run(Job(known.workload, 0.0, 0.0, 0.0, 1, known))
+    again = run(Job(known.workload, 0.0, 0.0, 0.0, (1,), known))
     assert (again.cost, again.method, again.solution) == (known.cost, known.method, known.solution)
 
 
 def test_a_proof_names_who_found_it_and_who_proved_it() -> None:
-    found = run(Job(Workload(50, 0.25, 0), 0.05, 0.0, 10.0, 1))
-    assert (found.cost, found.proven, found.method) == (-12, True, "local search, proven by branch and bound")
+    found = run(Job(Workload(50, 0.25, 0), 0.05, 0.0, 10.0, (1,)))
+    assert (found.cost, found.proven, found.method) == (-12, True, "local search of 0.05 s, seed 1, proven by branch and bound")
 
 
 def test_a_campaign_runs_on_a_dask_cluster(tmp_path: Path) -> None:
@@ -172,3 +173,30 @@ def test_the_page_has_the_table_that_the_command_prints() -> None:
     page = (ROOT / "docs" / "QUBO.md").read_text(encoding="utf-8")
     assert len(shown) == 2 + 36
     assert "\n".join(shown) in page
+
+
+def test_the_table_is_shown_against_an_official_file_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "official.csv"
+    path.write_text("num_vertices,density,random_seed,c_optimal\n5000,0.25,0,-30\n")
+    row = next(line for line in command("--show", "--official", path).output.splitlines() if line.startswith("| 5000 | 25 %"))
+    assert row.startswith("| 5000 | 25 % | -30 none none none none | -37 ") and row.endswith("| 1 |")
+
+
+def test_each_solver_seed_searches_and_the_best_is_named(tmp_path: Path) -> None:
+    job = Job(Workload(1000, 0.05, 0), 0.02, 0.0, 0.0, tuple(range(1, 9)))
+    alone = {seed: run(replace(job, seeds=(seed,))).cost for seed in job.seeds}
+    found = run(job)
+    (seed,) = (seed for seed in job.seeds if found.method == f"local search of 0.02 s, seed {seed}")
+    assert len(set(alone.values())) > 1, "seeds that all do the same would show nothing"
+    assert found.check().ok and seed in alone
+
+
+@pytest.mark.parametrize(("text", "seeds"), [("1", (1,)), ("1,5-7", (1, 5, 6, 7)), ("3-3", (3,))])
+def test_a_list_of_solver_seeds_has_numbers_and_ranges(text: str, seeds: tuple[int, ...]) -> None:
+    assert solver_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "a", "1-", "-1", "2-1", "1,1", "4294967296", "1-9999999999"])
+def test_what_is_no_list_of_solver_seeds_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="--solver-seeds"):
+        solver_seeds(text)

@@ -62,28 +62,44 @@ def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(session:
     assert command(session).return_value == 0
     after = {path: store.sha256(path) for path in session.rglob("*") if path.is_file()}
     assert set(after) - set(before) == {session / RESCORED}
-    assert all(after[path] == digest for path, digest in before.items())
+    # What was added is named there, so that nobody can add anything else.
+    assert {path for path, digest in before.items() if after[path] != digest} == {session / store.EVENTS}
+    assert check(session).ok
     vectors = json.loads((session / RESCORED).read_text())["vectors"]
     assert len(vectors) == 8, "two workloads, two time-outs, two trials"
-    assert all(one["cost"] == one["stored_cost"] and one["gap"] == one["gap_before"] for one in vectors)
+    assert all(one["cost"] == one["stored_cost"] and one["gap"] == one["gap_before"] is not None for one in vectors)
+    assert all(one["gap_best_known"] == one["gap_best_known_before"] is not None for one in vectors)
     assert check(session).ok
 
 
-def test_a_better_target_makes_the_gap_larger(session: Path, tmp_path: Path) -> None:
+def test_a_better_target_makes_the_gap_to_it_larger_and_leaves_the_official_one(session: Path, tmp_path: Path) -> None:
     result = command(session, "--targets", table(tmp_path / "better.csv", -50))
     of_hundred = [one for one in json.loads((session / RESCORED).read_text())["vectors"] if one["workload"][0] == 100]
     assert of_hundred
     for one in of_hundred:
-        assert one["gap"] == pytest.approx((one["cost"] + 50) / 50)
-        assert one["gap_printed"] == pytest.approx((one["cost"] + 50) / -50)
-        assert one["gap_before"] == pytest.approx((one["cost"] + 44) / 44)
-    assert "targets version 41" in result.output and "now target -50" in result.output
+        assert one["gap_best_known"] == pytest.approx((one["cost"] + 50) / 50)
+        assert one["gap_best_known_before"] == pytest.approx((one["cost"] + 44) / 44)
+        assert one["gap"] == one["gap_before"] == pytest.approx((one["cost"] + 44) / 44)
+        assert one["gap_printed"] == pytest.approx((one["cost"] + 44) / -44)
+    assert "targets version 41" in result.output and "best known -50" in result.output
+
+
+def test_a_session_is_scored_again_against_another_official_file(session: Path, tmp_path: Path) -> None:
+    path = tmp_path / "announced.csv"
+    path.write_text("num_vertices,density,random_seed,c_optimal\r\n100,0.05,0,-40\r\n")
+    result = command(session, "--official", path)
+    content = json.loads((session / RESCORED).read_text())
+    of_hundred = [one for one in content["vectors"] if one["workload"][0] == 100]
+    assert all(one["gap"] == pytest.approx((one["cost"] + 40) / 40) for one in of_hundred)
+    assert all(one["gap_best_known"] == one["gap_best_known_before"] for one in of_hundred)
+    assert content["official_targets_sha256"] == store.sha256(path)
+    assert "official -40" in result.output
 
 
 def test_a_beaten_target_is_said_and_its_vector_kept_as_proof(session: Path, tmp_path: Path) -> None:
     weak, mine = table(tmp_path / "weak.csv", -30), tmp_path / "mine.csv"
     said = command(session, "--targets", weak).output
-    assert "target beaten" in said and "--keep" in said
+    assert "best known beaten" in said and "--keep" in said
     assert command(session, "--targets", weak, "--keep", mine).return_value == 0
     row = targets.read(mine).rows[HUNDRED]
     assert row.check().ok and row.cost < -30
@@ -95,10 +111,11 @@ def test_a_beaten_target_is_said_and_its_vector_kept_as_proof(session: Path, tmp
 def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep(session: Path, tmp_path: Path) -> None:
     few, mine = tmp_path / "few.csv", tmp_path / "mine.csv"
     targets.write(targets.Targets(1, {TEN: targets.read().rows[TEN]}), few)
-    assert "no target" in command(session, "--targets", few, "--keep", mine).output
+    assert "no best known" in command(session, "--targets", few, "--keep", mine).output
     assert targets.read(mine).rows[HUNDRED].check().ok
     one = next(one for one in json.loads((session / RESCORED).read_text())["vectors"] if one["workload"][0] == 100)
-    assert (one["gap"], one["target"], one["beats_target"]) == (None, None, True)
+    assert (one["gap_best_known"], one["best_known"], one["beats_best_known"]) == (None, None, True)
+    assert one["official"] == -44 and one["gap"] is not None
 
 
 def test_vectors_of_every_sitting_count_and_one_of_no_use_is_named(session: Path) -> None:

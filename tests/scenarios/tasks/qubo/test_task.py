@@ -73,7 +73,7 @@ def test_a_vector_is_evaluated_on_the_dense_matrix_and_the_claim_only_kept() -> 
     matrix = -np.eye(100, dtype=np.int64) + 4 * networkx.to_numpy_array(theirs, dtype=np.int64)
     vector = np.random.default_rng(1).integers(0, 2, 100)
     score = task.score(4, answered(-99, 100, bits_of(vector)))
-    assert score.costs == Costs(int(vector @ matrix @ vector), -44, -99)
+    assert score.costs == Costs(int(vector @ matrix @ vector), -44, -99, -44)
     assert (score.correct, score.label, score.case, score.fault) == (False, "100n_5pct_s0", "100n_5pct", "")
     assert score.answer == str(score.costs.cost)
 
@@ -84,9 +84,9 @@ def test_the_targets_own_vector_is_correct_and_so_is_a_better_one(tmp_path: Path
     assert opened().score(0, output).correct
     worse = best.vector.copy()
     worse[np.flatnonzero(worse)[0]] = 0
-    path = changed_table(tmp_path, cost=best.cost + 1, solution=targets.packed(worse))
+    path = changed_table(tmp_path, cost=best.cost + 1, proven=False, solution=targets.packed(worse))
     beaten = opened(dataclasses.replace(SMALL, targets=str(path))).score(0, output)
-    assert beaten.correct and beaten.costs == Costs(best.cost, best.cost + 1, best.cost)
+    assert beaten.correct and beaten.costs == Costs(best.cost, best.cost, best.cost, best.cost + 1)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,8 @@ def test_the_provenance_says_which_graphs_targets_and_seeds_these_are() -> None:
     about = opened().provenance()
     row = about["workloads"][4]
     best = targets.read().rows[Workload(100, 0.05, 0)]
-    assert (row["name"], row["graph_sha256"], row["target"], row["proven"]) == ("100n_5pct_s0", best.graph, -44, True)
+    assert (row["name"], row["graph_sha256"], row["best_known"], row["proven"]) == ("100n_5pct_s0", best.graph, -44, True)
+    assert row["official"] == -44 and "not verified" in row["official_source"]
     assert (about["targets_version"], about["official"]) == (targets.read().version, False)
     assert "not an official result" in about["statement"]
     assert json.loads(json.dumps(about)) == about, "it is compared with itself when a session goes on"

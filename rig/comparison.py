@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Costs that searches found, beside the official and the best known ones: rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What the searches of one workload found in one way, in all trials.
+
+    Without a `workload` they are those of its whole cell. `search` is a time-out ("10ms") or
+    "target". Costs and gaps are means over the searches; `lowest` is the least cost of all, None
+    for a cell, whose workloads have targets of their own. A target that is not known for every
+    workload is None, and so is the gap to it. A gap below 0 means that the target is beaten.
+    """
+
+    cell: str
+    workload: str
+    search: str
+    searches: int
+    official: float | None
+    best_known: float | None
+    measured: float
+    lowest: int | None
+    gap: float | None
+    gap_best_known: float | None
+
+
+#: Where there are more rows, those of the last way to search (longest, or to a target) are shown.
+ROWS_MAX = 14
+HEAD = (
+    "searched", "by", "searches", "official", "best known", "measured", "lowest", "gap",
+    "gap to best known",
+)  # fmt: skip
+MEANING = "gap: to the official target, below 0 where it is beaten; means over searches"
+
+
+def shown(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a row of results.json as a reader sees it, as HEAD names its columns."""
+    costs = [_cost(row[name]) for name in ("official", "best_known", "measured", "lowest")]
+    gaps = [_percent(row[name]) for name in ("gap", "gap_best_known")]
+    return (row["workload"] or row["cell"], row["search"], str(row["searches"]), *costs, *gaps)
+
+
+def of_cells(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of whole cells; where they are many, those of the last way to search."""
+    cells = [row for row in rows if not row["workload"]]
+    return cells if len(cells) <= ROWS_MAX else list({row["cell"]: row for row in cells}.values())
+
+
+def _cost(cost: float | None) -> str:
+    return "–" if cost is None else f"{cost:.0f}" if cost == round(cost) else f"{cost:.2f}"
+
+
+def _percent(gap: float | None) -> str:
+    return "–" if gap is None else f"{100 * gap:.2f} %"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Official target costs as NeuroBench makes them: D-Wave's tabu search, below 50 nodes a proof.
+
+QUBO/generation_scripts/find_optimal_costs.py of NeuroBench/system_benchmarks, revision
+f9c0b4f495558f6dae0de304286d0a81de89020c, calls
+
+    TabuSampler().sample(bqm, timeout=None, num_reads=100, num_restarts=50)
+
+and refuses a best vector that is no independent set. It names no seed; one is named here.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import ConfigError, DataError
+from scenarios.tasks.qubo import edges
+from scenarios.tasks.qubo.cost import cost
+from scenarios.tasks.qubo.graph import Graph, Workload, generate
+from scenarios.tasks.qubo.official import GLOBAL_BELOW_NODES, OPTIMUM, Made, Official
+from scenarios.tasks.qubo.programs import Quadratic
+from scenarios.tasks.qubo.proof import by_branching
+from scenarios.tasks.qubo.targets import packed
+
+METHOD, PACKAGE = "D-Wave tabu", "dwave-samplers"
+
+
+def make(workload: Workload, reads: int, restarts: int, seed: int) -> Official:
+    """Make the official target of a workload as the rules say.
+
+    Raises ConfigError where D-Wave's sampler is not installed, DataError where it finds no
+    independent set.
+    """
+    graph = generate(workload)
+    if workload.nodes < GLOBAL_BELOW_NODES:
+        vector, how = _optimum(graph), (OPTIMUM, "", 0, 0, 0)
+    else:
+        vector = search(graph, reads, restarts, seed)
+        version = f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"
+        how = (METHOD, version, reads, restarts, seed)
+    today = datetime.now(UTC).date().isoformat()
+    made = Made(graph.sha256, *how, today, packed(vector))
+    return Official(workload, cost(graph, vector), made)
+
+
+def search(graph: Graph, reads: int, restarts: int, seed: int) -> NDArray[np.int8]:
+    """Return the best vector (nodes) of D-Wave's tabu search, which must be an independent set."""
+    try:
+        from dwave.samplers import TabuSampler
+    except ImportError as error:
+        install = "pip install 'neurorig[qubo]'"
+        said = "D-Wave's samplers are not installed"
+        raise ConfigError(said, path="--method", try_next=install) from error
+    model = Quadratic(edges.encode(graph), {}).model
+    how = {"timeout": None, "num_reads": reads, "num_restarts": restarts}
+    found = TabuSampler().sample(model, seed=seed, **how)
+    vector = np.zeros(graph.nodes, np.int8)
+    best = int(np.argmin(found.record.energy))
+    vector[np.asarray(list(found.variables), np.int64)] = found.record.sample[best]
+    lesser, greater = graph.ends
+    if (vector[lesser] & vector[greater]).any():
+        said = f"the best vector of {METHOD} for {graph.nodes} nodes is no independent set"
+        raise DataError(said, try_next="more --reads or --restarts")
+    return vector
+
+
+def _optimum(graph: Graph) -> NDArray[np.int8]:
+    proof = by_branching(graph, np.zeros(graph.nodes, np.int8))
+    if not proof.proven:
+        raise DataError(f"no proof for {graph.nodes} nodes", evidence=graph.sha256)
+    return proof.vector
