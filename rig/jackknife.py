@@ -63,8 +63,8 @@ class Deleted:
         if count < 3 or not square > 0:
             return 0.0
         # What is without a group is as far from the mean as the group itself, to the other side.
-        skewness = -float(np.mean((left - left.mean()) ** 3)) / square**1.5
-        return skewness * math.sqrt(count - 1) / (count - 2)
+        cube = -float(np.mean((left - left.mean()) ** 3))
+        return cube / (square * math.sqrt(square)) * math.sqrt(count - 1) / (count - 2)
 
     def _mattering(self, whole: float) -> Floats:
         """Return the means over trials that are not what they are with all groups."""
