@@ -54,6 +54,11 @@ def effective_size(value: float, variance: float, n: float, freedom: float) -> f
     return max(alike, 1.0)
 
 
+def chance(freedom: int, share: float = 0.75) -> float:
+    """Return what a variance that is known with some degrees of freedom is over the true one, at most, in such a share of cases."""
+    return round(float(special.chdtri(freedom, 1 - share)) / freedom, _DECIMALS)
+
+
 def most_events(count: float, confidence: float = 0.95) -> float:
     """Return the upper end of the exact interval of the mean of a Poisson count (Garwood, Biometrika 28, 1936, 437)."""
     return round(float(special.gammaincinv(count + 1, (1 + confidence) / 2)), _DECIMALS)

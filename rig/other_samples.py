@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rig import same_samples
-from rig.binomial import Share, effective_size, places
+from rig.binomial import Share, chance, effective_size, places
 from rig.budget import SCATTERS, Budget, Part
 from rig.clusters import SAMPLE
 from rig.coverage import coverage_factor
@@ -51,8 +51,6 @@ def interval(name: str, single: Sequence[Metric], found: Budget | None, knife: J
         stated = _percentile(name, single, found, knife)
     else:
         stated = _mean(single, deleted, found)
-        if single[0].bounded and 0 < same_samples.value(single) < 1 and stated.standard_uncertainty:
-            stated = _by_logit(same_samples.value(single), stated)
     note = f"; {knife.clusters.note}" if knife.clusters.note else ""
     return replace(stated, method=stated.method + note, units=knife.clusters.units if stated.known else "")
 
@@ -102,9 +100,9 @@ def _percentile(name: str, single: Sequence[Metric], found: Budget | None, knife
     return Interval(*same_samples.widened(same_samples.value(single), low_at, high_at, found), RANKS)
 
 
-def _by_logit(at: float, stated: Interval) -> Interval:
+def _by_logit(even: Interval, at: float) -> Interval:
     """Return the interval whose ends are as far from the value as logits, so that it stays between 0 and 1."""
-    half = (stated.expanded_uncertainty or 0.0) / (at * (1 - at))
+    half = (even.expanded_uncertainty or 0.0) / (at * (1 - at))
     low, high = (1 / (1 + math.exp(-(math.log(at / (1 - at)) + sign * half))) for sign in (-1, 1))
     return Interval(low, high, f"{MEANS}, of its logit (Qin and Hotilovac 2008)")
 
@@ -113,12 +111,14 @@ def _mean(single: Sequence[Metric], deleted: Deleted, found: Budget | None) -> I
     at, chosen_u = same_samples.value(single), math.sqrt(deleted.variance())
     parts = [(part.standard_uncertainty, part.shape) for part in (found.parts if found else ()) if _counts(part)]
     parts.append((chosen_u, f"t{deleted.freedom(at)}"))
-    error = standard_error([metric.value for metric in single])
-    if error is not None:
+    error, within = standard_error([metric.value for metric in single]), deleted.variance_within()
+    if error is not None and error**2 > chance(len(single) - 1) * within:
         # What the trials' scatter has of their samples' is counted above.
-        parts.append((math.sqrt(max(error**2 - deleted.variance_within(), 0.0)), f"t{len(single) - 1}"))
+        parts.append((math.sqrt(max(error**2 - within, 0.0)), f"t{len(single) - 1}"))
     combined = math.hypot(*(u for u, _ in parts))
     even = Interval.around(at, combined, coverage_factor(parts), MEANS)
+    if single[0].bounded and 0 < at < 1:
+        return _by_logit(even, at)
     return _skewed(even, at, deleted.skewness(at) * (chosen_u / combined) ** 3) if combined else even
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.populations import Draw, jitter
+from benchmarks.populations import Draw, areas, jitter
 from rig import budget, other_samples, results
 from rig.binomial import Share, effective_size, student
 from rig.catalogue import Entry
@@ -132,6 +132,17 @@ def test_a_mean_of_skewed_clusters_reaches_farther_to_the_side_of_their_tail(tow
     a = abs(cube) / square**1.5 * math.sqrt(7) / 6
     t = -tail / error
     assert t + a * (t**2 / 3 + 1 / 6) + a**2 * t**3 / 27 == pytest.approx(-student(7), rel=0.02)
+
+
+def test_the_area_under_a_curve_has_an_interval_within_0_and_1() -> None:
+    draw = areas(20, 2)(random.Random(2))
+    at = draw.trials[0].metrics["auc"].value
+    found, knife = both(draw, "auc"), jackknife(draw.trials, draw.catalogue, draw.summarise)
+    low, high = found.other_samples.low, found.other_samples.high
+    half = student(19) * math.sqrt(knife.deleted["auc"].variance()) / (at * (1 - at))
+    assert math.log(high / (1 - high)) - math.log(low / (1 - low)) == pytest.approx(2 * half, rel=0.01)
+    assert 0 < low < at < high < 1 and found.other_samples.units == "20 recordings"
+    assert found.same_samples.low == found.same_samples.high == at, "no score differed in five trials"
 
 
 def test_three_streams_differ_by_more_than_one_stream_measured_again_and_by_no_more_than_other_streams(run_stream: Run) -> None:
