@@ -15,7 +15,7 @@ scenes. Only the metrics and their intervals are computed. The truth is the popu
 mean over all runs.
 
 A coverage is remarked upon where it lies outside 93 to 97 % and so many runs are enough to tell it from 95 %: where
-the exact binomial interval of its count leaves that out. Shares and ranks are counts: their exact intervals hold the
+the exact binomial interval of its count leaves that out (with 99.9 %, as many are looked at). Shares and ranks are counts: their exact intervals hold the
 truth in at least 95 %, and in more where there are few of them, so that only less than 93 % is a finding. Intervals
 that are not stated do not count; how many are is shown.
 """
@@ -69,6 +69,8 @@ PHASES = {
 }
 #: The first run of an ordinary call; those during development had seeds below 10 000.
 SEED = 100_000
+#: A hundred intervals are looked at, so five of them would be outside those of 95 % by chance.
+SURE = 0.999
 #: Shares and areas: how far they are off is told as it is, not relative to them.
 PLAIN, BINOMIAL = ("accuracy", "recognised", "within_deadline", "auc"), ", binomial"
 #: Decisions of a stream: a window is half heard before, the first one whole; each window is a second.
@@ -158,7 +160,7 @@ class Found:
     @property
     def finding(self) -> str:
         """Say what is wrong with the coverage, empty where nothing is."""
-        if not self.stated or not finding(self.inside, self.stated) or (self.exact and self.inside > LEVEL):
+        if not self.stated or not finding(self.inside, self.stated, SURE) or (self.exact and self.inside > LEVEL):
             return ""
         return "outside 93 to 97 %, and not by chance"
 
@@ -297,9 +299,9 @@ def summed(rows: list[Row]) -> list[Found]:
     return found
 
 
-def finding(inside: float, runs: int) -> bool:
+def finding(inside: float, runs: int, confidence: float = 0.95) -> bool:
     """Say whether a share of truths inside is neither 93 to 97 % nor what chance makes of 95 % in so many runs."""
-    low, high = Share(round(inside * runs), runs).interval()
+    low, high = Share(round(inside * runs), runs).interval(confidence)
     return not 0.93 <= inside <= 0.97 and not low <= LEVEL <= high
 
 
