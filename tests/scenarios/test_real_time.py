@@ -311,8 +311,7 @@ def test_the_lines_tell_how_the_stream_came_and_how_right_it_was_by_the_age_of_a
     assert "2 of 3" in recognised and "2 right decisions in a row" in recognised
     assert (
         "deadline of 500 ms: 11 of 11 windows, 100.0% "
-        "(95 % interval as if windows were independent: 71.5% to 100.0%); 90% are needed."
-        in deadline
+        "(95 % interval as if windows were independent: 71.5% to 100.0%); 90% are needed." in deadline
     )
     # Ready after the onset, in hops: wren 0.8 right, 1.8 wrong, 2.8 and 3.8 right, 4.8 wrong; tit 1.4 wrong, 2.4 and 3.4 right;
     # robin 1.1 right.
