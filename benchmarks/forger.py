@@ -177,6 +177,11 @@ def _not_simulated(folder: Path) -> None:
     edit_json(folder / "provenance.json", lambda about: about.update(simulated=False))
 
 
+def _official_data(folder: Path) -> None:
+    facts = {"source": "folder", "official": True, "subset": "all", "statement": "official split"}
+    edit_json(folder / "provenance.json", lambda about: about["task"].update(facts))
+
+
 def _nothing_simulated(folder: Path) -> None:
     def real(about: dict[str, Any]) -> None:
         about["simulated"] = about["sut"]["simulated"] = False
@@ -288,6 +293,7 @@ FORGERIES: tuple[Forgery, ...] = (
     Forgery("trace 1 copied over trace 2, again", _then(_copy_trace, remake), "trial-2/trace.jls", ALL),
     Forgery("trace 1 shifted and written anew as 2, again", _then(_shifted_trace, remake), "trial-2/trace.jls"),
     Forgery("simulated set to false, again", _then(_not_simulated, remake), "provenance.json", ALL),
+    Forgery("data called official, again", _then(_official_data, remake), "provenance.json", ALL),
     Forgery("nothing simulated, again", _then(_nothing_simulated, remake), "provenance.json"),
     Forgery("a real bench named, again", _then(_real_kinds, remake), "trace.jls"),
     Forgery("bench file changed, its hash in the provenance kept", _old_bench_hash, "provenance.json"),

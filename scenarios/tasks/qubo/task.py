@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rig import labels
 from rig.catalogue import Entry
 from rig.config import PathText
 from rig.errors import ConfigError, DataError
@@ -25,6 +26,7 @@ from scenarios.tasks.qubo.targets import Targets
 
 #: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule of QUBO.md in short.
 TUNING_SEEDS = (0, 1, 2, 3, 4)
+SOURCE = "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)"
 
 
 class QuboTask:
@@ -53,6 +55,9 @@ class QuboTask:
     @classmethod
     def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
         """Return a stand-in that makes its graphs again when a vector of theirs is to be scored."""
+        labels.refuse_other(
+            facts, source=SOURCE, official=False, unofficial=unofficial(settings.seeds), subset=subset(settings.seeds)
+        )
         return Replica.of(cls.name, cls.phases, workloads(settings), facts, entries)
 
     @classmethod
@@ -132,7 +137,7 @@ class QuboTask:
                 try_next="leave them out: a device of its own is tuned in its firmware",
             )
         return {
-            "source": "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)",
+            "source": SOURCE,
             "targets": self._settings.targets or "shipped",
             "targets_version": self._version,
             "official_targets": self._settings.official or "shipped",

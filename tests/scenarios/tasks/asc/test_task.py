@@ -97,8 +97,14 @@ def test_provenance_of_generated_data_says_so(cache: Path) -> None:
 
 def test_a_folder_that_the_generator_wrote_is_generated_data_under_any_name(cache: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(ensure(cache, 6, 3), tmp_path / "recordings")
-    facts = AscTask.open(AscTask.Settings(data=str(copy)), Table()).provenance()
+    task = AscTask.open(AscTask.Settings(data=str(copy)), Table())
+    facts = task.provenance()
     assert (facts["source"], facts["official"], facts["statement"]) == ("generated", False, "generated data, not the data set")
+    entries = task.catalogue()
+    assert len(AscTask.replica(task._settings, facts, entries)) == len(task)
+    for lie in ({"source": "folder"}, {"official": True}, {"subset": "80 of 80, all of it"}, {"test_samples": 16_240}):
+        with pytest.raises(DataError, match=r"provenance\.json"):
+            AscTask.replica(task._settings, facts | lie, entries)
 
 
 def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
