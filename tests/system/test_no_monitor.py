@@ -59,6 +59,8 @@ def assert_sound(result: Result, simulated: bool) -> None:
     page = write_report(result.folder).read_text(encoding="utf-8")
     assert "No energy:" in page and "which nothing checks" in page
     assert ("SIMULATED" in page) is simulated
+    lines = [line for trial in content["trials"] for line in trial.get("lines", ())]
+    assert all(("simulated" in line) is simulated for line in lines)
 
 
 def test_asc_on_the_firmware_has_accuracy_and_latency_and_says_how_sure_the_clock_is(firmware: Path, tmp_path: Path) -> None:
