@@ -53,6 +53,15 @@ class QuboTask:
     @classmethod
     def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
         """Return a stand-in that makes its graphs again when a vector of theirs is to be scored."""
+        due = {
+            "targets": settings.targets or "shipped",
+            "official_targets": settings.official or "shipped",
+            "official": False,
+            "unofficial": unofficial(settings.seeds),
+            "program_parameters": [dict(table) for table in settings.parameters],
+        }
+        if differing := [key for key, value in due.items() if facts.get(key) != value]:
+            raise DataError(f"provenance.json and bench.toml contradict each other: {', '.join(differing)}")
         return Replica.of(cls.name, cls.phases, workloads(settings), facts, entries)
 
     @classmethod
