@@ -271,6 +271,10 @@ def _file(name: str, content: bytes = b"x") -> Callable[[Path], None]:
     return apply
 
 
+def _official(about: dict[str, Any]) -> None:
+    about["task"].update(official=True, unofficial="")
+
+
 def _easier_target(folder: Path) -> None:
     edit_json(folder / "provenance.json", lambda about: about["task"]["workloads"][0].update(official=-1))
 
@@ -289,6 +293,12 @@ FORGERIES: tuple[Forgery, ...] = (
     Forgery("output changed, score kept, again", _then(_other_output, remake), "completions.jsonl", ("tiny", "single_stream")),
     Forgery("costs lowered, again", _then(_better_costs, remake), "completions.jsonl", ("optimization",)),
     Forgery("target raised, again", _then(_easier_target, remake), "provenance.json", ("optimization",)),
+    Forgery(
+        "called official, again",
+        _then(lambda folder: edit_json(folder / "provenance.json", _official), remake),
+        "provenance.json",
+        ("optimization",),
+    ),
     Forgery("trial 1 copied over trial 2, again", _then(_copy_trial, remake), "trial-2/", ALL),
     Forgery("trace 1 copied over trace 2, again", _then(_copy_trace, remake), "trial-2/trace.jls", ALL),
     Forgery("trace 1 shifted and written anew as 2, again", _then(_shifted_trace, remake), "trial-2/trace.jls"),

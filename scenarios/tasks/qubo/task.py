@@ -56,7 +56,14 @@ class QuboTask:
     def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
         """Return a stand-in that makes its graphs again when a vector of theirs is to be scored."""
         labels.refuse_other(
-            facts, source=SOURCE, official=False, unofficial=unofficial(settings.seeds), subset=subset(settings.seeds)
+            facts,
+            source=SOURCE,
+            targets=settings.targets or "shipped",
+            official_targets=settings.official or "shipped",
+            official=False,
+            unofficial=unofficial(settings.seeds),
+            subset=subset(settings.seeds),
+            program_parameters=[dict(table) for table in settings.parameters],
         )
         return Replica.of(cls.name, cls.phases, workloads(settings), facts, entries)
 
