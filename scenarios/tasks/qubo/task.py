@@ -136,8 +136,8 @@ class QuboTask:
 
     def provenance(self) -> dict[str, Any]:
         """Return the workloads with hash and target of each, the version of the targets, the parameters that the program of this
-        table gets, and what the seeds are; raises ConfigError where parameters are given, and nothing on it gets any."""
-        if self._settings.parameters and not self._table.program:
+        table gets, and what the seeds are; raises ConfigError where parameters are given, and its SUT gets none."""
+        if self._settings.parameters and self._table.program == "":
             raise ConfigError(
                 "parameters are those of the programs of [sut.cpu], and this device gets none",
                 path=tuning.PATH,
@@ -177,7 +177,7 @@ class QuboTask:
             "proven": best is not None and best.proven,
             "best_known_method": "" if best is None else best.method,
             "best_known_date": "" if best is None else best.date,
-            "parameters": {**PARAMETERS.get(self._table.program, {}), **tuning.values(self._rules, workload.nodes, count)},
+            "parameters": {**PARAMETERS.get(self._table.program or "", {}), **tuning.values(self._rules, workload.nodes, count)},
         }
 
     def _meaning(self) -> str:
