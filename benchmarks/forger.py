@@ -266,8 +266,11 @@ def _file(name: str, content: bytes = b"x") -> Callable[[Path], None]:
     return apply
 
 
-def _easier_target(folder: Path) -> None:
-    edit_json(folder / "provenance.json", lambda about: about["task"]["workloads"][0].update(official=-1))
+def _easier(which: str) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        edit_json(folder / "provenance.json", lambda about: about["task"]["workloads"][0].update({which: -1}))
+
+    return apply
 
 
 def _quiet_link(folder: Path) -> None:
@@ -283,7 +286,8 @@ FORGERIES: tuple[Forgery, ...] = (
     Forgery("answers set to labels, again", _then(_right_answers, remake), "completions.jsonl", ("real_time",)),
     Forgery("output changed, score kept, again", _then(_other_output, remake), "completions.jsonl", ("tiny", "single_stream")),
     Forgery("costs lowered, again", _then(_better_costs, remake), "completions.jsonl", ("optimization",)),
-    Forgery("target raised, again", _then(_easier_target, remake), "provenance.json", ("optimization",)),
+    Forgery("official target raised, again", _then(_easier("official"), remake), "provenance.json", ("optimization",)),
+    Forgery("best known target raised, again", _then(_easier("best_known"), remake), "provenance.json", ("optimization",)),
     Forgery("trial 1 copied over trial 2, again", _then(_copy_trial, remake), "trial-2/", ALL),
     Forgery("trace 1 copied over trace 2, again", _then(_copy_trace, remake), "trial-2/trace.jls", ALL),
     Forgery("trace 1 shifted and written anew as 2, again", _then(_shifted_trace, remake), "trial-2/trace.jls"),
