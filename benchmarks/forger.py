@@ -275,8 +275,11 @@ def _official(about: dict[str, Any]) -> None:
     about["task"].update(official=True, unofficial="")
 
 
-def _easier_target(folder: Path) -> None:
-    edit_json(folder / "provenance.json", lambda about: about["task"]["workloads"][0].update(official=-1))
+def _easier(which: str) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        edit_json(folder / "provenance.json", lambda about: about["task"]["workloads"][0].update({which: -1}))
+
+    return apply
 
 
 def _quiet_link(folder: Path) -> None:
@@ -292,7 +295,8 @@ FORGERIES: tuple[Forgery, ...] = (
     Forgery("answers set to labels, again", _then(_right_answers, remake), "completions.jsonl", ("real_time",)),
     Forgery("output changed, score kept, again", _then(_other_output, remake), "completions.jsonl", ("tiny", "single_stream")),
     Forgery("costs lowered, again", _then(_better_costs, remake), "completions.jsonl", ("optimization",)),
-    Forgery("target raised, again", _then(_easier_target, remake), "provenance.json", ("optimization",)),
+    Forgery("official target raised, again", _then(_easier("official"), remake), "provenance.json", ("optimization",)),
+    Forgery("best known target raised, again", _then(_easier("best_known"), remake), "provenance.json", ("optimization",)),
     Forgery(
         "called official, again",
         _then(lambda folder: edit_json(folder / "provenance.json", _official), remake),

@@ -22,6 +22,7 @@ from rig.trial import Crossing, Measured, Sample, Window
 from scenarios import wade
 from scenarios.optimization import Optimization
 from scenarios.tasks.null import NullTask
+from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.cost import threshold_cost
 from scenarios.tasks.qubo.task import QuboTask
 
@@ -526,3 +527,39 @@ def test_official_best_known_and_measured_stand_in_one_table() -> None:
     assert (whole.official, whole.best_known, whole.measured, whole.lowest) == (-50, -55, -48.75, None)
     assert whole.gap == pytest.approx((0.15 - 0.1) / 2)
     assert (rows["25n", ""].official, rows["25n", ""].gap, rows["25n", ""].gap_best_known) == (None, None, 0.0)
+
+
+class Grid:
+    """The costs of all published workloads, without their graphs."""
+
+    name = "qubo"
+    phases = ("solve",)
+    rows = tuple(targets.read().rows.values())
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def target(self, index: int) -> int:
+        published = self.rows[index].published
+        assert published is not None
+        return published
+
+    def best_known(self, index: int) -> int | None:
+        return self.rows[index].cost
+
+    def cell(self, index: int) -> str:
+        return "cell"
+
+    def workload(self, index: int) -> str:
+        return str(self.rows[index].workload)
+
+
+def test_on_none_of_180_workloads_does_a_better_target_of_ours_move_a_threshold_of_the_result() -> None:
+    moved = 0
+    for search in (step for step in carried_out(optimization(timeouts_s=()), Grid()) if isinstance(step, Solve)):
+        row = Grid.rows[search.index]
+        own = {threshold_cost(Grid().target(search.index), gap) for gap in (0.1, 0.05, 0.01)}
+        ours = {threshold_cost(row.cost, gap) for gap in (0.1, 0.05, 0.01)}
+        assert set(search.thresholds) == own | ours
+        moved += own != ours
+    assert moved >= 84, "or there is nothing to tell apart"

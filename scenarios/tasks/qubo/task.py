@@ -151,7 +151,7 @@ class QuboTask:
             "official_targets_source": self._officials.source,
             "official_targets_sha256": self._officials.sha256,
             "official": False,
-            "unofficial": unofficial(self._settings.seeds),
+            "unofficial": ", ".join([unofficial(self._settings.seeds), *self._odd_targets()]),
             "subset": subset(self._settings.seeds),
             "statement": statement(self._settings.seeds) + self._missing(),
             "targets_meaning": self._meaning(),
@@ -184,6 +184,13 @@ class QuboTask:
         table = self._settings.targets or "the shipped table"
         said = f"Official: {self._officials.source}. Best known: {table}, version {self._version}, with vectors"
         return f"{said}. Results are to the official targets, those named best_known to the others."
+
+    def _odd_targets(self) -> list[str]:
+        """Return labels where official targets are missing, or made in another way than the rules say."""
+        rows = [self._officials.rows.get(workload) for workload in self._workloads]
+        odd = any(row.made is not None and not row.made.by_the_rules for row in rows if row is not None)
+        missing = any(own is None for own in self._official)
+        return ["TARGETS NOT MADE BY THE RULES"] * odd + ["OFFICIAL TARGETS MISSING"] * missing
 
     def _missing(self) -> str:
         """Say for how many workloads there is but one of the two targets."""
