@@ -49,16 +49,28 @@ class Deleted:
         return _variance(self.values.mean(axis=0))
 
     def freedom(self, whole: float) -> int:
-        """Return the degrees of freedom of the variance: one less than the groups without which the mean is not what it is."""
-        left = self.values.mean(axis=0)
-        return max(int(np.sum(np.abs(left - whole) > _ROUNDING * np.abs(whole))) - 1, 1)
+        """Return the degrees of freedom of the variance: one less than the groups that matter; `whole` is the mean over trials."""
+        return max(len(self._mattering(whole)) - 1, 1)
 
-    def skewness(self) -> float:
-        """Return the skewness of the mean over trials by the choice of samples, as the groups show it."""
-        # Pseudo-values are as far from their mean as the groups' own values, to the other side of these.
-        away = self.values.mean(axis=0).mean() - self.values.mean(axis=0)
-        square = float(np.mean(away**2))
-        return float(np.mean(away**3)) / square**1.5 / math.sqrt(len(away)) if square > 0 else 0.0
+    def skewness(self, whole: float) -> float:
+        """Return the skewness of the mean over trials by the choice of samples, as the groups that matter show it.
+
+        Of few values their own skewness is too small: it is taken times sqrt(n (n - 1)) / (n - 2) (Joanes and Gill, The
+        Statistician 47, 1998, 183).
+        """
+        left = self._mattering(whole)
+        count, square = len(left), float(np.var(left)) if len(left) else 0.0
+        if count < 3 or not square > 0:
+            return 0.0
+        # What is without a group is as far from the mean as the group itself, to the other side.
+        cube = -float(np.mean((left - left.mean()) ** 3))
+        return cube / (square * math.sqrt(square)) * math.sqrt(count - 1) / (count - 2)
+
+    def _mattering(self, whole: float) -> Floats:
+        """Return the means over trials that are not what they are with all groups."""
+        left = self.values.mean(axis=0)
+        found: Floats = left[np.abs(left - whole) > _ROUNDING * np.abs(whole)]
+        return found
 
     def events(self, whole: Sequence[tuple[float, int]]) -> tuple[Floats, Floats]:
         """Return of a share how many single values each group has, and of how many it is so, in all trials; `whole` is the share

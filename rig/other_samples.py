@@ -119,7 +119,7 @@ def _mean(single: Sequence[Metric], deleted: Deleted, found: Budget | None) -> I
         parts.append((math.sqrt(max(error**2 - deleted.variance_within(), 0.0)), f"t{len(single) - 1}"))
     combined = math.hypot(*(u for u, _ in parts))
     even = Interval.around(at, combined, coverage_factor(parts), MEANS)
-    return _skewed(even, at, deleted.skewness() * (chosen_u / combined) ** 3) if combined else even
+    return _skewed(even, at, deleted.skewness(at) * (chosen_u / combined) ** 3) if combined else even
 
 
 def _counts(part: Part) -> bool:

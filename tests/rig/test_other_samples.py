@@ -119,6 +119,21 @@ def test_the_latency_of_ten_samples_and_of_forty_differs_by_their_choice_and_onl
         assert found.other_samples.units == f"{count} samples"
 
 
+@pytest.mark.parametrize("towards", [1.0, -1.0])
+def test_a_mean_of_skewed_clusters_reaches_farther_to_the_side_of_their_tail(towards: float) -> None:
+    values_s = [1.0 + towards * more for more in (0.01, 0.02, 0.02, 0.03, 0.04, 0.05, 0.06, 0.45)]
+    found = both(timed(values_s), "latency_infer").other_samples
+    at, even = mean(values_s), student(7) * (standard_error(values_s) or 0.0)
+    tail, other = (found.high - at, at - found.low) if towards > 0 else (at - found.low, found.high - at)
+    assert other == pytest.approx(even, rel=0.02) and "Hall 1992" in found.method
+    # Solved by hand: T + a (T^2 / 3 + 1 / 6) + a^2 T^3 / 27 = -2.365, with the skewness of eight values, for T.
+    error, centre = standard_error(values_s) or 1.0, mean(values_s)
+    cube, square = (mean([(value - centre) ** n for value in values_s]) for n in (3, 2))
+    a = abs(cube) / square**1.5 * math.sqrt(7) / 6
+    t = -tail / error
+    assert t + a * (t**2 / 3 + 1 / 6) + a**2 * t**3 / 27 == pytest.approx(-student(7), rel=0.02)
+
+
 def test_three_streams_differ_by_more_than_one_stream_measured_again_and_by_no_more_than_other_streams(run_stream: Run) -> None:
     found = {seed: run_stream(f"scenario.real_time.stream_seed={seed}").content["metrics"]["latency_onset"] for seed in (1, 2, 3)}
     values_s = [metric["value"] for metric in found.values()]
