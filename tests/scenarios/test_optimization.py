@@ -25,6 +25,7 @@ from scenarios.tasks.null import NullTask
 from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.cost import threshold_cost
 from scenarios.tasks.qubo.task import QuboTask
+from sut_backends.shim.wire import THRESHOLDS_MAX
 
 POWER_W, IDLE_W = 0.05, 0.01
 
@@ -567,6 +568,7 @@ def test_on_none_of_180_workloads_does_a_better_target_of_ours_move_a_threshold_
         row = Grid.rows[search.index]
         own = {threshold_cost(Grid().target(search.index), gap) for gap in (0.1, 0.05, 0.01)}
         ours = {threshold_cost(row.cost, gap) for gap in (0.1, 0.05, 0.01)}
-        assert set(search.thresholds) == own | ours
+        assert own | ours <= set(search.thresholds)
+        assert len(search.thresholds) <= THRESHOLDS_MAX, "both targets fit into one search, WADE's thresholds as well"
         moved += own != ours
     assert moved >= 84, "or there is nothing to tell apart"
