@@ -177,6 +177,11 @@ def _not_simulated(folder: Path) -> None:
     edit_json(folder / "provenance.json", lambda about: about.update(simulated=False))
 
 
+def _official_data(folder: Path) -> None:
+    facts = {"source": "folder", "official": True, "subset": "all", "statement": "official split"}
+    edit_json(folder / "provenance.json", lambda about: about["task"].update(facts))
+
+
 def _nothing_simulated(folder: Path) -> None:
     def real(about: dict[str, Any]) -> None:
         about["simulated"] = about["sut"]["simulated"] = False
@@ -266,8 +271,15 @@ def _file(name: str, content: bytes = b"x") -> Callable[[Path], None]:
     return apply
 
 
-def _easier_target(folder: Path) -> None:
-    edit_json(folder / "provenance.json", lambda about: about["task"]["workloads"][0].update(official=-1))
+def _official(about: dict[str, Any]) -> None:
+    about["task"].update(official=True, unofficial="")
+
+
+def _easier(which: str) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        edit_json(folder / "provenance.json", lambda about: about["task"]["workloads"][0].update({which: -1}))
+
+    return apply
 
 
 def _quiet_link(folder: Path) -> None:
@@ -283,11 +295,19 @@ FORGERIES: tuple[Forgery, ...] = (
     Forgery("answers set to labels, again", _then(_right_answers, remake), "completions.jsonl", ("real_time",)),
     Forgery("output changed, score kept, again", _then(_other_output, remake), "completions.jsonl", ("tiny", "single_stream")),
     Forgery("costs lowered, again", _then(_better_costs, remake), "completions.jsonl", ("optimization",)),
-    Forgery("target raised, again", _then(_easier_target, remake), "provenance.json", ("optimization",)),
+    Forgery("official target raised, again", _then(_easier("official"), remake), "provenance.json", ("optimization",)),
+    Forgery("best known target raised, again", _then(_easier("best_known"), remake), "provenance.json", ("optimization",)),
+    Forgery(
+        "called official, again",
+        _then(lambda folder: edit_json(folder / "provenance.json", _official), remake),
+        "provenance.json",
+        ("optimization",),
+    ),
     Forgery("trial 1 copied over trial 2, again", _then(_copy_trial, remake), "trial-2/", ALL),
     Forgery("trace 1 copied over trace 2, again", _then(_copy_trace, remake), "trial-2/trace.jls", ALL),
     Forgery("trace 1 shifted and written anew as 2, again", _then(_shifted_trace, remake), "trial-2/trace.jls"),
     Forgery("simulated set to false, again", _then(_not_simulated, remake), "provenance.json", ALL),
+    Forgery("data called official, again", _then(_official_data, remake), "provenance.json", ALL),
     Forgery("nothing simulated, again", _then(_nothing_simulated, remake), "provenance.json"),
     Forgery("a real bench named, again", _then(_real_kinds, remake), "trace.jls"),
     Forgery("bench file changed, its hash in the provenance kept", _old_bench_hash, "provenance.json"),

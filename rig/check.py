@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rig import check_files, check_traces, fingerprint, inventory, jsontext, results, simulation, store
-from rig.errors import RigError
+from rig.errors import NotInSession, RigError
 from rig.finding import Finding
 from rig.fingerprint import Fingerprint
 from rig.journal import Journal
@@ -224,6 +224,9 @@ class _Session:
         name = f"{path.name}/{COMPLETIONS}"
         try:
             differences = list(replay.differences(seed, told))
+        except NotInSession as error:
+            yield Finding(name, True, f"{count} lines scored again; the plan is not made again: {error.cause}")
+            return
         except Exception as error:
             yield Finding(name, False, f"its plan cannot be recomputed: {_cause(error)}")
             return

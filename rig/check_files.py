@@ -38,7 +38,9 @@ def findings(folder: SessionFolder, journal: Journal, rails: Sequence[str]) -> I
             yield Finding(name, False, "was added: no line of events.jsonl names it")
     known = {str(above) for name in (*listed, *(f"{one}x" for one in unfinished)) for above in PurePosixPath(name).parents}
     for name in inventory.folders(folder.path):
-        if name not in known and not name.startswith(unfinished):
+        # A sitting that was killed before it wrote anything leaves an empty folder, which is set aside.
+        set_aside = any(store.CUT_OFF.fullmatch(part) for part in name.split("/"))
+        if name not in known and not set_aside and not name.startswith(unfinished):
             yield Finding(f"{name}/", False, "was added: no line of events.jsonl names a file in it")
     for name, why in _unlisted(folder, journal, rails, listed):
         yield Finding(EVENTS, False, f"names no {name}{why}")

@@ -343,12 +343,12 @@ def print_claim(console: Console, claim: Claim, verdicts: dict[str, dict[str, An
     for name, value in claim.values.items():
         row, unit = compared.get(name), content["metrics"].get(name, {}).get("unit", "")
         if row is None:
-            table.add_row(escape(name), quantity(value, unit), "-", "-", "-")
+            table.add_row(escape(name), escape(quantity(value, unit)), "-", "-", "-")
             continue
         colour = "" if row["ok"] else "red"
         away = f"{100 * row['deviation']:+.2f} %"
         cells = (quantity(value, unit), quantity(row["mean"], unit), away, f"{100 * row['limit']:.0f} %")
-        table.add_row(escape(name), *cells, style=colour)
+        table.add_row(escape(name), *map(escape, cells), style=colour)
     _print_whole(console, table)
     for name, verdict in verdicts.items():
         print_verdict(console, name, verdict, marked)

@@ -13,6 +13,7 @@ RigError
  + SutError         the device answered with an error code
  + DeadlineError    nothing came in time
  + DataError        a file of the task or of a session is missing, truncated or of another format
+    + NotInSession   the content of a sample, which a session folder does not hold
 """
 
 from __future__ import annotations
@@ -115,3 +116,7 @@ class DataError(RigError):
 
     def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
         super().__init__(cause, evidence=evidence, try_next=try_next or "fetch or make the file again, or name another one")
+
+
+class NotInSession(DataError):
+    """A session folder does not hold the content of a sample, and something that is made again from it would need it."""

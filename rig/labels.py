@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rig.errors import DataError
+
 SIMULATED = "SIMULATED"
 GENERATED, SUBSET, UNOFFICIAL, NOT_STATED = "GENERATED DATA", "SUBSET", "NOT THE OFFICIAL DATA", "DATA NOT STATED"
 
@@ -52,6 +54,13 @@ def of_results(content: Mapping[str, Any]) -> tuple[Label, ...]:
     """Return all labels of a session, from its results."""
     simulated = _simulated(_mapping(content, "provenance") | {"simulated": content["simulated"]})
     return (*simulated, *(Label(label["text"], label["statement"]) for label in content["data"]["labels"]))
+
+
+def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:
+    """Raise DataError where a provenance says otherwise of the data than bench file and catalogue do: labels follow from it."""
+    for key, value in due.items():
+        if facts.get(key) != value or type(facts.get(key)) is not type(value):
+            raise DataError(f"provenance.json has {str(facts.get(key))[:60]!r} as {key} of the data, it is {str(value)[:60]!r}")
 
 
 def content(facts: Mapping[str, Any]) -> dict[str, Any]:

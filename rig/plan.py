@@ -282,8 +282,9 @@ class Replicated(Protocol):
     def replica(cls, settings: Any, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Task:
         """Return a stand-in made of the bench file's settings, the task's provenance and its catalogue alone.
 
-        It has what its scenarios' plans ask for and scores as the task does, by the same functions; `payload` raises DataError
-        where the session does not hold the content. Raise DataError where settings, facts and entries contradict each other.
+        It has what its scenarios' plans ask for and scores as the task does, by the same functions; `payload` raises
+        NotInSession where the session does not hold the content. Raise DataError where settings, facts and entries
+        contradict each other.
         """
 
 

@@ -120,6 +120,7 @@ def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) 
             monitor.power(True)
         sut = open_part("sut", resolved, table)
         stack.callback(sut.close)
+        table.program = table.program or ""
         yield Bench(resolved, table, task, scenario, monitors, sut)
 
 

@@ -26,6 +26,10 @@ def contradictions(config: Config, provenance: Mapping[str, Any]) -> Iterator[st
     if list(monitors) != list(config.monitors):
         yield f"its monitors are {', '.join(monitors) or 'one'}, those of bench.toml {', '.join(config.monitors) or 'one'}"
         return
+    if config.no_monitor is not None:
+        due = {"limit_ppm": config.no_monitor.settings.clock_ppm, "source": config.no_monitor.settings.clock_source}
+        if provenance.get("device_clock") != due:
+            yield f"device_clock is {str(provenance.get('device_clock'))[:80]}, bench.toml has {str(due)[:80]}"
     for rail, choice in config.monitors.items():
         yield from _of_part("monitor", choice, f"monitor {rail}".strip(), monitors[rail])
     parts = [sut["simulated"], *(about["simulated"] for about in monitors.values())]

@@ -45,7 +45,7 @@ SIGNATURE = EVENTS + ".sig"
 RECORDED = (TRACE, GAPS, EDGES, SAID)
 _TRIAL = re.compile(r"trial-([1-9][0-9]{0,5})")
 #: What was cut off and could not go on is kept under such a name.
-_CUT_OFF = re.compile(r"(trial|sitting)-[0-9]+-cut-off-[0-9]+")
+CUT_OFF = re.compile(r"(trial|sitting)-[0-9]+-cut-off-[0-9]+")
 #: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
 _UART_SHOWN_B = 48
 
@@ -121,7 +121,7 @@ class SessionFolder:
 
     def set_aside(self) -> dict[str, str]:
         """Return the SHA-256 of every file of trials that were cut off and begun anew, by its name in the session's folder."""
-        apart = [path for path in self.path.iterdir() if _CUT_OFF.fullmatch(path.name)]
+        apart = [path for path in self.path.iterdir() if CUT_OFF.fullmatch(path.name)]
         return {f"{path.name}/{name}": digest for path in sorted(apart) for name, digest in hashes(path).items()}
 
     def record_derived(self, name: str) -> None:

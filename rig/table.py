@@ -35,8 +35,8 @@ class Table:
     `seed` makes everything random on this table repeatable. `reference` is the task's own answer to a payload, where it has one:
     what a virtual device answers. `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
     search: what a virtual device does for a Solve. `programs` are the task's own implementations by name, where it has any: what a
-    CPU runs; `program` is the name of the one that a SUT on this table runs. `sample` is a payload that the device must accept, for
-    a probe. `trial` is the number of the trial at hand, from 1.
+    CPU runs; `program` is the name of the one that the SUT runs, empty where it runs none, None before it is open. `sample` is a
+    payload that the device must accept, for a probe. `trial` is the number of the trial at hand, from 1.
     `monitored`: there is an energy monitor, which needs a SYNC line.
     """
 
@@ -47,7 +47,7 @@ class Table:
     reference: Callable[[bytes], bytes] | None = None
     searcher: Callable[[bytes, int], Searcher] | None = None
     programs: Mapping[str, Program] = field(default_factory=dict)
-    program: str = ""
+    program: str | None = None
     sample: bytes = b""
     trial: int = 1
     monitored: bool = True

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.foreign import given_rate
+from rig.foreign import dated, given_rate
 from rig.foreign.grid import JITTER, Layout, Run, lay_out
 from rig.foreign.heading import Column, Heading, Line, choose
 from rig.foreign.levels import BOTH, HIGH, LOW, UNKNOWN, Levels
@@ -73,7 +73,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     notes = list(heading.notes)
     try:
         stamps = _read(path, form, heading, numbers, notes)
-        layout = _laid_out(path, numbers, stamps, heading, options)
+        layout = _laid_out(path, form, numbers, stamps, heading, options)
         rate_hz, runs = layout.rate_hz, layout.runs
         require_rate(path.name, rate_hz, runs[-1].first + runs[-1].rows, "is the unit of the times right? --time COLUMN:UNIT")
         kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
@@ -166,7 +166,26 @@ def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[
     return stamps
 
 
-def _laid_out(path: Path, numbers: Path, stamps: Stamps, heading: Heading, options: Options) -> Layout:
+def _against_dates(path: Path, form: _Form, rows: int, options: Options) -> list[str]:
+    """Compare a rate that was given with dates or times of day in a column that is not read, where there is one."""
+    with path.open(encoding=form.encoding, errors="replace") as stream:
+        lines = (line for line in islice(stream, form.skipped, None) if line.strip())
+        found = dated.find(form.names, _split(next(lines), form.delimiter))
+        if found is None or rows < 2:
+            return []
+        last = next(islice(lines, rows - 2, None))
+    fitted = found.fit(_split(last, form.delimiter)[found.at], rows, options.rate_hz)
+    if fitted is None:
+        return [f"--rate {options.rate_hz:.10g} Hz is not compared with the column {found.name}, whose times are not understood"]
+    try:
+        return given_rate.of_times(path.name, found.name, options.rate_hz, *fitted)
+    except DataError as error:
+        if options.time != "none":
+            raise
+        return [f"{error.cause}: {error.evidence}"]
+
+
+def _laid_out(path: Path, form: _Form, numbers: Path, stamps: Stamps, heading: Heading, options: Options) -> Layout:
     """Return how the rows lie; at a rate that was given, each is one sample, and their times only say whether that can be."""
 
     def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
@@ -185,6 +204,8 @@ def _laid_out(path: Path, numbers: Path, stamps: Stamps, heading: Heading, optio
             given_hz = options.rate_hz
             rounded_s = max(stamps.resolution_s, JITTER / given_hz)
             notes = given_rate.of_times(path.name, heading.time.name, given_hz, fit(given_hz), rounded_s)
+        else:
+            notes = _against_dates(path, form, rows, options)
         return Layout(options.rate_hz, 0.0, [Run(rows, 0, 1)], notes=tuple(notes))
     try:
         return lay_out(path, pieces, stamps.resolution_s)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,33 @@ def test_without_a_column_of_times_none_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no column of times") as caught:
         opened(tmp_path, rows(np.arange(20)), time="none")
     assert caught.value.try_next == "--rate HZ"
+
+
+FORMS = ["%Y-%m-%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f", "%H:%M:%S.%f"]
+
+
+def dated(form: str, times_s: Any) -> str:
+    begin = datetime(2026, 3, 1, 12, 0, 0)
+    cells = [(begin + timedelta(seconds=float(at))).strftime(form) for at in times_s]
+    return "timestamp,power_w\n" + "".join(f"{cell},1\n" for cell in cells)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_that_are_not_read_contradict_a_rate_as_well(tmp_path: Path, form: str) -> None:
+    # A program that reads a GPU's power asks for 10 samples a second, and gets 7.5 of them.
+    content = dated(form, np.arange(400) / 7.52)
+    with pytest.raises(DataError, match="--rate 10 contradicts the column timestamp") as caught:
+        opened(tmp_path, content, rate_hz=10.0)
+    assert "7.52 samples a second on average" in caught.value.evidence
+    assert opened(tmp_path, content, rate_hz=7.52).trace.sample_hz == 7.52
+    (note,) = [note for note in opened(tmp_path, content, rate_hz=10.0, time="none").notes if "contradicts" in note]
+    assert "7.52 samples a second" in note
+
+
+def test_times_of_day_past_midnight_are_said_not_to_be_compared(tmp_path: Path) -> None:
+    content = dated("%H:%M:%S", 43_190 + np.arange(40))
+    found = opened(tmp_path, content, rate_hz=1.0)
+    assert "--rate 1 Hz is not compared with the column timestamp, whose times are not understood" in found.notes
 
 
 @given(

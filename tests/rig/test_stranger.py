@@ -276,3 +276,13 @@ def test_what_is_made_again_as_it_was_stays_accepted(session: Path, tmp_path: Pa
     remake(folder)
     assert check(folder, MEMORY.read).ok
     assert json.loads((folder / "events.jsonl").read_text().splitlines()[0])["before"] == ""
+
+
+def test_a_plan_that_needs_what_the_session_lacks_is_said_not_to_be_made_again(tmp_path: Path) -> None:
+    settings = ["scenario.tiny.window_s=10.0", "task.asc.samples=8", "monitor.virtual.sample_hz=5000"]
+    settings += ["sut.virtual.sync_hold_us=1000"]
+    with open_bench(VIRTUAL_NULL.with_name("virtual-tiny.toml"), settings) as bench:
+        folder = bench.run(1, tmp_path).folder
+    checked = check(folder)
+    assert checked.ok, [finding for finding in checked.findings if not finding.ok]
+    assert any("the plan is not made again: the audio of sample" in finding.detail for finding in checked.findings)

@@ -59,6 +59,8 @@ def assert_sound(result: Result, simulated: bool) -> None:
     page = write_report(result.folder).read_text(encoding="utf-8")
     assert "No energy:" in page and "which nothing checks" in page
     assert ("SIMULATED" in page) is simulated
+    lines = [line for trial in content["trials"] for line in trial.get("lines", ())]
+    assert all(("simulated" in line) is simulated for line in lines)
 
 
 def test_asc_on_the_firmware_has_accuracy_and_latency_and_says_how_sure_the_clock_is(firmware: Path, tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
         result = tiny(line.path, tmp_path, "sut.uart.baud=9600")
     assert_sound(result, simulated=False)
     first, throughput = result.content["trials"][0]["lines"]
-    assert first.startswith("neurorig: 5 windows of 10.")
+    assert first.startswith("neurorig, generated data: 5 windows of 10.")
     # An inference takes 20 ms and what the host's sleep adds.
     assert 45 < float(THROUGHPUT.match(throughput)[1]) <= 50.0  # type: ignore[index]
     assert (result.folder / "trial-1" / "results.txt").read_text().splitlines() == [first, throughput]
@@ -171,7 +173,7 @@ def test_an_accuracy_run_of_a_text_device_is_valid_and_in_the_words_of_the_bench
         result = tiny(device.port, tmp_path, "scenario.tiny.mode=accuracy", "sut.uart.baud=115_200")
     assert_sound(result, simulated=False)
     files, *quality = result.content["trials"][0]["lines"]
-    assert files == "neurorig: 12 files, 12 inferences"
+    assert files == "neurorig, generated data: 12 files, 12 inferences"
     assert sum(bool(pattern.match(line)) for pattern in (TOP_1, AUC) for line in quality) == 2
     assert not any(ENERGY.search(line) for line in quality)
 

@@ -77,7 +77,7 @@ class Dataset:
         if strange:
             where = ", ".join(strange[:3]) + ("..." if len(strange) > 3 else "")
             return f"not the data set: {counts[0]}/{counts[1]} samples, with recordings of {where}, where it has none"
-        if counts == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES):
+        if official(counts, self.cities()):
             return "official split"
         return f"not the official split: {counts[0]}/{counts[1]} samples"
 
@@ -96,6 +96,11 @@ class Dataset:
                     digest.update(b"\t" + hashlib.file_digest(file, "sha256").hexdigest().encode())
             digest.update(b"\n")
         return digest.hexdigest()
+
+
+def official(counts: tuple[object, object], cities: frozenset[str]) -> bool:
+    """Tell whether recordings of these cities, in so many train and test samples, can be the data set's split."""
+    return counts == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES) and cities <= CITIES
 
 
 def open_dataset(folder: Path) -> Dataset:

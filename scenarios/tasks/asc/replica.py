@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rig.catalogue import Entry
-from rig.errors import DataError, RemoteProtocolError
+from rig.errors import DataError, NotInSession, RemoteProtocolError
 from rig.plan import Score
 from scenarios.tasks.asc.dataset import CLASSES
 from scenarios.tasks.asc.model import RATE_HZ
@@ -55,8 +55,8 @@ class Replica:
         return len(self.entries)
 
     def payload(self, index: int) -> bytes:
-        """Raise DataError: the audio is not in the session."""
-        raise DataError(f"the audio of sample {index} is not in the session")
+        """Raise NotInSession: the audio is not in the session."""
+        raise NotInSession(f"the audio of sample {index} is not in the session")
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
         """Return the class and the samples of each unbroken stretch of a recording, as the task does."""

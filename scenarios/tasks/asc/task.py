@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import soxr
 
+from rig import labels
 from rig.catalogue import Entry
 from rig.config import PathText
 from rig.errors import ConfigError, DataError
 from rig.plan import Score
 from rig.table import Table
 from scenarios.tasks.asc.audio import ClipReader
-from scenarios.tasks.asc.dataset import CLASSES, Clip, Dataset, open_dataset
+from scenarios.tasks.asc.dataset import CLASSES, Clip, Dataset, official, open_dataset
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
 from scenarios.tasks.asc.integer import outputs
 from scenarios.tasks.asc.model import RATE_HZ
@@ -67,9 +68,16 @@ class AscTask:
         """Return a stand-in that has labels, recordings and scores, and no audio."""
         if settings.samples not in (0, len(entries)):
             raise DataError(f"bench.toml has {settings.samples} samples, catalogue.csv {len(entries)}")
-        source = GENERATED if settings.data == GENERATED else "folder"
-        if (facts.get("source"), facts.get("data")) != (source, settings.data):
-            raise DataError(f"bench.toml names the data {settings.data!r}, provenance.json {facts.get('data')!r}")
+        cities = frozenset(entry.city for entry in entries)
+        source = GENERATED if settings.data == GENERATED or made_up(cities) else "folder"
+        labels.refuse_other(facts, data=settings.data, source=source)
+        counts = facts.get("train_samples"), facts.get("test_samples")
+        if not settings.samples:
+            labels.refuse_other(facts, test_samples=len(entries), subset="all")
+        elif not str(facts.get("subset")).startswith(f"{settings.samples} of {counts[1]}, "):
+            raise DataError(f"provenance.json has {str(facts.get('subset'))[:60]!r} as subset of the data")
+        if facts.get("official") is not False and (source == GENERATED or not official(counts, cities)):
+            raise DataError("provenance.json calls data official that are not: by their cities, their counts, or bench.toml")
         return Replica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
@@ -137,7 +145,7 @@ class AscTask:
         """Return what identifies data and model: hashes, counts, split, source; JSON-able."""
         # A folder that the generator wrote stays generated data, whatever it is called in a bench file.
         made_here = self._settings.data == GENERATED
-        generated = made_here or self._dataset.cities() <= set(CITIES)
+        generated = made_here or made_up(frozenset(sample.clip.city for sample in self._samples))
         train, test = self._dataset.counts()
         statement = "generated data, not the data set" if generated else self._dataset.split_statement()
         facts: dict[str, Any] = {
@@ -164,6 +172,11 @@ class AscTask:
             settings = self._settings
             facts["generator"] = {"version": GENERATOR_VERSION, "files_per_class": settings.files_per_class, "seed": settings.seed}
         return facts
+
+
+def made_up(cities: frozenset[str]) -> bool:
+    """Tell whether recordings of these cities are the generator's: there are no such cities."""
+    return cities <= frozenset(CITIES)
 
 
 def cache_folder(setting: str, table: Table) -> Path:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rig import labels
 from rig.catalogue import Entry
 from rig.config import PathText
 from rig.errors import ConfigError, DataError
@@ -53,8 +54,9 @@ class MlperfTiny:
     def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
         """Return a stand-in that has labels, files and scores, and no tensors."""
         source = GENERATED if settings.data == GENERATED else "folder"
-        if (facts.get("source"), facts.get("data")) != (source, settings.data):
-            raise DataError(f"bench.toml names the data {settings.data!r}, provenance.json {facts.get('data')!r}")
+        labels.refuse_other(facts, data=settings.data, source=source, files=len({entry.recording for entry in entries}))
+        known = BENCHMARKS.get(str(facts.get("benchmark")))
+        labels.refuse_other(facts, official=known is not None and source != GENERATED and facts["files"] in known.files)
         replica = Replica.of(cls.name, cls.phases, facts, entries)
         if replica.form != settings.output or settings.outputs not in (0, replica.outputs):
             raise DataError(f"bench.toml has {settings.output}, provenance.json {facts.get('output')!r}")

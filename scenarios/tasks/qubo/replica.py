@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rig.catalogue import Entry
-from rig.errors import DataError
+from rig.errors import DataError, NotInSession
 from rig.plan import Costs, Score
 from scenarios.tasks.qubo import answer, official, targets
 from scenarios.tasks.qubo.cost import cost
@@ -92,8 +92,8 @@ class Replica:
         return len(self.workloads)
 
     def payload(self, index: int) -> bytes:
-        """Raise DataError: no plan of searches asks for the content of a workload."""
-        raise DataError(f"the graph of workload {index} is not in the session")
+        """Raise NotInSession: no plan of searches asks for the content of a workload."""
+        raise NotInSession(f"the graph of workload {index} is not in the session")
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does, on the graph made again; raises DataError where that is not the session's."""

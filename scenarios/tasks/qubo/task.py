@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rig import labels
 from rig.catalogue import Entry
 from rig.config import PathText
 from rig.errors import ConfigError, DataError
@@ -25,6 +26,7 @@ from scenarios.tasks.qubo.targets import Targets
 
 #: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule of QUBO.md in short.
 TUNING_SEEDS = (0, 1, 2, 3, 4)
+SOURCE = "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)"
 
 
 class QuboTask:
@@ -53,6 +55,16 @@ class QuboTask:
     @classmethod
     def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
         """Return a stand-in that makes its graphs again when a vector of theirs is to be scored."""
+        labels.refuse_other(
+            facts,
+            source=SOURCE,
+            targets=settings.targets or "shipped",
+            official_targets=settings.official or "shipped",
+            official=False,
+            unofficial=unofficial(settings.seeds),
+            subset=subset(settings.seeds),
+            program_parameters=[dict(table) for table in settings.parameters],
+        )
         return Replica.of(cls.name, cls.phases, workloads(settings), facts, entries)
 
     @classmethod
@@ -124,22 +136,22 @@ class QuboTask:
 
     def provenance(self) -> dict[str, Any]:
         """Return the workloads with hash and target of each, the version of the targets, the parameters that the program of this
-        table gets, and what the seeds are; raises ConfigError where parameters are given, and nothing on it gets any."""
-        if self._settings.parameters and not self._table.program:
+        table gets, and what the seeds are; raises ConfigError where parameters are given, and its SUT gets none."""
+        if self._settings.parameters and self._table.program == "":
             raise ConfigError(
                 "parameters are those of the programs of [sut.cpu], and this device gets none",
                 path=tuning.PATH,
                 try_next="leave them out: a device of its own is tuned in its firmware",
             )
         return {
-            "source": "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)",
+            "source": SOURCE,
             "targets": self._settings.targets or "shipped",
             "targets_version": self._version,
             "official_targets": self._settings.official or "shipped",
             "official_targets_source": self._officials.source,
             "official_targets_sha256": self._officials.sha256,
             "official": False,
-            "unofficial": unofficial(self._settings.seeds),
+            "unofficial": ", ".join([unofficial(self._settings.seeds), *self._odd_targets()]),
             "subset": subset(self._settings.seeds),
             "statement": statement(self._settings.seeds) + self._missing(),
             "targets_meaning": self._meaning(),
@@ -165,13 +177,20 @@ class QuboTask:
             "proven": best is not None and best.proven,
             "best_known_method": "" if best is None else best.method,
             "best_known_date": "" if best is None else best.date,
-            "parameters": {**PARAMETERS.get(self._table.program, {}), **tuning.values(self._rules, workload.nodes, count)},
+            "parameters": {**PARAMETERS.get(self._table.program or "", {}), **tuning.values(self._rules, workload.nodes, count)},
         }
 
     def _meaning(self) -> str:
         table = self._settings.targets or "the shipped table"
         said = f"Official: {self._officials.source}. Best known: {table}, version {self._version}, with vectors"
         return f"{said}. Results are to the official targets, those named best_known to the others."
+
+    def _odd_targets(self) -> list[str]:
+        """Return labels where official targets are missing, or made in another way than the rules say."""
+        rows = [self._officials.rows.get(workload) for workload in self._workloads]
+        odd = any(row.made is not None and not row.made.by_the_rules for row in rows if row is not None)
+        missing = any(own is None for own in self._official)
+        return ["TARGETS NOT MADE BY THE RULES"] * odd + ["OFFICIAL TARGETS MISSING"] * missing
 
     def _missing(self) -> str:
         """Say for how many workloads there is but one of the two targets."""

@@ -97,8 +97,14 @@ def test_provenance_of_generated_data_says_so(cache: Path) -> None:
 
 def test_a_folder_that_the_generator_wrote_is_generated_data_under_any_name(cache: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(ensure(cache, 6, 3), tmp_path / "recordings")
-    facts = AscTask.open(AscTask.Settings(data=str(copy)), Table()).provenance()
+    task = AscTask.open(AscTask.Settings(data=str(copy)), Table())
+    facts = task.provenance()
     assert (facts["source"], facts["official"], facts["statement"]) == ("generated", False, "generated data, not the data set")
+    entries = task.catalogue()
+    assert len(AscTask.replica(task._settings, facts, entries)) == len(task)
+    for lie in ({"source": "folder"}, {"official": True}, {"subset": "80 of 80, all of it"}, {"test_samples": 16_240}):
+        with pytest.raises(DataError, match=r"provenance\.json"):
+            AscTask.replica(task._settings, facts | lie, entries)
 
 
 def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
@@ -123,3 +129,17 @@ def test_the_cache_is_the_users_unless_it_is_set(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert cache_folder("", table) == tmp_path / "home" / ".cache" / "neurorig"
     assert cache_folder("kept", table) == tmp_path / "kept"
+
+
+@pytest.mark.parametrize("samples", [0, 30])
+def test_the_task_without_its_audio_has_the_same_recordings_and_scores(cache: Path, samples: int) -> None:
+    settings = AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=samples)
+    task = AscTask.open(settings, Table())
+    facts = {"samples": len(task)} | task.provenance()
+    replica = AscTask.replica(settings, facts, task.catalogue())
+    assert replica.recordings() == task.recordings()
+    said = [bytes(16), b"\x01" * 4 + bytes(12), bytes(8) + b"\x7f" * 4 + bytes(4)]
+    for index in (0, len(task) - 1):
+        assert [replica.score(index, output) for output in said] == [task.score(index, output) for output in said]
+    with pytest.raises(DataError, match="classes, or another number"):
+        AscTask.replica(settings, facts | {"samples": 3}, task.catalogue())

@@ -63,6 +63,7 @@ def test_a_published_file_is_read_as_it_is_and_takes_the_place_of_the_shipped_co
     assert len(about["official_targets_sha256"]) == 64
     assert "1 of 2 workloads have no official target" in about["statement"]
     assert [row["official"] for row in about["workloads"]] == [-60, None]
+    assert about["unofficial"] == "TUNING SEEDS, OFFICIAL TARGETS MISSING"
 
 
 def test_announced_seeds_can_be_used_the_day_they_are_published_without_a_vector_of_ours(tmp_path: Path) -> None:
@@ -165,6 +166,20 @@ def test_the_method_of_the_rules_is_called_as_neurobench_calls_it(tmp_path: Path
     asked = {"timeout": None, "num_reads": 100, "num_restarts": 50, "seed": 3}
     assert called == [{"linear": {-1.0}, "quadratic": {8.0}, **asked}]
     assert row.made is not None and row.made.by_the_rules
+
+
+def test_targets_that_were_made_with_fewer_reads_are_labelled(tmp_path: Path) -> None:
+    pytest.importorskip("dwave.samplers")
+    path, settings = tmp_path / "quick.csv", {"nodes": (50,), "seeds": (0,)}
+    row = tabu.make(Workload(50, 0.05, 0), 2, 1, 1)
+    official.write([row], path)
+    about = opened(**settings, official=str(path)).provenance()
+    assert about["unofficial"] == "TUNING SEEDS, TARGETS NOT MADE BY THE RULES"
+    assert "2 reads, 1 restarts" in about["workloads"][0]["official_source"]
+    assert row.made is not None
+    by_rules = dataclasses.replace(row.made, reads=official.READS, restarts=official.RESTARTS)
+    official.write([dataclasses.replace(row, made=by_rules)], path)
+    assert opened(**settings, official=str(path)).provenance()["unofficial"] == "TUNING SEEDS"
 
 
 def test_tabu_needs_a_file_and_one_seed(tmp_path: Path) -> None:

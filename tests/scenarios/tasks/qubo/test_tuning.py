@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError
-from rig.session import open_bench
+from rig.session import open_bench, open_plan
 from rig.table import Table
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.programs import KNOWN
@@ -113,3 +113,11 @@ def test_parameters_for_a_device_that_gets_none_are_refused_before_anything_is_m
         opened.run(1, tmp_path / "sessions")
     assert caught.value.path == "task.qubo.parameters"
     assert not (tmp_path / "sessions").exists()
+
+
+def test_a_plan_needs_no_device_to_say_what_is_asked(tmp_path: Path) -> None:
+    bench = tmp_path / "bench.toml"
+    bench.write_text((ROOT / "benches" / "cpu-qubo-virtual.toml").read_text() + "\n[[task.qubo.parameters]]\nsweeps = 5\n")
+    _, task, _ = open_plan(bench)
+    about = task.provenance()
+    assert all(row["parameters"] == {"sweeps": 5} for row in about["workloads"])
