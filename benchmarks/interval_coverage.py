@@ -15,9 +15,9 @@ scenes. Only the metrics and their intervals are computed. The truth is the popu
 mean over all runs.
 
 A coverage is remarked upon where it lies outside 93 to 97 % and so many runs are enough to tell it from 95 %: where
-the exact binomial interval of its count leaves that out (with 99.9 %, as many are looked at). Shares and ranks are counts: their exact intervals hold the
-truth in at least 95 %, and in more where there are few of them, so that only less than 93 % is a finding. Intervals
-that are not stated do not count; how many are is shown.
+the exact binomial interval of its count leaves that out, with 99.9 %, as a hundred are looked at. Shares and ranks are
+counts: their exact intervals hold the truth in at least 95 %, and in more where there are few of them, so that only
+less than 93 % is a finding. Intervals that are not stated do not count; how many are is shown.
 """
 
 from __future__ import annotations
