@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 _NONE = (math.nan, 0)
 #: What was left out and added up again in another order differs by such a share.
 _ROUNDING = 1e-12
+#: Fewer groups do not tell a skewness.
+_SKEWED_MIN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Deleted:
         """
         left = self._mattering(whole)
         count, square = len(left), float(np.var(left)) if len(left) else 0.0
-        if count < 3 or not square > 0:
+        if count < _SKEWED_MIN or not square > 0:
             return 0.0
         # What is without a group is as far from the mean as the group itself, to the other side.
         cube = -float(np.mean((left - left.mean()) ** 3))
