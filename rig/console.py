@@ -93,8 +93,11 @@ class Terminal(Console):
 
 
 def visible(text: str) -> str:
-    """Return a text with a sign in the place of characters that command a terminal, turn the direction of writing, or are none."""
-    return _UNSEEN.sub("\ufffd", text)
+    """Return a text with a sign in the place of characters that command a terminal, turn the direction of writing, or are none.
+
+    Bytes of a name that are no UTF-8 are shown by their numbers, so that the file can be found.
+    """
+    return _UNSEEN.sub(lambda unseen: ascii(unseen[0])[1:-1] if "\udc80" <= unseen[0] <= "\udcff" else "\ufffd", text)
 
 
 class RunProgress:
