@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from rig import results, store
-from rig.recorder import TraceWriter
-from rig.report import rendered
-from rig.session import trial_seed
-from rig.store import SessionFolder
-from rig.trace import CURRENT, SYNC, VOLTAGE, about_of, reading
+from rig.report.report import rendered
+from rig.results import results
+from rig.session.planning import trial_seed
+from rig.store import codec, session_folder
+from rig.store.session_folder import SessionFolder
+from rig.trace.trace import CURRENT, SYNC, VOLTAGE, about_of, reading
+from rig.trace.writer import TraceWriter
 
 
 def digest(path: Path) -> str:
@@ -88,11 +89,11 @@ def remake(folder: Path) -> None:
     for number in SessionFolder(folder).trials():
         path, seed = folder / f"trial-{number}", trial_seed(context.config.bench.seed, number)
         trial = results.reduce_trial(context, path, number, seed)
-        (path / "samples.jsonl").write_text(store.samples_text(trial))
+        (path / "samples.jsonl").write_text(codec.samples_text(trial))
         if trial.lines:
             (path / "results.txt").write_text("".join(line + "\n" for line in trial.lines))
         trials.append(trial)
-    (folder / "results.json").write_text(store.json_text(results.derive(context, trials)))
+    (folder / "results.json").write_text(session_folder.json_text(results.derive(context, trials)))
     said = {t.number: [{"code": p.code, "detail": p.detail} for p in t.problems] for t in trials}
 
     def problems(events: list[dict[str, Any]]) -> None:

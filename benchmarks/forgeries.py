@@ -23,12 +23,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.forger import FORGERIES, Forgery
-from rig import fingerprint
-from rig.check import Check, check
+from rig.check.check import Check, check
 from rig.errors import RigError
-from rig.fingerprint import Fingerprint
-from rig.report import write_report
-from rig.session import open_bench, resume
+from rig.report.report import write_report
+from rig.session.session import open_bench, resume
+from rig.trace import fingerprint
+from rig.trace.fingerprint import Fingerprint
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
 #: Small sessions that have, all together, every kind of file.
@@ -82,7 +82,7 @@ class Memory:
         self._known: dict[str, Fingerprint] = {}
 
     def read(self, paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
-        """Return the fingerprints of traces, as `rig.fingerprint.read` does."""
+        """Return the fingerprints of traces, as `rig.trace.fingerprint.read` does."""
         digests = {path: sha256(path.read_bytes()).hexdigest() for path in paths}
         new = [path for path, digest in digests.items() if digest not in self._known]
         for path, found in fingerprint.read(new).items():

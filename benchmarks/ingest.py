@@ -34,19 +34,19 @@ import pyjls
 from numpy.typing import NDArray
 from streams import PULSE_S, TICK_HZ, JoulescopeStreams, lpm01a
 
-from drivers.joulescope.lanes import Lanes
 from drivers.joulescope.models import Wanted, of_path, promised, readable
+from drivers.joulescope.stream_merger import Lanes
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.stream import AsciiParser, Edge, Samples
-from rig.recorder import TraceWriter
-from rig.table import Table
-from rig.trace import TRACE, Trace
-from rig.uncertainty import ranges_a
-from rig.virtual import NS_PER_S
+from rig.interfaces.context import Table
+from rig.simulation.world import NS_PER_S
+from rig.trace.trace import TRACE, Trace
+from rig.trace.writer import TraceWriter
+from rig.uncertainty.window_effects import ranges_a
 
 AIM_MS, AIM_SHARE = 40.0, 0.10
-#: Of the rig's choice for fast signals (rig/recorder.py).
+#: Of the rig's choice for fast signals (rig/trace/writer.py).
 _BLOCK, _SUMMARY = 32_768, 1024
 #: A signal that traces of the rig do not have.
 _POWER = 4

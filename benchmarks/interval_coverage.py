@@ -34,11 +34,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from rig import budget, other_samples, same_samples
-from rig.binomial import Share
-from rig.coverage import LEVEL
-from rig.jackknife import jackknife
-from rig.session import open_bench
+from rig.session.session import open_bench
+from rig.stats.binomial import Share
+from rig.stats.coverage_factor import LEVEL
+from rig.uncertainty import budget, other_samples, same_samples
+from rig.uncertainty.jackknife import jackknife
 
 if __package__:
     from benchmarks.populations import POPULATIONS

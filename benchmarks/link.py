@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed of the link to the DUT: one sample of 27 648 bytes, framed and classic side by side; the line and the DUT are simulated.
 
-Run it: `.venv/bin/python benchmarks/link.py [--quick]`; two minutes. It needs a C compiler. The DUT is the firmware as a
-process of this machine, which takes next to no time for a byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud
-that delays each byte by 1 ms, each way (sut_backends/paced_line.py), on real pseudo-terminals, so pyserial is in the path. Wall
-time of whole loads, with all their round trips and the DUT's check of the CRC: medians. "Of the line" is the share of what the
-line can carry in 8N1, baud / 10 bytes a second: of the median, and of the best load. The more processes want the processors,
-the lower it is at 3 000 000 baud: a millisecond is a percent there. Exit code 1 where the median of framed loads, with frames of
-full size, is below 95 % of the line at any rate, or a load is slower than the text layer's or the peer's.
+Run it: `.venv/bin/python benchmarks/link.py [--quick]`; two minutes. It needs a C compiler. The DUT is the firmware as a process
+of this machine, which takes next to no time for a byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud that delays
+each byte by 1 ms, each way (sut_backends/lines/paced_pty.py), on real pseudo-terminals, so pyserial is in the path. Wall time of
+whole loads, with all their round trips and the DUT's check of the CRC: medians. "Of the line" is the share of what the line can
+carry in 8N1, baud / 10 bytes a second: of the median, and of the best load. The more processes want the processors, the lower it
+is at 3 000 000 baud: a millisecond is a percent there. Exit code 1 where the median of framed loads, with frames of full size, is
+below 95 % of the line at any rate, or a load is slower than the text layer's or the peer's.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from statistics import median
 
 from peer_download import PeerDownload
 
-from rig.serial_port import SerialPort
-from sut_backends.dut_process import DutProcess
-from sut_backends.paced_line import PacedLine
-from sut_backends.shim.exchange import Exchange
-from sut_backends.shim.framed import FramedClient
+from rig.host.serial_port import SerialPort
+from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.shim.link import Link
-from sut_backends.shim.patience import BITS_PER_BYTE, Patience
-from sut_backends.shim.text import TextClient
+from sut_backends.shim.timeouts import BITS_PER_BYTE, Patience
+from sut_backends.uart.exchange import Exchange
+from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.text_client import TextClient
 
 FIRMWARE = Path(__file__).resolve().parents[1] / "firmware"
 SAMPLE = bytes((number * 7 + number // 256) & 0xFF for number in range(27_648))

@@ -27,13 +27,13 @@ from streams import PULSE_S, JoulescopeStreams
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.link import Link
 from drivers.joulescope.recording import JoulescopeRecording, Pace, streams
-from drivers.joulescope.simulator import SimulatorSettings
+from drivers.joulescope.sim.simulator import SimulatorSettings
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.st_lpm01a.driver import StLpm01a
-from rig.recorder import TraceWriter
-from rig.table import Table
-from rig.trace import Trace
-from rig.virtual import NS_PER_S
+from rig.interfaces.context import Table
+from rig.simulation.world import NS_PER_S
+from rig.trace.trace import Trace
+from rig.trace.writer import TraceWriter
 
 #: The threads of the drivers; what is no Python thread and began after the driver is the trace library's.
 _OWN = ("joulescope", "LPM01A", "keysight n6705 log")
@@ -136,7 +136,7 @@ def _put(bench: Table, level: bool, power_w: float, duration_s: float) -> None:
 
 
 def _apart(seconds: float, settings: dict[str, Any]) -> Row:
-    code = "import sys; from drivers.st_lpm01a.simulator import main; main(sys.stdout)"
+    code = "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
     before = threads_s()
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as board, _ended(board):
         assert board.stdout is not None

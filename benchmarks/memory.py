@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from streams import TICK_HZ, JoulescopeStreams
 
-from drivers.joulescope.lanes import Lanes
-from rig.recorder import TraceWriter
-from rig.trace import TRACE, Trace
+from drivers.joulescope.stream_merger import Lanes
+from rig.trace.trace import TRACE, Trace
+from rig.trace.writer import TraceWriter
 
 _BYTES_PER_S = 17_000_000
 _SPARE_B = 4 << 30

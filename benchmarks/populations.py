@@ -13,15 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
-from rig import budget
-from rig.catalogue import Entry
-from rig.moving import Summarise
-from rig.plan import Stream
-from rig.trial import Hop, Measured, Metric, Sample, Streamed, Trial, Window
-from rig.uncertainty import COMMON, Effect, Effects
-from scenarios.real_time import RealTime
+from rig.model.catalogue import Entry
+from rig.model.effects import COMMON, Effect, Effects
+from rig.model.steps import Stream
+from rig.model.trial import Hop, Measured, Metric, Sample, Streamed, Trial, Window
+from rig.uncertainty import budget
+from rig.uncertainty.propagation import Summarise
+from scenarios.mlperf_tiny.scenario import Tiny
+from scenarios.real_time.scenario import RealTime
 from scenarios.single_stream import SingleStream
-from scenarios.tiny import Tiny
 
 TRIALS = 5
 LATENCY_S, POWER_W, IDLE_W = 0.04, 0.045, 0.012

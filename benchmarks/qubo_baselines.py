@@ -11,11 +11,11 @@ import statistics
 import sys
 from contextlib import closing
 
-from rig.plan import Solve
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.model.steps import Solve
 from scenarios.tasks.qubo.cost import Gap
 from scenarios.tasks.qubo.task import TUNING_SEEDS, QuboTask
-from sut_backends.cpu import CpuSut
+from sut_backends.cpu.backend import CpuSut
 
 TIMEOUTS_S = (1e-3, 1e-2, 1e-1, 1.0)
 DENSITIES = (0.01, 0.05, 0.25)

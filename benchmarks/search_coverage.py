@@ -24,12 +24,14 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.attempts import time_to_solution_s
-from rig.binomial import Share
-from rig.interval import Interval
-from rig.plan import Costs, Solve
-from rig.trial import Crossing, Measured, Sample, Window
-from scenarios import search_intervals, wade
+from rig.model.scores import Costs
+from rig.model.steps import Solve
+from rig.model.trial import Crossing, Measured, Sample, Window
+from rig.stats.binomial import Share
+from rig.stats.interval import Interval
+from rig.stats.time_to_target import time_to_solution_s
+from scenarios.optimization import intervals as search_intervals
+from scenarios.optimization import wade
 from scenarios.tasks.qubo.cost import threshold_cost
 
 TRIALS, TARGET = 5, -1000

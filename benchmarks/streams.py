@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.st_lpm01a.simulated_shell import decimal
-from drivers.st_lpm01a.simulated_stream import hexadecimal
+from drivers.st_lpm01a.sim.shell import decimal
+from drivers.st_lpm01a.sim.stream import hexadecimal
 
 PULSE_S = 0.05
 TICK_HZ = 2_000_000

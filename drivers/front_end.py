@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.virtual import NS_PER_S, World
+from rig.simulation.world import NS_PER_S, World
 
 
 @dataclass(frozen=True, slots=True)

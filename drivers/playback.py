@@ -14,20 +14,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rig import accuracy
-from rig.accuracy import Accuracy
-from rig.config import PathText
-from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound
-from rig.foreign import accuracy_beside, open_any
-from rig.foreign.origin import Opened, Options
-from rig.monitor import MonitorInfo
-from rig.table import Table
-from rig.trace import EDGES, GAPS, PARTIAL, TRACE, storage_error
-from rig.virtual import NS_PER_S
+from rig.bench.config import PathText
+from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, storage_error
+from rig.importers.open import accuracy_beside, open_any
+from rig.importers.opened import Opened, Options
+from rig.interfaces.context import Table
+from rig.interfaces.monitor import MonitorInfo
+from rig.simulation.world import NS_PER_S
+from rig.trace.trace import EDGES, GAPS, PARTIAL, TRACE
+from rig.uncertainty import accuracy
+from rig.uncertainty.accuracy import Accuracy
 
 _NUMBER = "{n}"
 _SIGNALS = "monitor.playback.signals"
-#: What rig.foreign says is said for `rig measure`: its options, with what they take.
+#: What rig.importers.open says is said for `rig measure`: its options, with what they take.
 _OPTION = re.compile(r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?")
 _NUMBERS = {"supply-v": "supply_v", "rate": "rate_hz"}
 #: What is refused here is not advised.
@@ -46,7 +46,7 @@ class Playback:
         """The recording, and what its instrument promises.
 
         `path`: a file, or the folder of a trial; {n} in it is the number of the trial, from 1: "trial-{n}/trace.jls". Without
-        {n}, all recordings are copies of one. `signals`: what the file does not say of itself (rig/foreign/origin.py).
+        {n}, all recordings are copies of one. `signals`: what the file does not say of itself (rig/importers/opened.py).
         `calibration`: the instrument's limits of error; not needed for a trace inside a session folder, where they are stored.
         `start_s`: how long the original recording ran before anything else happened; a simulated device, whose clock goes on
         meanwhile, then meets the same times again.

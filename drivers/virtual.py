@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
-from rig import accuracy
-from rig.accuracy import Accuracy, Range
-from rig.config import PathText
-from rig.errors import ConfigError, DeadlineError
-from rig.monitor import MonitorInfo
-from rig.recorder import TraceWriter
-from rig.table import Table
-from rig.trace import Gap, storage_error
-from rig.virtual import NS_PER_S, World
+from rig.bench.config import PathText
+from rig.errors import ConfigError, DeadlineError, storage_error
+from rig.interfaces.context import Table
+from rig.interfaces.monitor import MonitorInfo
+from rig.simulation.world import NS_PER_S, World
+from rig.trace.trace import Gap
+from rig.trace.writer import TraceWriter
+from rig.uncertainty import accuracy
+from rig.uncertainty.accuracy import Accuracy, Range
 
 _CHUNK = 100_000
 _POLL_S = 0.02

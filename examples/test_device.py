@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rig.session import Bench, Result
+from rig.session.session import Bench, Result
 
 
 def test_it_classifies_well_enough(rig_session: Result) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure accuracy, latency and energy of a system under test: open a bench, run it, read the result."""
 
-from rig.session import Bench, Result, open_bench
+from rig.session.session import Bench, Result, open_bench
 
 __all__ = ["Bench", "Result", "open_bench"]

@@ -18,6 +18,9 @@ RigError
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 
 class RigError(Exception):
     """Say what went wrong: the cause, the evidence, and what to try next.
@@ -120,3 +123,15 @@ class DataError(RigError):
 
 class NotInSession(DataError):
     """A session folder does not hold the content of a sample, and something that is made again from it would need it."""
+
+
+def storage_error(error: OSError, path: Path) -> BenchError:
+    """Translate what the operating system says of a file or folder of ours."""
+    evidence = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(
+            f"the disk of {path} is full", evidence=evidence, try_next="free some room; what has been measured is kept"
+        )
+    return BenchError(
+        f"{error.filename or path} cannot be written or read", evidence=evidence, try_next="another folder: --sessions"
+    )

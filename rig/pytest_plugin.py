@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from rig import labels
 from rig.errors import RigError
-from rig.session import Bench, Result, open_bench, open_plan
+from rig.results import labels
+from rig.session.planning import open_plan
+from rig.session.session import Bench, Result, open_bench
 
 VIRTUAL = Path(__file__).with_name("demo.toml")
 _SESSIONS = pytest.StashKey[list[Result]]()

@@ -11,13 +11,16 @@ from functools import partial
 from typing import Self
 
 from rig.errors import ConfigError
-from rig.plan import Idle, Load, Plan, Query, Step, Task
-from rig.statistics import ratio
-from rig.sut import Completion, SutInfo
-from rig.table import Table
-from rig.trial import Measured, Metric, Problem, Sample
+from rig.interfaces.context import Table
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Task
+from rig.model.completion import Completion
+from rig.model.steps import Idle, Load, Plan, Query, Step
+from rig.model.trial import Measured, Metric, Sample
+from rig.problems import Problem
+from rig.stats.summary import ratio
+from scenarios.mlperf_tiny.windows import REPEAT_MAX, Length, calibrate, rate_of
 from scenarios.single_stream import IDLE_MAX_S
-from scenarios.tiny_windows import REPEAT_MAX, Length, calibrate, rate_of
 
 #: LoadGen's Offline: "all samples in one query", for 600 s at least.
 LOADGEN_S = 600.0

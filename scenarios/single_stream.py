@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from rig import early_stopping
 from rig.errors import ConfigError
-from rig.plan import Idle, Load, Plan, Query, Task
-from rig.statistics import mean, ratio, standard_error
-from rig.table import Table
-from rig.trial import Measured, Metric, Sample
+from rig.interfaces.context import Table
+from rig.interfaces.task import Task
+from rig.model.steps import Idle, Load, Plan, Query
+from rig.model.trial import Measured, Metric, Sample
+from rig.stats import early_stopping
+from rig.stats.summary import mean, ratio, standard_error
 
 PERCENTILES = (50, 90, 99)
 #: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th percentile of latency.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rig.session import Result, open_bench
+from rig.session.session import Result, open_bench
 
 ROOT = Path(__file__).resolve().parent.parent
 VIRTUAL_NULL = ROOT / "benches" / "virtual-null.toml"

@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Any, Self
 
 from drivers.joulescope import models
-from drivers.joulescope.lanes import TICK_HZ
+from drivers.joulescope.js110_log import Unheard
 from drivers.joulescope.link import Link
 from drivers.joulescope.models import Model, Wanted
 from drivers.joulescope.recording import JoulescopeRecording, Pace, streams
-from drivers.joulescope.refusals import Unheard
 from drivers.joulescope.shared import Shared
-from drivers.joulescope.simulator import SimulatedDriver, SimulatedInstrument, SimulatorSettings
-from rig import accuracy
-from rig.config import PathText
+from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument, SimulatorSettings
+from drivers.joulescope.stream_merger import TICK_HZ
+from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
-from rig.monitor import Found, MonitorInfo
-from rig.recorder import TraceWriter
-from rig.steady import steady_ns
-from rig.table import Table
-from rig.virtual import NS_PER_S
+from rig.host.raw_clock import steady_ns
+from rig.interfaces.context import Table
+from rig.interfaces.monitor import Found, MonitorInfo
+from rig.simulation.world import NS_PER_S
+from rig.trace.writer import TraceWriter
+from rig.uncertainty import accuracy
 
 _SIMULATOR = "simulator"
 #: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver, 1.7.1 to 1.9.1); edges do not depend on it.

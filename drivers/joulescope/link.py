@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from drivers.joulescope.refusals import Refusals
+from drivers.joulescope.js110_log import Refusals
 from rig.errors import BenchError, DeviceBusy, DeviceLost
 
 #: The JS110's host driver may take 5 s for a command (js110_usb.c): 1 s to send it, 3 s until it is done, 1 s for the last

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from drivers.joulescope.lanes import CURRENT, TICK_HZ, VOLTAGE
 from drivers.joulescope.link import Setting
-from drivers.joulescope.readable import Readable
-from rig.accuracy import Accuracy, Range
+from drivers.joulescope.range_limits import Readable
+from drivers.joulescope.stream_merger import CURRENT, TICK_HZ, VOLTAGE
 from rig.errors import ConfigError
+from rig.uncertainty.accuracy import Accuracy, Range
 
 _FULL_SCALE_A = {"18 µA": 18e-6, "180 µA": 180e-6, "1.8 mA": 1.8e-3, "18 mA": 18e-3, "180 mA": 0.18, "2 A": 2.0, "10 A": 10.0}
 _FULL_SCALE_V = {"2 V": 2.0, "5 V": 5.0, "15 V": 15.0}

@@ -15,14 +15,13 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any
 
-from drivers.joulescope.lag import Lag
-from drivers.joulescope.lanes import CURRENT, SIGNALS, SYNC, TICK_HZ, VOLTAGE, Lanes
 from drivers.joulescope.link import Link
-from drivers.joulescope.readable import Readable, unreadable
-from rig.errors import BenchError, RigError
-from rig.recorder import TraceWriter
-from rig.trace import storage_error
-from rig.virtual import NS_PER_S
+from drivers.joulescope.loss_by_clock import Lag
+from drivers.joulescope.range_limits import Readable, unreadable
+from drivers.joulescope.stream_merger import CURRENT, SIGNALS, SYNC, TICK_HZ, VOLTAGE, Lanes
+from rig.errors import BenchError, RigError, storage_error
+from rig.simulation.world import NS_PER_S
+from rig.trace.writer import TraceWriter
 
 _POLL_S = 0.1
 _FIRST_DATA_NS = 3 * NS_PER_S

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rig.accuracy import Accuracy, Range
+from rig.uncertainty.accuracy import Accuracy, Range
 
 #: The modules that the tables below are for.
 MODULES = ("N6781A", "N6782A", "N6784A")

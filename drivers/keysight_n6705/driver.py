@@ -19,22 +19,22 @@ from drivers.keysight_n6705.accuracy import RANGES_A, promised
 from drivers.keysight_n6705.io_manager import STEP_S, IoManager, IoManagerSettings
 from drivers.keysight_n6705.link import Link, open_library
 from drivers.keysight_n6705.log import REAL, Clock, LogPlan, LogRecording
-from drivers.keysight_n6705.simulated_log import SimulatorSettings
-from drivers.keysight_n6705.simulator import Simulator
+from drivers.keysight_n6705.sim.log import SimulatorSettings
+from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
-from rig import accuracy
-from rig.accuracy import Accuracy
-from rig.config import PathText
+from rig.bench.config import PathText
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RigError
-from rig.monitor import Found, MonitorInfo
-from rig.table import Table
-from rig.virtual import NS_PER_S, World
+from rig.interfaces.context import Table
+from rig.interfaces.monitor import Found, MonitorInfo
+from rig.simulation.world import NS_PER_S, World
+from rig.uncertainty import accuracy
+from rig.uncertainty.accuracy import Accuracy
 
 #: From the edge to the log: 5 us of latency (N6900 guide; the N6705's is not published), then the next point of the converter.
 TRIGGER_S = 5e-6 + setup.POINT_S
 #: USB identities: N6705A and B, and N6705C, as public programs name them.
 _USB = ((0x0957, 0x0F07), (0x2A8D, 0x0F02))
-#: How many periods a pulse must last: two (rig/edges.py), and room for the slopes of the line.
+#: How many periods a pulse must last: two (rig/trace/edges.py), and room for the slopes of the line.
 _PULSE_PERIODS = 2.5
 #: The shortest pulse for the trigger input: 10 us, falling (N6900 guide; the N6705's is not published).
 _TRIGGER_PULSE_S = 10e-6

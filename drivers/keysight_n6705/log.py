@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.keysight_n6705.io_manager import IoManager
-from drivers.keysight_n6705.lag import Lag
 from drivers.keysight_n6705.link import Link, Refused
+from drivers.keysight_n6705.loss_by_clock import Lag
 from drivers.keysight_n6705.supply import Supply
-from rig.errors import BenchError, DeadlineError, RigError
-from rig.recorder import TraceWriter
-from rig.steady import steady_ns
-from rig.trace import Gap, storage_error
-from rig.virtual import NS_PER_S
+from rig.errors import BenchError, DeadlineError, RigError, storage_error
+from rig.host.raw_clock import steady_ns
+from rig.simulation.world import NS_PER_S
+from rig.trace.trace import Gap
+from rig.trace.writer import TraceWriter
 
 #: The instrument holds about this much; what is not fetched by then is overwritten (N6700C and N6705 user's guides, External Data
 #: Logging). No error of its queue is documented for that.

@@ -22,16 +22,16 @@ from serial.tools import list_ports
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
 from drivers.st_lpm01a.shell import TRY, Shell
-from drivers.st_lpm01a.simulator import Lpm01aSimulator, SimulatorSettings
+from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, SimulatorSettings
 from drivers.st_lpm01a.stream import AsciiParser
-from rig import accuracy
-from rig.accuracy import Accuracy, Range
-from rig.config import PathText
+from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
-from rig.monitor import Found, MonitorInfo
-from rig.serial_port import DENIED_TRY
-from rig.table import Table
-from rig.virtual import NS_PER_S
+from rig.host.serial_port import DENIED_TRY
+from rig.interfaces.context import Table
+from rig.interfaces.monitor import Found, MonitorInfo
+from rig.simulation.world import NS_PER_S
+from rig.uncertainty import accuracy
+from rig.uncertainty.accuracy import Accuracy, Range
 
 SIMULATOR = "simulator"
 VENDOR, PRODUCT = 0x0483, 0x5740

@@ -30,11 +30,11 @@ from drivers.st_lpm01a.stream import (
     Tail,
     Trouble,
 )
-from rig.errors import BenchError, DeadlineError, RigError
-from rig.monitor import MonitorInfo
-from rig.recorder import TraceWriter
-from rig.trace import Gap, storage_error
-from rig.virtual import NS_PER_S
+from rig.errors import BenchError, DeadlineError, RigError, storage_error
+from rig.interfaces.monitor import MonitorInfo
+from rig.simulation.world import NS_PER_S
+from rig.trace.trace import Gap
+from rig.trace.writer import TraceWriter
 
 #: With a full buffer the board stops. Two digits are documented, so 100 may not be printable.
 _FULL_PERCENT = 99

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 from rig.errors import BenchError, DeadlineError, DeviceLost, RemoteProtocolError
-from rig.serial_port import SerialPort, Use
+from rig.host.serial_port import SerialPort, Use
 
 PROMPT = "PowerShield > "
 ANSWER_S = 2.0

@@ -16,19 +16,24 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig import claim, console, labels, plugins, results, session, signature, store
-from rig.check import UNREAD, check
+from rig.bench import plugins
+from rig.bench.probe import probe as probe_bench
+from rig.check import signature
+from rig.check.check import UNREAD, check
+from rig.cli import tables
 from rig.cli.coverage import coverage
 from rig.cli.firmware import firmware
 from rig.cli.measure import measure
 from rig.cli.scan import scan
 from rig.errors import BenchError, DataError, RigError
-from rig.plan import Idle, Load, Query, Solve, Step, Stream
-from rig.probe import probe as probe_bench
-from rig.store import SessionFolder
+from rig.model.steps import Idle, Load, Query, Solve, Step, Stream
+from rig.results import claim, labels, results
+from rig.session import planning, session
+from rig.store import session_folder
+from rig.store.session_folder import SessionFolder
 
-OUT = console.Terminal()
-ERR = console.Terminal(stderr=True)
+OUT = tables.Terminal()
+ERR = tables.Terminal(stderr=True)
 #: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the bench failed,
 #: 130 stopped by Ctrl-C.
 FALSE, STOPPED = 1, 130
@@ -50,7 +55,7 @@ def main() -> None:
         code = rig.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except RigError as error:
-        console.print_error(ERR, error)
+        tables.print_error(ERR, error)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
@@ -60,7 +65,7 @@ def main() -> None:
         sys.exit(STOPPED)
     except Exception as error:
         ERR.print_exception()
-        console.print_error(
+        tables.print_error(
             ERR, BenchError(f"a fault of the rig itself: {error!r}", try_next="what was measured is kept: rig check SESSION")
         )
         sys.exit(BenchError.exit_code)
@@ -103,7 +108,7 @@ def run(bench: Path, overrides: tuple[str, ...], trials: int | None, sessions: P
 
 
 def _run(bench: Path, overrides: Sequence[str], trials: int | None, sessions: Path) -> int:
-    with session.open_bench(bench, overrides) as opened, console.RunProgress(OUT) as progress:
+    with session.open_bench(bench, overrides) as opened, tables.RunProgress(OUT) as progress:
         result = opened.run(trials, sessions, (progress,))
     return _finish(result)
 
@@ -112,13 +117,13 @@ def _run(bench: Path, overrides: Sequence[str], trials: int | None, sessions: Pa
 @click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def resume(path: Path) -> int:
     """Go on with a session that was cut off, where it stopped; the bench must be the same."""
-    with console.RunProgress(OUT) as progress:
+    with tables.RunProgress(OUT) as progress:
         result = session.resume(path, (progress,))
     return _finish(result)
 
 
 def _finish(result: session.Result) -> int:
-    console.print_results(OUT, result.content)
+    tables.print_results(OUT, result.content)
     OUT.print(f"report {escape(str(_write_report(result.folder)))}", soft_wrap=True)
     OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
     return 0 if result.ok else FALSE
@@ -131,8 +136,8 @@ def _finish(result: session.Result) -> int:
 @click.option("--all", "whole", is_flag=True, help="Show every step.")
 def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> None:
     """Print the steps of a trial; no device is touched."""
-    scenario, task, resolved = session.open_plan(bench, overrides)
-    steps = session.steps(scenario, task, session.trial_seed(resolved.bench.seed, trial))
+    scenario, task, resolved = planning.open_plan(bench, overrides)
+    steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, trial))
     shown = steps if whole else steps[:12]
     for number, step in enumerate(shown, start=1):
         OUT.print(f"{number:>6}  {escape(_step(step))}", highlight=False)
@@ -148,7 +153,7 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
         played_s = sum(scene.samples / step.sample_hz for step in played for scene in step.scenes)
         of_trial += f", {len(played)} stream{'s' * (len(played) > 1)} ({played_s:g} s)"
     OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
-    console.print_labels(OUT, labels.of_task({"samples": len(task)} | task.provenance()))
+    tables.print_labels(OUT, labels.of_task({"samples": len(task)} | task.provenance()))
 
 
 def _step(step: Step) -> str:
@@ -189,8 +194,8 @@ def list_(sessions: Path) -> None:
     """List backends, monitors, scenarios, tasks and sessions."""
     titles = {"sut": "systems under test", "monitor": "monitors", "scenario": "scenarios", "task": "tasks"}
     for section, title in titles.items():
-        console.print_rows(OUT, title, [(name, _about(section, name)) for name in plugins.names(section)])
-    console.print_rows(OUT, f"sessions in {sessions}", [(path.name, _status(path)) for path in _session_folders(sessions)])
+        tables.print_rows(OUT, title, [(name, _about(section, name)) for name in plugins.names(section)])
+    tables.print_rows(OUT, f"sessions in {sessions}", [(path.name, _status(path)) for path in _session_folders(sessions)])
 
 
 def _about(section: str, name: str) -> str:
@@ -201,7 +206,7 @@ def _about(section: str, name: str) -> str:
 
 
 def _session_folders(root: Path) -> Iterator[Path]:
-    return (path.parent for path in sorted(root.glob(f"*/{store.EVENTS}")))
+    return (path.parent for path in sorted(root.glob(f"*/{session_folder.EVENTS}")))
 
 
 def _status(path: Path) -> str:
@@ -211,7 +216,7 @@ def _status(path: Path) -> str:
         folder.events()
         status = folder.journal().status
         status = "killed or running" if status == "killed" else status
-        content = store.read_json(path / store.RESULTS) if (path / store.RESULTS).exists() else None
+        content = session_folder.read_json(path / session_folder.RESULTS) if (path / session_folder.RESULTS).exists() else None
         verdict = f"verdict {str(content['replication']['ok']).lower()}" if content else ""
     except (DataError, OSError, LookupError, TypeError, ValueError):
         return "not readable"
@@ -223,7 +228,7 @@ def _labels(path: Path) -> tuple[labels.Label, ...]:
     try:
         return labels.of_provenance(SessionFolder(path).provenance())
     except (DataError, OSError, LookupError, TypeError, ValueError):
-        return (labels.Label(labels.NOT_STATED, f"{store.PROVENANCE} cannot be read"),)
+        return (labels.Label(labels.NOT_STATED, f"{session_folder.PROVENANCE} cannot be read"),)
 
 
 @rig.command("check")
@@ -242,19 +247,19 @@ def check_(path: Path, claimed: Path | None, signers: Path | None) -> int:
     if checked.status != UNREAD:
         vouched = signature.unverified(path) if signers is None else [signature.verified(path, signers)]
         checked = replace(checked, findings=(*checked.findings, *vouched))
-        console.print_labels(OUT, _labels(path))
-    console.print_check(OUT, path, checked)
+        tables.print_labels(OUT, _labels(path))
+    tables.print_check(OUT, path, checked)
     if not checked.ok:
         if tested:
             OUT.print("the claim is not tested: the session is not what was measured, or did not finish")
         return FALSE
-    content = store.read_json(path / store.RESULTS)
+    content = session_folder.read_json(path / session_folder.RESULTS)
     if tested is None:
-        console.print_budget(OUT, content)
+        tables.print_budget(OUT, content)
         return 0
     claim.refuse_other(tested, content, checked.trials)
     found = claim.verdicts(tested.values, checked.trials)
-    console.print_claim(OUT, tested, {name: results.verdict_content(one) for name, one in found.items()}, content)
+    tables.print_claim(OUT, tested, {name: results.verdict_content(one) for name, one in found.items()}, content)
     return 0 if all(verdict.ok for verdict in found.values()) else FALSE
 
 
@@ -274,7 +279,7 @@ def report(path: Path) -> int:
 
 def _write_report(folder: Path) -> Path:
     # Here, because it brings matplotlib: half a second that the other commands need not wait for.
-    from rig.report import write_report
+    from rig.report.report import write_report
 
     try:
         return write_report(folder)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import click
 
-from rig import results, survey
-from rig.console import Terminal, print_coverage
+from rig.cli.tables import Terminal, print_coverage
 from rig.errors import DataError
-from rig.store import SessionFolder
-from rig.survey import Covered
+from rig.model import grid
+from rig.model.grid import Covered
+from rig.results import results
+from rig.store.session_folder import SessionFolder
 
 
 @click.command()
@@ -24,9 +25,9 @@ def coverage(paths: tuple[Path, ...]) -> int:
 
     Exit code 1 where one is not done.
     """
-    cells = survey.united(_cells(path) for path in paths)
+    cells = grid.united(_cells(path) for path in paths)
     print_coverage(Terminal(), cells)
-    return 0 if survey.counts(cells)[survey.DONE] == len(cells) else 1
+    return 0 if grid.counts(cells)[grid.DONE] == len(cells) else 1
 
 
 def _cells(path: Path) -> Sequence[Covered]:
@@ -35,7 +36,7 @@ def _cells(path: Path) -> Sequence[Covered]:
     trials = range(1, folder.events()[0]["trials"] + 1)
     try:
         context = results.Context.of(folder)
-        cells = survey.summed(results.survey_of(context, folder.trial(number)) for number in trials)
+        cells = grid.summed(results.survey_of(context, folder.trial(number)) for number in trials)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"a file of {path} was damaged", evidence=repr(error), try_next=f"rig check {path}") from error
     if not cells:

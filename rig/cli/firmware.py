@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig import firmware as projects
-from rig import flasher, toolchain
-from rig.console import Terminal
-from rig.emulator import Emulator
+from rig.cli.tables import Terminal
 from rig.errors import BenchError, ConfigError
+from rig.firmware import flasher, toolchain
+from rig.firmware import project as projects
+from rig.firmware.emulator import Emulator
 
 _OUT = Terminal()
 _folder = click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())

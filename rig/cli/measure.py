@@ -17,13 +17,16 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from rig import accuracy, console, windowing
-from rig.accuracy import Accuracy
+from rig.cli import tables
 from rig.errors import ConfigError, DataError
-from rig.foreign import accuracy_beside, markers, open_any
-from rig.foreign.origin import LONGEST_S, Opened, Options
-from rig.quantity import scale
-from rig.windowing import Row, Span
+from rig.importers import markers
+from rig.importers.open import accuracy_beside, open_any
+from rig.importers.opened import LONGEST_S, Opened, Options
+from rig.measure import trace_windows
+from rig.measure.trace_windows import Row, Span
+from rig.uncertainty import accuracy
+from rig.uncertainty.accuracy import Accuracy
+from rig.units import scale
 
 SCHEMA = "neurorig-measure-1"
 #: Exit code when a window has no energy.
@@ -49,7 +52,7 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
 
 @click.command()
 @click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
-@click.option("--edges", type=click.Choice(windowing.PATTERNS), help="Windows between edges of SYNC [default: fall-fall].")
+@click.option("--edges", type=click.Choice(trace_windows.PATTERNS), help="Windows between edges of SYNC [default: fall-fall].")
 @click.option("--markers", "by_markers", is_flag=True, help="Windows between markers: 1a to 1b, or each to the next.")
 @click.option("--times", multiple=True, metavar="START-STOP", help="A window in seconds from the first sample; may be repeated.")
 @click.option("--whole", is_flag=True, help="The whole trace as one window.")
@@ -108,9 +111,9 @@ def measure(
         promised = _promised(promised or accuracy_beside(path), opened, options, notes)
         spans = _spans(opened, edges, by_markers, times, whole, notes)
         limits = opened.promised(promised) if promised else None
-        rows = [_told(row) for row in windowing.tabulate(opened.trace, spans, limits, opened.has_current)]
+        rows = [_told(row) for row in trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)]
         content = _content(path, opened, promised, notes, rows)
-    out, err = console.Terminal(), console.Terminal(stderr=True)
+    out, err = tables.Terminal(), tables.Terminal(stderr=True)
     if as_json:
         out.out(json.dumps(content, indent=1, allow_nan=False), highlight=False)
         return _code(rows)
@@ -145,7 +148,7 @@ def _folder(scratch: Path | None) -> tempfile.TemporaryDirectory[str]:
 def _spans(opened: Opened, edges: str | None, by_markers: bool, times: Sequence[str], whole: bool, notes: list[str]) -> list[Span]:
     trace = opened.trace
     if times:
-        spans = windowing.by_times(times)
+        spans = trace_windows.by_times(times)
         for span, text in zip(spans, times, strict=True):
             if span.stop_s > LONGEST_S:
                 long = f"the trace is {trace.duration_s:.6g} s long"
@@ -154,12 +157,12 @@ def _spans(opened: Opened, edges: str | None, by_markers: bool, times: Sequence[
     if by_markers:
         if opened.marked is None:
             raise DataError(f"a file of this kind ({opened.origin}) has no markers", try_next="--times or --edges")
-        return _apart(windowing.by_markers(markers.read(opened.marked, trace)), notes)
+        return _apart(trace_windows.by_markers(markers.read(opened.marked, trace)), notes)
     if edges or (not whole and (len(trace.falls_s) or len(trace.rises_s))):
-        return windowing.by_edges(trace, edges or windowing.PATTERNS[0])
+        return trace_windows.by_edges(trace, edges or trace_windows.PATTERNS[0])
     if not whole:
         notes.append("no edges of SYNC: the whole trace is one window")
-    return windowing.whole(trace)
+    return trace_windows.whole(trace)
 
 
 def _apart(spans: Sequence[Span], notes: list[str]) -> list[Span]:
@@ -218,7 +221,7 @@ def _csv_text(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def _print_table(out: console.Terminal, path: Path, opened: Opened, rows: Sequence[Row]) -> None:
+def _print_table(out: tables.Terminal, path: Path, opened: Opened, rows: Sequence[Row]) -> None:
     """Print the windows within 80 columns: one prefix a column, four digits."""
     badge = "  [black on yellow] SIMULATED [/]" if opened.about.get("simulated") else ""
     table = Table(title=f"{escape(path.name)}{badge}", title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)

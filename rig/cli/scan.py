@@ -12,10 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from rig.console import Terminal
+from rig.bench.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, Row, is_empty, is_well
+from rig.bench.scan import scan as look
+from rig.cli.tables import Terminal
 from rig.errors import BenchError
-from rig.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, Row, is_empty, is_well
-from rig.scan import scan as look
 
 _MARKS = {FOUND: "[green]found[/]", PROBLEM: "[red]problem[/]", MISSING: "[dim]not installed[/]"}
 _WIDTH = 80

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from rig.catalogue import Entry
 from rig.errors import ConfigError, DataError, RemoteProtocolError
-from rig.plan import Score
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
 
 #: The null workload of the firmware answers the beginning of its input.
 OUTPUT_B = 64

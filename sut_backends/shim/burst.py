@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from sut_backends.shim.frame import Frame, encode
-from sut_backends.shim.patience import Patience
-from sut_backends.shim.wire import Kind
+from sut_backends.shim.messages import Kind
+from sut_backends.shim.timeouts import Patience
 
 _FAR_AHEAD = 128  # numbers: neither in any window nor one that is repeated
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
-from sut_backends.shim import wire
+from sut_backends.shim import messages
 
 DELIMITER = b"\x00"
 _GROUP_MAX = 254  # bytes without a zero that one code byte can stand before
@@ -66,7 +66,7 @@ def decode(code: bytes) -> Frame:
     """Return the frame between two delimiters; raise ValueError where it is none."""
     content = cobs_decode(code)
     body, crc = content[:-4], content[-4:]
-    if len(content) < wire.FRAME_OVERHEAD_B:
+    if len(content) < messages.FRAME_OVERHEAD_B:
         raise ValueError(f"frame of {len(content)} bytes")
     if zlib.crc32(body) != int.from_bytes(crc, "little"):
         raise ValueError("the CRC differs")
@@ -80,7 +80,7 @@ class Decoder:
     for its delimiter.
     """
 
-    def __init__(self, max_payload_b: int = wire.CAPS_MAX_PAYLOAD_B) -> None:
+    def __init__(self, max_payload_b: int = messages.CAPS_MAX_PAYLOAD_B) -> None:
         self.max_payload_b = max_payload_b
         self.dropped = 0
         self.dropped_tail = b""
@@ -112,7 +112,7 @@ class Decoder:
 
     @property
     def _code_max_b(self) -> int:
-        decoded_b = self.max_payload_b + wire.FRAME_OVERHEAD_B
+        decoded_b = self.max_payload_b + messages.FRAME_OVERHEAD_B
         return decoded_b + decoded_b // _GROUP_MAX + 1
 
     def _close(self, code: bytes) -> Frame | None:

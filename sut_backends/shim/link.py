@@ -9,10 +9,10 @@ from typing import Protocol
 from rig.errors import LocalProtocolError
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Decoder, Frame
-from sut_backends.shim.patience import Patience
+from sut_backends.shim.messages import FIRST_MAX_PAYLOAD_B, Kind
 from sut_backends.shim.request import REPEATS_MAX, Request, Silence
-from sut_backends.shim.stream import Stream
-from sut_backends.shim.wire import FIRST_MAX_PAYLOAD_B, Kind
+from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.window import Stream
 
 BOOT_TEXT = (b"m-init-done", b"m-ready")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sut_backends.shim import wire
+from sut_backends.shim import messages
 from sut_backends.shim.frame import Frame, encode
-from sut_backends.shim.patience import Patience
-from sut_backends.shim.wire import Kind
+from sut_backends.shim.messages import Kind
+from sut_backends.shim.timeouts import Patience
 
 REPEATS_MAX = 12
 CALLS_MAX = 5  # how often DONE is asked for with no sound in return before one believes that the window is still open
@@ -38,7 +38,7 @@ class Request:
         patience: Patience,
         silence: Silence | None = None,
         repeats_max: int = REPEATS_MAX,
-        longest_b: int = wire.CAPS_MAX_PAYLOAD_B,
+        longest_b: int = messages.CAPS_MAX_PAYLOAD_B,
     ) -> None:
         frame = Frame(kind, number & 0xFF, payload)
         self.frame, self.silence, self.following = frame, silence, number + 1
@@ -48,7 +48,7 @@ class Request:
         self.repeats = 0
         self._code = encode(frame)
         self._patience = patience
-        self._repeats_max = wire.GUARD_RESTARTS_MAX if silence else repeats_max
+        self._repeats_max = messages.GUARD_RESTARTS_MAX if silence else repeats_max
         self._due = True  # to be sent at the next occasion
         self._sent = 0
         self._sent_s = 0.0
@@ -59,7 +59,7 @@ class Request:
         # One value for the whole exchange: the guard that the DUT was told depends on it.
         self._rto_s = patience.rto_s(len(self._code) + _FRAME_B + 4)
         # What is heard of DONE extends the wait, so this need not be the time of all of it.
-        self._done_s = patience.rto_s(len(self._code) + _on_line_b(wire.CAPS_MAX_PAYLOAD_B))
+        self._done_s = patience.rto_s(len(self._code) + _on_line_b(messages.CAPS_MAX_PAYLOAD_B))
         self._answer_b = _on_line_b(_answer_payload_b(frame, longest_b))
 
     @property
@@ -156,7 +156,7 @@ class Request:
 
     def _learn(self, now_s: float, frame: Frame) -> None:
         if self._sent == 1:
-            self._patience.learn(now_s - self._sent_s, len(self._code) + wire.FRAME_OVERHEAD_B + 3 + len(frame.payload))
+            self._patience.learn(now_s - self._sent_s, len(self._code) + messages.FRAME_OVERHEAD_B + 3 + len(frame.payload))
 
 
 def _on_line_b(payload_b: int) -> int:
@@ -167,9 +167,9 @@ def _answer_payload_b(frame: Frame, longest_b: int) -> int:
     if frame.kind == Kind.PING:
         return len(frame.payload)
     longer = {
-        Kind.HELLO: wire.CAPS_MAX_PAYLOAD_B,
+        Kind.HELLO: messages.CAPS_MAX_PAYLOAD_B,
         Kind.RESULT: longest_b,
-        Kind.SELFTEST: wire.Report.shape.size,
+        Kind.SELFTEST: messages.Report.shape.size,
         Kind.TAKE: longest_b,
     }
     return longer.get(Kind(frame.kind), 4)

@@ -14,25 +14,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from drivers.host_counters.nvml import Nvml
+from drivers.host_counters.rapl import Rapl
+from drivers.host_counters.sim.nvml import NvmlSimulator
+from drivers.host_counters.sim.rapl import RaplSimulator
 from drivers.joulescope.driver import Joulescope
-from drivers.joulescope.simulator import SimulatorSettings as SimulatedJoulescope
+from drivers.joulescope.sim.simulator import SimulatorSettings as SimulatedJoulescope
 from drivers.keysight_n6705.driver import KeysightN6705
-from drivers.onboard.nvml import Nvml
-from drivers.onboard.nvml_simulator import NvmlSimulator
-from drivers.onboard.rapl import Rapl
-from drivers.onboard.rapl_simulator import RaplSimulator
 from drivers.playback import Playback
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.virtual import VirtualMonitor
-from rig.done import Done
 from rig.errors import BenchError
-from rig.measure import Rail, measure
-from rig.monitor import EnergyMonitor
-from rig.plan import Query
-from rig.sut import END, SYNC, Completion, Mark
-from rig.table import Table
-from rig.trace import EDGES, Trace
-from rig.uncertainty import energy_u_j, ranges_a
+from rig.interfaces.context import Table
+from rig.interfaces.monitor import EnergyMonitor
+from rig.measure.measure import Rail, measure
+from rig.model.completion import END, SYNC, Completion, Mark
+from rig.model.step_record import Done
+from rig.model.steps import Query
+from rig.trace.trace import EDGES, Trace
+from rig.uncertainty.window_effects import energy_u_j, ranges_a
 
 
 def lpm01a(table: Table, **settings: Any) -> EnergyMonitor:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.front_end import FrontEnd
-from rig.virtual import World
+from rig.simulation.world import World
 
 MS = 1_000_000
 

@@ -14,14 +14,14 @@ import pyjls
 import pytest
 
 from drivers.playback import Playback
-from rig import plugins
-from rig.check import check
+from rig.bench import plugins
+from rig.check.check import check
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, RigError
-from rig.events import Event, StepDone, TrialFinished
-from rig.foreign.origin import Options
-from rig.session import Result, open_bench, resume
-from rig.table import Table
-from rig.trace import Trace
+from rig.importers.opened import Options
+from rig.interfaces.context import Table
+from rig.session.session import Result, open_bench, resume
+from rig.store.events import Event, StepDone, TrialFinished
+from rig.trace.trace import Trace
 from tests.conftest import VIRTUAL_NULL
 
 SMALL = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]

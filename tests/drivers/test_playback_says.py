@@ -13,8 +13,8 @@ import pytest
 
 from drivers.playback import Playback
 from rig.errors import BenchError, ConfigError, DataError, RigError
-from rig.session import open_bench
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.session.session import open_bench
 
 CALIBRATION = """
 source = "made up for a test"

@@ -11,8 +11,8 @@ import pytest
 
 from drivers.virtual import VirtualMonitor
 from rig.errors import ConfigError
-from rig.table import Table
-from rig.trace import Trace
+from rig.interfaces.context import Table
+from rig.trace.trace import Trace
 
 MS = 1_000_000
 

@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 
 from rig.errors import SutError
-from rig.plan import Query, Solve
-from rig.sut import END, IDLE, REACHED, SYNC, Completion
-from rig.table import Table
-from rig.virtual import World
+from rig.interfaces.context import Table
+from rig.model.completion import END, IDLE, REACHED, SYNC, Completion
+from rig.model.steps import Query, Solve
+from rig.simulation.world import World
 from scenarios.tasks.asc.task import AscTask
 from scenarios.tasks.qubo.edges import HEAD, encode
 from scenarios.tasks.qubo.graph import Workload, generate
-from sut_backends.edge_wire import Power
-from sut_backends.emulator_process import EmulatorProcess
-from sut_backends.guest_wire import GuestWire
-from sut_backends.posix import PosixSut
-from sut_backends.qemu import QemuSut
+from sut_backends.hosted.guest_sync_wire import GuestWire
+from sut_backends.hosted.posix import PosixSut
+from sut_backends.hosted.qemu import QemuSut
+from sut_backends.hosted.qemu_process import EmulatorProcess
+from sut_backends.hosted.sync_wire import Power
 from tests.boards import BOARDS, image
 from tests.builds import built
 from tests.conftest import ROOT

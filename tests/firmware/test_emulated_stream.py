@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import pytest
 
 from rig.errors import LocalProtocolError
-from rig.plan import Query, Scene, Stream
-from rig.sut import DECIDED, END, STREAM, Mark
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.model.completion import DECIDED, END, STREAM, Mark
+from rig.model.steps import Query, Scene, Stream
 from scenarios.tasks.asc.task import AscTask
-from sut_backends.qemu import QemuSut
+from sut_backends.hosted.qemu import QemuSut
 from tests.boards import BOARDS, image
 from tests.conftest import ROOT
 

@@ -23,15 +23,15 @@ import pytest
 import serial
 
 from drivers.keysight_n6705.io_manager import IoManager, IoManagerSettings
-from rig.edge_clock import EDGE_CLOCK
 from rig.errors import ConfigError, DeadlineError
-from rig.plan import Query
-from rig.sut import END
-from rig.table import Table
-from sut_backends.dut_process import DutProcess
-from sut_backends.faulty_link import Faults
-from sut_backends.uart import UartSut
-from tests.sut_backends.public_device import Build, PublicDevice
+from rig.interfaces.context import Table
+from rig.model.completion import END
+from rig.model.steps import Query
+from rig.timebase.edge_clock import EDGE_CLOCK
+from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.lines.faults import Faults
+from sut_backends.uart.backend import UartSut
+from tests.sut_backends.uart.public_device import Build, PublicDevice
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 NEEDED = {

@@ -20,10 +20,10 @@ from statistics import median
 import pytest
 import serial
 
-from drivers.st_lpm01a.simulator import Lpm01aSimulator, SimulatorSettings
-from rig.table import Table
-from sut_backends.dut_process import DutProcess
-from sut_backends.edge_wire import EdgeWire, Power
+from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, SimulatorSettings
+from rig.interfaces.context import Table
+from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.sync_wire import EdgeWire, Power
 from tests.builds import built
 
 pytestmark = [

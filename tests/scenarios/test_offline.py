@@ -11,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError
-from rig.plan import Fitter, Idle, Load, Query, Reviewer, Score, Step
-from rig.session import steps
-from rig.sut import BATCH, END, IDLE, Completion, Mark, SutInfo
-from rig.table import Table
-from rig.trial import Measured, Sample, Window
+from rig.interfaces.context import Table
+from rig.interfaces.scenario import Fitter, Reviewer
+from rig.interfaces.sut import SutInfo
+from rig.model.completion import BATCH, END, IDLE, Completion, Mark
+from rig.model.scores import Score
+from rig.model.steps import Idle, Load, Query, Step
+from rig.model.trial import Measured, Sample, Window
+from rig.session.planning import steps
 from scenarios.offline import Offline
 from scenarios.tasks.null import NullTask
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from rig.plan import Withholder
-from rig.trial import Measured, Sample, Window
+from rig.interfaces.scenario import Withholder
+from rig.model.trial import Measured, Sample, Window
 from scenarios.single_stream import EARLY_STOPPING, SingleStream
 
 PHASES = ("infer",)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rig.table import Table
-from sut_backends.dut_process import DutProcess
+from rig.interfaces.context import Table
+from sut_backends.hosted.posix_process import DutProcess
 from tests.builds import built
 
 ROOT = Path(__file__).resolve().parents[2]

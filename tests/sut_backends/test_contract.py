@@ -12,18 +12,19 @@ from pathlib import Path
 import pytest
 
 from rig.errors import DeadlineError, LocalProtocolError
-from rig.plan import Query, Scene, Solve, Stream
-from rig.streaming import captured
-from rig.sut import BATCH, DECIDED, END, IDLE, REACHED, STREAM, Solving, Streaming, SystemUnderTest
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.interfaces.sut import Solving, Streaming, SystemUnderTest
+from rig.measure.stream import captured
+from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM
+from rig.model.steps import Query, Scene, Solve, Stream
 from scenarios.tasks.qubo.task import QuboTask
-from sut_backends.cpu import CpuSut
-from sut_backends.posix import PosixSut
-from sut_backends.qemu import QemuSut
-from sut_backends.uart import UartSut
-from sut_backends.virtual import VirtualSut
+from sut_backends.cpu.backend import CpuSut
+from sut_backends.hosted.posix import PosixSut
+from sut_backends.hosted.qemu import QemuSut
+from sut_backends.uart.backend import UartSut
+from sut_backends.virtual.backend import VirtualSut
 from tests.boards import image
-from tests.sut_backends import public_programs
+from tests.sut_backends.uart import public_programs
 
 pytestmark = pytest.mark.posix
 SAMPLE = bytes(range(64))

@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 
 from drivers.virtual import VirtualMonitor
-from rig.check import check
+from rig.bench.probe import probe
+from rig.check.check import check
 from rig.errors import ConfigError
-from rig.monitor import MonitorInfo
-from rig.plan import Query, Stream
-from rig.probe import probe
-from rig.report import write_report
-from rig.session import open_bench
-from rig.store import read_completions
-from rig.sut import DECIDED, END, STREAM, SystemUnderTest
-from sut_backends.posix import PosixSut
+from rig.interfaces.monitor import MonitorInfo
+from rig.interfaces.sut import SystemUnderTest
+from rig.model.completion import DECIDED, END, STREAM
+from rig.model.steps import Query, Stream
+from rig.report.report import write_report
+from rig.session.session import open_bench
+from rig.store.codec import read_completions
+from sut_backends.hosted.posix import PosixSut
 from tests.conftest import ROOT
 
 RAPL = ["monitor.rapl.root=simulator", "monitor.rapl.poll_hz=500", "task.asc.samples=2"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rig.check import check
-from rig.plan import Stream
-from rig.session import Result, open_bench
-from rig.store import read_completions
-from rig.sut import DECIDED, END, STREAM
+from rig.check.check import check
+from rig.model.completion import DECIDED, END, STREAM
+from rig.model.steps import Stream
+from rig.session.session import Result, open_bench
+from rig.store.codec import read_completions
 from tests.boards import image
 from tests.conftest import ROOT
 

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 
 from drivers.st_lpm01a.driver import StLpm01a
-from drivers.st_lpm01a.simulator import Faults, SimulatorSettings
-from rig.done import Done
-from rig.edge_clock import EDGE_CLOCK
-from rig.measure import Outcome, Rail, measure
-from rig.plan import Idle, Load, Query, Step
-from rig.table import Table
-from rig.trace import TRACE, Trace
-from rig.trial import Window
-from sut_backends.edge_wire import EdgeWire, Power
-from sut_backends.uart import UartSut
-from tests.sut_backends.public_device import Build, PublicDevice
+from drivers.st_lpm01a.sim.simulator import Faults, SimulatorSettings
+from rig.interfaces.context import Table
+from rig.measure.measure import Outcome, Rail, measure
+from rig.model.step_record import Done
+from rig.model.steps import Idle, Load, Query, Step
+from rig.model.trial import Window
+from rig.timebase.edge_clock import EDGE_CLOCK
+from rig.trace.trace import TRACE, Trace
+from sut_backends.hosted.sync_wire import EdgeWire, Power
+from sut_backends.uart.backend import UartSut
+from tests.sut_backends.uart.public_device import Build, PublicDevice
 
 pytestmark = pytest.mark.posix
 

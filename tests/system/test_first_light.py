@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from rig.check import check
+from rig.bench.probe import probe
+from rig.check.check import check
 from rig.errors import DeadlineError, DeviceLost, ProtocolError, RigError, SutError
-from rig.probe import probe
-from rig.session import Bench, Result, open_bench
-from rig.store import read_completions
+from rig.session.session import Bench, Result, open_bench
+from rig.store.codec import read_completions
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.posix

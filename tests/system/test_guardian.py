@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-BOARD = "import sys; from drivers.st_lpm01a.simulator import main; main(sys.stdout)"
+BOARD = "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
 BENCH = """
 [bench]
 name = "guarded"
@@ -87,7 +87,7 @@ def test_an_instrument_that_has_gone_as_well_is_named(board: Board, tmp_path: Pa
     board.process.kill()
     board.process.wait()
     started = time.monotonic()
-    from rig.guardian import switch_off
+    from rig.bench.supply_watchdog import switch_off
 
     problems = switch_off((tmp_path / "bench.toml").read_text(), [""])
     assert len(problems) == 1 and "may still be on" in problems[0]

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from rig.check import check
+from rig.check.check import check
 from tests.conftest import ROOT
 
 pytestmark = [pytest.mark.posix, pytest.mark.alone]

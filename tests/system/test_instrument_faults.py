@@ -21,8 +21,7 @@ import pytest
 
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.recording import JoulescopeRecording
-from rig import session
-from rig.check import check
+from rig.check.check import check
 from rig.errors import (
     BenchError,
     ConfigError,
@@ -33,12 +32,13 @@ from rig.errors import (
     RemoteProtocolError,
     RigError,
 )
-from rig.events import Event
-from rig.session import Result, open_bench
-from rig.store import SAMPLES
-from rig.table import Table
-from rig.trace import GAPS, TRACE, Trace
-from rig.virtual import World
+from rig.interfaces.context import Table
+from rig.session import session
+from rig.session.session import Result, open_bench
+from rig.simulation.world import World
+from rig.store.events import Event
+from rig.store.session_folder import SAMPLES
+from rig.trace.trace import GAPS, TRACE, Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from rig.check import check
+from rig.check.check import check
 from rig.errors import ConfigError
-from rig.report import write_report
-from rig.session import open_bench
+from rig.report.report import write_report
+from rig.session.session import open_bench
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.posix

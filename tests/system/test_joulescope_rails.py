@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from rig import session
-from rig.check import check
+from rig.check.check import check
 from rig.errors import BenchError
-from rig.session import open_bench, resume
-from rig.table import Table
-from rig.trace import Trace
+from rig.interfaces.context import Table
+from rig.session import session
+from rig.session.session import open_bench, resume
+from rig.trace.trace import Trace
 
 BENCH = """
 [bench]

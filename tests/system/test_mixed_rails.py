@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rig import session
-from rig.check import check
-from rig.report import write_report
-from rig.session import Result, open_bench
-from rig.table import Table
-from rig.trace import Trace
+from rig.check.check import check
+from rig.interfaces.context import Table
+from rig.report.report import write_report
+from rig.session import session
+from rig.session.session import Result, open_bench
+from rig.trace.trace import Trace
 
 #: Pulses that come at multiples of an instrument's period all meet the same part of it, and their errors do not average out: this
 #: `sync_period_us` spreads them over the periods of all three.

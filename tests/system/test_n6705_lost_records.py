@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from rig.check import check
+from rig.check.check import check
 from rig.errors import BenchError
-from rig.session import open_bench
-from rig.trace import Trace
+from rig.session.session import open_bench
+from rig.trace.trace import Trace
 
 BENCH = """
 [bench]

@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from rig import config
-from rig.check import check
+from rig.bench import config
+from rig.bench.probe import probe
+from rig.check.check import check
 from rig.errors import ConfigError
-from rig.probe import probe
-from rig.report import write_report
-from rig.session import Result, open_bench, resume
-from sut_backends.paced_line import PacedLine
+from rig.report.report import write_report
+from rig.session.session import Result, open_bench, resume
+from sut_backends.lines.paced_pty import PacedLine
 from tests.conftest import ROOT
-from tests.scenarios.test_tiny import AUC, ENERGY, THROUGHPUT, TOP_1
-from tests.sut_backends.public_device import Build, PublicDevice
+from tests.scenarios.mlperf_tiny.test_scenario import AUC, ENERGY, THROUGHPUT, TOP_1
+from tests.sut_backends.uart.public_device import Build, PublicDevice
 
 BENCHES = ROOT / "benches"
 #: An energy, a power or a trace: nothing of a session without a monitor has any.

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rig.check import check
+from rig.check.check import check
 from rig.errors import ConfigError
-from rig.plan import Query
-from rig.report import write_report
-from rig.session import Result, open_bench
-from rig.store import read_completions
-from rig.sut import BATCH, END
+from rig.model.completion import BATCH, END
+from rig.model.steps import Query
+from rig.report.report import write_report
+from rig.session.session import Result, open_bench
+from rig.store.codec import read_completions
 from tests.conftest import ROOT
 
 VIRTUAL = """

@@ -15,18 +15,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rig import store
-from rig.check import check
+from rig.check.check import check
 from rig.cli.coverage import coverage
-from rig.console import Terminal, print_results
+from rig.cli.tables import Terminal, print_results
 from rig.errors import ConfigError, DeadlineError
-from rig.events import Event, StepDone
-from rig.plan import Load, Solve
-from rig.report import write_report
-from rig.results import Context, reduce_trial
-from rig.session import Result, open_bench, resume
-from rig.store import SessionFolder, done_to_json, read_completions
-from rig.sut import REACHED
+from rig.model.completion import REACHED
+from rig.model.steps import Load, Solve
+from rig.report.report import write_report
+from rig.results.results import Context, reduce_trial
+from rig.session.session import Result, open_bench, resume
+from rig.store import session_folder
+from rig.store.codec import done_to_json, read_completions
+from rig.store.events import Event, StepDone
+from rig.store.session_folder import SessionFolder
 from scenarios.tasks.qubo.graph import Workload, generate
 
 VIRTUAL = """
@@ -227,7 +228,9 @@ def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number
 
 def test_official_best_known_and_measured_costs_are_in_results_report_and_terminal(tmp_path: Path) -> None:
     result = run(tmp_path, VIRTUAL, "task.qubo.nodes=[250]", "task.qubo.densities=[0.05]", trials=2)
-    rows = {(row["workload"], row["search"]): row for row in store.read_json(result.folder / store.RESULTS)["targets"]}
+    rows = {
+        (row["workload"], row["search"]): row for row in session_folder.read_json(result.folder / session_folder.RESULTS)["targets"]
+    }
     assert list(rows) == [(name, how) for name in ("", "250n_5pct_s0", "250n_5pct_s1") for how in ("3ms", "100ms", "target")]
     lines = [line for number in (1, 2) for line in searches(result, number)]
     for (workload, how), row in rows.items():

@@ -21,9 +21,9 @@ import pyjls
 import pytest
 from numpy.typing import NDArray
 
-from rig.check import check
+from rig.check.check import check
 from rig.errors import ConfigError
-from rig.session import Result, open_bench
+from rig.session.session import Result, open_bench
 from tests.conftest import VIRTUAL_NULL
 
 TRIALS, SAMPLE_HZ, SUPPLY_V = 5, 100_000, 3.3

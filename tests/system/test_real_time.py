@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from rig.check import check
+from rig.check.check import check
 from rig.errors import ConfigError
-from rig.plan import Stream
-from rig.report import write_report
-from rig.session import Result, open_bench
-from rig.store import read_completions
-from rig.sut import DECIDED, END, STREAM
-from rig.virtual import World
+from rig.model.completion import DECIDED, END, STREAM
+from rig.model.steps import Stream
+from rig.report.report import write_report
+from rig.session.session import Result, open_bench
+from rig.simulation.world import World
+from rig.store.codec import read_completions
 from scenarios.tasks.asc.task import AscTask
 from tests.conftest import ROOT
 

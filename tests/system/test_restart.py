@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rig.check import check
-from rig.session import open_bench
-from rig.store import read_completions
+from rig.check.check import check
+from rig.session.session import open_bench
+from rig.store.codec import read_completions
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.posix

@@ -26,18 +26,18 @@ from pyvisa_py import sessions
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
-from drivers.joulescope.simulated_streams import Faults
-from drivers.joulescope.simulator import SimulatedDriver, SimulatedInstrument
-from drivers.joulescope.simulator import SimulatorSettings as JoulescopeSettings
+from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument
+from drivers.joulescope.sim.simulator import SimulatorSettings as JoulescopeSettings
+from drivers.joulescope.sim.streams import Faults
 from drivers.keysight_n6705.driver import KeysightN6705
-from drivers.keysight_n6705.simulated_log import SimulatorFaults, SimulatorSettings
-from drivers.keysight_n6705.simulator import Simulator
-from drivers.st_lpm01a.simulated_shell import SimulatorSettings as Lpm01aSettings
-from drivers.st_lpm01a.simulator import Lpm01aSimulator
+from drivers.keysight_n6705.sim.log import SimulatorFaults, SimulatorSettings
+from drivers.keysight_n6705.sim.simulator import Simulator
+from drivers.st_lpm01a.sim.shell import SimulatorSettings as Lpm01aSettings
+from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator
 from rig.cli import rig
-from rig.monitor import Found
-from rig.table import Table
-from rig.virtual import World
+from rig.interfaces.context import Table
+from rig.interfaces.monitor import Found
+from rig.simulation.world import World
 
 #: An N6705B, an N6705C, and an oscilloscope of the same maker, as a vendor's library prints them.
 N6705B, N6705C = "USB0::0x0957::0x0F07::MY53004321::0::INSTR", "USB0::0x2A8D::0x0F02::MY56001234::0::INSTR"

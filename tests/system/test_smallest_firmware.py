@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rig.check import check
+from rig.check.check import check
 from rig.errors import SutError
-from rig.session import open_bench
-from rig.table import Table
-from sut_backends.posix import PosixSut
+from rig.interfaces.context import Table
+from rig.session.session import open_bench
+from sut_backends.hosted.posix import PosixSut
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.posix

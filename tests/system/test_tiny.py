@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rig.errors import LocalProtocolError
-from rig.session import Result, open_bench
+from rig.session.session import Result, open_bench
 from tests.conftest import ROOT
 
 BENCH = ROOT / "benches" / "virtual-tiny.toml"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rig.program import Program, Routine
+from rig.interfaces.cpu_program import Program, Routine
 from scenarios.tasks.asc.integer import infer, spike_counts
 from scenarios.tasks.asc.interpreter import read_network, run_network
 from scenarios.tasks.asc.model import SLICE_SAMPLES, STATE_MAX, Model

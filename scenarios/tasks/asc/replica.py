@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rig.catalogue import Entry
 from rig.errors import DataError, NotInSession, RemoteProtocolError
-from rig.plan import Score
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
 from scenarios.tasks.asc.dataset import CLASSES
 from scenarios.tasks.asc.model import RATE_HZ
 

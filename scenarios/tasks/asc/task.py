@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import soxr
 
-from rig import labels
-from rig.catalogue import Entry
-from rig.config import PathText
+from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
-from rig.plan import Score
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
+from rig.results import labels
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import CLASSES, Clip, Dataset, official, open_dataset
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure

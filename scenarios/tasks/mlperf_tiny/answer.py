@@ -7,9 +7,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rig.catalogue import Entry
 from rig.errors import DataError, RemoteProtocolError
-from rig.plan import Score
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
 
 #: thousandths: int32, what the text layer makes of `m-results-[0.125,...]`. All are little endian.
 Format = Literal["thousandths", "float32", "int8", "uint8"]

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rig.statistics import mean
-from rig.trial import Metric, Sample
+from rig.model.trial import Metric, Sample
+from rig.stats.summary import mean
 from scenarios.tasks.mlperf_tiny.roc import Area, area, one_against_rest
 
 

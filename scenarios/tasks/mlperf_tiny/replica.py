@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rig.catalogue import Entry
 from rig.errors import DataError
-from rig.plan import Score
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
 from scenarios.tasks.mlperf_tiny import answer
 
 

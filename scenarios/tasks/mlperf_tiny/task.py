@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import labels
-from rig.catalogue import Entry
-from rig.config import PathText
+from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
-from rig.plan import Score
-from rig.sut import SutInfo
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.interfaces.sut import SutInfo
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
+from rig.results import labels
 from scenarios.tasks.mlperf_tiny import answer, generate
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import Dataset, open_dataset

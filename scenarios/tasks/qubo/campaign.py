@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.errors import ConfigError, DataError
-from rig.trace import storage_error
+from rig.errors import ConfigError, DataError, storage_error
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 from scenarios.tasks.qubo.kamis import by_kamis

@@ -14,10 +14,10 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig import store
-from rig.console import Terminal
+from rig.cli.tables import Terminal
 from rig.errors import ConfigError, DataError
-from rig.store import SessionFolder
+from rig.store import session_folder
+from rig.store.session_folder import SessionFolder
 from scenarios.tasks.qubo import largest as sizes_of
 from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import overview, tabu
@@ -163,7 +163,7 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(f"a file of {session} was damaged", evidence=repr(error), try_next=f"rig check {session}") from error
     content = scores.content(vectors, known, path, officials)
-    store.write_text(session / scores.RESCORED, store.json_text(content))
+    session_folder.write_text(session / scores.RESCORED, session_folder.json_text(content))
     folder.record_derived(scores.RESCORED)
     by_workload: dict[Workload, list[scores.Vector]] = {}
     for vector in vectors:
@@ -223,11 +223,11 @@ def largest(bench: Path, overrides: tuple[str, ...], timeout_s: float, edges_max
                 soft_wrap=True,
             )
             # Kept at once: a search may be stopped.
-            store.write_text(out, store.json_text(sizes_of.content(info, timeout_s, found, every)))
+            session_folder.write_text(out, session_folder.json_text(sizes_of.content(info, timeout_s, found, every)))
 
         for name, density in sizes_of.SERIES.items():
             found[name] = (density, sizes_of.series(prober, density, edges_max, tell))
-    store.write_text(out, store.json_text(sizes_of.content(info, timeout_s, found, every)))
+    session_folder.write_text(out, session_folder.json_text(sizes_of.content(info, timeout_s, found, every)))
     for name, (density, one) in found.items():
         more = "" if one.limit is None else f" or more: larger graphs have over {edges_max} edges (--edges-max)"
         _OUT.print(f"{name} = {one.nodes} nodes at {100 * density:g} %{more}", highlight=False)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rig.errors import DataError
-from rig.plan import Costs
+from rig.model.scores import Costs
 from scenarios.tasks.qubo.graph import Graph
 
 NODE, EDGE = -1, 8

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rig.bench.compatibility import refuse_mismatch
 from rig.errors import (
     BenchError,
     ConfigError,
@@ -25,10 +26,9 @@ from rig.errors import (
     RigError,
     SutError,
 )
-from rig.plan import Solve
-from rig.session import Bench, open_bench
-from rig.suited import refuse_mismatch
-from rig.sut import Solving, SutInfo
+from rig.interfaces.sut import Solving, SutInfo
+from rig.model.steps import Solve
+from rig.session.session import Bench, open_bench
 from scenarios.tasks.qubo import answer, edges
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import NODES_MAX, Graph, Workload, generate

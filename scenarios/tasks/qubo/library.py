@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import toolchain
 from rig.errors import BenchError
+from rig.firmware import toolchain
 
 FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared")
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.errors import ConfigError, DataError
-from rig.finding import Finding
-from rig.trace import storage_error
+from rig.errors import ConfigError, DataError, storage_error
+from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, generate
 from scenarios.tasks.qubo.targets import Target, Targets, unpacked

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rig.program import Program, Routine
+from rig.interfaces.cpu_program import Program, Routine
 from scenarios.tasks.qubo import edges, tuning
 from scenarios.tasks.qubo.answer import encode, packed_bits
 from scenarios.tasks.qubo.cost import EDGE, NODE

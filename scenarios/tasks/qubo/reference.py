@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import firmware
 from rig.errors import ConfigError
+from rig.firmware import project
 from scenarios.tasks.qubo import edges
 from scenarios.tasks.qubo.answer import encode
 from scenarios.tasks.qubo.graph import Graph
@@ -115,7 +115,9 @@ class Solver:
 
 
 class Steps:
-    """The search on a graph on the wire, for a virtual device (rig.table.Searcher); raises ConfigError where it is refused."""
+    """The search on a graph on the wire, for a virtual device (rig.interfaces.context.Searcher); raises ConfigError where it is
+    refused.
+    """
 
     def __init__(self, payload: bytes, seed: int) -> None:
         self._solver = Solver(payload)
@@ -137,7 +139,7 @@ class Steps:
 
 def library() -> Library:
     """Return the firmware's search as a library for this host."""
-    root = firmware.sources()
+    root = project.sources()
     sources, core = root / "workloads" / "qubo", root / "core"
     search = [sources / name for name in SEARCH]
     return Library("qubo", [*search, core / "nr_frame.c"], [sources / "nr_qubo.h", core / "nr_frame.h"], [core])

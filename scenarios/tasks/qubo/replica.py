@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rig.catalogue import Entry
 from rig.errors import DataError, NotInSession
-from rig.plan import Costs, Score
+from rig.model.catalogue import Entry
+from rig.model.scores import Costs, Score
 from scenarios.tasks.qubo import answer, official, targets
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate

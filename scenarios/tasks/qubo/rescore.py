@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rig import store
-from rig.done import Done
 from rig.errors import DataError
-from rig.plan import Solve
-from rig.store import COMPLETIONS, SessionFolder
+from rig.model.step_record import Done
+from rig.model.steps import Solve
+from rig.store import codec, session_folder
+from rig.store.session_folder import COMPLETIONS, SessionFolder
 from scenarios.tasks.qubo import answer
 from scenarios.tasks.qubo.cost import Gap, cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
@@ -91,14 +91,14 @@ def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Ve
     """
     about = _workloads(session)
     parts = sorted((path.parent for path in session.rglob(COMPLETIONS)), key=str)
-    told = [(str(part.relative_to(session)), done) for part in parts for done in store.read_completions(part)]
+    told = [(str(part.relative_to(session)), done) for part in parts for done in codec.read_completions(part)]
     by_workload: dict[int, list[tuple[str, Done]]] = {}
     for part, done in told:
         if isinstance(done.step, Solve):
             by_workload.setdefault(done.step.index, []).append((part, done))
     for index, searches in sorted(by_workload.items()):
         if index not in about:
-            raise DataError(f"a search of workload {index}, of which {session / store.PROVENANCE} says nothing")
+            raise DataError(f"a search of workload {index}, of which {session / session_folder.PROVENANCE} says nothing")
         graph = _graph(about[index])
         workload = _workload(about[index])
         best = table.rows.get(workload) or table.of(graph)

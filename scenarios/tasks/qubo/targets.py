@@ -19,9 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.errors import DataError
-from rig.finding import Finding
-from rig.trace import storage_error
+from rig.errors import DataError, storage_error
+from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 

@@ -9,12 +9,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rig import labels
-from rig.catalogue import Entry
-from rig.config import PathText
+from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
-from rig.plan import Score
-from rig.table import Searcher, Table
+from rig.interfaces.context import Searcher, Table
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
+from rig.results import labels
 from scenarios.tasks.qubo import edges, official, targets, tuning
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rig.table import Table
+from rig.interfaces.context import Table
 from scenarios.tasks.asc.audio import read_clip
 from scenarios.tasks.asc.dataset import open_dataset
 from scenarios.tasks.asc.generate import ensure

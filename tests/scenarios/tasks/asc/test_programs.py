@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rig.errors import DataError
-from rig.program import Programmed, Routine
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.interfaces.cpu_program import Programmed, Routine
 from scenarios.tasks.asc.integer import infer, spike_counts
 from scenarios.tasks.asc.interpreter import read_network, run_network
 from scenarios.tasks.asc.nirfile import read_model

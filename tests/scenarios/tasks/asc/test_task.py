@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from rig.errors import ConfigError, DataError, RemoteProtocolError
-from rig.plan import Task
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.interfaces.task import Task
 from scenarios.tasks.asc.audio import read_clip
 from scenarios.tasks.asc.dataset import open_dataset
 from scenarios.tasks.asc.generate import ensure

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rig.trial import Sample
+from rig.model.trial import Sample
 from scenarios.tasks.mlperf_tiny.cases import Case, cases, quality
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from rig.errors import ConfigError, DataError, RemoteProtocolError
-from rig.plan import Chooser, Task
-from rig.sut import SutInfo
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Chooser, Task
 from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 
 from .conftest import DataFolder

@@ -21,7 +21,7 @@ from scenarios.tasks.qubo import edges
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.graph import Workload, generate
 from scenarios.tasks.qubo.largest import Largest, Prober, largest, nodes_max
-from sut_backends.virtual import VirtualSut
+from sut_backends.virtual.backend import VirtualSut
 from tests.conftest import ROOT
 
 VIRTUAL = ROOT / "benches" / "virtual-qubo.toml"

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rig.errors import ConfigError, DataError
-from rig.table import Table
+from rig.interfaces.context import Table
 from scenarios.tasks.qubo import official, tabu, targets
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.cost import cost

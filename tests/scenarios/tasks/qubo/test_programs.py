@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from rig.errors import BenchError, SutError
-from rig.plan import Solve
-from rig.sut import END, REACHED, Completion
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.model.completion import END, REACHED, Completion
+from rig.model.steps import Solve
 from scenarios.tasks.qubo import edges
 from scenarios.tasks.qubo.cost import threshold_cost
 from scenarios.tasks.qubo.graph import Workload, generate
 from scenarios.tasks.qubo.reference import Solver
 from scenarios.tasks.qubo.task import QuboTask
-from sut_backends.cpu import CpuSut
+from sut_backends.cpu.backend import CpuSut
 
 SETTINGS = QuboTask.Settings(nodes=(50, 250), densities=(0.05,), seeds=(0,))
 Start = Callable[..., tuple[QuboTask, CpuSut]]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from rig import store
-from rig.check import check
+from rig.check.check import check
 from rig.errors import DataError
-from rig.session import open_bench
+from rig.session.session import open_bench
+from rig.store import session_folder
 from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.graph import Workload
@@ -58,12 +58,12 @@ def table(path: Path, cost: int) -> Path:
 
 
 def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(session: Path) -> None:
-    before = {path: store.sha256(path) for path in session.rglob("*") if path.is_file()}
+    before = {path: session_folder.sha256(path) for path in session.rglob("*") if path.is_file()}
     assert command(session).return_value == 0
-    after = {path: store.sha256(path) for path in session.rglob("*") if path.is_file()}
+    after = {path: session_folder.sha256(path) for path in session.rglob("*") if path.is_file()}
     assert set(after) - set(before) == {session / RESCORED}
     # What was added is named there, so that nobody can add anything else.
-    assert {path for path, digest in before.items() if after[path] != digest} == {session / store.EVENTS}
+    assert {path for path, digest in before.items() if after[path] != digest} == {session / session_folder.EVENTS}
     assert check(session).ok
     vectors = json.loads((session / RESCORED).read_text())["vectors"]
     assert len(vectors) == 8, "two workloads, two time-outs, two trials"
@@ -92,7 +92,7 @@ def test_a_session_is_scored_again_against_another_official_file(session: Path, 
     of_hundred = [one for one in content["vectors"] if one["workload"][0] == 100]
     assert all(one["gap"] == pytest.approx((one["cost"] + 40) / 40) for one in of_hundred)
     assert all(one["gap_best_known"] == one["gap_best_known_before"] for one in of_hundred)
-    assert content["official_targets_sha256"] == store.sha256(path)
+    assert content["official_targets_sha256"] == session_folder.sha256(path)
     assert "official -40" in result.output
 
 
@@ -119,14 +119,14 @@ def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep
 
 
 def test_vectors_of_every_sitting_count_and_one_of_no_use_is_named(session: Path) -> None:
-    lines = (session / "trial-2" / store.COMPLETIONS).read_text().splitlines()
+    lines = (session / "trial-2" / session_folder.COMPLETIONS).read_text().splitlines()
     place = next(number for number, line in enumerate(lines) if '"solve"' in line)
     changed = json.loads(lines[place])
     changed["output"] = changed["output"][:-2]
     lines[place] = json.dumps(changed)
     part = session / "trial-2" / "sitting-1"
     part.mkdir()
-    (part / store.COMPLETIONS).write_text("\n".join(lines) + "\n")
+    (part / session_folder.COMPLETIONS).write_text("\n".join(lines) + "\n")
     result = command(session)
     vectors = json.loads((session / RESCORED).read_text())["vectors"]
     assert len(vectors) == 12
@@ -136,7 +136,7 @@ def test_vectors_of_every_sitting_count_and_one_of_no_use_is_named(session: Path
 
 
 def test_a_session_of_other_graphs_or_of_another_task_is_refused(session: Path) -> None:
-    path = session / store.PROVENANCE
+    path = session / session_folder.PROVENANCE
     about = json.loads(path.read_text())
     about["task"]["workloads"][0]["graph_sha256"] = "0" * 64
     path.write_text(json.dumps(about))

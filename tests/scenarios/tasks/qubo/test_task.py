@@ -12,14 +12,16 @@ import networkx
 import numpy as np
 import pytest
 
-from rig import config
-from rig.config import load
+from rig.bench import config
+from rig.bench.config import load
+from rig.bench.probe import probe
 from rig.errors import ConfigError, DataError
-from rig.plan import Costs, Optimized, Searched
-from rig.probe import probe
-from rig.program import Programmed
-from rig.session import open_bench, open_plan, steps
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.interfaces.cpu_program import Programmed
+from rig.interfaces.task import Optimized, Searched
+from rig.model.scores import Costs
+from rig.session.planning import open_plan, steps
+from rig.session.session import open_bench
 from scenarios.tasks.qubo import edges, targets
 from scenarios.tasks.qubo.graph import Workload, generate
 from scenarios.tasks.qubo.task import QuboTask

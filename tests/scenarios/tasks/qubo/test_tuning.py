@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError
-from rig.session import open_bench, open_plan
-from rig.table import Table
+from rig.interfaces.context import Table
+from rig.session.planning import open_plan
+from rig.session.session import open_bench
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.programs import KNOWN
 from scenarios.tasks.qubo.task import QuboTask

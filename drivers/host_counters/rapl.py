@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RAPL: the energy counters that a processor keeps of itself, as Linux shows them under /sys/class/powercap.
+
+Sources: the kernel's Documentation/power/powercap/powercap.rst (files, units) and drivers/powercap/intel_rapl_common.c (a 32-bit
+register times a unit). Never run on hardware: tested on a simulated powercap tree only.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Self
+
+from drivers.host_counters.grid import counted
+from drivers.host_counters.recording import ALWAYS_ON, STAND_IN, STAND_IN_V, Clock, CounterRecording, HostClock, Polling
+from drivers.host_counters.sim.rapl import RaplSimulator
+from rig.bench.config import PathText
+from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
+from rig.interfaces.context import Table
+from rig.interfaces.monitor import Found, MonitorInfo
+from rig.uncertainty import accuracy
+from rig.uncertainty.accuracy import Accuracy, Range
+
+POWERCAP = "/sys/class/powercap"
+#: No processor, and no machine that shows a psys domain, draws more: a counter that would say so ran backwards or was reset.
+_MOST_W = 5_000.0
+#: The counter may show at once what it had not shown for so long.
+_CATCH_UP_S = 0.1
+#: A reading takes microseconds; one that took half a period of 100 Hz was interrupted, and its time is not known.
+_SPREAD_S = 0.005
+#: "Approximately every millisecond": a second-hand figure (it is ascribed to Khan et al. 2018), not verified here.
+_UPDATE_S = 0.001
+#: The most that NTP may slew CLOCK_MONOTONIC (MAXFREQ of linux/timex.h); from general knowledge.
+_CLOCK_PPM = 500.0
+_REGISTER = 1 << 32
+_HINT = (
+    'sudo chmod o+r {path} (until the next boot), or a udev rule: SUBSYSTEM=="powercap", KERNEL=="intel-rapl*", '
+    'RUN+="/bin/chgrp rapl /sys%p/energy_uj", RUN+="/bin/chmod g+r /sys%p/energy_uj"'
+)
+
+
+class Rapl:
+    """The processor's own energy counters (Linux powercap): a host measures itself."""
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """Which counter, and how it is polled.
+
+        `root`: an absolute path, or "simulator". `domain`: as package-0, package-0/core, psys; `rig scan` lists them. `poll_hz`: 1
+        to 1000; the counter is updated about once a millisecond, so more brings nothing, at 1000 a reading finds no update or two,
+        and every reading costs the processor that is measured some time. `longest_s` between two readings makes a gap.
+        `gain_limit`: the relative limit of error that you claim (0.1 is 10 %): the maker states none, so this or `calibration`
+        must be given.
+        """
+
+        root: str = POWERCAP
+        domain: str = "package-0"
+        poll_hz: int = 100
+        longest_s: float = 0.05
+        gain_limit: float = 0.0
+        calibration: PathText = ""
+        simulator: RaplSimulator.Settings = field(default_factory=RaplSimulator.Settings)
+
+    def __init__(self, settings: Settings, zone: Zone, simulator: RaplSimulator | None) -> None:
+        self._settings, self.simulator = settings, simulator
+        self._counter = ZoneCounter(zone)
+        self._accuracy = _accuracy(settings, self._counter)
+        self._clock: Clock = simulator.counter if simulator else HostClock()
+
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Say whether the bench file names the simulator."""
+        return settings.root == "simulator"
+
+    @classmethod
+    def open(cls, settings: Settings, table: Table) -> Self:
+        """Find the counter and read it once; the host stays on."""
+        _validate(settings)
+        simulator = RaplSimulator(settings.simulator, table.world) if settings.root == "simulator" else None
+        if simulator:
+            table.world.supply_on = True
+        try:
+            return cls(settings, _chosen(zones(simulator.root if simulator else Path(settings.root)), settings), simulator)
+        except BaseException:
+            if simulator:
+                simulator.close()
+            raise
+
+    @classmethod
+    def scan(cls, root: str = POWERCAP) -> list[Found]:
+        """Return the counters of this host, each with what is wrong with it."""
+        found = []
+        for zone in zones(Path(root)):
+            problem = try_next = ""
+            try:
+                ZoneCounter(zone).count()
+            except BenchError as error:
+                problem, try_next = f"{error.cause}: {error.evidence}", error.try_next
+            found.append(Found(f"RAPL {zone.label}", "", f'domain = "{zone.label}"', problem, try_next))
+        return found
+
+    @property
+    def info(self) -> MonitorInfo:
+        """Return what the counter is."""
+        return MonitorInfo(
+            name=f"RAPL {self._counter.zone.label}",
+            kind="rapl",
+            simulated=self.simulator is not None,
+            sample_hz=self._settings.poll_hz,
+            edge_hz=self._settings.poll_hz,
+            accuracy=self._accuracy,
+            sync="clock",
+            switches=False,
+            reads_voltage=False,
+            details={
+                "processor": platform.processor() or platform.machine(),
+                "zone": self._counter.zone.folder.name,
+                "max_energy_range_uj": self._counter.largest_uj,
+                "clock": "CLOCK_MONOTONIC; the trace holds start_monotonic_ns",
+                "voltage": STAND_IN,
+                "power": ALWAYS_ON,
+                "tested": "on a simulated powercap tree only, never on hardware",
+            },
+        )
+
+    def power(self, on: bool) -> None:
+        """Do nothing: a host cannot be switched off from itself."""
+
+    def record(self, folder: Path) -> CounterRecording:
+        """Record into `folder`."""
+        settings = self._settings
+        polling = Polling(settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.02, lag_s=5 * _UPDATE_S)
+        about = {"monitor": "rapl", "simulated": self.simulator is not None, "settings": asdict(settings)}
+        return CounterRecording(self._counter, self._clock, polling, folder, self.info.name, "", about)
+
+    def close(self) -> None:
+        """Let go of the counter; closing twice is allowed."""
+        if self.simulator:
+            self.simulator.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A folder of the powercap tree that has an energy counter; `label` is what `domain` names it by."""
+
+    folder: Path
+    name: str
+    label: str
+
+
+class ZoneCounter:
+    """Reads one energy counter, in microjoules, and knows where it wraps."""
+
+    def __init__(self, zone: Zone) -> None:
+        self.zone, self.name = zone, f"the energy counter {zone.label}"
+        # A part of the chip that is switched off draws nothing; the whole does not while a program runs on it.
+        self.always_moves = zone.name.startswith(("package", "psys", "dram"))
+        self._path = zone.folder / "energy_uj"
+        self.largest_uj = _number(zone.folder / "max_energy_range_uj")
+        self.modulus_nj = modulus_nj(self.largest_uj)
+        self.count()
+
+    def count(self) -> int:
+        """Return what the counter shows, in microjoules."""
+        return _number(self._path)
+
+    def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
+        """Return the energy between two readings; raises BenchError where the counter cannot have gone forward."""
+        most_nj = _MOST_W * (elapsed_s + _CATCH_UP_S) * 1e9
+        step_nj = counted(1000 * previous, 1000 * present, self.modulus_nj, min(most_nj, self.modulus_nj - 1))
+        if step_nj is None or most_nj >= self.modulus_nj:
+            raise BenchError(
+                f"{self.name} ran backwards",
+                evidence=f"{previous} uJ, then {present} uJ {elapsed_s:.3f} s later; it wraps after {self.largest_uj} uJ",
+                try_next="was it reset, or the machine suspended? nothing else may write to energy_uj; measure again",
+            )
+        return step_nj * 1e-9
+
+
+def modulus_nj(largest_uj: int) -> int:
+    """Return after how many nanojoules a counter wraps, given the largest number it shows (max_energy_range_uj).
+
+    The kernel shows (2**32 - 1) units, rounded down to microjoules, and counts 2**32 of them: a range of another form is taken to
+    end one microjoule after the largest number.
+    """
+    unit_nj = -(-1000 * largest_uj // (_REGISTER - 1))
+    if (_REGISTER - 1) * unit_nj // 1000 == largest_uj:
+        return _REGISTER * unit_nj
+    return 1000 * (largest_uj + 1)
+
+
+def zones(root: Path) -> list[Zone]:
+    """Return all energy counters under a powercap folder; empty where there are none."""
+    folders = sorted(path.parent for path in root.glob("intel-rapl*:*/name") if (path.parent / "max_energy_range_uj").exists())
+    names = {folder.name: (folder / "name").read_text(encoding="utf-8").strip() for folder in folders}
+    found = []
+    for folder in folders:
+        parent = names.get(folder.name.rpartition(":")[0], "")
+        label = f"{parent}/{names[folder.name]}" if parent else names[folder.name]
+        # A processor may show its package a second time (intel-rapl-mmio): that one goes by the name of its folder.
+        found.append(Zone(folder, names[folder.name], label if folder.name.startswith("intel-rapl:") else folder.name))
+    return found
+
+
+def _chosen(found: list[Zone], settings: Rapl.Settings) -> Zone:
+    if not found:
+        raise DeviceNotFound(
+            "this machine shows no energy counters of its processor",
+            evidence=f"no intel-rapl zones in {settings.root}",
+            try_next="sudo modprobe intel_rapl_msr; virtual machines and containers have none, ARM processors neither",
+        )
+    matches = [zone for zone in found if settings.domain in (zone.label, zone.folder.name)]
+    matches = matches or [zone for zone in found if zone.name == settings.domain]
+    if len(matches) != 1:
+        raise DeviceNotFound(
+            f"{len(matches) or 'no'} energy counter{'s' if matches else ''} named {settings.domain}",
+            evidence=f"there are {', '.join(zone.label for zone in found)}",
+            try_next="monitor.rapl.domain: one of these",
+        )
+    return matches[0]
+
+
+def _number(path: Path) -> int:
+    try:
+        text = path.read_bytes()
+    except PermissionError as error:
+        raise BenchError(
+            "no permission to read the energy counter",
+            evidence=f"{path}: {error.strerror}; most kernels let only root read it",
+            try_next=_HINT.format(path=path),
+        ) from error
+    except OSError as error:
+        raise DeviceLost(
+            "the energy counter is gone", evidence=f"{path}: {error.strerror}", try_next="was the driver unloaded (intel_rapl_msr)?"
+        ) from error
+    try:
+        return int(text)
+    except ValueError as error:
+        raise BenchError(
+            "the energy counter shows no number", evidence=f"{path}: {text[:40]!r}", try_next="is this a powercap tree?"
+        ) from error
+
+
+def _accuracy(settings: Rapl.Settings, counter: ZoneCounter) -> Accuracy:
+    if settings.calibration:
+        return accuracy.load(Path(settings.calibration))
+    simulated = settings.root == "simulator"
+    if not settings.gain_limit and not simulated:
+        raise ConfigError(
+            "how far this counter may be off is not known",
+            path="monitor.rapl.gain_limit",
+            evidence="Intel states no limit of error of RAPL; published comparisons range from a close match with wall power "
+            "(Khan et al. 2018, doi 10.1145/3177754) to 73 % mean error of dynamic energy (Energies 2019, 12, 2204): abstracts",
+            try_next="gain_limit = 0.1 where you claim 10 % (say why), or calibration = FILE from a comparison with a power meter",
+        )
+    gain = settings.gain_limit or abs(settings.simulator.gain)
+    unit_j = counter.modulus_nj / _REGISTER * 1e-9
+    claim = "the simulator's own error" if simulated else "the limit in the bench file (the maker states none)"
+    return Accuracy(
+        current=(Range(_MOST_W / STAND_IN_V, gain, 0.0, lsb=unit_j * settings.poll_hz / STAND_IN_V),),
+        voltage=(Range(STAND_IN_V, 0.0, 0.0),),
+        clock_ppm=abs(settings.simulator.clock_ppm) if simulated else _CLOCK_PPM,
+        source=f"gain: {claim}; step: max_energy_range_uj / 2**32; clock: the largest slew of NTP; voltage: 1 V by definition",
+        verified=simulated,
+        # A counter is late by up to one update; the energy of a stretch between readings may lie anywhere in it: a quarter of it
+        # is the largest error of a straight line in place of a step.
+        edge_s=_UPDATE_S + _SPREAD_S / 2 + settings.longest_s / 4,
+    )
+
+
+def _validate(settings: Rapl.Settings) -> None:
+    for name, ok, rule in (
+        ("root", settings.root == "simulator" or Path(settings.root).is_absolute(), 'an absolute path, or "simulator"'),
+        ("poll_hz", 1 <= settings.poll_hz <= 1000, "1 to 1000: the counter is updated about once a millisecond"),
+        ("longest_s", 2 / max(settings.poll_hz, 1) <= settings.longest_s <= 10, "2 / poll_hz to 10 s"),
+        ("gain_limit", 0 <= settings.gain_limit < 1, "0 (none claimed) to below 1"),
+        ("simulator.update_s", 0 < settings.simulator.update_s <= 10, "above 0, to 10 s"),
+    ):
+        if not ok:
+            raise ConfigError(
+                f"{settings.simulator.update_s if '.' in name else getattr(settings, name)}",
+                path=f"monitor.rapl.{name}",
+                try_next=rule,
+            )

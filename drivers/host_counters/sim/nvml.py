@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated GPU behind NVIDIA's management library: an object with those functions of the binding (pynvml) that are used.
+
+Codes and units are those of nvml.h: milliwatts, millijoules since the driver was loaded. What the C library itself looks like is
+simulated in tests/drivers/host_counters/nvml_stub.c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from drivers.host_counters.sim.simulator import SimulatedCounter
+from rig.simulation.world import World
+
+#: What a test may set as `fault`, one at a time, and the code that the library then answers with.
+FAULTS = {"lost": 15, "permission": 4, "timeout": 10}
+_NOT_SUPPORTED, _NOT_FOUND, _INVALID, _UNINITIALIZED = 3, 6, 2, 1
+
+
+class SimulatedNvmlError(Exception):
+    """An error code of the library, as the binding raises it."""
+
+    def __init__(self, value: int) -> None:
+        super().__init__(f"simulated code {value}")
+        self.value = value
+
+
+class NvmlSimulator:
+    """One GPU whose energy follows the world. `fault` acts on the next reading; "stuck" stops the counter."""
+
+    NVMLError = SimulatedNvmlError
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """What the simulated board draws apart from the DUT, how its sensor errs, and how often it is updated; `counts_energy`
+        False: an old board, that tells only its power."""
+
+        base_w: float = 20.0
+        gain: float = 0.0
+        clock_ppm: float = 0.0
+        update_s: float = 0.02
+        counts_energy: bool = True
+        share: float = 1.0
+
+    def __init__(self, settings: Settings, world: World) -> None:
+        self.counter = SimulatedCounter(
+            world,
+            update_s=settings.update_s,
+            clock_ppm=settings.clock_ppm,
+            gain=settings.gain,
+            base_w=settings.base_w,
+            share=settings.share,
+        )
+        self.counter.updated = self._update
+        self.fault = ""
+        self.initialized = 0
+        self._settings = settings
+        self._energy_mj = 7_000_000
+        self._power_mw = round(settings.base_w * 1e3)
+        self._seen = (0.0, 0.0)
+
+    def nvmlInit(self) -> None:  # noqa: N802, as the binding names it
+        """Begin."""
+        self.initialized += 1
+
+    def nvmlShutdown(self) -> None:  # noqa: N802
+        """End."""
+        self._require(board=False)
+        self.initialized -= 1
+
+    def nvmlSystemGetDriverVersion(self) -> str:  # noqa: N802
+        """Return the version of the driver."""
+        self._require(board=False)
+        return "0.0-simulated"
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        """Return how many GPUs there are."""
+        self._require(board=False)
+        return 1
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        """Return the handle of a GPU."""
+        self._require()
+        if index != 0:
+            raise SimulatedNvmlError(_INVALID)
+        return 1
+
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> int:  # noqa: N802
+        """Return the handle of a GPU."""
+        self._require()
+        if uuid != "simulator":
+            raise SimulatedNvmlError(_NOT_FOUND)
+        return 1
+
+    def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
+        """Return the name of the board."""
+        self._require()
+        return "simulated GPU"
+
+    def nvmlDeviceGetUUID(self, handle: int) -> str:  # noqa: N802
+        """Return the unique name of the board."""
+        self._require()
+        return "GPU-simulated-0"
+
+    def nvmlDeviceGetSerial(self, handle: int) -> str:  # noqa: N802
+        """Refuse, as boards for desktops do."""
+        self._require()
+        raise SimulatedNvmlError(_NOT_SUPPORTED)
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle: int) -> int:  # noqa: N802
+        """Return the energy since the driver was loaded, in millijoules."""
+        self._require()
+        if not self._settings.counts_energy:
+            raise SimulatedNvmlError(_NOT_SUPPORTED)
+        return self._energy_mj
+
+    def nvmlDeviceGetPowerUsage(self, handle: int) -> int:  # noqa: N802
+        """Return the mean power since the update before, in milliwatts."""
+        self._require()
+        return self._power_mw
+
+    def _require(self, board: bool = True) -> None:
+        if not self.initialized:
+            raise SimulatedNvmlError(_UNINITIALIZED)
+        if board and self.fault in FAULTS:
+            raise SimulatedNvmlError(FAULTS[self.fault])
+
+    def _update(self) -> None:
+        if self.fault == "stuck":
+            return
+        if self.fault == "backwards":
+            self._energy_mj = 0
+            return
+        self._energy_mj = 7_000_000 + int(self.counter.energy_j * 1e3)
+        (seen_s, seen_j), counted_s = self._seen, self.counter.counted_s
+        if counted_s > seen_s:
+            self._power_mw = round((self.counter.energy_j - seen_j) / (counted_s - seen_s) * 1e3)
+            self._seen = (counted_s, self.counter.energy_j)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated processor's energy counters: a powercap tree of real files, as the kernel shows it; simulated.
+
+Names, layout and arithmetic follow the kernel (Documentation/power/powercap/powercap.rst, drivers/powercap/intel_rapl_common.c):
+a register of 32 bits counts in units of 2**-14 J; the kernel multiplies by 61035 (15300 for dram) and divides by 1000.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+
+from drivers.host_counters.sim.simulator import SimulatedCounter
+from rig.simulation.world import World
+
+_REGISTER = 1 << 32
+_BACK = 1_000_000
+#: What a test may set as `fault`, one at a time.
+FAULTS = ("vanish", "permission", "backwards", "stuck", "garbage")
+
+
+@dataclass(frozen=True, slots=True)
+class _Zone:
+    folder: str
+    name: str
+    share: float
+    unit_j: float = 2.0**-14
+    kernel_unit: int = 61_035
+
+
+_ZONES = (
+    _Zone("intel-rapl:0", "package-0", 1.0),
+    _Zone("intel-rapl:0:0", "core", 0.7),
+    _Zone("intel-rapl:0:1", "uncore", 0.0),  # a graphics unit that is switched off: the counter stands still
+    _Zone("intel-rapl:0:2", "dram", 0.25, 15.3e-6, 15_300),
+    _Zone("intel-rapl:1", "psys", 1.5),
+)
+
+
+class RaplSimulator:
+    """Keeps the files in a temporary folder up to date with its counter; `close` removes them.
+
+    `first` is what the registers hold at the beginning. `fault` acts from the next update of the files on: one of FAULTS.
+    """
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """What the simulated processor draws apart from the DUT, and how its counter errs and is updated."""
+
+        base_w: float = 5.0
+        gain: float = 0.0
+        clock_ppm: float = 0.0
+        update_s: float = 0.001
+        first: int = 4_000_000_000
+        share: float = 1.0
+
+    def __init__(self, settings: Settings, world: World) -> None:
+        self.counter = SimulatedCounter(
+            world,
+            update_s=settings.update_s,
+            clock_ppm=settings.clock_ppm,
+            gain=settings.gain,
+            base_w=settings.base_w,
+            share=settings.share,
+        )
+        self.counter.updated = self._update
+        self.fault = ""
+        self._first = settings.first
+        self._frozen_j = 0.0
+        self.root = Path(tempfile.mkdtemp(prefix="powercap-"))
+        (self.root / "intel-rapl").mkdir()
+        self._files: dict[_Zone, FileIO] = {}
+        for zone in _ZONES:
+            folder = self.root / zone.folder
+            folder.mkdir()
+            (folder / "name").write_text(f"{zone.name}\n", encoding="ascii")
+            largest = (_REGISTER - 1) * zone.kernel_unit // 1000
+            (folder / "max_energy_range_uj").write_text(f"{largest}\n", encoding="ascii")
+            self._files[zone] = FileIO(folder / "energy_uj", "w")
+            (folder / "energy_uj").chmod(0o400)
+        self._update()
+
+    def close(self) -> None:
+        """Remove the files; closing twice is allowed."""
+        self.counter.updated = lambda: None
+        for file in self._files.values():
+            file.close()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def _update(self) -> None:
+        if self.fault != "stuck":
+            self._frozen_j = self.counter.energy_j
+        back = _BACK if self.fault == "backwards" else 0
+        for zone, file in self._files.items():
+            path = self.root / zone.folder / "energy_uj"
+            if self.fault == "vanish":
+                path.unlink(missing_ok=True)
+                continue
+            if self.fault == "permission":
+                path.chmod(0o000)
+            register = (self._first + int(self._frozen_j * zone.share / zone.unit_j) - back) % _REGISTER
+            shown = "?" if self.fault == "garbage" else register * zone.kernel_unit // 1000
+            # Over what is there, and not from an empty file on: opening it anew every time costs ten times as much.
+            file.seek(0)
+            file.truncate(file.write(f"{shown}\n".encode("ascii")))

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The instruments behind a simulated Joulescope driver: what one bench file attaches, of which one measures; simulated.
+
+A JS220 keeps what is written to it and acknowledges that. Of a JS110 the host driver keeps it, sends all settings of a kind
+together, and acknowledges whatever comes of that: what failed is a line of the log (js110_usb.c).
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from drivers.joulescope.sim.ranges import Span, spans
+from drivers.joulescope.sim.streams import Acquisition, SimulatorSettings, Unplugged
+from drivers.joulescope.sim.topics import JS110, JS220
+from rig.errors import ConfigError
+from rig.simulation.world import World
+
+_TIMEOUT_S = 1.0
+_POLL_S = 0.01
+_BACKLOG = 100_000
+_PATIENCE_S = 3.0
+OPEN, CLOSED, ABSENT = 3, 1, 0
+_FIRMWARE, _HARDWARE = "1.3.0", "1.0.0"
+#: What js110_usb.c sends together, by the name of the function that does and is in the log where it fails.
+_SENT = {
+    "stream_settings_send": ("s/i/range/select", "s/v/range/select"),
+    "extio_settings_send": ("s/extio/voltage", "s/i/lsb_src", "s/v/lsb_src"),
+}
+
+
+@dataclass(slots=True)
+class Command:
+    """A value on its way to the instrument; `refused`: it will not be carried out."""
+
+    topic: str
+    value: int
+    refused: bool = False
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(slots=True)
+class Device:
+    """One attached instrument: its path, what it belongs to, whether it is open, and the values that the host holds of it."""
+
+    path: str
+    instrument: SimulatedInstrument
+    state: int = CLOSED
+    retained: dict[str, int] = field(default_factory=dict)
+
+
+class SimulatedInstrument:
+    """What one bench file attaches to the driver; the one that is opened measures its world."""
+
+    def __init__(self, settings: SimulatorSettings, world: World, seed: int = 0) -> None:
+        require(settings)
+        self.settings, self._world = settings, world
+        self.topics = JS110 if settings.model == "js110" else JS220
+        self._random = np.random.default_rng([seed, settings.seed])
+        paths = (*(f"u/{settings.model}/{serial}" for serial in settings.serials), *settings.beside)
+        self.devices = {path: Device(path, self) for path in paths}
+        self._opened = 0
+        self._sent = 0  # of the topic that may be refused
+        self._supply = "s/i/range/select" if settings.model == "js110" else "s/i/range/mode"
+        self._instrument = {topic: value for topic, (_, value) in self.topics.items() if value is not None}
+        if settings.faults.found_on:
+            self._instrument[self._supply] = 128 if settings.model == "js110" else 1
+        self._asked = dict(self._instrument)  # by the host of a JS110, carried out or not
+        world.supply_on = settings.faults.found_on
+        self._acquisition: Acquisition | None = None
+        self._end_watch: Callable[[], None] = lambda: None
+        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._moved = threading.Condition()
+        self._thread = threading.Thread(target=self._run_device, name="simulated joulescope")
+
+    def attach(
+        self, call: Callable[[Callable[[], None]], None], deliver: Callable[[str, Any], None], log: Callable[[str], None]
+    ) -> None:
+        """Begin to carry out what the driver asks; `call` does something on its thread, `deliver` tells subscribers a value."""
+        self._call, self._deliver, self._log = call, deliver, log
+        self._thread.start()
+
+    def detach(self) -> None:
+        """End the thread, where there is one."""
+        self._commands.put(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    @property
+    def busy(self) -> bool:
+        """Say whether another program has it."""
+        return self.settings.faults.busy or (self.settings.faults.opens_once and self._opened > 0)
+
+    def restored(self, defaults: bool) -> dict[str, int]:
+        """Return what the host driver holds when it has opened the instrument and asked it."""
+        self._opened += 1
+        if defaults and self.settings.model == "js110":
+            # The host driver sends a JS110 its own default, which connects the DUT's supply.
+            self._instrument[self._supply] = 128
+            self._world.supply_on = True
+        self._asked = dict(self._instrument)
+        if self.settings.model != "js220":
+            return dict(self._instrument)
+        versions = {"c/fw": _FIRMWARE, "c/hw": _HARDWARE, "s/fpga": self.settings.fpga}
+        return self._instrument | {f"{part}/version": _version(text) for part, text in versions.items()}
+
+    def send(self, topic: str, value: int) -> threading.Event | None:
+        """Send a value to the instrument; return what is set when it is acknowledged, None where it never will be."""
+        refused = self._refused(topic)
+        if refused and self.settings.model != "js110":
+            return None
+        late = refused and self.settings.faults.unanswered
+        command = Command(topic, value, refused and not late)
+        self._commands.put(command)
+        if late:
+            # Its host driver acknowledges everything, but may take 5 s: 1 s for the transfer, 3 s until the instrument says that
+            # it is done, 1 s for the last question (jsdrvb_ctrl_out and wait_for_sensor_command of js110_usb.c).
+            command.done.wait(_TIMEOUT_S)
+            return None
+        return command.done
+
+    def _refused(self, topic: str) -> bool:
+        faults = self.settings.faults
+        if topic != faults.refuse:
+            return False
+        self._sent += 1
+        return not faults.refuse_only or self._sent in faults.refuse_only
+
+    def _run_device(self) -> None:
+        try:
+            while True:
+                try:
+                    # In a virtual world every step of time is told by a command of no topic.
+                    command = self._commands.get(timeout=_POLL_S if self._acquisition and self._world.live else None)
+                except queue.Empty:
+                    command = Command("", 0)
+                if command is None:
+                    return
+                if command.topic:
+                    self._carry_out(command)
+                self._follow(self._world.horizon_ns())
+        except Unplugged:
+            self._unplug()
+        finally:
+            self._end_watch()
+            self._acquisition = None
+            with self._moved:
+                self._moved.notify_all()
+
+    def _follow(self, horizon_ns: int) -> None:
+        while self._acquisition is not None and self._acquisition.follow(horizon_ns):
+            with self._moved:
+                self._moved.notify_all()
+
+    def _carry_out(self, command: Command) -> None:
+        supply, complaint = self._instrument[self._supply], ""
+        if self.settings.model == "js110":
+            complaint = self._send_settings(command)
+        else:
+            self._instrument[command.topic] = command.value
+        if self._instrument[self._supply] != supply:
+            self._world.supply_on = self._instrument[self._supply] != 0
+        name = command.topic.removesuffix("/ctrl")
+        if command.topic.endswith("/ctrl") and not complaint:
+            if command.value:
+                self._start(name)
+            elif not self._stop(name):
+                return  # no acknowledgement: the log of the simulated device never reached the end
+        self._call(partial(self._answer, command, complaint))
+
+    def _answer(self, command: Command, complaint: str) -> None:
+        # The real log has a thread of its own: it may come after the acknowledgement, though it was written before.
+        command.done.set()
+        if complaint:
+            self._log(complaint)
+
+    def _send_settings(self, command: Command) -> str:
+        """Do as a JS110 and its host driver do; return what is logged."""
+        streaming = self._streaming()
+        self._asked[command.topic] = command.value
+        for name, topics in _SENT.items():
+            if command.topic in topics or (name == "stream_settings_send" and self._streaming() != streaming):
+                if command.refused:
+                    return f"{name} did not work"
+                self._instrument |= {topic: self._asked[topic] for topic in topics}
+        self._instrument[command.topic] = command.value
+        return ""
+
+    def _streaming(self) -> bool:
+        return any(self._asked[topic] for topic in self.topics if topic.endswith("/ctrl") and topic != "s/sstats/ctrl")
+
+    def _start(self, name: str) -> None:
+        if self._acquisition is None:
+            self._acquisition = Acquisition(
+                self.settings, self._world, self._send, self._warn, self._line, self._read_spans, self._random.spawn(1)[0]
+            )
+            self._end_watch = self._world.watch(self._hold)
+        self._acquisition.start(name)
+
+    def _stop(self, name: str) -> bool:
+        """Sample up to this moment, then end the stream; say whether the moment was reached."""
+        acquisition = self._acquisition
+        if acquisition is None:
+            return True
+        stop_ns, began_s = self._world.now_ns(), time.monotonic()
+        while (horizon_ns := self._world.horizon_ns()) < stop_ns:
+            self._follow(horizon_ns)
+            if time.monotonic() - began_s > _PATIENCE_S:
+                return False
+            threading.Event().wait(_POLL_S)
+        self._follow(stop_ns)
+        acquisition.stop(name)
+        if not acquisition.streaming:
+            self._end_watch()
+            self._acquisition = None
+        return True
+
+    def _hold(self) -> None:
+        """Hold a step of virtual time until the samples have caught up with it."""
+        self._commands.put(Command("", 0))
+        with self._moved:
+            self._moved.wait_for(self._caught_up)
+        # What has been sampled arrives before more time passes.
+        reached = threading.Event()
+        self._call(reached.set)
+        reached.wait(_TIMEOUT_S)
+
+    def _caught_up(self) -> bool:
+        acquisition = self._acquisition
+        if acquisition is None or not self._thread.is_alive():
+            return True
+        return acquisition.due(self._world.horizon_ns()) <= _BACKLOG
+
+    def _send(self, topic: str, block: dict[str, Any]) -> None:
+        for path, device in self.devices.items():
+            if device.state == OPEN:
+                self._deliver(f"{path}/{topic}", block)
+
+    def _warn(self, message: str) -> None:
+        self._call(partial(self._log, message))
+
+    def _line(self, gpi: int) -> bool | None:
+        """Say whether an input follows SYNC; None where its stream shows the converter's lowest bit."""
+        if self.settings.model == "js110":
+            if self._instrument["s/i/lsb_src" if gpi == 0 else "s/v/lsb_src"] != (2, 3)[gpi]:
+                return None
+            return gpi == self.settings.sync_gpi and self._instrument["s/extio/voltage"] > 0
+        powered = self._instrument["c/gpio/vref"] == 1 or self.settings.vref_wired
+        return gpi == self.settings.sync_gpi and powered
+
+    def _read_spans(self) -> tuple[Span, Span]:
+        return spans(self.settings.model, self._instrument)
+
+    def _unplug(self) -> None:
+        # "Joulescope is designed to disconnect IN+ from OUT+ whenever its isolated sensor side is unpowered" (its maker in
+        # github.com/jetperch/pyjoulescope_ui/issues/27, of the JS110; assumed of the JS220).
+        self._world.supply_on = False
+        for device in self.devices.values():
+            if device.state == OPEN:
+                device.state = ABSENT
+                self._deliver(f"{device.path}/h/state", ABSENT)
+                self._deliver("@/!remove", device.path)
+
+
+def require(settings: SimulatorSettings) -> None:
+    """Raise ConfigError for an instrument that cannot be."""
+    if settings.model not in ("js110", "js220", "js320"):
+        raise ConfigError(f"{settings.model!r}", path="monitor.joulescope.simulator.model", try_next="js220 or js110")
+    for name, ok, rule in (
+        ("supply_v", settings.supply_v > 0, "above 0"),
+        ("share", 0 < settings.share <= 1, "above 0, to 1"),
+        ("fed_v", settings.fed_v >= 0, "0: none; or above"),
+        ("noise_a", settings.noise_a >= 0, "0 or more"),
+        ("clock_ppm", abs(settings.clock_ppm) < 100_000, "less than 100000 either way"),
+    ):
+        if not ok:
+            raise ConfigError(f"{getattr(settings, name)}", path=f"monitor.joulescope.simulator.{name}", try_next=rule)
+
+
+def _version(text: str) -> int:
+    major, minor, patch = (int(part) for part in text.split("."))
+    return major << 24 | minor << 16 | patch

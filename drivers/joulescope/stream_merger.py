@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Merge the three streams of a Joulescope, which arrive in blocks of their own, into one trace. No thread, no clock: a function of
+the blocks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.joulescope.time_maps import TimeMaps
+from rig.errors import BenchError
+from rig.trace.trace import Gap
+from rig.trace.writer import TraceWriter
+
+#: The counter of every Joulescope this driver knows; `sample_id` is in its ticks, before any decimation.
+TICK_HZ = 2_000_000
+CURRENT, VOLTAGE, SYNC = "current", "voltage", "sync"
+SIGNALS = (CURRENT, VOLTAGE, SYNC)
+#: A block comes at least every 50 ms: a stream from which nothing came while another brought this much has ended.
+_SILENT_TICKS = 1 * TICK_HZ
+#: More is no loss but a counter that went wrong (2**32 ticks have happened: pyjoulescope_ui issue 296), and would fill the disk.
+_LONGEST_GAP_TICKS = 60 * TICK_HZ
+#: A block of a JS110 is 65 394 samples of current or voltage, or 100 000 of a GPI; its log may come a block late.
+BLOCK_TICKS, LONGEST_BLOCK_TICKS = 65_536, 100_000
+#: The JS110's host driver gives 64 samples without a number until its filter is filled (js110_sample_processor.h).
+_WARM_UP = 1_000
+
+
+@dataclass(slots=True)
+class _Part:
+    """Elements start <= k < stop of one block whose first element, wanted or not, is `base`."""
+
+    base: int
+    start: int
+    stop: int
+    data: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Distrust:
+    """Ticks first <= k < stop cannot be trusted."""
+
+    first: int
+    stop: int
+    cause: str
+
+
+class _Lane:
+    """What has arrived of one signal and is not written yet, in elements: samples, or ticks of the SYNC line."""
+
+    def __init__(self, name: str, element_ticks: int, packed: bool) -> None:
+        self.name, self.element_ticks, self._packed = name, element_ticks, packed
+        self.parts: deque[_Part] = deque()
+        self.next: int | None = None
+        self.came = 0  # up to where blocks have come, by their own ids
+        self.losses: list[tuple[int, int]] = []  # from which id on, so many elements more must be counted
+        self.repeated = 0
+        self.waited: dict[str, int] = {}  # ticks that each other signal brought since the last block of this one
+
+    @property
+    def stop_tick(self) -> int:
+        """Return the tick up to which data has arrived; 0 before any."""
+        return (self.next or 0) * self.element_ticks
+
+    def add(self, block: Mapping[str, Any]) -> None:
+        """Append a block; what has come before is left out."""
+        if block["sample_rate"] != TICK_HZ or block["decimate_factor"] != self.element_ticks:
+            raise BenchError(
+                f"the stream of {self.name} is not at full rate",
+                evidence=f"{block['sample_rate']} Hz over {block['decimate_factor']}, not {TICK_HZ} Hz over {self.element_ticks}",
+                try_next="close other programs that use the instrument",
+            )
+        data = block["data"]
+        start = int(block["sample_id"]) // self.element_ticks
+        stop = start + len(data) * (8 if self._packed else 1)
+        self.came = max(self.came, stop)
+        # A loss that the ids do not tell of lies between two elements of a block.
+        bounds = [start, *(at for at, _ in self.losses if start < at < stop), stop]
+        for piece in pairwise(bounds):
+            lost = sum(count for at, count in self.losses if at <= piece[0])
+            self._add(start + lost, piece[0] + lost, piece[1] + lost, data)
+
+    def _add(self, base: int, start: int, stop: int, data: NDArray[Any]) -> None:
+        """Append elements start <= k < stop of a block whose first one is `base`."""
+        first = start if self.next is None else max(start, self.next)
+        if (first - stop) * self.element_ticks > _SILENT_TICKS:
+            raise BenchError(f"the stream of {self.name} began anew", evidence=f"sample {stop} after {first}")
+        if self.next is not None and (first - self.next) * self.element_ticks > _LONGEST_GAP_TICKS:
+            raise BenchError(
+                f"the counter of the stream of {self.name} jumps",
+                evidence=f"by {(first - self.next) * self.element_ticks / TICK_HZ:.0f} s",
+                try_next="record again; update the instrument's firmware with the Joulescope UI",
+            )
+        self.repeated += first > start
+        if first < stop:
+            self.parts.append(_Part(base, first, stop, data))
+            self.next = stop
+
+    def forget(self, before: int) -> None:
+        """Drop elements before `before`."""
+        while self.parts and self.parts[0].stop <= before:
+            self.parts.popleft()
+        if self.parts:
+            self.parts[0].start = max(self.parts[0].start, before)
+
+    def unbroken(self) -> tuple[int, bool]:
+        """Return where the data without a gap ends, and whether it may still go on there."""
+        stop = self.parts[0].start
+        for part in self.parts:
+            if part.start != stop:
+                return stop, False
+            stop = part.stop
+        return stop, True
+
+    def take(self, stop: int) -> Iterator[tuple[_Part, int, int]]:
+        """Yield and drop the elements before `stop`: part by part, with the place of first and last in its block."""
+        while self.parts and self.parts[0].start < stop:
+            part = self.parts[0]
+            end = min(part.stop, stop)
+            yield part, part.start - part.base, end - part.base
+            part.start = end
+            if part.start == part.stop:
+                self.parts.popleft()
+
+
+class Lanes:
+    """Merges the blocks of current, voltage and SYNC by their `sample_id` and writes what all three have into a trace.
+
+    The trace begins at the first sample that all three have. Repeated data is trimmed; where any of the three lost something, all
+    three have one gap. `sample_ticks`: 2 on a JS220 (1 MHz beside 2 MHz of SYNC), 1 on a JS110. Raises BenchError for blocks at
+    another rate or from an earlier stream, and for a signal that stays behind; what TraceWriter raises. `unreadable` is the cause
+    of gaps where there is no number.
+    """
+
+    def __init__(self, writer: TraceWriter, sample_ticks: int, unreadable: str = "the instrument gave no number") -> None:
+        self._writer, self._per, self._unreadable = writer, sample_ticks, unreadable
+        analog = [_Lane(name, sample_ticks, packed=False) for name in (CURRENT, VOLTAGE)]
+        self._current, self._voltage = analog
+        self._sync = _Lane(SYNC, 1, packed=True)
+        self._lanes = (*analog, self._sync)
+        self._at: int | None = None  # the next sample to be written, in samples of the instrument's counter
+        self._origin = 0
+        self._merged = 0  # the tick up to which what has come was looked at
+        self._distrusted: list[_Distrust] = []
+        self.maps = TimeMaps()
+        self.ending = False  # the streams are being switched off, one after the other: silence is no fault any more
+
+    @property
+    def stop_ticks(self) -> dict[str, int]:
+        """Return the tick up to which each signal has arrived; 0 before any."""
+        return {lane.name: lane.stop_tick for lane in self._lanes}
+
+    @property
+    def missing(self) -> list[str]:
+        """Return the signals of which nothing has come yet."""
+        return [lane.name for lane in self._lanes if lane.next is None]
+
+    @property
+    def first_tick(self) -> int | None:
+        """Return the instrument's count at the first sample of the trace; None before it."""
+        return None if self._at is None else self._origin * self._per
+
+    @property
+    def repeated(self) -> int:
+        """Return how many blocks held something that had come before."""
+        return sum(lane.repeated for lane in self._lanes)
+
+    def feed(self, signal: str, block: Mapping[str, Any], more: bool = False) -> None:
+        """Take one block, as the driver's `!data` topics give it, and write what has become complete.
+
+        With `more`, another block waits already, and what is complete is written with that.
+        """
+        self.maps.note(block["time_map"])
+        lane = self._lanes[SIGNALS.index(signal)]
+        lane.add(block)
+        # What is complete ends where the first of the signals does.
+        complete = min(lane.stop_tick for lane in self._lanes)
+        if complete > self._merged and not more:
+            self._merged = complete
+            self._merge(final=False)
+        if not self.ending:
+            self._require_all(lane, len(block["data"]) * (8 if lane is self._sync else lane.element_ticks))
+
+    def distrust(self, first_tick: int, stop_tick: int, cause: str) -> None:
+        """Note that what lies between two ticks is not to be trusted, also where it has not been written yet."""
+        self._distrusted.append(_Distrust(first_tick, stop_tick, cause))
+
+    def insert(self, lost_ticks: int, cause: str) -> None:
+        """Count ticks that were lost somewhere about the last blocks, and that the ids do not tell of: what lies about them is not
+        to be trusted, what comes later is in its place."""
+        stops = self.stop_ticks.values()
+        first = min(stops) - BLOCK_TICKS
+        before = sum(count for _, count in self._sync.losses)
+        at = (max(lane.came * lane.element_ticks for lane in self._lanes) + LONGEST_BLOCK_TICKS) // 8 * 8
+        for lane in self._lanes:
+            lane.losses.append((at // lane.element_ticks, lost_ticks // lane.element_ticks))
+        self.distrust(first, at + before, cause)
+
+    def finish(self) -> None:
+        """Write what is left and complete; nothing may be fed after."""
+        if not self.missing:
+            self._merge(final=True)
+        self._note_distrust(final=True)
+
+    def _merge(self, final: bool) -> None:
+        if self._at is None and (self.missing or not self._begin()):
+            return
+        while True:
+            resumed = self._resume(self._at or 0)
+            if resumed is None:
+                break
+            at, lost = resumed
+            if at > (self._at or 0):
+                names = " and ".join(lost) or "the streams"
+                self._writer.skip(at - (self._at or 0), f"the instrument or its USB connection lost samples of {names}")
+                self._at = at
+            stop = self._common_stop(at, final)
+            if stop <= at:
+                break
+            self._write(stop)
+        self._note_distrust(final=False)
+
+    def _begin(self) -> bool:
+        """Set the first sample of the trace, where all three signals have one."""
+        if not all(lane.parts for lane in self._lanes):
+            return False
+        for lane in (self._current, self._voltage):
+            part = lane.parts[0]
+            numbers = np.isfinite(part.data[:_WARM_UP])
+            if numbers.any():
+                part.start = max(part.start, part.base + int(np.argmax(numbers)))
+        first = max(-(-lane.parts[0].start * lane.element_ticks // self._per) for lane in self._lanes)
+        resumed = self._resume(first)
+        if resumed is None:
+            return False
+        self._at = self._origin = self._aligned(resumed[0])
+        return True
+
+    def _resume(self, at: int) -> tuple[int, list[str]] | None:
+        """Return the next sample that all three have, and who lacks some before it; None while one has nothing there yet."""
+        for lane in self._lanes:
+            lane.forget(at * self._per // lane.element_ticks)
+        reached = at
+        lost = [lane.name for lane in self._lanes if lane.parts and lane.parts[0].start * lane.element_ticks > at * self._per]
+        while True:
+            before = reached
+            for lane in self._lanes:
+                lane.forget(reached * self._per // lane.element_ticks)
+                if not lane.parts:
+                    return None
+                first = -(-lane.parts[0].start * lane.element_ticks // self._per)
+                if first > reached:
+                    lost.append(lane.name)
+                    reached = first
+            if reached == before:
+                aligned = self._aligned(reached) if reached > at else reached
+                if aligned == reached:
+                    return reached, list(dict.fromkeys(lost))
+                reached = aligned
+
+    def _aligned(self, at: int) -> int:
+        """Return the first sample from `at` on at which a byte of the SYNC line begins; `at` where there is none."""
+        base = self._sync.parts[0].base
+        return next((at + more for more in range(8) if ((at + more) * self._per - base) % 8 == 0), at)
+
+    def _common_stop(self, at: int, final: bool) -> int:
+        """Return up to where all three can be written: whole bytes of the SYNC line as long as more may come."""
+        stops = [lane.unbroken() for lane in self._lanes]
+        ends = [stop * lane.element_ticks // self._per for (stop, _), lane in zip(stops, self._lanes, strict=True)]
+        stop = min(ends)
+        goes_on = all(more for end, (_, more) in zip(ends, stops, strict=True) if end == stop)
+        base = self._sync.parts[0].base
+        if not final and goes_on and (at * self._per - base) % 8 == 0:
+            stop -= (stop * self._per - base) % 8 // self._per
+        return stop
+
+    def _write(self, stop: int) -> None:
+        current, voltage = (
+            [part.data[first:last] for part, first, last in lane.take(stop)] for lane in (self._current, self._voltage)
+        )
+        if [len(piece) for piece in current] != [len(piece) for piece in voltage]:
+            current, voltage = [np.concatenate(current)], [np.concatenate(voltage)]
+        for pair in zip(current, voltage, strict=True):
+            self._writer.analog(*pair, unreadable=self._unreadable)
+        for part, first, last in self._sync.take(stop * self._per):
+            if first % 8 == last % 8 == 0:
+                self._writer.sync_packed(part.data[first // 8 : last // 8])
+            else:
+                levels = np.unpackbits(part.data[first // 8 : -(-last // 8)], bitorder="little")
+                self._writer.sync(levels[first % 8 : first % 8 + last - first])
+        self._at = stop
+
+    def _require_all(self, fed: _Lane, ticks: int) -> None:
+        """Raise BenchError for a signal that brings nothing while the others do."""
+        fed.waited = {}
+        for lane in self._lanes:
+            if lane is fed:
+                continue
+            lane.waited[fed.name] = waited = lane.waited.get(fed.name, 0) + ticks
+            if waited > _SILENT_TICKS:
+                raise BenchError(
+                    f"the stream of {lane.name} is silent",
+                    evidence=f"{waited / TICK_HZ:.1f} s of {fed.name} came since its last block",
+                    try_next="another USB port or cable; other streams of the instrument off",
+                )
+
+    def _note_distrust(self, final: bool) -> None:
+        if self._at is None:
+            return
+        waiting = []
+        for span in self._distrusted:
+            first = max(span.first // self._per - self._origin, 0)
+            stop = -(-span.stop // self._per) - self._origin
+            if stop > self._at - self._origin and not final:
+                waiting.append(span)
+                continue
+            stop = min(stop, self._at - self._origin)
+            if stop > first:
+                self._writer.gap(Gap(first, stop, span.cause))
+        self._distrusted = waiting

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One module of the simulated N6705: what is set on it, what it supplies, and its part of the data log."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.front_end import FrontEnd
+from drivers.keysight_n6705.sim.scpi import CONFLICT, Refusal
+
+#: Bits of the Questionable Status register: switched off by the over-voltage protection; in the positive current limit.
+_OV, _LIM = 1, 128
+
+
+@dataclass(slots=True)
+class Channel:
+    """One module: what is set on it, and its part of the log."""
+
+    number: int
+    model: str
+    dut: bool
+    sync: bool
+    on: bool = False
+    volt: float = 0.0
+    range_v: float = math.inf
+    wanted_v: float | None = None
+    wanted_range_v: float | None = None
+    limit_a: float = 0.1
+    emulation: str = "PS2Q"
+    input: str = "MAIN"
+    source: str = "BUS"
+    period_s: float = 0.1024
+    range_a: float = 3.06
+    functions: set[str] = field(default_factory=set)
+    condition: int = 0
+    events: int = 0
+    state: str = "idle"
+    front_end: FrontEnd | None = None
+    trigger: FrontEnd | None = None
+    trigger_ns: int = 0
+    record_s: float = 0.0
+    lost: bool = False
+    noise: np.random.Generator = field(default_factory=np.random.default_rng)
+    sync_noise: np.random.Generator = field(default_factory=np.random.default_rng)
+    fifo: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def smu(self) -> bool:
+        """Say whether this module sources and measures, with a converter each for voltage and current."""
+        return self.model.startswith("N678")
+
+    @property
+    def ranges_v(self) -> tuple[float, ...]:
+        """Return the upper ends of the module's ranges of voltage."""
+        return (0.612, 6.12, 20.4) if self.smu else (5.1,)
+
+    @property
+    def live(self) -> bool:
+        """Say whether there is a voltage at its output; whether OUTP? tells of a protection is not documented, so it does not."""
+        return self.on and not self.condition & _OV
+
+    def reset(self) -> None:
+        """Bring the settings into the state of *RST."""
+        self.on, self.volt, self.range_v, self.limit_a, self.emulation, self.input = False, 0.0, math.inf, 0.1, "PS2Q", "MAIN"
+        self.source, self.period_s, self.range_a = "BUS", 0.1024, 3.06
+        self.functions.clear()
+
+    def settle(self) -> None:
+        """Take over the voltage and its range that a message has set, in the lowest range that holds what was asked for.
+
+        Raises Refusal where the voltage does not fit the range, and changes nothing then (N6705C operating guide, Coupled Commands;
+        it does not say which error this is: -221 is what SCPI has for it).
+        """
+        volt = self.volt if self.wanted_v is None else self.wanted_v
+        asked_v, self.wanted_v, self.wanted_range_v = self.wanted_range_v, None, None
+        range_v = self.range_v if asked_v is None else min(one for one in self.ranges_v if one >= asked_v)
+        if volt > range_v:
+            raise Refusal(CONFLICT)
+        self.volt, self.range_v = volt, range_v
+
+    def log_function(self, name: str, on: bool) -> None:
+        """Switch a function of the log; a module with one converter logs voltage or current."""
+        others = {one for one in self.functions if one[:4] != name[:4]}
+        if on and others and not self.smu:
+            raise Refusal(CONFLICT)
+        (self.functions.add if on else self.functions.discard)(name)
+
+    def supply(self, power_w: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return voltage and current at the output, for a DUT that draws `power_w` at the voltage set.
+
+        At its limit the module holds the current in place of the voltage (N6700 user's guide, Source Operating Modes): the DUT is
+        then taken for a resistor.
+        """
+        volt = np.full(len(power_w), self.volt if self.live else 0.0)
+        current = np.zeros(len(power_w))
+        if self.dut and self.live and self.volt > 0:
+            wanted = power_w / self.volt
+            current = np.minimum(wanted, self.limit_a)
+            limited = wanted > self.limit_a
+            volt[limited] *= self.limit_a / wanted[limited]
+            if limited.any():
+                self._become(_LIM)
+            self._become(_LIM if limited[-1] else 0)
+        return volt, current
+
+    def trip(self) -> None:
+        """Switch the output off until the protection is cleared."""
+        self._become(_OV)
+
+    def clear_protection(self) -> None:
+        """Bring the output back to what it was before a protection switched it off."""
+        self._become(self.condition & ~_OV)
+
+    def take_events(self) -> int:
+        """Return and forget the bits of the condition that have been set since the last call."""
+        events, self.events = self.events, 0
+        return events
+
+    def _become(self, condition: int) -> None:
+        self.events |= condition & ~self.condition
+        self.condition = condition

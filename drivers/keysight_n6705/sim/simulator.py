@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated Keysight N6705 with its modules: a SCPI server on a socket of this machine, which measures a simulated table.
+
+It shares nothing with the driver but the wire. Facts it is built on: N6705C and N6700C operating guides, External Data Logging.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from drivers.keysight_n6705.sim import scpi
+from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
+from drivers.keysight_n6705.sim.log import SimulatedLog, SimulatorSettings
+from drivers.keysight_n6705.sim.module import Channel
+from rig.simulation.world import World
+
+_LISTEN_S = 0.05
+#: *IDN?: nothing can take this for an instrument.
+_IDN = "Keysight Technologies,N6705C,SIMULATED,0.0"
+#: What one message sets of these is taken together (N6705C operating guide, Coupled Commands).
+_COUPLED = ("VOLT", "VOLT:RANG")
+Act = Callable[[list[str], list[Channel]], bytes | None]
+
+
+class Simulator:
+    """Listens until it is closed; `resource` is its VISA name."""
+
+    def __init__(self, settings: SimulatorSettings, world: World, dut_channel: int, sync_channel: int, seed: int) -> None:
+        self._settings, self._world, self._faults = settings, world, settings.faults
+        self._channels = {
+            number: Channel(number, model, number == dut_channel, number == sync_channel)
+            for number, model in enumerate(settings.modules, start=1)
+        }
+        for number in self._faults.output_on:
+            self._channels[number].on = True
+            self._channels[number].volt = settings.sync_high_v
+        self._log = SimulatedLog(settings, world, list(self._channels.values()), seed)
+        self._dut_channel = dut_channel
+        self._errors: list[str] = []
+        self._real, self._swapped = False, False
+        self._fetches = 0
+        self._lates, self._late = 0, False
+        self._io_manager: IoManagerSimulator | None = None
+        self._supply()
+        self._stop = threading.Event()
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._server.settimeout(_LISTEN_S)
+        self.resource = f"TCPIP::127.0.0.1::{self._server.getsockname()[1]}::SOCKET"
+        self._commands = self._table()
+        # A daemon only so that an owner who forgets close() does not hang at the end of the program.
+        self._thread = threading.Thread(target=self._serve, name="keysight n6705 simulator", daemon=True)
+        self._thread.start()
+
+    def open_io_manager(self) -> str:
+        """Put an IO manager on the table; returns its port as pyserial takes it."""
+        self._io_manager = IoManagerSimulator(self._world, self._settings.io_manager_ppm, self._faults)
+        return self._io_manager.port
+
+    def close(self) -> None:
+        """End its threads; closing twice is allowed. The outputs stay as they are."""
+        self._stop.set()
+        self._log.abort(list(self._channels.values()))
+        self._thread.join()
+        self._server.close()
+        if self._io_manager is not None:
+            self._io_manager.close()
+
+    def _serve(self) -> None:
+        while not self._stop.is_set():
+            try:
+                connection, _ = self._server.accept()
+            except TimeoutError:
+                continue
+            with connection:
+                connection.settimeout(_LISTEN_S)
+                # A client that hangs up in the middle of an answer is no fault of ours.
+                with suppress(OSError):
+                    self._converse(connection)
+            self._log.release()
+
+    def _converse(self, connection: socket.socket) -> None:
+        waiting, held, mute = b"", b"", False
+        while not self._stop.is_set():
+            try:
+                block = connection.recv(4096)
+            except TimeoutError:
+                continue
+            if not block:
+                return
+            *lines, waiting = (waiting + block).split(b"\n")
+            for line in lines:
+                if self._log.dropped():
+                    return
+                answer, held = held + self._message(line.decode("ascii", "replace").strip()), b""
+                if self._late:
+                    answer, held, self._late, mute = b"", answer, False, self._faults.mute
+                if answer and not mute:
+                    connection.sendall(answer)
+
+    def _message(self, message: str) -> bytes:
+        """Carry out one program message; the answers of its queries are joined by semicolons (IEEE 488.2)."""
+        answers: list[bytes] = []
+        for header, rest in scpi.units(message):
+            try:
+                name = scpi.canonical(header)
+                if name not in _COUPLED:
+                    self._settle()
+                answer = self._unit(name, rest)
+            except scpi.Refusal as refusal:
+                self._errors.append(str(refusal))
+                if not str(refusal).startswith("-2"):
+                    break  # an error in a command, not in carrying it out: the rest of the message is dropped
+                continue
+            if answer is not None:
+                answers.append(answer)
+        self._settle()
+        return b";".join(answers) + b"\n" if answers else b""
+
+    def _settle(self) -> None:
+        for channel in self._channels.values():
+            try:
+                channel.settle()
+            except scpi.Refusal as refusal:
+                self._errors.append(str(refusal))
+
+    def _unit(self, name: str, rest: str) -> bytes | None:
+        faults = self._faults
+        if faults.late and name == faults.late:
+            self._lates += 1
+            self._late = self._lates == faults.late_at
+        if faults.refuse and name == faults.refuse:
+            raise scpi.Refusal(faults.refuse_error)
+        if faults.read_back_of and name == faults.read_back_of:
+            return faults.read_back.encode()
+        act = self._commands.get(name)
+        if act is None:
+            raise scpi.Refusal(scpi.UNDEFINED)
+        words, listed = scpi.arguments(rest)
+        if not set(listed) <= set(self._channels):
+            raise scpi.Refusal(scpi.OUT_OF_RANGE)
+        return act(words, [self._channels[one] for one in listed])
+
+    def _supply(self) -> None:
+        channel = self._channels.get(self._dut_channel)
+        self._world.supply_on = channel is not None and channel.live
+
+    def _table(self) -> dict[str, Act]:
+        log, faults, every = self._log, self._faults, list(self._channels.values())
+        table: dict[str, Act] = {
+            "*IDN?": lambda words, channels: (faults.idn or _IDN).encode(),
+            "*RST": self._reset,
+            "*CLS": lambda words, channels: self._errors.clear(),
+            "*OPC?": lambda words, channels: b"1",
+            "*TRG": lambda words, channels: log.trigger([one for one in every if one.source == "BUS"]),
+            "SYST:ERR?": self._error,
+            "SYST:CHAN?": lambda words, channels: str(len(every)).encode(),
+            "SYST:CHAN:MOD?": lambda words, channels: ",".join(one.model for one in channels).encode(),
+            "SYST:CHAN:OPT?": lambda words, channels: (faults.option or "0").encode(),
+            "OUTP": self._output,
+            "OUTP?": lambda words, channels: scpi.flags([one.on for one in channels]),
+            "OUTP:PROT:CLE": self._clear_protection,
+            "STAT:QUES?": lambda words, channels: ",".join(str(one.take_events()) for one in channels).encode(),
+            "STAT:QUES:COND?": lambda words, channels: ",".join(str(one.condition) for one in channels).encode(),
+            "EMUL": self._emulation,
+            "FUNC": _only("VOLTage", "CURRent"),
+            "VOLT": self._volt,
+            "VOLT?": lambda words, channels: scpi.numbers([one.volt for one in channels]),
+            "VOLT:RANG": self._volt_range,
+            "CURR": self._limit,
+            "CURR:LIM": self._limit,
+            "CURR:LIM?": lambda words, channels: scpi.numbers([one.limit_a for one in channels]),
+            "FORM": self._format,
+            "FORM:BORD": self._order,
+            "FORM:BORD?": lambda words, channels: b"SWAP" if self._swapped else b"NORM",
+            "SENS:SWE:TINT:RES": _only("RES20", "RES40"),
+            "SENS:FUNC:VOLT:INP": self._input,
+            "SENS:ELOG:CURR:RANG": self._range,
+            "SENS:ELOG:CURR:RANG:AUTO": self._auto,
+            "SENS:ELOG:VOLT:RANG": _up_to(20.4),
+            "SENS:ELOG:PER": self._period,
+            "SENS:ELOG:PER?": lambda words, channels: scpi.numbers([log.told_period_s(one, self._real) for one in channels]),
+            "TRIG:ELOG:SOUR": self._source,
+            "TRIG:ELOG": lambda words, channels: log.trigger(channels),
+            "INIT:ELOG": lambda words, channels: log.initiate(channels, self._real),
+            "ABOR:ELOG": lambda words, channels: log.abort(channels),
+            "FETC:ELOG?": self._fetch,
+        }
+        for name in ("CURR", "VOLT", "CURR:MINM", "VOLT:MINM"):
+            table[f"SENS:ELOG:FUNC:{name}"] = self._function(name)
+            table[f"SENS:ELOG:FUNC:{name}?"] = self._function_told(name)
+        for pin in range(1, 8):
+            table[f"DIG:PIN{pin}:FUNC"] = self._pin_function(pin)
+            table[f"DIG:PIN{pin}:POL"] = self._pin_polarity(pin)
+        return table
+
+    def _reset(self, words: list[str], channels: list[Channel]) -> None:
+        self._log.abort(list(self._channels.values()))
+        for one in self._channels.values():
+            one.reset()
+        self._real = self._swapped = False
+        self._supply()
+
+    def _error(self, words: list[str], channels: list[Channel]) -> bytes:
+        found = self._log.take_error()
+        if found:
+            self._errors.append(found)
+        return (self._errors.pop(0) if self._errors else '+0,"No error"').encode()
+
+    def _output(self, words: list[str], channels: list[Channel]) -> None:
+        on = scpi.boolean(words)
+        self._log.catch_up()
+        for channel in channels:
+            channel.on = on and not self._faults.output_stays_off
+        self._supply()
+
+    def _clear_protection(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.clear_protection()
+        self._supply()
+
+    def _emulation(self, words: list[str], channels: list[Channel]) -> None:
+        wanted = scpi.choice(words, "PS4Q", "PS2Q", "PS1Q", "BATTery", "CHARger", "CCLoad", "CVLoad", "VMETer", "AMETer")
+        for channel in channels:
+            if not channel.smu or (wanted == "PS4Q" and channel.model != "N6784A"):
+                raise scpi.Refusal(scpi.UNSUPPORTED)
+            channel.emulation = wanted
+
+    def _volt(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.wanted_v = scpi.number(words, 0.0, channel.ranges_v[-1])
+
+    def _volt_range(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.wanted_range_v = scpi.number(words, 0.0, channel.ranges_v[-1])
+
+    def _limit(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.limit_a = scpi.number(words, 0.0, 3.06)
+
+    def _format(self, words: list[str], channels: list[Channel]) -> None:
+        self._real = scpi.choice(words, "ASCii", "REAL") == "REAL"
+
+    def _order(self, words: list[str], channels: list[Channel]) -> None:
+        self._swapped = scpi.choice(words, "NORMal", "SWAPped") == "SWAP" or self._faults.keeps_byte_order
+
+    def _input(self, words: list[str], channels: list[Channel]) -> None:
+        wanted = scpi.choice(words, "MAIN", "AUXiliary")
+        for channel in channels:
+            if channel.model not in ("N6781A", "N6785A"):
+                raise scpi.Refusal(scpi.UNSUPPORTED)
+            channel.input = wanted
+
+    def _function(self, name: str) -> Act:
+        def act(words: list[str], channels: list[Channel]) -> None:
+            for channel in channels:
+                if self._faults.no_minmax and name.endswith("MINM") and not channel.smu:
+                    raise scpi.Refusal(scpi.UNSUPPORTED)
+                channel.log_function(name, scpi.boolean(words))
+
+        return act
+
+    def _function_told(self, name: str) -> Act:
+        return lambda words, channels: scpi.flags([self._log.is_on(one, name, self._faults.stuck_hidden) for one in channels])
+
+    def _pin_function(self, pin: int) -> Act:
+        return lambda words, channels: self._log.set_pin(pin, scpi.choice(words, "DIO", "DINPut", "TINPut", "TOUTput"))
+
+    def _pin_polarity(self, pin: int) -> Act:
+        return lambda words, channels: self._log.set_polarity(pin, scpi.choice(words, "POSitive", "NEGative"))
+
+    def _range(self, words: list[str], channels: list[Channel]) -> None:
+        wanted_a = scpi.number(words, 0.0, 3.06)
+        for channel in channels:
+            channel.range_a = min(limit_a for limit_a in (10e-6, 1e-3, 0.1, 3.06) if limit_a >= wanted_a)
+
+    def _auto(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.range_a = math.inf if scpi.boolean(words) else 3.06
+
+    def _period(self, words: list[str], channels: list[Channel]) -> None:
+        for channel in channels:
+            channel.period_s = scpi.number(words, 102.4e-6, 60.0)
+
+    def _source(self, words: list[str], channels: list[Channel]) -> None:
+        if not words:
+            raise scpi.Refusal(scpi.MISSING)
+        wanted = words[0].upper()
+        pin = wanted.startswith("PIN") and wanted[3:] in tuple("1234567")
+        for channel in channels:
+            channel.source = wanted if pin else scpi.choice(words, "BUS", "EXTernal", "IMMediate")
+
+    def _fetch(self, words: list[str], channels: list[Channel]) -> bytes:
+        if len(channels) != 1:
+            raise scpi.Refusal(scpi.ILLEGAL)
+        values = self._log.fetch(channels[0], int(scpi.number(words, 1, 1e9)))
+        self._fetches += bool(len(values))
+        if not self._real:
+            return ",".join(f"{value:.6E}" for value in values).encode()
+        data = values.astype("<f4" if self._swapped else ">f4").tobytes()
+        length = str(len(data))
+        if self._fetches == self._faults.short_block_at:
+            data = data[: len(data) // 2]
+        return f"#{len(length)}{length}".encode() + data
+
+
+def _only(*allowed: str) -> Act:
+    """Return a command that is understood, and changes nothing that the simulator knows of."""
+
+    def act(words: list[str], channels: list[Channel]) -> None:
+        scpi.choice(words, *allowed)
+
+    return act
+
+
+def _up_to(limit: float) -> Act:
+    def act(words: list[str], channels: list[Channel]) -> None:
+        scpi.number(words, 0.0, limit)
+
+    return act

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated X-NUCLEO-LPM01A on a pseudo terminal: bytes in, bytes out, as on the board's USB port.
+
+Framing of replies: what public clients assert of real boards.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TextIO
+
+import numpy as np
+
+from drivers.st_lpm01a.sim.shell import Faults, Refused, Shell, SimulatorSettings
+from drivers.st_lpm01a.sim.stream import Acquisition
+from rig.errors import ConfigError
+from rig.interfaces.context import Table
+from rig.simulation.world import World
+
+__all__ = ["Faults", "Lpm01aSimulator", "SimulatorSettings", "main"]
+
+_TX_B = 32_768  # what the board holds back before it stops sampling; the real size is not documented
+_BACKLOG = 100_000
+_POLL_S = 0.002
+_FRAME_S = 0.001  # of full-speed USB: in real time, nothing goes out more often
+_PATIENCE_S = 60.0
+_DELIVERY_S = 2.0
+_END_OF_LINE = b"\r\n"
+
+
+class Lpm01aSimulator:
+    """One simulated board in a thread of its own; `port` is what a driver opens. `supply` is told of every change of the supply."""
+
+    def __init__(self, settings: SimulatorSettings, table: Table, supply: Callable[[bool], None] = lambda on: None) -> None:
+        import pty
+        import tty
+
+        self._settings, self._world, self._supply = settings, table.world, supply
+        self._random = np.random.default_rng([table.seed, settings.seed])
+        self._master, self._slave = pty.openpty()
+        # Else the line discipline would echo our output back to us until somebody opens the port.
+        tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
+        self.port = os.ttyname(self._slave)
+        self._tx = bytearray()
+        self._rx = bytearray()
+        self._shell = Shell(settings)
+        self._acquisition: Acquisition | None = None
+        self._acquisitions = 0
+        self._stopping = threading.Event()
+        self._unwatch: Callable[[], None] = lambda: None
+        self._mute, self._heard = False, False
+        self._struck_times = 0
+        self._switch(settings.faults.supply_found_on)
+        self._begin_stale(settings.faults.stale)
+        self._thread = threading.Thread(target=self._work, name="simulated LPM01A", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread and the pseudo terminal; closing twice is allowed. The supply stays as it is."""
+        self._stopping.set()
+        self._thread.join()
+        self._hang_up()
+
+    def _begin_stale(self, stale: str) -> None:
+        left = {
+            "": b"",
+            "half line": b"409-07\r\n6410-0",
+            "summary": b"\r\nend\r\n\r\nsummary beg\r\n0000-00\r\n6409-07\r\nsummary end\r\n",
+            "streaming": b"409-07\r\n" + b"6409-07\r\n" * 3000,
+            "streaming binary": b"\xa0" + b"\x52\xa0" * 3000,
+        }
+        if stale not in left:
+            raise ConfigError(f"{stale!r}", path="monitor.st_lpm01a.simulator.faults.stale", try_next=f"one of {', '.join(left)}")
+        self._tx += left[stale]
+        if stale.startswith("streaming"):
+            self._shell.set["format"] = "bin_hexa" if "binary" in stale else "ascii_dec"
+            self._start()
+
+    def _work(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                # What a terminal holds when it is opened is thrown away; what a board holds on USB comes after.
+                wants = [self._master] if self._tx and self._heard and not self._mute else []
+                readable, writable, _ = select.select([self._master], wants, [], _POLL_S)
+                if readable:
+                    self._hear()
+                if writable:
+                    with suppress(BlockingIOError):
+                        del self._tx[: os.write(self._master, self._tx)]
+                if self._world.live:
+                    self._stopping.wait(_FRAME_S)
+                self._sample()
+        except _UnpluggedError:
+            self._deliver()
+            # What feeds the board is the same cable.
+            self._switch(False)
+            self._hang_up()
+        finally:
+            self._unwatch()
+
+    def _deliver(self) -> None:
+        """Send what a board in real time would have sent by now: here virtual time ran ahead of the line."""
+        end_s = time.monotonic() + _DELIVERY_S
+        while not self._world.live and time.monotonic() < end_s and (self._tx or self._unread()):
+            if self._tx:
+                with suppress(BlockingIOError):
+                    del self._tx[: os.write(self._master, self._tx)]
+            self._stopping.wait(_POLL_S)
+
+    def _unread(self) -> int:
+        """Return how many bytes the terminal holds for its reader: they go with it."""
+        import fcntl
+        import termios
+
+        return int.from_bytes(fcntl.ioctl(self._slave, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+    def _hang_up(self) -> None:
+        for fd in (self._master, self._slave):
+            if fd >= 0:
+                os.close(fd)
+        self._master = self._slave = -1
+
+    def _switch(self, on: bool) -> None:
+        if self._world.supply_on != on:
+            self._supply(on)
+        self._world.supply_on = on
+
+    def _hear(self) -> None:
+        with suppress(BlockingIOError):
+            self._rx += os.read(self._master, 4096)
+            self._heard = True
+        *lines, rest = bytes(self._rx).replace(b"\r", b"\n").split(b"\n")
+        self._rx = bytearray(rest)
+        for line in lines:
+            if line.strip():
+                self._obey(line.decode("ascii", "replace").strip())
+
+    def _obey(self, command: str) -> None:
+        faults = self._settings.faults
+        if self._struck(faults.no_answer_to, command):
+            return
+        try:
+            if self._struck(faults.error_to, command):
+                raise Refused(faults.error_detail)
+            if command == "stop" and self._acquisition is not None:
+                # It is answered by the end of the stream alone (mlcommons/tiny: "stop does not ack").
+                self._acquisition.stop_ns = self._world.now_ns()
+                return
+            if command == "start" and self._acquisition is not None:
+                raise Refused("acquisition on going")
+            answer = self._shell.answer(command, self._world.supply_on)
+        except Refused as refusal:
+            self._say(self._settings.refusal.format(command=command), f"Error detail: {refusal}")
+            return
+        self._switch(self._shell.supply(command, self._world.supply_on))
+        binary = self._acquisition.interject(command, self._world.supply_on) if self._acquisition is not None else b""
+        if binary:
+            self._tx += binary
+        else:
+            self._say(*answer)
+        if command == "start":
+            self._start()
+
+    def _struck(self, beginning: str, command: str) -> bool:
+        if not beginning or not command.startswith(beginning):
+            return False
+        self._struck_times += 1
+        only = self._settings.faults.only
+        return not only or self._struck_times in only
+
+    def _say(self, *lines: str) -> None:
+        text = "\r\n".join((self._settings.faults.prompt + lines[0], *lines[1:]))
+        # Everything is followed by an empty line but the echo.
+        self._tx += f"\r\n{text}\r\n".encode() + (b"" if lines[0].startswith("echo ") else _END_OF_LINE)
+
+    def _start(self) -> None:
+        self._acquisitions += 1
+        faults = self._settings.faults if self._acquisitions == 1 else replace(
+            self._settings.faults, lose_byte_at=-1, flip_byte_at=-1, insert_byte_at=-1
+        )  # fmt: skip
+        self._acquisition = Acquisition(replace(self._settings, faults=faults), self._shell, self._world, self._random)
+        self._tx += self._acquisition.begin()
+        self._unwatch = self._world.watch(self._hold)
+
+    def _sample(self) -> None:
+        acquisition = self._acquisition
+        if acquisition is None or len(self._tx) >= _TX_B:
+            return
+        self._tx += acquisition.advance()
+        faults = self._settings.faults
+        if 0 <= faults.unplugged_at_s <= acquisition.elapsed_s:
+            raise _UnpluggedError
+        if 0 <= faults.mute_at_s <= acquisition.elapsed_s and not self._mute:
+            self._deliver()
+            self._mute = True
+        if acquisition.over:
+            self._acquisition = None
+            self._tx += acquisition.end()
+            self._unwatch()
+
+    def _hold(self) -> None:
+        """Hold virtual time until the backlog is small; a host that reads nothing for long is no reason to hold it for ever."""
+        end_s = time.monotonic() + _PATIENCE_S
+        while (acquisition := self._acquisition) is not None and self._thread.is_alive() and time.monotonic() < end_s:
+            if self._world.live or acquisition.due() <= _BACKLOG or self._mute:
+                return
+            self._stopping.wait(0.001)
+
+
+class _UnpluggedError(Exception):
+    """The simulated cable is out."""
+
+
+def main(out: TextIO, settings: SimulatorSettings | None = None) -> None:
+    """Be a board in a process of its own until a signal ends it, in a world of real time in which the DUT draws 33 mW.
+
+    Writes `pty PORT`, then `supply on` or `supply off` at every change, each a line.
+    """
+
+    def tell(line: str) -> None:
+        out.write(line + "\n")
+        out.flush()
+
+    world, began_ns, ended = World(), time.monotonic_ns(), threading.Event()
+    world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
+    world.put(0, True, 0.033)
+    signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
+    board = Lpm01aSimulator(settings or SimulatorSettings(), Table(world=world), lambda on: tell(f"supply {'on' if on else 'off'}"))
+    try:
+        tell(f"pty {board.port}")
+        while not ended.wait(0.1):
+            pass
+    except KeyboardInterrupt:
+        pass
+    finally:
+        board.close()

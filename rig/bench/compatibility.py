@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the parts of a bench suit each other: device and task, device and monitors, scenario and task; raises where not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rig.bench.config import NO_MONITOR
+from rig.errors import BenchError, ConfigError, LocalProtocolError
+from rig.interfaces.monitor import MonitorInfo
+from rig.interfaces.scenario import Metered, Scenario
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Chooser, Optimized, Task
+from rig.model.steps import Query, Step
+from rig.timebase.edge_clock import EDGE_CLOCK
+
+
+def refuse_mismatch(info: SutInfo, task: Task) -> None:
+    """Raise where the device runs another workload or another model than the bench says."""
+    if not (task.accepts(info) if isinstance(task, Chooser) else info.task in (task.name, "any", "")):
+        raise LocalProtocolError(
+            f"the device runs {info.task or info.model!r}, the bench asks for {task.name!r}",
+            evidence="" if info.task else f"the model it names: {info.model}",
+            try_next="flash the other workload, or change [task.*]",
+        )
+    model = task.provenance().get("model", "")
+    if info.task == task.name and model and info.model != model:
+        raise LocalProtocolError(
+            f"the device runs model {info.model!r}, the bench says {model!r}",
+            try_next=f"flash the other image, or name the device's model: task.{task.name}.model",
+        )
+
+
+def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tuple[str, MonitorInfo]]) -> None:
+    """Raise where a monitor cannot see what ties the SUT, of this kind, to it; `monitors` are kind and info of each rail.
+
+    Without a monitor the SUT's own time stamps are the clock: then it must have some.
+    """
+    hold_s = sut.sync_hold_s
+    if not monitors and sut.clock == EDGE_CLOCK:
+        raise ConfigError(
+            f"{sut.name} tells no time, it only pulses SYNC, and there is no monitor to see that",
+            path=f"monitor.{NO_MONITOR}",
+            try_next="firmware built for performance mode; or a monitor that sees edges (rig list)",
+        )
+    if monitors and not sut.has_sync_line and sut.clock != "CLOCK_MONOTONIC":
+        raise BenchError(
+            "the device has no SYNC line, so energy cannot be tied to its phases",
+            try_next="give its port a mark() and a pin; or [monitor.none], which measures accuracy and latency alone",
+        )
+    for rail, (monitor, info) in monitors.items():
+        place = f"{f'rail.{rail}' if rail else 'monitor'}.{monitor}"
+        if info.sync == "clock" and sut.clock == "CLOCK_MONOTONIC":
+            continue  # the device is the host, and its marks count the clock that the monitor reads
+        if not sut.has_sync_line and not info.simulated:
+            raise ConfigError(
+                f"{sut.name} has no SYNC line for {info.name} to see",
+                path=place,
+                try_next="a monitor that reads this host's own clock (rapl, nvml), or a simulated one for a try",
+            )
+        if info.sync in ("none", "clock"):
+            why, hint = info.no_sync
+            raise ConfigError(
+                f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
+                path=place,
+                evidence=why,
+                try_next=(hint or "a monitor that sees edges (rig list)")
+                + (
+                    ", or a SUT that is this host and counts its clock: [sut.cpu], or [sut.posix] host_clock = true"
+                    if info.sync == "clock"
+                    else ""
+                ),
+            )
+        needed_s = info.min_pulse_s or 2 / info.edge_hz
+        if hold_s and hold_s < needed_s * (1 - 1e-9):
+            raise ConfigError(
+                f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which needs {needed_s * 1e6:g} us",
+                path=f"sut.{kind}.sync_hold_us",
+                try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
+            )
+
+
+def refuse_unmetered(scenario: Scenario, monitors: int) -> None:
+    """Raise where a scenario's result is an energy, and there is no monitor."""
+    if isinstance(scenario, Metered) and scenario.needs_energy and not monitors:
+        raise ConfigError(
+            f"scenario {scenario.name} asks for energy, and there is no monitor",
+            path=f"monitor.{NO_MONITOR}",
+            try_next="an energy monitor (rig list); or a mode of the scenario that needs none",
+        )
+
+
+def refuse_unsuited(step: Step, scenario: str, task: Task) -> None:
+    """Raise where a scenario asks of a task what it has not."""
+    if isinstance(step, Query) and isinstance(task, Optimized):
+        raise ConfigError(
+            f"{task.name} has workloads to search, no samples to answer",
+            path=f"scenario.{scenario}",
+            try_next="[scenario.optimization]",
+        )

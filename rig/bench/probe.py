@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Power the device and talk to it: what is there, what is wrong, what to try."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from rig.bench import config, plugins, supply
+from rig.bench.compatibility import refuse_mismatch
+from rig.bench.config import Choice
+from rig.bench.named_monitor import open_monitor
+from rig.bench.parts import open_part
+from rig.bench.supply import Reading
+from rig.bench.supply_watchdog import Guardian
+from rig.errors import RigError
+from rig.interfaces.context import Table
+from rig.interfaces.cpu_program import Programmed
+from rig.interfaces.monitor import EnergyMonitor
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Searched, Task
+from rig.model.completion import Completion
+from rig.model.finding import Finding
+from rig.problems import Problem
+from rig.simulation.world import NS_PER_S
+from rig.timebase.attach import tie
+from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
+from rig.trace.trace import TRACE, Trace
+
+#: So long a supply is read.
+_READ_S = 0.25
+_NO_CLOCK = "firmware built for performance mode; or a monitor that sees edges (rig list)"
+_WIRE = "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only simulated devices"
+
+
+def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding, None, None]:
+    """Power the device and talk to it, one finding a step; a backend with a `probe` of its own says more than that it opens."""
+    resolved = config.load(Path(path), overrides)
+    table = Table(folder=resolved.folder, seed=resolved.bench.seed)
+    yield Finding(
+        "bench file",
+        True,
+        f"{resolved.sut.kind} and {_kinds(resolved.monitors) or 'no monitor'}, {resolved.scenario.kind} of {resolved.task.kind}",
+    )
+    with Guardian() as guardian, ExitStack() as stack:
+        task = open_part("task", resolved, table)
+        table.reference, table.sample = getattr(task, "reference", None), task.payload(0)
+        table.programs = task.programs if isinstance(task, Programmed) else {}
+        table.searcher = task.searcher if isinstance(task, Searched) else None
+        yield Finding("task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes")
+        table.monitored = bool(resolved.monitors)
+        table.world.supply_on = not table.monitored
+        monitors: dict[str, EnergyMonitor] = {}
+        if resolved.no_monitor is not None:
+            yield _no_monitor(resolved.no_monitor)
+        for rail, choice in resolved.monitors.items():
+            monitor = monitors[rail] = open_monitor(rail, choice, table)
+            stack.callback(monitor.close)
+            yield Finding(_of("monitor", rail), True, f"{monitor.info.name}, {monitor.info.sample_hz:g} samples per second")
+        guardian.watch(resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated])
+        for rail, monitor in monitors.items():
+            if monitor.info.switches:
+                yield _off(_of("supply off", rail), monitor, table)
+        for monitor in monitors.values():
+            monitor.power(True)
+        kind, failed = plugins.find("sut", resolved.sut.kind), False
+        if hasattr(kind, "probe"):
+            for finding in kind.probe(resolved.sut.settings, table):
+                yield finding
+                if not finding.ok:
+                    failed = True
+            if failed:
+                yield from _unanswered(monitors, table)
+                return
+        sut = stack.enter_context(closing(kind.open(resolved.sut.settings, table)))
+        yield Finding("device", True, _about(sut.info))
+        yield _workload(sut.info, task)
+        if not monitors and sut.info.clock == EDGE_CLOCK:
+            yield Finding("clock", False, "the device tells no time, and there is no monitor to see its pulses", _NO_CLOCK)
+        readings: dict[str, Reading | None] = {}
+        for rail, monitor in monitors.items():
+            with tempfile.TemporaryDirectory() as scratch:
+                with monitor.record(Path(scratch)):
+                    completion = sut.sync()
+                trace = Trace.open(Path(scratch) / TRACE)
+                readings[rail] = Reading.of(trace, monitor.info.accuracy)
+            yield _edges(_of("SYNC wire", rail), completion, sut.info, trace)
+        yield from supply.on("supply on", readings, {rail: monitor.info for rail, monitor in monitors.items()})
+
+
+def _no_monitor(choice: Choice) -> Finding:
+    limit = f"within {choice.settings.clock_ppm:g} ppm ({choice.settings.clock_source})"
+    return Finding("monitor", True, f"none: the device's own time stamps are the clock, {limit}; there is no energy")
+
+
+def _read(monitor: EnergyMonitor, table: Table) -> Reading | None:
+    """Read a supply for a moment."""
+    with tempfile.TemporaryDirectory() as scratch:
+        with monitor.record(Path(scratch)):
+            # A simulated instrument lives in the table's time, a real one in ours.
+            (table.world.wait if monitor.info.simulated else _sleep)(round(_READ_S * NS_PER_S))
+        return Reading.of(Trace.open(Path(scratch) / TRACE), monitor.info.accuracy)
+
+
+def _sleep(duration_ns: int) -> None:
+    time.sleep(duration_ns / NS_PER_S)
+
+
+def _off(name: str, monitor: EnergyMonitor, table: Table) -> Finding:
+    """Read a supply while it is off; a monitor that waits for the device's edges cannot."""
+    if monitor.info.sync == "start":
+        return Finding(name, True, "not read: this monitor records from the first edge of SYNC on")
+    return supply.off(name, _read(monitor, table), monitor.info)
+
+
+def _unanswered(monitors: Mapping[str, EnergyMonitor], table: Table) -> Iterator[Finding]:
+    """Read the supplies of a device that did not answer; a simulated one is not there by then."""
+    real = {rail: monitor for rail, monitor in monitors.items() if not monitor.info.simulated and monitor.info.sync != "start"}
+    yield from supply.on(
+        "supply on",
+        {rail: _read(monitor, table) for rail, monitor in real.items()},
+        {rail: monitor.info for rail, monitor in real.items()},
+    )
+
+
+def _kinds(monitors: Mapping[str, Choice]) -> str:
+    return " + ".join(choice.kind for choice in monitors.values())
+
+
+def _of(name: str, rail: str) -> str:
+    return f"{name} of {rail}" if rail else name
+
+
+def _workload(info: SutInfo, task: Task) -> Finding:
+    try:
+        refuse_mismatch(info, task)
+    except RigError as error:
+        return Finding("workload", False, error.cause, error.try_next)
+    return Finding("workload", True, f"{info.model or info.task or 'unknown to the device'}, as the bench asks for {task.name}")
+
+
+def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Finding:
+    """Compare the marks of a burst with the edges that the monitor saw: the SYNC wire."""
+    ticks = [mark.tick for mark in completion.marks]
+    if info.clock == EDGE_CLOCK:
+        told = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
+        if isinstance(told, Problem):
+            return Finding(name, False, f"{told.code}: {told.detail}", _WIRE)
+        return Finding(name, True, f"{len(told)} pulses of the device, as many edges at the monitor: they are its only clock")
+    alignment = tie(trace, ticks, info.tick_hz, info.sync_hold_s, info.clock)
+    said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
+    if trace.sync == "clock":
+        said = f"{alignment.marks} marks of the device, by the clock that the monitor reads: there is no wire"
+    wrong = "; ".join(f"{problem.code}: {problem.detail}" for problem in alignment.problems)
+    return Finding(name, not wrong, wrong or said, _WIRE if wrong else "")
+
+
+def _about(info: SutInfo) -> str:
+    time = "tells no time" if info.clock == EDGE_CLOCK else f"{info.tick_hz} ticks per second"
+    said = [info.name, info.firmware, f"runs {info.model or info.task}", time, info.link]
+    return ", ".join(filter(None, said))

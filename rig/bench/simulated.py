@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a bench is simulated, by what its bench file names: nobody measures a virtual device and calls it a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from rig.bench import plugins
+from rig.bench.config import Choice, Config
+
+
+@runtime_checkable
+class Simulates(Protocol):
+    """What the class of every backend and monitor offers."""
+
+    @staticmethod
+    def simulates(settings: Any) -> bool | None:
+        """Say whether this kind, so set, is simulated; None where no setting tells."""
+
+
+def contradictions(config: Config, provenance: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the provenance says otherwise than the bench file: kinds, rails, and what of them is simulated."""
+    sut, monitors = provenance["sut"], provenance["monitors"]
+    yield from _of_part("sut", config.sut, "sut", sut)
+    if list(monitors) != list(config.monitors):
+        yield f"its monitors are {', '.join(monitors) or 'one'}, those of bench.toml {', '.join(config.monitors) or 'one'}"
+        return
+    if config.no_monitor is not None:
+        due = {"limit_ppm": config.no_monitor.settings.clock_ppm, "source": config.no_monitor.settings.clock_source}
+        if provenance.get("device_clock") != due:
+            yield f"device_clock is {str(provenance.get('device_clock'))[:80]}, bench.toml has {str(due)[:80]}"
+    for rail, choice in config.monitors.items():
+        yield from _of_part("monitor", choice, f"monitor {rail}".strip(), monitors[rail])
+    parts = [sut["simulated"], *(about["simulated"] for about in monitors.values())]
+    if provenance["simulated"] is not any(parts):
+        yield f"simulated is {provenance['simulated']!r}, its parts say {any(parts)!r}"
+
+
+def _of_part(section: str, choice: Choice, name: str, about: Mapping[str, Any]) -> Iterator[str]:
+    if about["kind"] != choice.kind:
+        yield f"{name} is of kind {about['kind']!r}, bench.toml names {choice.kind!r}"
+    kind = plugins.find(section, choice.kind)
+    due = kind.simulates(choice.settings) if isinstance(kind, Simulates) else None
+    if type(about["simulated"]) is not bool or due not in (None, about["simulated"]):
+        yield f"{name}: simulated is {about['simulated']!r}, for [{section}.{choice.kind}] so set it is {due!r}"

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a monitor reads of a supply that is off, and that is on: whether the DUT is fed by it, and by nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rig.interfaces.monitor import MonitorInfo
+from rig.model.finding import Finding
+from rig.trace.trace import Trace
+from rig.uncertainty.accuracy import Accuracy, Range
+from rig.uncertainty.unwired import may_be_one_sided, one_sided, unwired_j
+from rig.uncertainty.window_effects import ranges_a
+from rig.units import quantity
+
+_OTHERS = (
+    "unplug USB, debug probe and UART adapter, one after the other: each of them may feed the device, a UART through its pins; "
+    "then look at jumpers that join supplies"
+)
+_SIGMAS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Mean voltage, current and power of a supply.
+
+    `still_v` is up to where a voltage may be none; `powerless`: the power may be that of nothing wired.
+    """
+
+    voltage_v: float
+    current_a: float
+    power_w: float
+    still_v: float
+    powerless: bool
+
+    @classmethod
+    def of(cls, trace: Trace, accuracy: Accuracy) -> Reading | None:
+        """Return what a whole trace holds; None where it holds nothing, or has lost too much."""
+        if trace.duration_s <= 0 or trace.lost_between(0.0, trace.duration_s) is None:
+            return None
+        (integral,) = trace.integrals([(0.0, trace.duration_s)], ranges_a(accuracy), bridged=True)
+        duration_s, samples = integral.duration_s, max(integral.duration_s * trace.sample_hz, 1.0)
+        voltage_v, current_a = integral.volt_s / duration_s, integral.charge_c / duration_s
+        powerless = integral.energy_j <= unwired_j(integral, accuracy, trace.sample_hz)
+        if not powerless and may_be_one_sided(integral, accuracy):
+            powerless = one_sided(trace.power_w(0.0, duration_s)[1], integral, accuracy)
+        return cls(
+            voltage_v,
+            current_a,
+            integral.energy_j / duration_s,
+            _still(accuracy.voltage, voltage_v, samples),
+            powerless,
+        )
+
+
+def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
+    """Judge a supply that is off: its voltage cannot be told from zero."""
+    if reading is None:
+        return Finding(name, True, "nothing could be read")
+    said = _said(reading, info)
+    if info.reads_voltage and abs(reading.voltage_v) > reading.still_v:
+        return Finding(name, False, f"{said}: another cable feeds the device", _OTHERS)
+    return Finding(name, True, f"{said}: no voltage of another cable" if info.reads_voltage else f"{said}, and not measured")
+
+
+def on(name: str, readings: Mapping[str, Reading | None], infos: Mapping[str, MonitorInfo]) -> list[Finding]:
+    """Judge supplies that are on, of a device that answers: voltage and power can be told from those of nothing wired.
+
+    Of several, one may have nothing drawn from it.
+    """
+    drawn = any(reading is not None and not reading.powerless for reading in readings.values())
+    found = []
+    for rail, reading in readings.items():
+        title, info = f"{name} of {rail}" if rail else name, infos[rail]
+        if reading is None:
+            found.append(Finding(title, True, "nothing could be read"))
+            continue
+        said = _said(reading, info)
+        if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
+            hint = "switch on what feeds the monitor; is the device wired behind it, and the right way round?"
+            found.append(Finding(title, False, f"{said}: there is no voltage", hint))
+        elif not reading.powerless:
+            found.append(Finding(title, True, said))
+        elif drawn:
+            found.append(Finding(title, True, f"{said}: nothing is drawn from it, another rail feeds the device"))
+        else:
+            cause = "no more than nothing wired may show: another cable feeds the device, or its current takes another way"
+            found.append(Finding(title, False, f"{said}, {cause}", f"{_OTHERS}; where it draws so little, another instrument"))
+    return found
+
+
+def _said(reading: Reading, info: MonitorInfo) -> str:
+    # What stands in for a voltage is none.
+    if not info.reads_voltage and not info.switches:
+        return quantity(reading.power_w, "W")
+    volts = f"{quantity(reading.voltage_v, 'V')}{'' if info.reads_voltage else ' as it was set'}"
+    return f"{volts}, {quantity(reading.current_a, 'A')}"
+
+
+def _still(ranges: tuple[Range, ...], value: float, samples: float) -> float:
+    """Return up to which value a mean over so many samples may be that of nothing."""
+    row = next((row for row in ranges if abs(value) <= row.up_to), ranges[-1])
+    return row.offset + row.lsb / 2 + _SIGMAS * row.noise / math.sqrt(samples)

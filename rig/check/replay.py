@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trial's steps and answers once more, without device and data: the plan by its seed, the scores by the bytes in the session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rig.bench import plugins
+from rig.errors import DataError
+from rig.interfaces.scenario import Fitter, Scenario
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Optimized, Replicated, Task
+from rig.model.completion import Completion
+from rig.model.step_record import Done
+from rig.model.steps import Load, Query, Step
+from rig.results.results import Context
+from rig.session.execute import done
+from rig.store import codec
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The scenario as it was fitted to the device, and the task without its data."""
+
+    scenario: Scenario
+    task: Task
+
+    @classmethod
+    def of(cls, context: Context) -> Replay | None:
+        """Return it from a session; None where the task offers no stand-in.
+
+        Raises DataError where the session contradicts itself.
+        """
+        choice, facts = context.config.task, context.provenance["task"]
+        kind = plugins.find("task", choice.kind)
+        if not isinstance(kind, Replicated):
+            return None
+        task = kind.replica(choice.settings, facts, context.catalogue)
+        _refuse_other(task, facts)
+        info = SutInfo(**context.provenance["sut"])
+        scenario = context.scenario.fitted(info) if isinstance(context.scenario, Fitter) else context.scenario
+        return cls(scenario, task)
+
+    def score(self, item: Done) -> Done:
+        """Return a step that is done with the scores that its output has; raise RigError where it can have none."""
+        if item.step is None:
+            return Done(item.number, None, item.completion)
+        return done(self.task, item.number, item.step, item.completion)
+
+    def rescored(self, lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
+        """Yield for each line of completions.jsonl its number, itself, and the line as it must be."""
+        for number, line in enumerate(lines, start=1):
+            item = codec.done_from_json(dict(line))
+            _refuse_strange(item, len(self.task))
+            again = codec.done_to_json(self.score(item))
+            # As JSON has it: a tuple is a list there.
+            yield number, line, json.loads(json.dumps(again))
+
+    def differences(self, seed: int, told: Sequence[Done]) -> Iterator[str]:
+        """Yield where what was done in a trial is not the plan of its seed; the first difference ends the comparison."""
+        known = {item.number: item for item in told if item.step is not None}
+        if len(known) < sum(item.step is not None for item in told):
+            yield "a step was done twice"
+            return
+        plan, number, completion = self.scenario.plan(self.task, seed), 0, None
+        while True:
+            try:
+                step = plan.send(completion)
+            except StopIteration:
+                break
+            number += 1
+            item = known.pop(number, None)
+            if item is None and isinstance(step, Load):
+                completion = None
+                continue
+            if item is None or item.step != step:
+                yield f"step {number} was {_shown(item.step if item else None)}, the plan of seed {seed} has {_shown(step)}"
+                return
+            completion = item.completion
+        if known:
+            yield f"step {min(known)} is none of the plan of seed {seed}, which has {number}"
+        elif not told or told[0].number != 0 or told[0].step is not None or told[-1].step is not None or told[-1].number <= number:
+            yield "the trial does not begin and end with a SYNC burst"
+
+    def phases(self, info: Mapping[str, Any], told: Sequence[Done]) -> list[str]:
+        """Return the names of the phases that the device's marks stand for."""
+        if any(isinstance(item.step, Query) and item.step.batch for item in told):
+            return ["batch"]
+        return list(self.task.phases if info["marks_phases"] else self.task.phases[-1:])
+
+
+def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:
+    """Raise DataError where the provenance names another task than the bench file, or other workloads."""
+    names = [task.workload(index) for index in range(len(task))] if isinstance(task, Optimized) else None
+    due = {"name": task.name, "samples": len(task), "names": names}
+    for key, value in due.items():
+        if facts.get(key) != value:
+            raise DataError(f"provenance.json has the task's {key} as {str(facts.get(key))[:60]!r}, it is {str(value)[:60]!r}")
+
+
+def _refuse_strange(item: Done, samples: int) -> None:
+    """Raise DataError where a step asks for a sample that there is not."""
+    asked = [getattr(item.step, "index", 0), *getattr(item.step, "indices", ())]
+    asked += [index for scene in getattr(item.step, "scenes", ()) for index in scene.indices]
+    for index in asked:
+        if type(index) is not int or not 0 <= index < samples:
+            raise DataError(f"step {item.number} asks for sample {index!r:.20} of {samples}")
+
+
+def _shown(step: Step | Completion | None) -> str:
+    return "nothing" if step is None else str(step)[:120]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A firmware image in QEMU, its UART on a TCP port of this machine. What it says of time and energy is no result of a device."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from rig.errors import DeviceLost
+from rig.firmware import toolchain
+from rig.host.kill_with_parent import Leash
+
+PROGRAM = "qemu-system-arm"
+_END_S = 2.0
+#: No display, no network; the board's clock goes with this machine's, as a real one would.
+_OPTIONS = ("-display", "none", "-monitor", "none", "-nic", "none")
+
+
+class Emulator:
+    """A running image; `url` is its UART as pyserial takes it. Ends with its `with` block; `options` are more of QEMU's own."""
+
+    def __init__(self, image: Path, machine: str, options: Sequence[str] = ()) -> None:
+        program = toolchain.find(PROGRAM)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.url = f"socket://127.0.0.1:{listener.getsockname()[1]}"
+            # The open listener goes to QEMU: a port number alone could be taken by another program meanwhile. Without nodelay each
+            # byte the firmware sends waits for the acknowledgement of the one before.
+            line = f"socket,id=uart,fd={listener.fileno()},server=on,wait=off,nodelay=on"
+            uart = ["-chardev", line, "-serial", "chardev:uart"]
+            command = [str(program), "-M", machine, "-kernel", str(image), *_OPTIONS, *options, *uart]
+            try:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stderr=self._stderr, pass_fds=(listener.fileno(),)
+                )
+            except BaseException:
+                self._stderr.close()
+                raise
+        try:
+            self._leash = Leash(self._process.pid)
+        except BaseException:
+            self._end()
+            raise
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Return after `timeout_s` (None: never), or raise DeviceLost when the emulator ends by itself."""
+        try:
+            code = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return
+        self._stderr.seek(0)
+        said = self._stderr.read().decode("utf-8", "backslashreplace").strip()
+        hint = f"{PROGRAM} -M help lists the machines; the image must be built for this one"
+        raise DeviceLost(f"the emulator ended, exit code {code}", evidence=said or "it said nothing", try_next=hint)
+
+    def __enter__(self) -> Emulator:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end()
+        self._leash.close()
+
+    def _end(self) -> None:
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_S)
+        self._process.kill()
+        self._process.wait()
+        self._stderr.close()

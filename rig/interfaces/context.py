@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What everything on one table shares while a bench is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from rig.interfaces.cpu_program import Program
+from rig.simulation.world import World
+
+
+class Searcher(Protocol):
+    """A search for a vector of low cost that goes on step by step, so that a virtual device can do it in virtual time."""
+
+    @property
+    def cost(self) -> int:
+        """Return the best cost so far."""
+
+    def step(self, work: int) -> None:
+        """Search on for at least `work` touched neighbours."""
+
+    def output(self, met: bool) -> bytes:
+        """Return what a device answers at the end: the best cost so far and its vector; `met`: the target was reached."""
+
+
+@dataclass(slots=True)
+class Table:
+    """Handed to every backend, monitor and task when it is opened.
+
+    `folder` is where the bench file lies: relative paths in it start there. `world` is the truth behind simulated devices.
+    `wire` is told every block of bytes that passes the UART, with its direction "tx" (host to device) or "rx"; cheap, never raises.
+    `seed` makes everything random on this table repeatable. `reference` is the task's own answer to a payload, where it has one:
+    what a virtual device answers. `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
+    search: what a virtual device does for a Solve. `programs` are the task's own implementations by name, where it has any: what a
+    CPU runs; `program` is the name of the one that the SUT runs, empty where it runs none, None before it is open. `sample` is a
+    payload that the device must accept, for a probe. `trial` is the number of the trial at hand, from 1.
+    `monitored`: there is an energy monitor, which needs a SYNC line.
+    """
+
+    folder: Path = field(default_factory=Path)
+    world: World = field(default_factory=World)
+    seed: int = 0
+    wire: Callable[[str, bytes], None] = lambda direction, block: None
+    reference: Callable[[bytes], bytes] | None = None
+    searcher: Callable[[bytes, int], Searcher] | None = None
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    program: str | None = None
+    sample: bytes = b""
+    trial: int = 1
+    monitored: bool = True

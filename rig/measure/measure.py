@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Completions x trace -> windows with latency and energy per phase, idle windows, problems. Pure but for reading the trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import takewhile
+
+from rig.measure import problems as faults
+from rig.measure.problems import Energy
+from rig.measure.samples import samples, streams
+from rig.measure.spans import CROSSED, Span
+from rig.measure.spans import spans as spans_of
+from rig.measure.timed import Timed
+from rig.model.effects import Effects, merged, named
+from rig.model.step_record import Done
+from rig.model.steps import Idle
+from rig.model.trial import Measured, Window
+from rig.problems import Problem
+from rig.timebase.align import Alignment
+from rig.timebase.attach import on_trust, shifted, tie
+from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
+from rig.timebase.timebase import Timebase
+from rig.trace.trace import Integral, Trace
+from rig.uncertainty import unwired
+from rig.uncertainty.accuracy import Accuracy
+from rig.uncertainty.window_effects import beyond, of_energy, ranges_a
+
+
+@dataclass(frozen=True, slots=True)
+class Rail:
+    """What one monitor recorded of one supply, and what it promises of its readings; its name is empty when it is the only one."""
+
+    name: str
+    trace: Trace
+    accuracy: Accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a trial's raw data say; `rails` are the time bases of all monitors that saw the marks, `counts` those of the first."""
+
+    measured: Measured
+    timebase: Timebase | None
+    rails: dict[str, Timebase]
+    problems: tuple[Problem, ...]
+    retransmissions: int
+    counts: dict[str, int]
+
+
+def measure(
+    done: Sequence[Done],
+    phases: Sequence[str],
+    tick_hz: float,
+    hold_s: float,
+    rails: Sequence[Rail],
+    clock: str = "",
+    open_end: bool = False,
+    device_clock_ppm: float = 0.0,
+) -> Outcome:
+    """Tie the device's marks to the edges of each monitor, integrate each window, and sum over the rails.
+
+    `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks count, or empty; `open_end`: more happened
+    behind the steps that are given, and does not count. Latency is told by the first rail's clock. Where no edges confirm the
+    ticks, latencies come from the device's word alone, there is no energy, and the problem stays. Without any rail the device's
+    clock is the time base, and `device_clock_ppm` the stated limit of its error.
+    """
+    if clock == EDGE_CLOCK:
+        return _by_edges(done, phases, tick_hz, hold_s, rails, open_end)
+    ticks = [mark.tick for item in done for mark in item.completion.marks]
+    alignments = [tie(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails]
+    first = alignments[0] if rails else on_trust(ticks, tick_hz, device_clock_ppm)
+    of_clocks = _of_rails(rails, alignments) if rails else list(first.problems)
+    problems = [*of_clocks, *faults.of_steps(done, phases)]
+    if not clock:
+        problems += faults.late_marks(done, tick_hz, hold_s)
+    timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
+    spans = [span for item in done for span in spans_of(item, phases)]
+    accuracy = rails[0].accuracy if rails and first.timebase else None
+    energies: list[Energy | None] = [None] * len(spans)
+    if rails and all(alignment.timebase is not None for alignment in alignments):
+        parts = [
+            _integrate(spans, rail, alignment.timebase, tick_hz)
+            for rail, alignment in zip(rails, alignments, strict=True)
+            if alignment.timebase is not None
+        ]
+        energies = [_summed(of_span) for of_span in zip(*parts, strict=True)]
+        for rail, alignment, part in zip(rails, alignments, parts, strict=True):
+            assert alignment.timebase is not None
+            # A crossing lies in the window of its search, which is looked at as a whole.
+            whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.phase != CROSSED]
+            problems += faults.gaps(*_apart(whole), rail.trace, alignment.timebase, rail.name)
+            problems += faults.beyond(*_apart(whole), rail.name)
+            problems += shifted(alignment.timebase, [span.ticks for span, _ in whole])
+        problems += _powerless(spans, rails, parts)
+    timed = Timed(timebase, tick_hz, accuracy, rails[0].name if rails else "")
+    windows = [
+        (span, _window(span, timebase, timed.effects(span.ticks), energy)) for span, energy in zip(spans, energies, strict=True)
+    ]
+    slowest_hz = min((min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz)
+    limit_s = faults.shortest_s(slowest_hz, hold_s)
+    problems += faults.short([pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails))
+    found = samples(windows, timed, limit_s, faults.wait_s(hold_s))
+    idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
+    counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}
+    return Outcome(
+        Measured(found, idles, tuple(streams(windows, timed))),
+        first.timebase if rails else None,
+        {rail.name: a.timebase for rail, a in zip(rails, alignments, strict=True) if a.timebase is not None},
+        tuple(problems),
+        sum(item.completion.retransmissions for item in done),
+        counts,
+    )
+
+
+def covered(done: Sequence[Done], tick_hz: float, hold_s: float, rails: Sequence[Rail], clock: str = "") -> int:
+    """Return the number of the last step up to which the traces of a cut-off sitting hold everything; 0 where they hold nothing."""
+    if clock == EDGE_CLOCK:
+        return 0  # without the device's own time, nobody knows which edge was whose when the last ones are missing
+
+    def ties(items: Sequence[Done]) -> list[Timebase | None]:
+        told = [mark.tick for item in items for mark in item.completion.marks]
+        return [tie(rail.trace, told, tick_hz, hold_s, clock, open_end=True).timebase for rail in rails]
+
+    whole = list(takewhile(partial(_held, rails=rails, timebases=ties(done)), done))
+    # A burst alone fits the edges behind it in more than one way, and has nothing to measure.
+    if all(item.step is None for item in whole) or None in ties(whole):
+        return 0
+    return whole[-1].number
+
+
+def _held(item: Done, rails: Sequence[Rail], timebases: Sequence[Timebase | None]) -> bool:
+    """Say whether all marks of a step lie within all traces."""
+    return all(
+        timebase is not None and all(timebase.seconds(mark.tick) <= rail.trace.duration_s for mark in item.completion.marks)
+        for rail, timebase in zip(rails, timebases, strict=True)
+    )
+
+
+def together(sittings: Sequence[Outcome]) -> Outcome:
+    """Return the outcome of a trial that was recorded in several sittings; its time base is that of the first."""
+    first = sittings[0]
+    if len(sittings) == 1:
+        return first
+    return replace(
+        first,
+        measured=Measured(
+            **{part.name: tuple(item for one in sittings for item in getattr(one.measured, part.name)) for part in fields(Measured)}
+        ),
+        problems=tuple(
+            replace(problem, detail=f"sitting {number}: {problem.detail}")
+            for number, one in enumerate(sittings, start=1)
+            for problem in one.problems
+        ),
+        retransmissions=sum(one.retransmissions for one in sittings),
+        counts={name: sum(one.counts[name] for one in sittings) for name in first.counts},
+    )
+
+
+def _by_edges(
+    done: Sequence[Done], phases: Sequence[str], host_hz: float, hold_s: float, rails: Sequence[Rail], open_end: bool
+) -> Outcome:
+    """Measure a device that tells no time: give its marks the times of the first rail's edges."""
+    trace = rails[0].trace
+    host_ticks = [mark.tick for item in done for mark in item.completion.marks]
+    ticks = ticks_of_edges(host_ticks, host_hz, trace.falls_s, trace.edge_hz)
+    if isinstance(ticks, Problem):
+        counts = {"marks": len(host_ticks), "edges": len(trace.falls_s), "pairs": 0}
+        return Outcome(Measured((), ()), None, {}, (ticks,), sum(item.completion.retransmissions for item in done), counts)
+    at = iter(ticks)
+    told = []
+    for item in done:
+        marks = tuple(replace(mark, tick=next(at)) for mark in item.completion.marks)
+        told.append(replace(item, completion=replace(item.completion, marks=marks)))
+    return measure(told, phases, trace.edge_hz, hold_s, rails, open_end=open_end)
+
+
+def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Problem]:
+    """Collect what is wrong with each alignment; of several rails, each problem names its own."""
+    return [
+        Problem(problem.code, f"{rail.name}: {problem.detail}" if rail.name else problem.detail)
+        for rail, alignment in zip(rails, alignments, strict=True)
+        for problem in alignment.problems
+    ]
+
+
+def _window(span: Span, timebase: Timebase, latency: Effects, energy: Energy | None) -> Window:
+    start_s, stop_s = span.seconds(timebase)
+    latency_s = timebase.interval_s(*span.ticks) / span.repeat
+    effects = (latency if energy is None else merged([latency, energy.effects])).scaled(1 / span.repeat)
+    return Window(span.phase, start_s, stop_s, latency_s, None if energy is None else energy.energy_j / span.repeat, effects)
+
+
+def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float) -> list[Energy | None]:
+    """Return energy and its uncertainties for each span on one rail; None where samples were lost at its ends, or
+    many of them."""
+    trace = rail.trace
+    times_s = [span.seconds(timebase) for span in spans]
+    whole = [trace.lost_between(*pair) is not None for pair in times_s]
+    inside = [pair for pair, ok in zip(times_s, whole, strict=True) if ok]
+    found = iter(trace.integrals(inside, ranges_a(rail.accuracy), steps_at_ends=True, bridged=True))
+    energies: list[Energy | None] = []
+    for span, ok in zip(spans, whole, strict=True):
+        if not ok:
+            energies.append(None)
+            continue
+        integral = next(found)
+        # A mark was made somewhere within its tick.
+        ends_u_s = tuple(math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0)) for tick in span.ticks)
+        effects = of_energy(integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]), timebase.on_trust)
+        over = beyond(integral, rail.accuracy)
+        energies.append(Energy(integral.energy_j, named(effects, rail.name), over, _unwired_j(integral, rail)))
+    return energies
+
+
+def _unwired_j(integral: Integral, rail: Rail) -> float:
+    """Return how much of a window's energy may be shown with nothing wired: all of it where it is half of a noise."""
+    limit_j = unwired.unwired_j(integral, rail.accuracy, rail.trace.sample_hz)
+    if integral.energy_j > limit_j and unwired.may_be_one_sided(integral, rail.accuracy):
+        _, power_w = rail.trace.power_w(integral.start_s, integral.stop_s)
+        if unwired.one_sided(power_w, integral, rail.accuracy):
+            return integral.energy_j
+    return limit_j
+
+
+def _summed(parts: Sequence[Energy | None]) -> Energy | None:
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return Energy(sum(part.energy_j for part in known), merged(part.effects for part in known))
+
+
+def _powerless(spans: Sequence[Span], rails: Sequence[Rail], parts: Sequence[Sequence[Energy | None]]) -> list[Problem]:
+    places = [place for place, span in enumerate(spans) if span.phase != CROSSED]
+    of_rails = {rail.name: [part[place] for place in places] for rail, part in zip(rails, parts, strict=True)}
+    return faults.powerless([spans[place] for place in places], of_rails)
+
+
+def _apart(whole: list[tuple[Span, Energy | None]]) -> tuple[list[Span], list[Energy | None]]:
+    return [span for span, _ in whole], [energy for _, energy in whole]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The marks of a search -> when it ended and when it knew each threshold, in ticks; what was wrong with its answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rig.model.completion import END, REACHED, Completion, Mark
+from rig.model.scores import Score
+from rig.model.steps import Solve, Step
+from rig.problems import Problem
+
+#: A search begins with the mark of a first phase: docs/PROTOCOL.md section 4.
+BEGIN = 0x01
+
+
+def mark_fault(marks: Sequence[Mark], step: Solve) -> str:
+    """Say in which way the marks are not those of a search (begin, thresholds one after the other, end); empty when they are."""
+    phases = [mark.phase for mark in marks]
+    if len(phases) < 2 or phases[0] != BEGIN or phases[-1] != END:
+        return f"marks the phases {phases} where a search begins with {BEGIN} and ends with {END}"
+    reached = [phase - REACHED for phase in phases[1:-1]]
+    if reached != sorted(set(reached)) or any(not 0 <= number < len(step.thresholds) for number in reached):
+        return f"marks the thresholds {reached}, of {len(step.thresholds)}, not one after the other"
+    return ""
+
+
+def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
+    """Return for each threshold the tick of the mark that told that it is reached, None where it never was.
+
+    A mark of one threshold tells those before it too, as several may be reached at once.
+    """
+    found, told = [], list(marks[1:-1])
+    for number in range(len(step.thresholds)):
+        while told and told[0].phase - REACHED < number:
+            told.pop(0)
+        found.append(told[0].tick if told else None)
+    return found
+
+
+def known_fault(completion: Completion, step: Solve) -> str:
+    """Say in which way the ticks at which the device knew its thresholds contradict its marks; empty where they do not.
+
+    A mark follows what it tells, as it may wait for the pulse before it; the marks must be right (`mark_fault`).
+    """
+    if completion.known is None:
+        return ""
+    at = [tick for tick in marked(completion.marks, step) if tick is not None]
+    if len(completion.known) != len(at):
+        return f"tells when it knew {len(completion.known)} thresholds and marks {len(at)}"
+    before = completion.marks[0].tick
+    for number, (known, mark) in enumerate(zip(completion.known, at, strict=True)):
+        if not before <= known <= mark:
+            return f"says that it knew threshold {number} at tick {known}, and marks it at {mark}, what came before at {before}"
+        before = known
+    return ""
+
+
+def late_marks(completion: Completion, step: Solve, hold_ticks: float, slack_ticks: float) -> str:
+    """Say which mark came later than the pulse before it explains, by what the device says of when it knew; empty where none did.
+
+    A mark may wait until that pulse of `hold_ticks` is over and the line was high as long.
+    """
+    if completion.known is None or mark_fault(completion.marks, step) or known_fault(completion, step):
+        return ""
+    at = dict(zip((tick for tick in marked(completion.marks, step) if tick is not None), completion.known, strict=True))
+    for before, mark in pairwise(completion.marks[:-1]):
+        known = at[mark.tick]
+        late = mark.tick - max(known, before.tick + 2 * hold_ticks)
+        if late > slack_ticks:
+            by = f"{late:.0f} ticks later than it says that it knew it"
+            return f"marks threshold {mark.phase - REACHED} {by}, and no pulse was in the way"
+    return ""
+
+
+def crossings(completion: Completion, step: Solve) -> list[tuple[int, int] | None]:
+    """Return for each threshold the ticks of the begin and of when the device knew it: by its own word, else by the mark."""
+    begin, at = completion.marks[0].tick, marked(completion.marks, step)
+    if completion.known is not None and not known_fault(completion, step):
+        at = [*completion.known, *at[len(completion.known) :]]
+    return [None if tick is None else (begin, tick) for tick in at]
+
+
+def problems(number: int, step: Step | None, completion: Completion, score: Score | None) -> list[Problem]:
+    """Return what is wrong with the answer of a search: no vector of the workload, a cost other than claimed or marked, or times of
+    thresholds that contradict its marks."""
+    if not isinstance(step, Solve) or score is None:
+        return []
+    fault = "" if mark_fault(completion.marks, step) else known_fault(completion, step)
+    told = [Problem("clock", f"step {number} {fault}")] if fault else []
+    return [*told, *_of_costs(number, step, completion.marks, score)]
+
+
+def _of_costs(number: int, step: Solve, marks: Sequence[Mark], score: Score) -> list[Problem]:
+    costs, said = score.costs, f"step {number}, workload {step.index}"
+    if score.fault or costs is None:
+        return [Problem("cost", f"{said}: {score.fault or 'no cost'}")]
+    if costs.claimed != costs.cost:
+        return [Problem("cost", f"{said}: the device claims {costs.claimed}, its vector costs {costs.cost}")]
+    if mark_fault(marks, step):
+        return []
+    reached = [cost for cost, at in zip(step.thresholds, marked(marks, step), strict=True) if at is not None]
+    if reached and costs.cost > reached[-1]:
+        return [Problem("cost", f"{said}: the device marks {reached[-1]} as reached, its vector costs {costs.cost}")]
+    return []

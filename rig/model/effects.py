@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Effects: by how much an error source moves a window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+COMMON, TRIAL, OWN = "common", "trial", "own"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one component does to a window: seconds of latency and joules of energy for one standard uncertainty; the shape of its
+    distribution is one of rig/stats/coverage_factor.py."""
+
+    kind: str
+    latency_s: float = 0.0
+    energy_j: float = 0.0
+    shape: str = "normal"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """All effects on one window, by the component's name."""
+
+    of: Mapping[str, Effect] = field(default_factory=dict)
+
+    @property
+    def latency_u_s(self) -> float:
+        """Return the standard uncertainty of the window's latency, in seconds."""
+        return math.sqrt(math.fsum(effect.latency_s**2 for effect in self.of.values()))
+
+    @property
+    def energy_u_j(self) -> float:
+        """Return the standard uncertainty of the window's energy, in joules."""
+        return math.sqrt(math.fsum(effect.energy_j**2 for effect in self.of.values()))
+
+    def scaled(self, factor: float) -> Effects:
+        """Return the effects on a value that was multiplied by `factor`."""
+        return Effects({name: Effect(e.kind, e.latency_s * factor, e.energy_j * factor, e.shape) for name, e in self.of.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What one component does to one metric of one trial, in the metric's unit; `kind` and `shape` as of its effects."""
+
+    kind: str
+    shape: str
+    value: float
+
+
+def merged(parts: Iterable[Effects]) -> Effects:
+    """Return the effects on a sum of readings: of the same component they add up, as it is one and the same error."""
+    total: dict[str, Effect] = {}
+    for part in parts:
+        for name, effect in part.of.items():
+            have = total.get(name, Effect(effect.kind))
+            sums = (have.latency_s + effect.latency_s, have.energy_j + effect.energy_j)
+            total[name] = Effect(effect.kind, *sums, effect.shape)
+    return Effects(total)
+
+
+def named(effects: Effects, prefix: str) -> Effects:
+    """Return the effects under names that tell whose they are: instruments that differ err apart."""
+    return Effects({f"{prefix}: {name}": effect for name, effect in effects.of.items()}) if prefix else effects

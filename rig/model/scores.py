@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores: what a task makes of an output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a vector costs, as the host evaluates it, beside its workload's two targets and what the device claimed.
+
+    `official` is the target that the benchmark publishes, `best_known` the cost of the best vector known; None where there is none.
+    """
+
+    cost: int
+    official: int | None
+    claimed: int
+    best_known: int | None = None
+
+    @property
+    def met(self) -> bool:
+        """Tell whether the target of the result is reached: the official one, the best known one where there is none."""
+        target = self.best_known if self.official is None else self.official
+        return target is not None and self.cost <= target
+
+    @property
+    def beaten(self) -> bool:
+        """Tell whether the vector is better than any known."""
+        known = [target for target in (self.official, self.best_known) if target is not None]
+        return bool(known) and self.cost < min(known)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a task makes of one output: `correct`, and the label and answer as the task names them.
+
+    The answer is empty where one output alone gives none; then `scores` are what it said, and all samples of one `case` are judged
+    together. Of a search, `case` is the workload's cell, `label` its name and `answer` the vector's cost, as text; `costs` has it
+    and the target's as numbers, and it is correct when it is at or below the target's. `fault` says, in words, what makes its
+    output unusable, such as a vector of another length: then there are no costs.
+    """
+
+    correct: bool
+    label: str
+    answer: str
+    scores: tuple[float, ...] = ()
+    case: str = ""
+    costs: Costs | None = None
+    fault: str = ""

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A step that is done, and what the device said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rig.model.completion import Completion
+from rig.model.scores import Score
+from rig.model.steps import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One step that is done: its number in the trial, what was asked, what the device said.
+
+    A SYNC burst has no step; of a batch, `each` of its samples has a score.
+    """
+
+    number: int
+    step: Step | None
+    completion: Completion
+    score: Score | None = None
+    each: tuple[Score, ...] = ()

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of a plan: what a scenario asks of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from rig.model.completion import Completion
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Bring sample `index` into the device's memory; untimed.
+
+    Where it is `optional`, a device may refuse it: the plan is sent a Completion that says why, else None.
+    """
+
+    index: int
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Let the device stay configured and ready, not asleep, for `duration_s`; measured as idle power."""
+
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Process the loaded samples `indices`, each phase `repeat` times in a row, within `limit_s`; not counted if `warmup`.
+
+    Where it is not `timed` only the answer is wanted: its windows may be shorter than a monitor can resolve. A `batch` has its
+    samples processed back to back in one window, with all phases in it, `repeat` rounds over them; its output is theirs, joined.
+    """
+
+    indices: tuple[int, ...]
+    limit_s: float = 60.0
+    repeat: int = 1
+    due_s: float | None = None
+    warmup: bool = False
+    timed: bool = True
+    batch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Solve:
+    """Search the loaded workload `index` for a vector of low cost, from `seed` on, for `timeout_s` or until `target` is reached.
+
+    `thresholds` are costs, falling: the device marks the moment at which it knows a cost at or below each. Without a `target` it
+    goes on until the time-out. `limit_s` is what it may take beyond the time-out; a `warmup` is not counted.
+    """
+
+    index: int
+    timeout_s: float
+    seed: int
+    target: int | None = None
+    thresholds: tuple[int, ...] = ()
+    limit_s: float = 20.0
+    warmup: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A stretch of a stream: the task's samples `indices` one behind the other, cut after `samples` samples of the signal."""
+
+    label: str
+    indices: tuple[int, ...]
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Play `scenes` to the device at `sample_hz`; it answers for a `window` of samples every `hop` samples, while it listens.
+
+    Window k is samples k hop to k hop + window - 1, and is there for the device when the last of them has been played by the
+    device's own timer. `preloaded`: all of them are in the device's memory before, and the link is silent meanwhile. `limit_s` is
+    what it may take beyond the length of the stream.
+    """
+
+    scenes: tuple[Scene, ...]
+    hop: int
+    window: int
+    sample_hz: int
+    preloaded: bool = False
+    limit_s: float = 20.0
+
+    @property
+    def windows(self) -> int:
+        """Return how many whole windows the stream has."""
+        return max((sum(scene.samples for scene in self.scenes) - self.window) // self.hop + 1, 0)
+
+    def onset(self, scene: int) -> int:
+        """Return the number of the first sample of the signal that belongs to a scene."""
+        return sum(before.samples for before in self.scenes[:scene])
+
+    def scene_of(self, window: int) -> int:
+        """Return the number of the scene in which most of a window's newest hop lies; of two halves, the later scene."""
+        end = window * self.hop + self.window
+        ends = accumulate(scene.samples for scene in self.scenes)
+        return next(number for number, stop in enumerate(ends) if end - (self.hop + 1) // 2 < stop)
+
+
+Step = Load | Idle | Query | Solve | Stream
+
+Plan = Generator[Step, Completion | None, None]

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One trial: windows, samples, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rig.model.effects import Effects, Influence
+from rig.model.grid import Covered
+from rig.problems import Problem
+from rig.stats.binomial import Share
+from rig.stats.summary import mean, percentile, percentile_error, standard_error
+from rig.timebase.timebase import Timebase
+
+if TYPE_CHECKING:
+    from rig.model.scores import Costs, Score
+    from rig.model.steps import Solve
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number with its unit; `standard_error` is over `n` single values, None where it has no meaning.
+
+    `share`: it is the share of `n` samples of which something is so, and its interval that of a binomial count
+    (rig/stats/binomial.py). `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them; `percent`
+    says which, of `values`, where these are known. `smooth` is False where what it is without some samples does not tell what it
+    is with other ones: the median of five, the energy of a whole stream. `higher_is_better` is None where neither direction is
+    the better one. `bounded`: no value below 0 or above 1 can be. `drawn`: it differs from trial to trial as what was drawn for
+    each does, a solver's seeds: trials are not to repeat it.
+    """
+
+    value: float
+    unit: str
+    standard_error: float | None = None
+    n: int = 1
+    share: bool = False
+    ranked: bool = False
+    higher_is_better: bool | None = None
+    percent: float | None = None
+    values: tuple[float, ...] = ()
+    smooth: bool = True
+    bounded: bool = False
+    drawn: bool = False
+
+    @classmethod
+    def of_percentile(cls, values: Sequence[float], percent: float, unit: str, higher_is_better: bool | None = None) -> Metric:
+        """Return a percentile with its standard error."""
+        value, error = percentile(values, percent), percentile_error(values, percent)
+        return cls(
+            value,
+            unit,
+            error,
+            len(values),
+            ranked=True,
+            higher_is_better=higher_is_better,
+            percent=percent,
+            values=tuple(values),
+        )
+
+    @classmethod
+    def of_share(cls, outcomes: Sequence[bool], higher_is_better: bool | None = None) -> Metric:
+        """Return the share of samples of which something is so."""
+        values = [float(outcome) for outcome in outcomes]
+        error = standard_error(values)
+        return cls(mean(values), "1", error, len(values), share=True, higher_is_better=higher_is_better, bounded=True)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the binomial 95 % interval of a share, as if its samples were independent."""
+        return Share(round(self.value * self.n), self.n).interval() if self.n else (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One phase of one query, or one idle time: when (seconds of the first monitor), how long, how much energy.
+
+    `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact integration between the fitted edges, summed over
+    all rails; both are divided by the number of repetitions, and so are the `effects` of what makes them uncertain. `energy_j` is
+    None where samples were lost or no monitor recorded.
+    """
+
+    phase: str
+    start_s: float
+    stop_s: float
+    latency_s: float
+    energy_j: float | None
+    effects: Effects = field(default_factory=Effects)
+
+    @property
+    def latency_u_s(self) -> float:
+        """Return the standard uncertainty of the latency, in seconds."""
+        return self.effects.latency_u_s
+
+    @property
+    def energy_u_j(self) -> float | None:
+        """Return the standard uncertainty of the energy, in joules."""
+        return None if self.energy_j is None else self.effects.energy_u_j
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Which window of a stream a sample is: its number, the number of its scene, and two times that end at its decision.
+
+    `response` begins when the window's last sample was captured, `since_onset` when the first sample of its scene was. Neither
+    has an energy.
+    """
+
+    window: int
+    scene: int
+    response: Window
+    since_onset: Window
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """One stream: from the moment at which it began to its end (`whole`), and what was played.
+
+    `labels`, `onsets_s` (when their first samples were captured, seconds of the first monitor) and `indices` (of the task's
+    samples) are of its scenes. `due` windows were asked for, one every `hop_s`.
+    """
+
+    step: int
+    whole: Window
+    labels: tuple[str, ...]
+    onsets_s: tuple[float, ...]
+    due: int
+    hop_s: float
+    window_s: float
+    preloaded: bool
+    indices: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """One threshold of a search: the window from its start until the device knew it reached; None: it is not.
+
+    That moment is the device's own word (`by_device`), by its timer, or else that of the mark. `resolved` is False where the
+    window is too short for the monitor or for the SYNC pulse to tell it. Then it is bounded: it is not longer than said, nor
+    shorter than `least_s` (SYNC pulses may have held up a mark, or the search itself); its energy, made of the average power of
+    the next window that is resolved, lies within `bounds_j`. None: as the window has it.
+    """
+
+    threshold: int
+    window: Window | None
+    resolved: bool = True
+    by_device: bool = False
+    least_s: float | None = None
+    bounds_j: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed query, or one window of a stream: its windows in the task's order of phases, and how the answer scored.
+
+    `scores` and `case` as of a task's Score; where it is not `timed`, only the answer counts. A batch has one window, and
+    `each` of its samples a score, in the order of `indices`; it has no label and answer itself, and is correct when all are.
+    A search is `solve`, with its thresholds as `crossings`, and `costs` unless its answer was of no use.
+    """
+
+    step: int
+    indices: tuple[int, ...]
+    repeat: int
+    windows: tuple[Window, ...]
+    label: str
+    answer: str
+    correct: bool
+    scores: tuple[float, ...] = ()
+    case: str = ""
+    timed: bool = True
+    each: tuple[Score, ...] = ()
+    hop: Hop | None = None
+    solve: Solve | None = None
+    costs: Costs | None = None
+    crossings: tuple[Crossing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Everything measured in one trial: timed samples, idle windows and streams, in the order they happened."""
+
+    samples: tuple[Sample, ...]
+    idles: tuple[Window, ...]
+    streams: tuple[Streamed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has all), and its problems; valid
+    when it has none. `lines` state its results in the words of its benchmark, where that has any; it was recorded in so many
+    `sittings`.
+    """
+
+    number: int
+    seed: int
+    measured: Measured
+    metrics: dict[str, Metric]
+    timebase: Timebase | None
+    problems: tuple[Problem, ...] = ()
+    retransmissions: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    rails: dict[str, Timebase] = field(default_factory=dict)
+    influences: dict[str, dict[str, Influence]] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    sittings: int = 1
+    survey: tuple[Covered, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Say whether the trial counts."""
+        return not self.problems

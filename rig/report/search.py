@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches: how the gap to the target falls over time, seed by seed, and the gaps that are left, cell by cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
+from rig.stats.summary import mean
+from rig.store import session_folder
+from rig.store.session_folder import SessionFolder
+from rig.units import quantity
+
+#: The thresholds of the rules, in percent of the target: "0.1, 0.05, 0.01".
+_BANDS = (10, 5, 1)
+#: Gaps nearer to 0 than this (percent) are drawn on a line, others on a logarithm.
+_LINEAR = 1.0
+_PANELS, _COLUMNS = 6, 3
+#: A gap of so many percent has the strongest colour.
+_STRONGEST = 15.0
+_CELL = re.compile(r"(\d+)n_([\dp]+)pct")
+
+Line = dict[str, Any]
+
+
+def searches(session: SessionFolder, content: dict[str, Any]) -> list[Line]:
+    """Read the searches of all trials that gave a vector."""
+    found = []
+    for trial in content["trials"]:
+        lines = session_folder.read_lines(session.trial(trial["number"]) / session_folder.SAMPLES)
+        found += [line | {"trial": trial["number"]} for line in lines if line.get("costs")]
+    return found
+
+
+def over_time(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
+    """Draw the gap of each search against the time at which the device knew it, a panel for each cell."""
+    cells = sorted({line["case"] for line in lines}, key=_order)[-_PANELS:]
+    if not cells:
+        return Markup(), "Not drawn: no search gave a vector."
+    rows = -(-len(cells) // _COLUMNS)
+    figure = Figure(figsize=(10.4, 0.5 + 2.6 * rows), layout="constrained")
+    grid = list(figure.subplots(rows, min(len(cells), _COLUMNS), sharey=True, squeeze=False).flat)
+    for axes, cell in zip(grid, cells, strict=False):
+        _draw_cell(axes, [line for line in lines if line["case"] == cell])
+        axes.set_title(cell.replace("n_", " nodes, ").replace("pct", " %"))
+    for axes in grid[len(cells) :]:
+        axes.set_visible(False)
+    figure.supxlabel("time since the workload was loaded and the search began", size=8.5)
+    figure.supylabel("gap to the target cost (%)", size=8.5)
+    caption = (
+        "A line a search, a colour a workload (seed), all trials; dots are its marks, its end is the vector that it returned, "
+    )
+    caption += (
+        "as the host evaluates it. Line at 0: the official target (the best known one where there is none); shaded: gaps to 10, "
+    )
+    caption += "5 and 1 %; below 0 the target is beaten. Dotted: the best known costs, where they are others."
+    more = len({line["case"] for line in lines}) - len(cells)
+    return svg(figure, "searches", content), caption + (f" {more} more cells are not drawn." if more else "")
+
+
+def _order(case: str) -> tuple[int, float, str]:
+    return (*_cell(case), case) if _CELL.fullmatch(case) else (0, 0.0, case)
+
+
+def _draw_cell(axes: Axes, lines: Sequence[Line]) -> None:
+    for band in _BANDS:
+        axes.axhspan(0, band, color=GOOD, alpha=0.10, lw=0)
+    axes.axhline(0, color=INK, lw=0.9)
+    workloads = sorted({line["indices"][0] for line in lines})
+    for index, target, best in dict.fromkeys((line["indices"][0], _target(line), line["costs"]["best_known"]) for line in lines):
+        if best not in (None, target):
+            axes.axhline(_percent(best, target), color=SERIES[workloads.index(index) % len(SERIES)], lw=0.6, ls=":")
+    for line in lines:
+        colour, target = SERIES[workloads.index(line["indices"][0]) % len(SERIES)], _target(line)
+        told = [(one["window"]["latency_s"], one["threshold"]) for one in line["crossings"] if one["window"]]
+        at_s = [at for at, _ in told] + [line["windows"][0]["latency_s"]]
+        gaps = [_percent(cost, target) for cost in [*(cost for _, cost in told), line["costs"]["cost"]]]
+        axes.plot(at_s, gaps, color=colour, lw=0.8, alpha=0.7, drawstyle="steps-post")
+        axes.plot(at_s[:-1], gaps[:-1], "o", ms=2.2, color=colour)
+        axes.plot(at_s[-1:], gaps[-1:], "D", ms=3.2, color=colour, mfc="none")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda at_s, _: quantity(at_s, "s"))
+    axes.set_yscale("symlog", linthresh=_LINEAR, linscale=0.7)
+    axes.set_yticks([*_BANDS, 0, 50, 100], labels=[*map(str, _BANDS), "0", "50", "100"])
+    axes.minorticks_off()
+
+
+def _target(line: Line) -> int:
+    """Return the official target of a search, the best known one where there is none."""
+    costs = line["costs"]
+    return int(costs["best_known"] if costs["official"] is None else costs["official"])
+
+
+def _percent(cost: int, target: int) -> float:
+    return 100.0 * (cost - target) / abs(target) if target else 0.0 if cost == target else 100.0
+
+
+def heat(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
+    """Draw the mean gap of each cell, nodes by density, a panel for each fixed time-out."""
+    fixed = [line for line in lines if line["solve"]["target"] is None and _CELL.fullmatch(line["case"])]
+    if not fixed:
+        return Markup(), "Not drawn: no search had a fixed time-out."
+    timeouts_s = sorted({line["solve"]["timeout_s"] for line in fixed})[-_PANELS:]
+    cells = {_cell(line["case"]) for line in fixed}
+    nodes, densities = sorted({cell[0] for cell in cells}), sorted({cell[1] for cell in cells})
+    columns = min(len(timeouts_s), _COLUMNS)
+    rows = -(-len(timeouts_s) // columns)
+    figure = Figure(figsize=(10.4, 0.6 + rows * (0.7 + 0.34 * len(nodes))), layout="constrained")
+    grid = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    colours = LinearSegmentedColormap.from_list("gap", [GOOD, "#ffffff", BAD])
+    for axes, timeout_s in zip(grid, timeouts_s, strict=False):
+        of = [line for line in fixed if line["solve"]["timeout_s"] == timeout_s]
+        gaps = np.full((len(nodes), len(densities)), np.nan)
+        for cell in {_cell(line["case"]) for line in of}:
+            mine = [_percent(line["costs"]["cost"], _target(line)) for line in of if _cell(line["case"]) == cell]
+            gaps[nodes.index(cell[0]), densities.index(cell[1])] = mean(mine)
+        axes.imshow(gaps, cmap=colours, vmin=-_STRONGEST, vmax=_STRONGEST, aspect="auto", alpha=0.8)
+        _write_gaps(axes, gaps)
+        axes.set(xticks=range(len(densities)), xticklabels=[f"{density:g} %" for density in densities])
+        axes.set(yticks=range(len(nodes)), yticklabels=[str(count) for count in nodes], title=quantity(timeout_s, "s"))
+    for axes in grid[len(timeouts_s) :]:
+        axes.set_visible(False)
+    figure.supxlabel("density", size=8.5)
+    figure.supylabel("nodes", size=8.5)
+    caption = (
+        "Mean gap to the official target (the best known one where there is none) in percent, over seeds and trials, after each "
+    )
+    caption += "time-out. Green: the target is beaten."
+    return svg(figure, "gaps", content), caption
+
+
+def _cell(case: str) -> tuple[int, float]:
+    found = _CELL.fullmatch(case)
+    assert found is not None
+    return int(found[1]), float(found[2].replace("p", "."))
+
+
+def _write_gaps(axes: Axes, gaps: np.ndarray[Any, Any]) -> None:
+    for (row, column), gap in np.ndenumerate(gaps):
+        shown = "–" if np.isnan(gap) else "0" if gap == 0 else f"{gap:+.1f}".replace("-", "−")
+        axes.text(column, row, shown, ha="center", va="center", size=8, color=FAINT if np.isnan(gap) else "#1a1a1c")

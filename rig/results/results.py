@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session folder -> trials, metrics, verdicts: the one way to every reported number, used by the run and by the check alike."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig.bench import config, plugins
+from rig.bench.config import Config
+from rig.interfaces.context import Table
+from rig.interfaces.scenario import Comparer, Gatherer, Pooler, Reviewer, Scenario, Surveyor, Withholder
+from rig.measure.measure import Outcome, Rail, measure, together
+from rig.model import grid
+from rig.model.catalogue import Entry
+from rig.model.grid import Covered
+from rig.model.trial import Measured, Metric, Trial
+from rig.problems import Problem
+from rig.results import claim as claimed
+from rig.results import labels, replication, resolution
+from rig.stats.binomial import Share
+from rig.stats.interval import Interval, Intervals
+from rig.stats.summary import mean
+from rig.store.segments import counted, sittings
+from rig.store.session_folder import BENCH, SessionFolder
+from rig.timebase.timebase import Timebase
+from rig.trace.trace import TRACE, Trace
+from rig.uncertainty import accuracy, budget, other_samples, same_samples
+from rig.uncertainty.jackknife import Jackknife, jackknife
+
+SCHEMA = "neurorig-results-3"
+#: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts of a search make coarse; and,
+#: besides these, whatever is drawn anew in each trial.
+_COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|tts99)_")
+#: Units of what an energy monitor is needed for, and why it is absent without one.
+_ENERGETIC, NO_ENERGY = ("J", "W"), "there is no energy monitor: [monitor.none]"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What besides the raw data is needed to reduce a trial; all of it is in the session folder."""
+
+    config: Config
+    scenario: Scenario
+    provenance: dict[str, Any]
+    catalogue: tuple[Entry, ...] = ()
+
+    @classmethod
+    def of(cls, folder: SessionFolder) -> Context:
+        """Read it."""
+        resolved = config.load(folder.path / BENCH)
+        scenario = plugins.find("scenario", resolved.scenario.kind).open(resolved.scenario.settings, Table())
+        return cls(resolved, scenario, folder.provenance(), folder.catalogue())
+
+    @property
+    def phases(self) -> list[str]:
+        """Return the names of the task's phases, in order."""
+        return list(self.provenance["task"]["phases"])
+
+    @property
+    def monitored(self) -> bool:
+        """Say whether an energy monitor recorded: a session without one has no traces, and no energies."""
+        return bool(self.provenance["monitors"])
+
+    def summarise(self, measured: Measured) -> dict[str, Metric]:
+        """Reduce one trial to metrics; without a monitor there are none of energy."""
+        metrics = self.scenario.summarise(measured, self.phases)
+        return {name: one for name, one in metrics.items() if self.monitored or one.unit not in _ENERGETIC}
+
+
+def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces: Path | None = None) -> Trial:
+    """Measure one trial from its raw files; `traces` is the folder of the traces where they do not lie in `folder`."""
+    outcome = _measured(context, folder, traces or folder)
+
+    metrics = context.summarise(outcome.measured)
+    problems = (*outcome.problems, *_rules(context.scenario, outcome.measured))
+    return Trial(
+        number=number,
+        seed=seed,
+        measured=outcome.measured,
+        metrics=metrics,
+        timebase=outcome.timebase,
+        problems=problems,
+        retransmissions=outcome.retransmissions,
+        counts=outcome.counts,
+        rails=outcome.rails,
+        influences=budget.influences(outcome.measured, metrics, context.summarise),
+        lines=_lines(context, outcome.measured, problems),
+        sittings=len(sittings(folder)),
+        survey=survey_of(context, folder),
+    )
+
+
+def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
+    """Return what of its plan a trial has done, also one that was cut off or never begun; empty where the plan is no grid."""
+    if not isinstance(context.scenario, Surveyor):
+        return ()
+    done = [item for steps in counted(folder) for item in steps]
+    return context.scenario.survey(context.provenance["task"].get("names", ()), done)
+
+
+def rails_of(context: Context, folder: Path) -> list[Rail]:
+    """Open the traces of a sitting."""
+    return [
+        Rail(name, Trace.open(folder / name / TRACE), accuracy.from_json(info["accuracy"]))
+        for name, info in context.provenance["monitors"].items()
+    ]
+
+
+def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
+    """Measure each sitting of a trial, and put them together."""
+    about, places, steps = context.provenance["sut"], sittings(folder), counted(folder)
+    clocks = about["tick_hz"], about["sync_hold_s"]
+    clock_ppm = 0.0 if context.monitored else context.provenance["device_clock"]["limit_ppm"]
+    return together(
+        [
+            measure(
+                done,
+                context.phases,
+                *clocks,
+                rails_of(context, traces / place.relative_to(folder)),
+                about.get("clock", ""),
+                open_end=place != places[-1],
+                device_clock_ppm=clock_ppm,
+            )
+            for place, done in zip(places, steps, strict=True)
+        ]
+    )
+
+
+def _rules(scenario: Scenario, measured: Measured) -> tuple[Problem, ...]:
+    return scenario.problems(measured) if isinstance(scenario, Reviewer) else ()
+
+
+def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) -> tuple[str, ...]:
+    """Return the lines of a trial; of one that does not count, what is wrong with it instead."""
+    if not isinstance(context.scenario, Reviewer):
+        return ()
+    who = ", ".join(["neurorig", *(label.text.lower() for label in labels.of_provenance(context.provenance))]) + ":"
+    faults = tuple(f"no result: {problem.code}: {problem.detail}" for problem in problems)
+    return tuple(f"{who} {line}" for line in faults or context.scenario.lines(measured))
+
+
+def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
+    """Return the content of results.json."""
+    provenance = context.provenance
+    names = _common(trials)
+    values = [{name: trial.metrics[name].value for name in names} for trial in trials]
+    invalid = sum(not trial.valid for trial in trials)
+    claim = context.config.claim
+    drawn = {name for trial in trials for name in names if trial.metrics[name].drawn}
+    repeated = [name for name in names if not _COARSE.search(name) and name not in drawn]
+    compared = values if claim else [{name: row[name] for name in repeated} for row in values]
+    verdict = replication.replication_check(claim, compared, invalid)
+    content: dict[str, Any] = {
+        "schema": SCHEMA,
+        "bench": context.config.bench.name,
+        "task": provenance["task"]["name"],
+        "scenario": context.config.scenario.kind,
+        "sut": provenance["sut"]["name"],
+        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values()) or "no energy monitor",
+        "simulated": provenance["simulated"],
+        "data": labels.content(provenance["task"]),
+        "samples": {
+            "per_trial": [len(trial.measured.samples) for trial in trials],
+            "files": [f"trial-{t.number}/samples.jsonl" for t in trials],
+        },
+        "trials": [_trial(trial) for trial in trials],
+        "metrics": _metrics(context, trials, names),
+        "absent": _absent(context, trials),
+        "replication": verdict_content(verdict) | {"policy": replication.POLICY},
+        "resolution": [dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)],
+        "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
+        "provenance": provenance,
+    }
+    if covered := grid.summed(trial.survey for trial in trials):
+        content["coverage"] = grid.content(covered)
+    if isinstance(context.scenario, Comparer):
+        content["targets"] = [dataclasses.asdict(row) for row in context.scenario.compared([trial.measured for trial in trials])]
+    if claim:
+        content["audit"] = verdict_content(claimed.verdicts(claim, trials)["audit"])
+    cleaned: dict[str, Any] = _finite(content)
+    return cleaned
+
+
+def _common(trials: Sequence[Trial]) -> list[str]:
+    """Return the metrics that all trials have: an invalid one may lack some."""
+    return [name for name in (trials[0].metrics if trials else {}) if all(name in trial.metrics for trial in trials)]
+
+
+def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:
+    scenario, reasons = context.scenario, dict[str, str]()
+    for trial in trials:
+        if not context.monitored:
+            metrics = scenario.summarise(trial.measured, context.phases)
+            reasons |= {name: NO_ENERGY for name, metric in metrics.items() if metric.unit in _ENERGETIC}
+        if isinstance(scenario, Withholder):
+            for name, reason in scenario.absent(trial.measured).items():
+                reasons.setdefault(name, f"trial {trial.number}: {reason}")
+    return reasons
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return (
+        {
+            "number": trial.number,
+            "seed": trial.seed,
+            "valid": trial.valid,
+            "samples": len(trial.measured.samples),
+            "retransmissions": trial.retransmissions,
+            "counts": trial.counts,
+            "timebase": None if trial.timebase is None else dataclasses.asdict(trial.timebase),
+            "rails": {name: _rail(timebase, trial.timebase) for name, timebase in trial.rails.items() if name},
+            "problems": [_problem(problem) for problem in trial.problems],
+        }
+        | ({"lines": trial.lines} if trial.lines else {})
+        | ({"sittings": trial.sittings} if trial.sittings > 1 else {})
+    )
+
+
+def _rail(timebase: Timebase, reference: Timebase | None) -> dict[str, Any]:
+    """Return the time base of one of several monitors, and how much faster its clock ran than the first one's."""
+    skew_ppm = None if reference is None else (timebase.s_per_tick / reference.s_per_tick - 1) * 1e6
+    return {"timebase": dataclasses.asdict(timebase), "skew_ppm": skew_ppm, "skew_u_ppm": _skew_u_ppm(timebase, reference)}
+
+
+def _skew_u_ppm(timebase: Timebase, reference: Timebase | None) -> float | None:
+    if reference is None or timebase.slope_u is None or reference.slope_u is None:
+        return None
+    return 0.0 if timebase is reference else math.hypot(timebase.slope_u, reference.slope_u) * 1e6
+
+
+def _problem(problem: Problem) -> dict[str, str]:
+    return {"code": problem.code, "detail": problem.detail}
+
+
+def _metrics(context: Context, trials: Sequence[Trial], names: Sequence[str]) -> dict[str, Any]:
+    if not trials:
+        return {}
+    knife = jackknife(trials, context.catalogue, context.summarise)
+    own: Mapping[str, Intervals] = {}
+    if isinstance(context.scenario, Pooler):
+        own = context.scenario.intervals([trial.measured for trial in trials], context.phases)
+    values: Mapping[str, float] = {}
+    if isinstance(context.scenario, Gatherer):
+        values = context.scenario.gathered([trial.measured for trial in trials], context.phases)
+    rows = {name: _metric(name, trials, knife, own.get(name)) for name in names}
+    return {name: row | ({"value": values[name]} if name in values else {}) for name, row in rows.items()}
+
+
+def _metric(name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None) -> dict[str, Any]:
+    single = [trial.metrics[name] for trial in trials]
+    found = budget.of_metric(name, trials)
+    own = own or other_samples.intervals(name, single, found, knife)
+    errors = [metric.standard_error for metric in single if metric.standard_error is not None]
+    return {
+        "value": same_samples.value(single),
+        "unit": single[0].unit,
+        "higher_is_better": single[0].higher_is_better,
+        "standard_error_over_samples": mean(errors) if len(errors) == len(single) else None,
+        "same_samples": _interval(own.same_samples),
+        "other_samples": _interval(own.other_samples),
+        **({"binomial": _binomial(single, knife.shared and not single[0].drawn)} if single[0].share else {}),
+        "budget": [] if found is None else [dataclasses.asdict(part) for part in found.parts],
+        "per_trial": [_per_trial(name, trial) for trial in trials],
+    }
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    return dataclasses.asdict(interval) | {"expanded_uncertainty": interval.expanded_uncertainty}
+
+
+def _binomial(single: Sequence[Metric], shared: bool) -> dict[str, Any]:
+    """Return the interval of a share as if its samples were independent, which those of one recording are not."""
+    n = single[0].n if shared else sum(metric.n for metric in single)
+    low, high = Share(mean([metric.value for metric in single]) * n, n).interval() if n else (0.0, 1.0)
+    return {"low": low, "high": high, "method": "Clopper and Pearson 1934, as if all samples were independent", "n": n}
+
+
+def _per_trial(name: str, trial: Trial) -> dict[str, Any]:
+    metric = trial.metrics[name]
+    return {
+        "trial": trial.number,
+        "value": metric.value,
+        "standard_error": metric.standard_error,
+        "standard_uncertainty": budget.of_trial(metric, trial.influences.get(name, {})),
+        "n": metric.n,
+    }
+
+
+def verdict_content(verdict: replication.Verdict) -> dict[str, Any]:
+    """Return a verdict as results.json has it."""
+    return {
+        "ok": verdict.ok,
+        "rule": verdict.rule,
+        "rule_text": replication.RULES[verdict.rule],
+        "reason": verdict.reason,
+        "trials": verdict.trials,
+        "per_metric": {name: dataclasses.asdict(row) for name, row in verdict.per_metric.items()},
+    }
+
+
+def _finite(content: Any) -> Any:
+    """Replace what JSON cannot say: a number that is not finite becomes null."""
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return content

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans: opened, listed, and seeded, with no device."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from rig.bench import config
+from rig.bench.compatibility import refuse_unsuited
+from rig.bench.config import Config
+from rig.bench.parts import open_part
+from rig.interfaces.context import Table
+from rig.interfaces.scenario import Scenario
+from rig.interfaces.task import Task
+from rig.model.completion import Completion
+from rig.model.steps import Step
+from rig.results import claim
+
+
+def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario, Task, Config]:
+    """Open only what a plan needs: no device is touched."""
+    resolved = config.load(Path(path), overrides, monitor_needed=False)
+    table = Table(folder=resolved.folder, seed=resolved.bench.seed)
+    scenario, task = open_part("scenario", resolved, table), open_part("task", resolved, table)
+    refuse_claim(resolved, scenario, task)
+    return scenario, task, resolved
+
+
+def refuse_claim(resolved: Config, scenario: Scenario, task: Task, phases: Sequence[str] = ()) -> None:
+    """Raise ConfigError for a claim that nothing could meet, before anything is powered or measured."""
+    if resolved.claim:
+        claim.refuse(resolved.claim, scenario, task, steps(scenario, task, 0), phases, monitored=bool(resolved.monitors))
+
+
+def trial_seed(seed: int, number: int) -> int:
+    """Return the seed of a trial: fixed by the bench's seed and the trial's number."""
+    return random.Random(f"{seed}/{number}").getrandbits(32)
+
+
+def steps(scenario: Scenario, task: Task, seed: int) -> list[Step]:
+    """List the steps of a plan without doing any: completions are empty ones."""
+    plan = scenario.plan(task, seed)
+    listed: list[Step] = []
+    try:
+        step = next(plan)
+        while True:
+            refuse_unsuited(step, scenario.name, task)
+            listed.append(step)
+            step = plan.send(Completion(()))
+    except StopIteration:
+        return listed

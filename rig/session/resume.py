@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands of a session that was cut off, so that it can go on where it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.errors import ConfigError, DataError, storage_error
+from rig.measure.measure import covered
+from rig.model.step_record import Done
+from rig.results.results import Context, rails_of
+from rig.store import session_folder
+from rig.store.segments import counted, sitting, sittings
+from rig.store.session_folder import SessionFolder
+from rig.trace.recovery import recover
+from rig.trace.trace import PARTIAL, TRACE
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A trial that was cut off: its number, what of it counts, and in which sitting it goes on."""
+
+    number: int
+    done: tuple[Done, ...]
+    sitting: int
+
+    @property
+    def step(self) -> int:
+        """Return the number of the last step that counts."""
+        return self.done[-1].number
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands of a session that did not finish: how many trials it is to have, which are finished, and which was begun."""
+
+    trials: int
+    finished: tuple[int, ...]
+    begun: Begun | None
+
+
+def refuse_finished(folder: SessionFolder) -> None:
+    """Raise DataError where there is no session, ConfigError where it is finished."""
+    folder.refuse_other()
+    folder.events()
+    if folder.journal().status == "success":
+        raise ConfigError(f"{folder.path} is finished: nothing is left to do", try_next="rig run BENCH, for another session")
+
+
+def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standing:
+    """Find out what stands, and make its last sitting readable; nothing that was measured is removed.
+
+    `resumable`: a trial that was begun can go on; else it is set aside, and begins anew. Raises DataError where a finished trial
+    was changed.
+    """
+    events = folder.events()
+    finished = [event for event in events if event.get("event") == "trial_finished"]
+    for event in finished:
+        for name, digest in event["files"].items():
+            path = folder.trial(event["trial"]) / name
+            if not path.exists() or session_folder.sha256(path) != digest:
+                raise DataError(f"{path} is missing or was changed", try_next=f"rig check {folder.path}")
+    numbers = tuple(event["trial"] for event in finished)
+    cut_off = [number for number in folder.trials() if number not in numbers]
+    try:
+        if cut_off and not resumable:
+            _set_aside(folder, cut_off[0])
+        begun = _begun(folder, context, cut_off[0]) if cut_off and resumable else None
+    except OSError as error:
+        raise storage_error(error, folder.path) from error
+    return Standing(events[0]["trials"], numbers, begun)
+
+
+def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None:
+    """Return what counts of a trial that was begun; a sitting of which nothing does is set aside."""
+    path = folder.trial(number)
+    _own_folder(path)
+    places = sittings(path)
+    steps = counted(path)
+    steps[-1] = _recovered(context, places[-1], steps[-1])
+    if steps[-1]:
+        return Begun(number, tuple(done for one in steps for done in one), len(places) + 1)
+    if len(places) == 1:
+        _set_aside(folder, number)
+        return None
+    places[-1].rename(_free(path, f"{places[-1].name}-cut-off"))
+    # What counts of the one before was to be told by the one that is gone.
+    return _begun(folder, context, number)
+
+
+def _set_aside(folder: SessionFolder, number: int) -> None:
+    path = folder.trial(number)
+    path.rename(_free(folder.path, f"{path.name}-cut-off"))
+
+
+def _own_folder(path: Path) -> None:
+    """Move the first sitting of a trial into a folder of its own; what stopped in the midst of that is finished."""
+    first = sitting(path, 1)
+    if sitting(path, 2).exists():
+        return
+    first.mkdir(exist_ok=True)
+    for entry in sorted(path.iterdir()):
+        if entry != first and not entry.name.startswith("sitting-"):
+            entry.rename(first / entry.name)
+
+
+def _recovered(context: Context, place: Path, done: list[Done]) -> list[Done]:
+    """Make the traces of a cut-off sitting readable, and return the steps that they hold whole."""
+    try:
+        for rail in context.provenance["monitors"]:
+            if not (place / rail / TRACE).exists():
+                recover(place / rail / PARTIAL, place / rail / TRACE)
+        rails = rails_of(context, place)
+    except DataError:
+        return []
+    about = context.provenance["sut"]
+    last = covered(done, about["tick_hz"], about["sync_hold_s"], rails, about.get("clock", ""))
+    return [item for item in done if item.number <= last] if last else []
+
+
+def _free(folder: Path, name: str) -> Path:
+    """Return a name that is not taken."""
+    return next(path for count in range(1, 10_000) if not (path := folder / f"{name}-{count}").exists())

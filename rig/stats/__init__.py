@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of single values: means, counts, quantiles, intervals. Pure."""

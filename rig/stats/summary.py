@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Means, standard errors and percentiles of what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rig.stats.binomial import places
+
+#: Standard deviations to each side that hold 95 % of a normal distribution.
+NORMAL_95 = 1.959964
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the arithmetic mean, correctly rounded; NaN for no values."""
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """Return s/sqrt(n) with the sample standard deviation s (n - 1), or None below two values.
+
+    ASC.md: "mean [...] with standard error" over all test samples.
+    """
+    if len(values) < 2:
+        return None
+    centre = mean(values)
+    variance = math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
+    return math.sqrt(variance / len(values))
+
+
+def percentile_error(values: Sequence[float], percent: float) -> float | None:
+    """Return the standard error of a percentile, or None where so few values do not tell it: 6 for a median, 368 for the 99th.
+
+    The values between which it lies with 95 % (rig/stats/binomial.py, places), the farther end of the two: long tails have one.
+    """
+    low, high = places(len(values), percent / 100)
+    if not low or high > len(values):
+        return None
+    ordered, at = np.sort(np.asarray(values, dtype=np.float64)), percentile(values, percent)
+    return max(at - float(ordered[low - 1]), float(ordered[high - 1]) - at) / NORMAL_95
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return a percentile by linear interpolation between order statistics (Hyndman and Fan, type 7); NaN for no values."""
+    return float(np.percentile(np.asarray(values, dtype=np.float64), percent)) if values else math.nan
+
+
+def ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float | None]:
+    """Return sum(above)/sum(below) and its standard error by linearisation: mean power is total energy over total time.
+
+    The scatter is that of above_i - ratio * below_i (Cochran, Sampling Techniques, 6.3).
+    """
+    if not math.fsum(below):
+        return math.nan, None
+    value = math.fsum(above) / math.fsum(below)
+    error = standard_error([a - value * b for a, b in zip(above, below, strict=True)])
+    return value, None if error is None else error / mean(below)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session says while it runs: frozen events, one after another, to every subscriber."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rig.model.catalogue import Entry
+from rig.model.step_record import Done
+from rig.model.trial import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """The bench is open; `queries` are timed ones in each trial, warm-up included; `catalogue` has the task's samples."""
+
+    folder: Path
+    trials: int
+    queries: int
+    provenance: dict[str, Any]
+    catalogue: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResumed:
+    """The bench is open again, and the session goes on: so many of its `trials` are `finished`, and so many queries of the next one
+    are `done`."""
+
+    folder: Path
+    trials: int
+    queries: int
+    finished: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStarted:
+    """A trial begins; its raw data go to `folder`."""
+
+    trial: int
+    seed: int
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResumed:
+    """A trial goes on behind step number `step`, in a further sitting whose raw data go to `folder`; `files` as of a trial, those
+    of the sitting before."""
+
+    trial: int
+    sitting: int
+    step: int
+    folder: Path
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """A SYNC burst, an idle time or a query is done."""
+
+    trial: int
+    done: Done
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFinished:
+    """A trial is measured; `files` maps each of its raw and derived files to its SHA-256."""
+
+    trial: Trial
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFinished:
+    """The end: `status` is success, abort (somebody stopped it) or fail (`reason` says why); `files` as of a trial."""
+
+    status: str
+    reason: str = ""
+    files: dict[str, str] = field(default_factory=dict)
+
+
+Event = SessionStarted | SessionResumed | TrialStarted | TrialResumed | StepDone | TrialFinished | SessionFinished
+Subscriber = Callable[[Event], None]

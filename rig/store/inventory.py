@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lies in a session folder, looked at before anything of it is opened: it may be from a stranger.
+
+Only folders and regular files belong there. A link leads elsewhere, a pipe blocks its reader, a device never ends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from rig.errors import DataError
+from rig.model.finding import Finding
+
+#: No folder of the rig has more files, or lies deeper: trial, sitting, rail.
+_ENTRIES_MAX, _DEPTH_MAX = 100_000, 8
+#: Larger files than the rig writes would only keep their reader busy.
+_TRACE_MAX_B, _TEXT_MAX_B, _SMALL_MAX_B = 1 << 38, 1 << 30, 1 << 24
+_TRACES = (".jls", ".jls.partial")
+_SMALL = ("bench.toml",)
+_NUL_AND_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def is_relative(name: str) -> bool:
+    """Say whether a name means a file below a folder, wherever that lies, and can mean no other."""
+    parts = name.split("/")
+    return not _NUL_AND_CONTROLS.search(name) and "\\" not in name and not {"", ".", ".."} & set(parts)
+
+
+def files(folder: Path) -> dict[str, Path]:
+    """Return every regular file of a folder by its name in it, in order."""
+    return {name: path for name, path, mode in sorted(_walk(folder)) if stat.S_ISREG(mode)}
+
+
+def folders(folder: Path) -> list[str]:
+    """Return every folder in a folder and below, by its name in it."""
+    return [name for name, _, mode in _walk(folder) if stat.S_ISDIR(mode)]
+
+
+def strange(folder: Path) -> list[Finding]:
+    """Return what does not belong into any session folder, each with the reason; what is there twice or more, once."""
+    found: list[Finding] = []
+    for count, (name, path, mode) in enumerate(_walk(folder)):
+        why = "more files than any session has" if count >= _ENTRIES_MAX else _why(name, path, mode)
+        if why:
+            found.append(Finding(name, False, why))
+        if count >= _ENTRIES_MAX:
+            break
+    return found
+
+
+def refuse_strange(folder: Path) -> None:
+    """Raise DataError where something lies in a session folder that belongs into none."""
+    for finding in strange(folder):
+        raise DataError(
+            f"{folder / finding.name} {finding.detail}",
+            try_next="nothing of this folder was read; ask whoever made it for another copy",
+        )
+
+
+def _why(name: str, path: Path, mode: int) -> str:
+    kinds = {
+        stat.S_IFLNK: "is a link, which leads elsewhere",
+        stat.S_IFIFO: "is a pipe, whose reader may wait for ever",
+        stat.S_IFSOCK: "is a socket",
+        stat.S_IFCHR: "is a device, which may have no end",
+        stat.S_IFBLK: "is a device",
+    }
+    if stat.S_IFMT(mode) in kinds:
+        return kinds[stat.S_IFMT(mode)]
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        return "is neither a file nor a folder"
+    if name.count("/") >= _DEPTH_MAX:
+        return "lies deeper than any file of a session"
+    if not is_relative(name) or not name.isprintable():
+        return "has a name that no file of a session has"
+    if stat.S_ISREG(mode) and path.stat().st_size > _limit_b(path.name):
+        return f"has {path.stat().st_size} bytes, more than any file of its kind"
+    return ""
+
+
+def _limit_b(name: str) -> int:
+    if name.endswith(_TRACES):
+        return _TRACE_MAX_B
+    return _SMALL_MAX_B if name in _SMALL else _TEXT_MAX_B
+
+
+def _walk(folder: Path, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Path, int]]:
+    """Yield name, path and mode of everything in a folder; links are not followed."""
+    try:
+        with os.scandir(folder) as entries:
+            inside = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be listed", evidence=error.strerror or repr(error)) from error
+    for entry in inside:
+        mode = entry.stat(follow_symlinks=False).st_mode
+        yield prefix + entry.name, Path(entry.path), mode
+        if stat.S_ISDIR(mode) and depth < _DEPTH_MAX:
+            yield from _walk(Path(entry.path), f"{prefix}{entry.name}/", depth + 1)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of events.jsonl, each chained to the one before: whoever changes one must make all that follow again.
+
+The last two fields of a line are `before`, the `sha256` of the line before (empty in the first), and `sha256`, that of the line's
+own text without this field. The head of the chain, the `sha256` of the line that ends the session, stands for the whole session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig.store import strict_json
+from rig.store.inventory import is_relative
+
+SCHEMA = "neurorig-events-2"
+_BEFORE, _OWN = "before", "sha256"
+_HEX = frozenset("0123456789abcdef")
+_COUNT_MAX = 1_000_000
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _COUNT_MAX
+
+
+def _is_seed(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 64
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_sha256(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 64 and set(value) <= _HEX
+
+
+def _is_files(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(is_relative, value)) and all(map(_is_sha256, value.values()))
+
+
+def _is_problems(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and set(one) == {"code", "detail"} and all(map(_is_text, one.values())) for one in value
+    )
+
+
+#: The fields of each event besides `event` and the chain's two.
+_FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
+    "session_started": {"schema": _is_text, "trials": _is_count, "queries": _is_count, "files": _is_files},
+    "session_resumed": {"finished": _is_count, "at_utc": _is_text, "files": _is_files},
+    "trial_started": {"trial": _is_count, "seed": _is_seed},
+    "trial_resumed": {"trial": _is_count, "sitting": _is_count, "step": _is_count, "files": _is_files},
+    "trial_finished": {"trial": _is_count, "problems": _is_problems, "files": _is_files},
+    "session_finished": {"status": _is_text, "reason": _is_text, "files": _is_files},
+    "derived": {"files": _is_files},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What events.jsonl says: its events, as far as they can be understood, and what is wrong with its lines.
+
+    `torn`: behind the last whole line stands a beginning of another, as a killed process leaves it.
+    """
+
+    events: tuple[dict[str, Any], ...]
+    faults: tuple[str, ...]
+    torn: bool = False
+
+    @property
+    def status(self) -> str:
+        """Return success, abort or fail; "killed" where nothing says that the session ended."""
+        end = self._end
+        return "killed" if end is None else str(end["status"])
+
+    @property
+    def head(self) -> str:
+        """Return the hash that stands for the session; empty where it did not end."""
+        end = self._end
+        return "" if end is None else str(end[_OWN])
+
+    @property
+    def last(self) -> str:
+        """Return the hash that the next line has to name."""
+        return str(self.events[-1][_OWN]) if self.events else ""
+
+    @property
+    def measured(self) -> tuple[dict[str, Any], ...]:
+        """Return the events up to the end of the session, without those of files that were made of it later."""
+        return tuple(event for event in self.events if event["event"] != "derived")
+
+    @property
+    def _end(self) -> dict[str, Any] | None:
+        last = self.measured[-1] if self.measured else {}
+        return last if last.get("event") == "session_finished" else None
+
+    def of_trial(self, kind: str, number: int) -> dict[str, Any] | None:
+        """Return the event of a kind that a trial has."""
+        return next((event for event in self.events if event["event"] == kind and event.get("trial") == number), None)
+
+
+def line(content: Mapping[str, Any], before: str) -> tuple[str, str]:
+    """Return a line of events.jsonl, and its hash."""
+    text = json.dumps({**content, _BEFORE: before})
+    own = hashlib.sha256(text.encode()).hexdigest()
+    return json.dumps({**content, _BEFORE: before, _OWN: own}) + "\n", own
+
+
+def read(path: Path) -> Journal:
+    """Read events.jsonl; a file that is not there has no lines."""
+    return parse(path.read_bytes()) if path.exists() else Journal((), ())
+
+
+def parse(content: bytes) -> Journal:
+    """Return what the lines say; a line of which nothing can be understood is left out of the events, and told."""
+    *whole, rest = content.split(b"\n")
+    events: list[dict[str, Any]] = []
+    faults: list[str] = []
+    before: str | None = ""
+    for number, text in enumerate(whole, start=1):
+        try:
+            event = _event(text.decode(), first=number == 1)
+        except (ValueError, RecursionError) as error:
+            faults.append(f"line {number}: {error}")
+            # Which line the next one has to follow is not known any more.
+            before = None
+            continue
+        if fault := _broken(event, text.decode(), before):
+            faults.append(f"line {number}: {fault}")
+        before = event[_OWN]
+        events.append(event)
+    if not faults:
+        faults += _order(events)
+    return Journal(tuple(events), tuple(faults), bool(rest))
+
+
+def _event(text: str, *, first: bool) -> dict[str, Any]:
+    """Return the event of a line; raise ValueError where it is none."""
+    event = strict_json.parse_object(text)
+    kind = event.get("event")
+    fields = _FIELDS.get(kind) if isinstance(kind, str) else None
+    if fields is None:
+        raise ValueError(f"no such event: {str(kind)[:40]!r}")
+    if set(event) != {*fields, "event", _BEFORE, _OWN}:
+        odd = sorted(set(event) ^ {*fields, "event", _BEFORE, _OWN})
+        raise ValueError(f"{kind} has other fields: {', '.join(odd)[:80]}")
+    for name, is_right in {**fields, _BEFORE: _is_text, _OWN: _is_sha256}.items():
+        if not is_right(event[name]):
+            raise ValueError(f"{name} is {str(event[name])[:60]!r}")
+    if first != (kind == "session_started"):
+        raise ValueError(f"{kind} {'is no beginning' if first else 'is there again'}")
+    return event
+
+
+def _broken(event: Mapping[str, Any], text: str, before: str | None) -> str:
+    """Say why a line is no link of the chain; empty where it is one."""
+    content = {name: value for name, value in event.items() if name not in (_BEFORE, _OWN)}
+    again, own = line(content, event[_BEFORE])
+    if event[_OWN] != own or again != text + "\n":
+        return "was changed: its text has another SHA-256 than it names"
+    if before not in (None, event[_BEFORE]):
+        return f"follows another line than the one before it: {event[_BEFORE][:16]}, not {before[:16] if before else 'none'}"
+    return ""
+
+
+def _order(events: list[dict[str, Any]]) -> list[str]:
+    """Say what cannot have happened in this order."""
+    found = []
+    trial, finished, ended = 0, 0, False
+    for number, event in enumerate(events, start=1):
+        kind = event["event"]
+        if kind == "session_resumed":
+            ended = False
+        elif ended and kind != "derived":
+            found.append(f"line {number}: {kind} after the session ended")
+        elif kind == "trial_started":
+            # A trial that was cut off may begin anew.
+            if event["trial"] != finished + 1:
+                found.append(f"line {number}: trial {event['trial']} begins behind trial {finished}")
+            trial = event["trial"]
+        elif kind in ("trial_resumed", "trial_finished"):
+            if event["trial"] != trial or trial != finished + 1:
+                found.append(f"line {number}: {kind} of trial {event['trial']}, not of {finished + 1}")
+            finished += kind == "trial_finished"
+        elif kind == "session_finished":
+            ended = True
+            found += _ending(number, event)
+    return found
+
+
+def _ending(number: int, event: Mapping[str, Any]) -> list[str]:
+    success = event["status"] == "success"
+    if event["status"] not in ("success", "abort", "fail") or (success and event["reason"]):
+        return [f"line {number}: status {event['status'][:20]!r}, reason {event['reason'][:40]!r}"]
+    return []

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session folder: names of its files, and how they are read, written and hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from rig.errors import DataError, DeviceBusy, storage_error
+from rig.model import catalogue
+from rig.model.catalogue import Entry
+from rig.store import inventory, journal, strict_json
+from rig.store.journal import Journal
+from rig.trace.trace import EDGES, GAPS, SAID, TRACE
+
+BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
+
+CATALOGUE = "catalogue.csv"
+
+COMPLETIONS, SAMPLES, UART, LINES = "completions.jsonl", "samples.jsonl", "uart.log", "results.txt"
+
+#: A detached signature of events.jsonl, of which the chain commits to every other file (docs/RESULTS.md).
+SIGNATURE = EVENTS + ".sig"
+
+RECORDED = (TRACE, GAPS, EDGES, SAID)
+
+_TRIAL = re.compile(r"trial-([1-9][0-9]{0,5})")
+
+#: What was cut off and could not go on is kept under such a name.
+CUT_OFF = re.compile(r"(trial|sitting)-[0-9]+-cut-off-[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFolder:
+    """Names of things in one session folder."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, root: Path, bench: str) -> SessionFolder:
+        """Make a new, empty folder root/<utc>-<bench>; never an existing one."""
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        for suffix in ("", *(f"-{count}" for count in range(2, 100))):
+            path = root / f"{stamp}-{bench}{suffix}"
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise storage_error(error, root) from error
+            return cls(path)
+        raise DataError(f"{root} has a hundred sessions of this second")
+
+    def trial(self, number: int) -> Path:
+        """Return the folder of a trial."""
+        return self.path / f"trial-{number}"
+
+    def trials(self) -> list[int]:
+        """Return the numbers of the trials that were begun, in order."""
+        return sorted(int(found[1]) for path in self.path.iterdir() if (found := _TRIAL.fullmatch(path.name)))
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what is known of how the session came about."""
+        content: dict[str, Any] = read_json(self.path / PROVENANCE)
+        return content
+
+    def catalogue(self) -> tuple[Entry, ...]:
+        """Return the task's samples; none where the task tells nothing of them."""
+        path = self.path / CATALOGUE
+        return catalogue.parse(path.read_text(encoding="utf-8")) if path.exists() else ()
+
+    def journal(self) -> Journal:
+        """Return the lines of events.jsonl and what is wrong with them."""
+        return journal.read(self.path / EVENTS)
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Return the events that were written completely; raise DataError where they are not as they were written."""
+        found = self.journal()
+        if found.faults:
+            raise DataError(
+                f"{self.path / EVENTS} is not as it was written",
+                evidence=found.faults[0],
+                try_next=f"rig check {self.path}",
+            )
+        return found.events
+
+    def refuse_other(self) -> None:
+        """Raise DataError where this is no session folder of this version, or holds what belongs into none.
+
+        Whoever reads a session that may come from a stranger calls this before anything else.
+        """
+        inventory.refuse_strange(self.path)
+        first = _first_line(self.path / EVENTS)
+        try:
+            schema = strict_json.parse_object(first.decode()).get("schema")
+        except ValueError as error:
+            said = f"{EVENTS}, line 1: {error}" if first else f"no {EVENTS}, or an empty one"
+            raise no_session(self.path, said) from error
+        if schema != journal.SCHEMA:
+            raise no_session(self.path, f"{EVENTS}, line 1 has schema {schema!r:.60}, not {journal.SCHEMA!r}")
+
+    def set_aside(self) -> dict[str, str]:
+        """Return the SHA-256 of every file of trials that were cut off and begun anew, by its name in the session's folder."""
+        apart = [path for path in self.path.iterdir() if CUT_OFF.fullmatch(path.name)]
+        return {f"{path.name}/{name}": digest for path in sorted(apart) for name, digest in hashes(path).items()}
+
+    def record_derived(self, name: str) -> None:
+        """Note in events.jsonl which bytes a file has that was made of the finished session, unless it has them already.
+
+        Where events.jsonl is not as it was written, nothing is added to it: the check says so.
+        """
+        try:
+            with _opened(self.path / EVENTS) as stream:
+                found, digest = self.journal(), sha256(self.path / name)
+                derived = [event["files"] for event in found.events if event["event"] == "derived"]
+                known = [files[name] for files in derived if name in files]
+                if not found.faults and found.events and known[-1:] != [digest]:
+                    content = {"event": "derived", "files": {name: digest}}
+                    stream.write(journal.line(content, found.last)[0])
+        except OSError as error:
+            raise storage_error(error, self.path) from error
+
+
+def _first_line(path: Path) -> bytes:
+    """Return the first line of a file, as far as one may be long; empty where there is no file."""
+    if not path.exists():
+        return b""
+    with path.open("rb") as stream:
+        return stream.readline(1 << 20)
+
+
+def no_session(path: Path, found: str) -> DataError:
+    """Return the error that says why a folder is no session."""
+    return DataError(f"{path} is no session folder of this version", evidence=found, try_next="rig list shows the sessions here")
+
+
+def _opened(path: Path) -> IO[str]:
+    """Open the file of events to append to it, and keep others from doing so; what a killed process left of a line is cut off."""
+    stream = path.open("a", encoding="utf-8")
+    try:
+        if sys.platform != "win32":  # where a file that is open for writing is not locked by itself
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        stream.close()
+        raise DeviceBusy(f"{path.parent} is being written", try_next="wait until its session has ended, or stop it") from error
+    content = path.read_bytes()
+    os.truncate(path, content.rfind(b"\n") + 1)
+    return stream
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file in a folder and those below it, by its name there."""
+    return {name: sha256(path) for name, path in inventory.files(folder).items()}
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def json_text(content: Any) -> str:
+    """Return JSON as it is stored: the same content always gives the same bytes."""
+    return json.dumps(content, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise storage_error(error, path) from error
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; raises DataError."""
+    try:
+        return strict_json.parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(f"{path} is missing") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is not readable JSON", evidence=str(error)) from error
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Read JSON lines; an incomplete last line (the writer was killed in it) is left out, any other bad line is a DataError."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    content = []
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            content.append(strict_json.parse_object(line))
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise DataError(f"{path}, line {number} is not JSON", evidence=f"{error}: {line[:80]}") from error
+    return content

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The writer of a session folder: a subscriber to the session's events."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any
+
+from rig.errors import storage_error
+from rig.model import catalogue
+from rig.store import journal
+from rig.store.codec import done_to_json
+from rig.store.events import (
+    Event,
+    SessionFinished,
+    SessionResumed,
+    SessionStarted,
+    StepDone,
+    TrialFinished,
+    TrialResumed,
+    TrialStarted,
+)
+from rig.store.provenance import utc_now
+from rig.store.session_folder import (
+    BENCH,
+    CATALOGUE,
+    COMPLETIONS,
+    EVENTS,
+    PROVENANCE,
+    UART,
+    SessionFolder,
+    _opened,
+    json_text,
+    sha256,
+    write_text,
+)
+
+#: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
+_UART_SHOWN_B = 48
+
+
+class Store:
+    """Write everything a session says into its folder, line by line, so that a killed process loses at most the line it was in."""
+
+    def __init__(self, folder: SessionFolder, bench_toml: str | None) -> None:
+        """Begin a session, or, without the text of a bench file, go on with one that was cut off."""
+        self._folder = folder
+        self._events: IO[str] | None = None
+        self._completions: IO[str] | None = None
+        self._uart: IO[str] | None = None
+        self._wire_failure: OSError | None = None
+        self._started_s = 0.0
+        self._before = ""
+        if bench_toml is not None:
+            write_text(folder.path / BENCH, bench_toml)
+        else:
+            self._events = _opened(folder.path / EVENTS)
+            self._before = folder.journal().last
+
+    def __call__(self, event: Event) -> None:
+        """Write one event."""
+        try:
+            if self._wire_failure is not None:
+                raise self._wire_failure
+            self._write(event)
+        except OSError as error:
+            raise storage_error(error, self._folder.path) from error
+
+    def wire(self, direction: str, block: bytes) -> None:
+        """Log one block that passed the UART."""
+        if self._uart is not None:
+            at_s = time.monotonic() - self._started_s
+            more = "..." if len(block) > _UART_SHOWN_B else ""
+            try:
+                self._uart.write(f"{at_s:.6f} {direction} {len(block)} {block[:_UART_SHOWN_B].hex()}{more}\n")
+            except OSError as error:
+                # Raised with the next event: inside a conversation with a device it would be taken for that device's.
+                self._wire_failure = error
+
+    def close(self) -> None:
+        """Close all files; closing twice is allowed."""
+        try:
+            self.end_trial()
+        finally:
+            events, self._events = self._events, None
+            if events is not None:
+                events.close()
+
+    def _write(self, event: Event) -> None:
+        match event:
+            case SessionStarted():
+                write_text(self._folder.path / PROVENANCE, json_text(event.provenance))
+                if event.catalogue:
+                    write_text(self._folder.path / CATALOGUE, catalogue.text(event.catalogue))
+                self._events = _opened(self._folder.path / EVENTS)
+                begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
+                files = {name: sha256(self._folder.path / name) for name in begun}
+                line = {"schema": journal.SCHEMA, "event": "session_started", "trials": event.trials, "queries": event.queries}
+                self._line(line | {"files": files})
+            case SessionResumed():
+                line = {"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()}
+                self._line(line | {"files": self._folder.set_aside()})
+            case TrialStarted():
+                self._open_trial(event.folder)
+                self._line({"event": "trial_started", "trial": event.trial, "seed": event.seed})
+            case TrialResumed():
+                self._open_trial(event.folder)
+                line = {"event": "trial_resumed", "trial": event.trial, "sitting": event.sitting, "step": event.step}
+                self._line(line | {"files": event.files})
+            case StepDone():
+                assert self._completions is not None and self._uart is not None
+                self._completions.write(json.dumps(done_to_json(event.done)) + "\n")
+                self._completions.flush()
+                self._uart.flush()
+            case TrialFinished():
+                problems = [{"code": problem.code, "detail": problem.detail} for problem in event.trial.problems]
+                self._line({"event": "trial_finished", "trial": event.trial.number, "problems": problems, "files": event.files})
+            case SessionFinished():
+                self._line({"event": "session_finished", "status": event.status, "reason": event.reason, "files": event.files})
+
+    def _open_trial(self, folder: Path) -> None:
+        self._completions = (folder / COMPLETIONS).open("a", encoding="utf-8")
+        self._uart = (folder / UART).open("a", encoding="utf-8")
+        self._started_s = time.monotonic()
+
+    def end_trial(self) -> None:
+        """Close the raw files of a trial, so that they can be hashed."""
+        try:
+            self._end_trial()
+        except OSError as error:
+            raise storage_error(error, self._folder.path) from error
+
+    def _end_trial(self) -> None:
+        streams = [stream for stream in (self._completions, self._uart) if stream is not None]
+        self._completions = self._uart = None
+        with ExitStack() as stack:
+            for stream in streams:
+                stack.callback(stream.close)
+
+    def _line(self, content: dict[str, Any]) -> None:
+        if self._events is not None:
+            text, self._before = journal.line(content, self._before)
+            self._events.write(text)
+            self._events.flush()

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Uncertainty: limits of error, their effects on windows and metrics, budgets."""

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What errors of windows do to metrics: move the windows by them and summarise again. Pure.
+
+It holds for any scenario, as it asks nothing of how the metrics are made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rig.model.effects import OWN, Effect
+from rig.model.trial import Measured, Metric, Sample, Window
+
+Summarise = Callable[[Measured], Mapping[str, Metric]]
+Effects = Callable[[Window], Effect | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A component of the effects on groups of windows ("samples", "idles", "streams"), and the metrics that it moves."""
+
+    measured: Measured
+    metrics: Mapping[str, Metric]
+    summarise: Summarise
+    component: str
+    groups: Sequence[str]
+
+    def deltas(self, effects: Effects) -> dict[str, float]:
+        """Return by how much each metric changes when every window changes by its effect."""
+        shifted = self.summarise(_moved(self.measured, effects, self.groups))
+        return {name: shifted[name].value - metric.value for name, metric in self.metrics.items()}
+
+    def of(self, window: Window) -> Effect | None:
+        """Return what the component does to a window."""
+        return window.effects.of.get(self.component)
+
+    def count(self, metric: Metric) -> int:
+        """Return of how many of the windows a metric is made: it may be of some of the samples only; one decides a percentile."""
+        if metric.ranked:
+            return 1
+        windows = len(getattr(self.measured, self.groups[0]))
+        return max(min(windows, metric.n), 1) if "samples" in self.groups else windows
+
+
+def alike(moving: Moving) -> dict[str, float]:
+    """Return what one error does to each metric that is the same in all windows, as large as each one's effect says."""
+    return moving.deltas(moving.of)
+
+
+def anew(moving: Moving) -> dict[str, float]:
+    """Return what errors u do to each metric that are others in each window: the root of the sum of (c * u)**2, where it changes by
+    c with a window (GUM 5.1.2).
+
+    A mean, a sum and a ratio of sums change by the same c with each of their windows of one phase. So that sum is c times what the
+    metric changes by where each window changes by u**2, and c what it changes by where all change by one, over their number. Every
+    window must err in its own way: "samples", "idles" and "streams" are to be moved apart.
+    """
+    squares = dict.fromkeys(moving.metrics, 0.0)
+    for phase, unit in _units(moving).items():
+        by_squares, by_units = moving.deltas(_squared(moving, phase, unit)), moving.deltas(_each(phase, unit))
+        for name, metric in moving.metrics.items():
+            squares[name] += abs(by_squares[name] * by_units[name]) / moving.count(metric)
+    return {name: math.sqrt(square) for name, square in squares.items()}
+
+
+def windows_of(measured: Measured, groups: Sequence[str]) -> list[Window]:
+    """Return all windows of some groups."""
+    found: list[Window] = []
+    if "samples" in groups:
+        for sample in measured.samples:
+            found += sample.windows
+            found += [one.window for one in sample.crossings if one.window is not None]
+            found += [sample.hop.response, sample.hop.since_onset] if sample.hop is not None else []
+    if "idles" in groups:
+        found += measured.idles
+    if "streams" in groups:
+        found += [stream.whole for stream in measured.streams]
+    return found
+
+
+def _units(moving: Moving) -> dict[str, Effect]:
+    """Return for each phase that the component touches its largest effects there."""
+    found: dict[str, Effect] = {}
+    for window in windows_of(moving.measured, moving.groups):
+        effect = moving.of(window)
+        if effect is not None:
+            before = found.get(window.phase, Effect(OWN))
+            largest = max(before.latency_s, abs(effect.latency_s)), max(before.energy_j, abs(effect.energy_j))
+            found[window.phase] = Effect(OWN, *largest)
+    return found
+
+
+def _each(phase: str, unit: Effect) -> Effects:
+    return lambda window: unit if window.phase == phase else None
+
+
+def _squared(moving: Moving, phase: str, unit: Effect) -> Effects:
+    """Return the squares of the effects on the windows of a phase, in units."""
+
+    def square(value: float, of_unit: float) -> float:
+        return value**2 / of_unit if of_unit else 0.0
+
+    def effects(window: Window) -> Effect | None:
+        effect = moving.of(window)
+        if effect is None or window.phase != phase:
+            return None
+        return Effect(OWN, square(effect.latency_s, unit.latency_s), square(effect.energy_j, unit.energy_j))
+
+    return effects
+
+
+def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measured:
+    def move(window: Window) -> Window:
+        by = effects(window)
+        if by is None:
+            return window
+        energy_j = None if window.energy_j is None else window.energy_j + by.energy_j
+        return replace(window, latency_s=window.latency_s + by.latency_s, energy_j=energy_j)
+
+    def moved(sample: Sample) -> Sample:
+        hop = sample.hop
+        if hop is not None:
+            hop = replace(hop, response=move(hop.response), since_onset=move(hop.since_onset))
+        crossings = tuple(replace(one, window=one.window and move(one.window)) for one in sample.crossings)
+        return replace(sample, windows=tuple(map(move, sample.windows)), hop=hop, crossings=crossings)
+
+    parts: dict[str, Any] = {}
+    if "samples" in groups:
+        parts["samples"] = tuple(map(moved, measured.samples))
+    if "idles" in groups:
+        parts["idles"] = tuple(map(move, measured.idles))
+    if "streams" in groups:
+        parts["streams"] = tuple(replace(stream, whole=move(stream.whole)) for stream in measured.streams)
+    return replace(measured, **parts)

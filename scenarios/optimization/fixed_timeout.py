@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches that end at a time-out: gaps to both target costs, and average power, for each cell and time-out. Pure.
+
+QUBO.md, fixed time-out: "BKS-gap" and "average power over the run-time", averaged over the seeds of a workload; "no timing metric".
+The gap of the rules is that to the official target, `gap_...`; that to the best known one is `gap_best_known_...`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rig.model.trial import Metric, Sample
+from rig.stats.summary import mean, ratio, standard_error
+from rig.units import quantity
+from scenarios.optimization import overrun
+from scenarios.tasks.qubo.cost import BEST_KNOWN, KINDS, OFFICIAL, Gap, target_of
+
+Groups = Mapping[tuple[str, float], Sequence[Sample]]
+
+
+def timeout_name(timeout_s: float) -> str:
+    """Return a time-out as part of a metric's name: 1s, 10ms, 1500us."""
+    for factor, unit in ((1, "s"), (1_000, "ms")):
+        if abs(timeout_s * factor - round(timeout_s * factor)) < 1e-9 * factor * timeout_s:
+            return f"{round(timeout_s * factor)}{unit}"
+    return f"{round(timeout_s * 1_000_000)}us"
+
+
+def groups(samples: Sequence[Sample]) -> Groups:
+    """Return the searches of each cell and time-out, and under the empty name those of all cells."""
+    found: dict[tuple[str, float], list[Sample]] = {}
+    for sample in samples:
+        if sample.solve is not None and sample.solve.target is None:
+            for cell in ("", sample.case):
+                found.setdefault((cell, sample.solve.timeout_s), []).append(sample)
+    return found
+
+
+def metric_name(what: str, cell: str, timeout_s: float) -> str:
+    """Return gap_250n_5pct_10ms, or gap_10ms for all cells."""
+    return "_".join(filter(None, (what, cell, timeout_name(timeout_s))))
+
+
+def metrics(samples: Sequence[Sample]) -> dict[str, Metric]:
+    """Return the mean gap and the average power of each cell and time-out."""
+    found: dict[str, Metric] = {}
+    for (cell, timeout_s), group in groups(samples).items():
+        if overrun.why(group):
+            continue
+        for kind in KINDS:
+            gaps = _gaps(group, kind)
+            if not _why_no_gap(group, kind):
+                gap = Metric(mean(gaps), "1", standard_error(gaps), len(gaps), higher_is_better=False)
+                found[gap_name(kind, cell, timeout_s)] = gap
+        found[metric_name("power", cell, timeout_s)] = power(group)
+    return found
+
+
+def absent(samples: Sequence[Sample]) -> dict[str, str]:
+    """Return why a gap, or a power, is missing."""
+    found = groups(samples).items()
+    gaps = {gap_name(kind, *key): overrun.why(group) or _why_no_gap(group, kind) for key, group in found for kind in KINDS}
+    powers = {metric_name("power", *key): overrun.why(group) for key, group in found}
+    return {name: why for name, why in (gaps | powers).items() if why}
+
+
+def line(cell: str, samples: Sequence[Sample]) -> str:
+    """Return what one cell has at each time-out: the gaps, the official one by the printed formula in brackets, and the power."""
+    said = []
+    for (name, timeout_s), group in groups(samples).items():
+        if name == cell and (late := overrun.why(group)):
+            said.append(f"{timeout_name(timeout_s)} {late}")
+        elif name == cell:
+            gaps, printed = _gaps(group, OFFICIAL), _printed(group)
+            gap = f"gap {mean(gaps):.4g} ({mean(printed):.4g})" if not _why_no_gap(group, OFFICIAL) else "no gap"
+            if not _why_no_gap(group, BEST_KNOWN):
+                gap += f", to the best known {mean(_gaps(group, BEST_KNOWN)):.4g}"
+            average = power(group)
+            drawn = quantity(average.value, "W") if average.n else "no power"
+            said.append(f"{timeout_name(timeout_s)} {gap}, {drawn}")
+    return f"{cell}: " + "; ".join(said)
+
+
+def power(samples: Sequence[Sample]) -> Metric:
+    """Return the average power over the time of all searches; those whose energy is lost are left out."""
+    whole = [sample.windows[0] for sample in samples if sample.windows[0].energy_j is not None]
+    value, error = ratio([window.energy_j or 0.0 for window in whole], [window.latency_s for window in whole])
+    return Metric(value, "W", error, len(whole), higher_is_better=False)
+
+
+def gap_of(sample: Sample, kind: str) -> float | None:
+    """Return the gap of one search to its target of a `kind`; None without a vector, a target, or where that is 0 and not met."""
+    found = _gaps([sample], kind)
+    return found[0] if found else None
+
+
+def gap_name(kind: str, cell: str, timeout_s: float) -> str:
+    """Return gap_250n_5pct_10ms, or gap_best_known_250n_5pct_10ms."""
+    return metric_name("_".join(filter(None, ("gap", kind))), cell, timeout_s)
+
+
+def _of(samples: Sequence[Sample], kind: str) -> list[Gap]:
+    """Return the gaps of those samples that have a vector and a target of this kind."""
+    known = [(sample.costs.cost, target_of(sample.costs, kind)) for sample in samples if sample.costs]
+    return [Gap(cost, target) for cost, target in known if target is not None]
+
+
+def _gaps(samples: Sequence[Sample], kind: str) -> list[float]:
+    return [one.gap for one in _of(samples, kind) if one.gap is not None]
+
+
+def _printed(samples: Sequence[Sample]) -> list[float]:
+    return [one.printed for one in _of(samples, OFFICIAL) if one.printed is not None]
+
+
+def _why_no_gap(samples: Sequence[Sample], kind: str) -> str:
+    useless = sum(sample.costs is None for sample in samples)
+    if useless:
+        return f"{useless} of {len(samples)} searches gave no vector of their workload"
+    if (without := len(samples) - len(_of(samples, kind))) > 0:
+        return f"{without} of {len(samples)} searches are of a workload without {'a best known' if kind else 'an official'} target"
+    missing = len(samples) - len(_gaps(samples, kind))
+    return f"{missing} of {len(samples)} workloads have a target of 0, which was not met" if missing else ""

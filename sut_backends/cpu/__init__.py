@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This computer as the system under test."""

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device firmware as a host process: real protocol, real code, simulated current. Its times are no results of a device."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from rig.bench.config import PathText
+from rig.errors import ConfigError, DeviceNotFound
+from rig.interfaces.context import Table
+from rig.interfaces.sut import SutInfo
+from rig.model.finding import Finding
+from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.sync_wire import EdgeWire, Power
+from sut_backends.hosted.watched import WatchedSut, watched
+from sut_backends.uart.backend import UartSut
+from sut_backends.uart.bring_up import probe
+from sut_backends.uart.connect import LinkSettings, PortSettings
+
+
+class PosixSut(WatchedSut):
+    """The firmware as a process of this machine, behind a pseudo terminal; simulated."""
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Settings(LinkSettings):
+        """The program, its processor (ns for each basic block; 0: CPU time of the process) and its timer.
+
+        `host_clock`: the SUT is this host itself, which takes what it takes, and stamps its marks with CLOCK_MONOTONIC.
+
+        `strict_baud` spoils bytes at a wrong line rate; a fault after 0 queries means never; `skip_iterations` of every query are
+        left out, as by a firmware whose loop ends early. A search ends `overrun_timeout_us` late, claims a cost that is lower by
+        one than its vector's (`wrong_cost`), or cuts that vector (`short_vector`). `slow_hop_us` more go by for each window of a
+        stream.
+        """
+
+        program: PathText
+        tick_hz: int = 1_000_000
+        block_ns: int = 25
+        host_clock: bool = False
+        ppm: float = 0.0
+        offset_ticks: int = 0
+        strict_baud: bool = False
+        die_after_queries: int = 0
+        mute_after_queries: int = 0
+        skip_iterations: int = 0
+        restart_after_bytes: int = 0
+        restart_after_queries: int = 0
+        overrun_timeout_us: int = 0
+        slow_hop_us: int = 0
+        wrong_cost: bool = False
+        short_vector: bool = False
+        power_w: Power = field(default_factory=Power)
+
+        @property
+        def arguments(self) -> list[str]:
+            """Return the options of the program."""
+            options = ["--tick-hz", str(self.tick_hz), "--ppm", repr(self.ppm), "--offset", str(self.offset_ticks)]
+            options += ["--block-ns", str(self.block_ns), *(["--host-clock"] if self.host_clock else [])]
+            options += ["--baud", str(self.baud)] if self.strict_baud else []
+            faults = {
+                "--die-after-queries": self.die_after_queries,
+                "--mute-after-queries": self.mute_after_queries,
+                "--skip-iterations": self.skip_iterations,
+                "--restart-after-bytes": self.restart_after_bytes,
+                "--restart-after-queries": self.restart_after_queries,
+                "--overrun-timeout": self.overrun_timeout_us,
+                "--slow-hop": self.slow_hop_us,
+            }
+            for name, count in faults.items():
+                options += [name, str(count)] if count else []
+            options += ["--wrong-cost"] if self.wrong_cost else []
+            return options + (["--short-vector"] if self.short_vector else [])
+
+    def __init__(self, uart: UartSut, process: DutProcess, edges: EdgeWire, settings: Settings, stack: ExitStack) -> None:
+        super().__init__(uart, process, edges, stack)
+        self._running, self._settings = process, settings
+
+    @staticmethod
+    def simulates(settings: PosixSut.Settings) -> bool:
+        """Say whether the process stands for a device; with the clock of this host, the host is the device."""
+        return not settings.host_clock
+
+    @classmethod
+    def open(cls, settings: PosixSut.Settings, table: Table) -> PosixSut:
+        """Start the program and find the DUT; raise as UartSut.open does, and DeviceNotFound where the program is missing."""
+        if not table.world.supply_on:
+            raise DeviceNotFound("the DUT has no supply", try_next="switch the monitor's supply on first")
+        with ExitStack() as stack:
+            process, edges = _start(settings, table, stack)
+            with watched(process, edges):
+                uart = UartSut.open(_uart(settings, process.port), table)
+            stack.callback(uart.close)
+            return cls(uart, process, edges, settings, stack.pop_all())
+
+    @staticmethod
+    def probe(settings: PosixSut.Settings, table: Table) -> Iterator[Finding]:
+        """Start the program, and say step by step what works between here and the DUT; raises as `open` where it does not start."""
+        with ExitStack() as stack:
+            process, _ = _start(settings, table, stack)
+            uart = _uart(settings, process.port)
+            yield from probe(uart, table, lambda: UartSut.open(uart, table))
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the device said of itself, and what the simulation is."""
+        info, settings = self._uart.info, self._settings
+        processor = {"block_ns": settings.block_ns, "ppm": settings.ppm, "offset_ticks": settings.offset_ticks}
+        details = processor | {"power_w": dataclasses.asdict(settings.power_w)}
+        firmware = f"{info.firmware}, {self._running.program.name} sha256 {self._running.sha256}"
+        # This host is no simulation of itself; whatever measures a simulated power says so of itself.
+        clock = "CLOCK_MONOTONIC" if settings.host_clock else info.clock
+        info = dataclasses.replace(info, kind="posix", firmware=firmware, details=info.details | details)
+        return dataclasses.replace(info, simulated=not settings.host_clock, clock=clock)
+
+
+def _uart(settings: PosixSut.Settings, port: str) -> PortSettings:
+    shared = {part.name: getattr(settings, part.name) for part in dataclasses.fields(LinkSettings)}
+    return PortSettings(port=port, simulated=not settings.host_clock, **shared)
+
+
+def _start(settings: PosixSut.Settings, table: Table, stack: ExitStack) -> tuple[DutProcess, EdgeWire]:
+    program = table.folder / settings.program
+    if settings.host_clock and (settings.ppm or settings.offset_ticks):
+        raise ConfigError(
+            "the clock of this host has no error to set", path="sut.posix.host_clock", try_next="leave out ppm, offset_ticks"
+        )
+    if not settings.program:
+        raise ConfigError("a program is needed", path="sut.posix.program", try_next="firmware/build/posix/asc, after make firmware")
+    read_fd, write_fd = os.pipe()
+    # The world's time goes on where it is: a second device on the same table does not begin at 0.
+    origin_ns = time.monotonic_ns() - table.world.now_ns()
+    table.world.monotonic_ns = origin_ns
+    try:
+        process = DutProcess(program, settings.arguments, write_fd)
+    except BaseException:
+        os.close(read_fd)
+        raise
+    finally:
+        os.close(write_fd)
+    edges = EdgeWire(read_fd, table.world, settings.power_w, origin_ns)
+    stack.callback(edges.close)
+    stack.callback(process.close)
+    return process, edges

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The firmware as a process of this host."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rig.errors import DeviceNotFound
+from sut_backends.processes.child_process import ChildProcess, sha256_of
+
+_START_S = 5.0
+_BUILD = "make firmware"
+
+
+class DutProcess(ChildProcess):
+    """A running firmware; `port` is the path of its line."""
+
+    def __init__(self, program: Path, arguments: Sequence[str], edge_fd: int) -> None:
+        self.program, self.sha256 = program, sha256_of(program, _BUILD)
+        command: list[str | Path] = [program, *arguments, "--edges", str(edge_fd)]
+        super().__init__(command, (edge_fd,), what=str(program), try_next=_BUILD)
+        try:
+            self.port = self._read_port()
+        except BaseException:
+            self.close()
+            raise
+
+    def _read_port(self) -> str:
+        assert self._process.stdout is not None
+        fd, end_s, said = self._process.stdout.fileno(), time.monotonic() + _START_S, b""
+        while b"\n" not in said and (left_s := end_s - time.monotonic()) > 0:
+            if select.select([fd], [], [], left_s)[0]:
+                block = os.read(fd, 1000)
+                said += block
+                if not block:
+                    break
+        word, _, port = said.partition(b"\n")[0].decode("utf-8", "backslashreplace").partition(" ")
+        if word != "pty" or not port:
+            gone = self.gone()
+            evidence = f"it said {said!r}; {gone.evidence if gone else 'it still runs'}"
+            raise DeviceNotFound(f"{self.program} does not start as the firmware does", evidence=evidence, try_next=_BUILD)
+        return port

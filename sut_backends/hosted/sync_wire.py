@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edge wire of the POSIX firmware: its SYNC edges and phases, in true time, become states of the simulated world."""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+import time
+from dataclasses import dataclass
+
+from rig.errors import RemoteProtocolError
+from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
+from rig.simulation.world import World
+
+MARGIN_NS = 100_000_000  # within this, a line that states an edge has been written and can be read
+# Phases in which the host may take time from the device; between the windows of a stream it listens.
+_BUSY = {*range(0x01, STREAM), *range(REACHED, REACHED + 0x10)}
+_PREPROCESS = 0x01
+_BLOCK_B = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What the simulated DUT draws in each phase, in watts; a SYNC pulse of a burst adds to idle what `sync` says more."""
+
+    idle: float = 0.010
+    preprocess: float = 0.030
+    infer: float = 0.050
+    sync: float = 0.012
+    batch: float = 0.045
+
+    def of(self, phase: int, level: bool) -> float:
+        """Return the power from an edge on that starts `phase` or, for SYNC, ends its pulse.
+
+        A search has one phase, the first, which goes on behind the marks of its thresholds.
+        """
+        if phase == SYNC:
+            return self.idle if level else self.sync
+        if phase not in _BUSY:
+            return self.idle
+        if phase == BATCH:
+            return self.batch
+        return self.preprocess if phase == _PREPROCESS or phase >= REACHED else self.infer
+
+
+class EdgeWire:
+    """Read edge lines `tick true_ns level phase stolen_ns` in an own thread; give the world its time and its horizon.
+
+    `origin_ns` is CLOCK_MONOTONIC at time 0 of the world. `late_events` counts states before a horizon that had been handed out,
+    `reordered_events` those that came before the last one in the log and were put at its time: both stay 0 unless the machine
+    is overloaded.
+    """
+
+    #: How long to wait for more once something has come: a line that comes in pieces is read as a whole.
+    gather_s = 0.0
+
+    def __init__(self, fd: int, world: World, power_w: Power, origin_ns: int) -> None:
+        self._fd, self._world, self._power_w, self._origin_ns = fd, world, power_w, origin_ns
+        self.late_events = 0
+        self.reordered_events = 0
+        self.fault: RemoteProtocolError | None = None
+        self._lock = threading.Lock()
+        self._partial = b""
+        self._phase, self._last_ns, self._stolen_ns = END, world.states()[-1].time_ns, 0
+        self._now_ns, self._horizon_ns = world.now_ns(), 0
+        self._ended = False
+        os.set_blocking(fd, False)
+        self._woken, self._wake = os.pipe()
+        # A daemon only so that an owner who forgets close() does not hang at the end of the program.
+        self._thread = threading.Thread(target=self._read, name="edge wire", daemon=True)
+        world.follow(self.now_ns, self.horizon_ns)
+        self._thread.start()
+
+    def now_ns(self) -> int:
+        """Return the present time of the world: the wall's, less what the host took from the device. Never goes back."""
+        with self._lock:
+            self._now_ns = max(self._now_ns, self._world_ns(time.monotonic_ns()))
+            return self._now_ns
+
+    def horizon_ns(self) -> int:
+        """Return the time before which the log is complete. Never goes back."""
+        with self._lock:
+            self._drain()
+            return self._horizon_ns
+
+    def close(self) -> None:
+        """End the thread; from here on the device draws nothing. Closing twice is allowed."""
+        if self._thread.is_alive() or not self._ended:
+            os.write(self._wake, b"x")
+        self._thread.join()
+        with self._lock:
+            self._end(time.monotonic_ns())
+            for fd in (self._fd, self._woken, self._wake):
+                if fd >= 0:
+                    os.close(fd)
+            self._fd = self._woken = self._wake = -1
+
+    def _read(self) -> None:
+        while not self._ended:
+            ready, _, _ = select.select([self._fd, self._woken], [], [])
+            if self.gather_s and self._woken not in ready:
+                time.sleep(self.gather_s)
+            with self._lock:
+                self._drain()
+            if self._woken in ready:
+                return
+
+    def _world_ns(self, wall_ns: int) -> int:
+        return wall_ns - self._stolen_ns - self._origin_ns
+
+    def _drain(self) -> None:
+        """Take what has been written; the wall time before the read that found nothing is what the horizon may follow."""
+        while not self._ended:
+            wall_ns = time.monotonic_ns()
+            try:
+                block = os.read(self._fd, _BLOCK_B)
+            except BlockingIOError:
+                break
+            if not block:
+                self._end(wall_ns)
+                return
+            *lines, self._partial = (self._partial + block).split(b"\n")
+            for line in lines:
+                self._take(line)
+        else:
+            wall_ns = time.monotonic_ns()
+        self._move_horizon(wall_ns)
+
+    def _move_horizon(self, wall_ns: int) -> None:
+        if self._ended:
+            horizon_ns = self._world_ns(wall_ns)
+        elif self._phase in _BUSY or self._partial:
+            horizon_ns = self._last_ns  # how much of the wall's time the device gets is known only at its next edge
+        else:
+            horizon_ns = self._world_ns(wall_ns) - MARGIN_NS
+        self._horizon_ns = max(self._horizon_ns, horizon_ns)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            _, true_ns, level, phase, stolen_ns = (int(word) for word in line.split())
+        except ValueError:
+            self.fault = RemoteProtocolError("the edge wire carries something else", evidence=repr(line[:80]))
+            return
+        self._phase, self._stolen_ns = phase, stolen_ns
+        self._put(true_ns - self._origin_ns, bool(level), self._power_w.of(phase, bool(level)))
+
+    def _put(self, time_ns: int, level: bool, power_w: float) -> None:
+        self.late_events += time_ns < self._horizon_ns
+        self.reordered_events += time_ns < self._last_ns
+        self._last_ns = max(time_ns, self._last_ns)
+        self._world.put(self._last_ns, level, power_w)
+
+    def _end(self, wall_ns: int) -> None:
+        if not self._ended:
+            self._ended = True
+            self._last_ns = max(self._world_ns(wall_ns), self._last_ns)
+            self._world.put(self._last_ns, True, 0.0)
+        self._move_horizon(wall_ns)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device behind a UART whose other end is a process of ours: when it fails, whether the process ended is looked at first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from rig.errors import DeadlineError, DeviceLost, ProtocolError
+from rig.model.completion import Completion
+from rig.model.steps import Query, Solve, Stream
+from sut_backends.hosted.sync_wire import EdgeWire
+from sut_backends.processes.child_process import ChildProcess
+from sut_backends.uart.backend import UartSut
+from sut_backends.uart.self_test import SelfTested
+
+
+class WatchedSut:
+    """Do what the UART backend does, and tell the end of the process, or a fault of the edge wire, before what followed from it."""
+
+    def __init__(self, uart: UartSut, process: ChildProcess, edges: EdgeWire, stack: ExitStack) -> None:
+        self.edges = edges
+        self._uart, self._process, self._stack = uart, process, stack
+
+    @property
+    def late_events(self) -> int:
+        """Return how many edges came after a horizon beyond them had been handed out; 0 unless the machine is overloaded."""
+        return self.edges.late_events
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Bring `payload` into device memory as sample `index`."""
+        with watched(self._process, self.edges):
+            self._uart.load(index, payload)
+
+    def idle(self, duration_s: float) -> Completion:
+        """Stay configured and ready for `duration_s`; two marks."""
+        with watched(self._process, self.edges):
+            return self._uart.idle(duration_s)
+
+    def sync(self) -> Completion:
+        """Give one SYNC burst; one mark a pulse."""
+        with watched(self._process, self.edges):
+            return self._uart.sync()
+
+    def run(self, query: Query) -> Completion:
+        """Process the loaded sample of `query`; a mark at the start of each phase and one at the end."""
+        with watched(self._process, self.edges):
+            return self._uart.run(query)
+
+    def solve(self, step: Solve) -> Completion:
+        """Search the loaded workload: a mark at the start, at thresholds and at the end."""
+        with watched(self._process, self.edges):
+            return self._uart.solve(step)
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at the end."""
+        with watched(self._process, self.edges):
+            return self._uart.stream(step, windows)
+
+    def self_test(self) -> SelfTested | None:
+        """Let the DUT test itself; None in the text layer, which has no self-test."""
+        with watched(self._process, self.edges):
+            return self._uart.self_test()
+
+    def close(self) -> None:
+        """Leave the DUT, end its process and its threads; closing twice is allowed."""
+        self._stack.close()
+
+
+@contextmanager
+def watched(process: ChildProcess, edges: EdgeWire) -> Iterator[None]:
+    """Raise the fault of the edge wire, or DeviceLost for a process that ended, in place of what followed from it."""
+    if edges.fault is not None:
+        raise edges.fault
+    try:
+        yield
+    except (DeviceLost, DeadlineError, ProtocolError) as error:
+        gone = process.gone()
+        if gone is not None:
+            raise gone from error
+        raise

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When each byte leaves a line of a given rate: due times, computed; no port, no clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from sut_backends.shim.timeouts import BITS_PER_BYTE
+
+CAPACITY_B = 4096  # what a driver of a serial port takes before it makes its writer wait
+INFINITE_S = float("inf")
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Bytes that leave one behind the other, the first at `due_s`."""
+
+    block: bytes
+    due_s: float
+
+
+class Pace:
+    """One direction of a line: `baud`, and `delay_s` on top, as bridges and schedulers add; times are the caller's, in seconds.
+
+    A byte occupies the line from when it comes, or from when the byte before has left; it is due `delay_s` after it has left.
+    Nothing is ever lost: `room_b` says how much may be put.
+    """
+
+    def __init__(self, baud: int, delay_s: float, capacity_b: int = CAPACITY_B) -> None:
+        self._byte_s, self._delay_s, self._capacity_b = BITS_PER_BYTE / baud, delay_s, capacity_b
+        self._pieces: deque[_Piece] = deque()
+        self._free_s = 0.0
+        self._held_b = 0
+
+    @property
+    def room_b(self) -> int:
+        """Return how many bytes may be put now."""
+        return max(self._capacity_b - self._held_b, 0)
+
+    @property
+    def first_s(self) -> float:
+        """Return when the next byte is due."""
+        return self._pieces[0].due_s if self._pieces else INFINITE_S
+
+    @property
+    def last_s(self) -> float:
+        """Return when the last byte is due."""
+        return self._free_s + self._delay_s if self._pieces else INFINITE_S
+
+    def put(self, block: bytes, now_s: float) -> None:
+        """Take bytes that came at `now_s`."""
+        begin_s = max(self._free_s, now_s)
+        self._free_s = begin_s + len(block) * self._byte_s
+        self._held_b += len(block)
+        self._pieces.append(_Piece(block, begin_s + self._byte_s + self._delay_s))
+
+    def due(self, now_s: float) -> bytes:
+        """Return the bytes that are due at `now_s` and have not been taken away yet."""
+        out = b""
+        for piece in self._pieces:
+            if piece.due_s > now_s:
+                break
+            out += piece.block[: int((now_s - piece.due_s) / self._byte_s + 1e-6) + 1]
+        return out
+
+    def take(self, count_b: int) -> None:
+        """Take so many bytes away, from the first on."""
+        self._held_b -= count_b
+        while count_b:
+            piece = self._pieces[0]
+            taken_b = min(count_b, len(piece.block))
+            piece.block, piece.due_s = piece.block[taken_b:], piece.due_s + taken_b * self._byte_s
+            count_b -= taken_b
+            if not piece.block:
+                self._pieces.popleft()

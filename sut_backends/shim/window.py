@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stream of requests through a window with selective repetition: docs/PROTOCOL.md section 3. No port, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sut_backends.shim.frame import Frame, encode
+from sut_backends.shim.messages import Ack, Kind
+from sut_backends.shim.timeouts import Patience
+
+ROUNDS_MAX = 20  # time-outs in a row
+BITMAP_BITS = 32
+ACK_B = 16
+_ABANDON_PER_FRAME, _ABANDON_MORE = 2, 6  # repeats beyond this: two frames of three do not get through
+_BURST = 2  # frames made before they are written: the line runs while the next are made
+_ANSWERS = (Kind.STATUS, Kind.PONG, Kind.ERROR)
+
+
+@dataclass(slots=True)
+class _Flight:
+    """One frame under way; `order` rises with every transmission of any frame, 0 is one that is to be sent."""
+
+    kind: Kind
+    code: bytes
+    order: int = 0
+    called: bool = False
+
+
+class Stream:
+    """Send requests numbered from `first` on, at most `window` unacknowledged, until all are there or it is hopeless.
+
+    The last one is there when it is answered, if it is no DATA. A refusal ends the stream; where `fragile`, so does a line on
+    which most of these frames break (`abandoned`). The DUT executes numbers in order only, so what is under way at such an end
+    is replaced by empty PINGs and brought to an end too. Numbers are counted without end here; on the wire they are modulo 256.
+    All times in seconds of the caller's clock.
+    """
+
+    def __init__(
+        self, requests: Sequence[tuple[Kind, bytes]], first: int, window: int, patience: Patience, fragile: bool = False
+    ) -> None:
+        self._requests, self._first, self._window, self._patience, self._fragile = requests, first, window, patience, fragile
+        self._flights: dict[int, _Flight] = {}
+        self._next = first
+        self._order = 0
+        self._rounds = 0  # time-outs in a row without progress
+        self._timer_s = 0.0
+        self._ending = False
+        self.answer: Frame | None = None
+        self.asked = Kind.DATA
+        self.failed = False
+        self.repeats = 0
+
+    @property
+    def finished(self) -> bool:
+        """Return True once all is there, refused, abandoned or hopeless."""
+        return self.failed or (not self._flights and (self._ending or self._next == self._end))
+
+    @property
+    def abandoned(self) -> bool:
+        """Return True where smaller frames would do better."""
+        return self._ending and self.answer is None
+
+    @property
+    def following(self) -> int:
+        """Return the number after the last one used."""
+        return self._next
+
+    @property
+    def awaited(self) -> str:
+        """Return what is missing, for people."""
+        kind = self._requests[min(self._base - self._first, len(self._requests) - 1)][0]
+        what = "acknowledgement of" if kind is Kind.DATA else "answer to"
+        return f"{what} {kind.name}, {self._base - self._first + 1} of {len(self._requests)} requests"
+
+    @property
+    def wake_s(self) -> float:
+        """Return when `expire` is to be called."""
+        if self._unsent or self._room:
+            return self._timer_s
+        under_way_b = sum(len(flight.code) for flight in self._flights.values()) + ACK_B
+        return self._timer_s + self._patience.rto_s(under_way_b, self._rounds)
+
+    def outgoing(self, now_s: float) -> bytes:
+        """Return what is to be sent now."""
+        if self.finished:
+            return b""
+        if not self._flights:
+            self._timer_s = now_s
+        for _ in range(_BURST):
+            if not self._room:
+                break
+            kind, payload = self._requests[self._next - self._first]
+            self._flights[self._next] = _Flight(kind, encode(Frame(kind, self._next & 0xFF, payload)))
+            self._next += 1
+        unsent = self._unsent
+        for flight in unsent:
+            self._order += 1
+            flight.order = self._order
+        return b"".join(flight.code for flight in unsent)
+
+    def receive(self, frame: Frame, now_s: float) -> None:
+        """Take a frame from the DUT."""
+        if frame.kind == Kind.ACK:
+            self._acknowledge(frame, now_s)
+        elif frame.kind in _ANSWERS:
+            number = next((number for number in self._flights if number & 0xFF == frame.seq), None)
+            if number is not None:
+                self._answered(number, frame, now_s)
+
+    def noise(self, now_s: float) -> None:
+        """Take note that bytes came which are no frame: the next ACK says the same again."""
+
+    def expire(self, now_s: float) -> None:
+        """Let time pass: after a time-out, all that is unanswered is sent again."""
+        if self.finished or self._unsent or self._room or now_s < self.wake_s:
+            return
+        self._rounds += 1
+        self.failed = self._rounds > ROUNDS_MAX
+        self._timer_s = now_s
+        self._resend(list(self._flights.values()))
+
+    @property
+    def _end(self) -> int:
+        return self._first + len(self._requests)
+
+    @property
+    def _unsent(self) -> list[_Flight]:
+        return [flight for flight in self._flights.values() if flight.order == 0]
+
+    @property
+    def _base(self) -> int:
+        return min(self._flights, default=self._next)
+
+    @property
+    def _room(self) -> bool:
+        return not self._ending and self._next < min(self._end, self._base + self._window)
+
+    def _acknowledge(self, frame: Frame, now_s: float) -> None:
+        expected = self._base + ((frame.seq - self._base) & 0xFF)
+        if expected > self._next:
+            return  # older than what is known already
+        received = Ack.unpack(frame.payload).received
+        there = {number for number in self._flights if number < expected}
+        there |= {expected + 1 + bit for bit in range(BITMAP_BITS) if received >> bit & 1 and expected + 1 + bit in self._flights}
+        last = self._flights.get(self._end - 1)
+        if last and last.kind is not Kind.DATA and self._end - 1 in there and not self._ending:
+            there.remove(self._end - 1)
+            if not last.called:  # executed, so its answer is lost: once at once, then at the time-out
+                last.called = True
+                self._resend([last])
+        self._take(there, now_s)
+
+    def _answered(self, number: int, frame: Frame, now_s: float) -> None:
+        """Take an answer to one request: all before it were executed too."""
+        if not self._ending and (frame.kind == Kind.ERROR or number == self._end - 1):
+            self.answer, self.asked = frame, self._flights[number].kind
+            self._ending = number != self._end - 1
+        self._take({other for other in self._flights if other <= number}, now_s)
+        self._replace()
+
+    def _take(self, there: set[int], now_s: float) -> None:
+        if not there:
+            return
+        newest = max(self._flights.pop(number).order for number in there)
+        self._rounds, self._timer_s = 0, now_s
+        # The line keeps the order: what was sent before something that arrived, and is not there, is lost.
+        self._resend([flight for flight in self._flights.values() if 0 < flight.order < newest])
+
+    def _resend(self, flights: list[_Flight]) -> None:
+        for flight in flights:
+            flight.order = 0
+        self.repeats += len(flights)
+        if self._fragile and self.repeats > _ABANDON_PER_FRAME * (self._next - self._first) + _ABANDON_MORE:
+            self._ending = True
+            self._replace()
+
+    def _replace(self) -> None:
+        if not self._ending:
+            return
+        for number, flight in self._flights.items():
+            flight.kind, flight.code = Kind.PING, encode(Frame(Kind.PING, number & 0xFF))

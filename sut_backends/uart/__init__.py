@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The system under test behind a UART."""

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The system under test behind a UART: any pyserial URL, the text or the framed layer of docs/PROTOCOL.md."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from rig.errors import RigError
+from rig.interfaces.context import Table
+from rig.interfaces.sut import SutInfo
+from rig.model.completion import Completion
+from rig.model.finding import Finding
+from rig.model.steps import Query, Solve, Stream
+from sut_backends.lines.line import Line
+from sut_backends.uart.bring_up import probe
+from sut_backends.uart.connect import LinkSettings, PortSettings, enter, open_line
+from sut_backends.uart.framed_layer import FramedLayer
+from sut_backends.uart.restarting import ResumingLayer
+from sut_backends.uart.self_test import SelfTested
+from sut_backends.uart.text_client import TextClient
+
+
+class UartSut:
+    """A device behind a serial port or URL, over the shim protocol."""
+
+    Settings = PortSettings
+
+    def __init__(self, line: Line, layer: ResumingLayer, timeout_s: float, simulated: bool) -> None:
+        self.line = line
+        self._simulated = simulated
+        self._layer, self._timeout_s = layer, timeout_s
+        self._closed = False
+
+    @staticmethod
+    def simulates(settings: PortSettings) -> bool:
+        """Say whether the bench file calls the device simulated."""
+        return settings.simulated
+
+    @classmethod
+    def open(cls, settings: PortSettings, table: Table) -> UartSut:
+        """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with what to try next."""
+        return cls.on(open_line(settings.port, settings, table), settings, settings.simulated)
+
+    @classmethod
+    def on(cls, line: Line, settings: LinkSettings, simulated: bool) -> UartSut:
+        """Find the DUT at an open line, which is closed where none answers; raises as `open` does."""
+        try:
+            return cls(line, ResumingLayer(lambda: enter(line, settings)), settings.timeout_s, simulated)
+        except BaseException:
+            line.close()
+            raise
+
+    @staticmethod
+    def probe(settings: PortSettings, table: Table) -> Iterator[Finding]:
+        """Say step by step what works between here and the DUT; tries other line rates where nothing does."""
+        return probe(settings, table, lambda: UartSut.open(settings, table))
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the device said of itself."""
+        return dataclasses.replace(self._layer.info, simulated=self._simulated)
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Bring `payload` into device memory as sample `index`."""
+        self._layer.load(index, payload)
+
+    def idle(self, duration_s: float) -> Completion:
+        """Stay configured and ready for `duration_s`; two marks."""
+        return self._layer.idle(duration_s)
+
+    def sync(self) -> Completion:
+        """Give one SYNC burst; one mark a pulse."""
+        return self._layer.sync()
+
+    def run(self, query: Query) -> Completion:
+        """Process the loaded sample of `query`; a mark at the start of each phase and one at the end."""
+        return self._layer.run(query)
+
+    def solve(self, step: Solve) -> Completion:
+        """Search the loaded workload: a mark at the start, at thresholds and at the end."""
+        return self._layer.solve(step)
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at the end."""
+        return self._layer.stream(step, windows)
+
+    def self_test(self) -> SelfTested | None:
+        """Let the DUT test itself; None in the text layer, which has no self-test. Raise SutError where the firmware has none."""
+        layer = self._layer.layer
+        return layer.self_test() if isinstance(layer, FramedLayer) else None
+
+    def close(self) -> None:
+        """Leave the DUT in the text layer where it still listens, and close the port."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._layer.leave()
+        except RigError:
+            with suppress(RigError):
+                TextClient(self.line, self._timeout_s).attention(0.0)
+        finally:
+            self.line.close()

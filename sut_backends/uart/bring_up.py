@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bring-up, step by step: what works between here and the DUT, what does not, and what to try next."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from rig.errors import DeadlineError, ProtocolError, RigError, SutError
+from rig.interfaces.context import Table
+from rig.interfaces.sut import Solving, SutInfo, SystemUnderTest
+from rig.model.completion import Completion
+from rig.model.finding import Finding
+from rig.model.steps import Query, Solve
+from rig.timebase.edge_clock import EDGE_CLOCK
+from sut_backends.shim.messages import UNKNOWN_REQUEST
+from sut_backends.uart.connect import PortSettings, open_line
+from sut_backends.uart.self_test import SelfTested
+from sut_backends.uart.text_client import ATTENTION_S, USUAL_BAUDS, TextClient
+
+_SAMPLE_B = 16
+_IDLE_S = 0.1
+_LIMIT_S = 10.0
+_SEARCH_S = 0.05
+
+
+class Probed(SystemUnderTest, Solving, Protocol):
+    """A DUT behind a UART that can be brought up."""
+
+    def self_test(self) -> SelfTested | None:
+        """Let the DUT test itself; None where it speaks the text layer."""
+
+
+def probe(settings: PortSettings, table: Table, open_sut: Callable[[], Probed]) -> Iterator[Finding]:
+    """Try port, answer, SYNC line, timer, burst, load, run, self-test in this order, to the first that fails. Raise no RigError."""
+    try:
+        open_line(settings.port, settings, table).close()
+    except RigError as error:
+        yield _failed("port", error)
+        return
+    yield Finding("port", True, f"{settings.port} opens")
+    try:
+        sut = open_sut()
+    except RigError as error:
+        yield _failed("answer", error)
+        if isinstance(error, DeadlineError | ProtocolError):
+            yield from (_at(dataclasses.replace(settings, baud=baud), table) for baud in USUAL_BAUDS if baud != settings.baud)
+        return
+    try:
+        yield from examine(sut, table.sample, sync_needed=table.monitored)
+    finally:
+        sut.close()
+
+
+def examine(sut: Probed, sample: bytes, *, own_time: bool = False, sync_needed: bool = True) -> Iterator[Finding]:
+    """Try what comes after the answer, on an open DUT, to the first that fails.
+
+    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's time passes in it, not this host's;
+    `sync_needed`, that a monitor is to see its SYNC line.
+    """
+    yield from _about(sut, sync_needed)
+    yield from _steps(sut, sample, own_time)
+
+
+def _about(sut: Probed, sync_needed: bool) -> Iterator[Finding]:
+    info = sut.info
+    yield Finding("answer", True, f"{info.name}, {info.firmware}; {info.link}; runs {info.task or info.model}")
+    if info.has_sync_line:
+        yield Finding("SYNC line", True, info.details.get("sync_pin") or "the firmware does not say at which pin")
+    elif not sync_needed:
+        yield Finding("SYNC line", True, "the firmware says that there is none, and no monitor needs one")
+    else:
+        yield Finding("SYNC line", False, "the firmware says that there is none", "give its port a mark() and a pin")
+
+
+def _steps(sut: Probed, given: bytes, own_time: bool) -> Iterator[Finding]:
+    sample = given or bytes(min(_SAMPLE_B, sut.info.slot_bytes or _SAMPLE_B))
+    steps: list[tuple[str, Callable[[], Completion | None]]] = [
+        ("timer", lambda: sut.idle(_IDLE_S)),
+        ("SYNC pulses", sut.sync),
+        ("load", lambda: sut.load(0, sample)),
+        ("query", lambda: sut.run(Query((0,), limit_s=_LIMIT_S))),
+    ]
+    if sut.info.solves:
+        steps[-1] = ("search", lambda: sut.solve(Solve(0, _SEARCH_S, seed=1, limit_s=_LIMIT_S)))
+    for name, step in steps:
+        try:
+            yield Finding(name, True, _said(step(), sut.info))
+        except RigError as error:
+            yield _failed(name, error)
+            return
+    yield from _self_test(sut, own_time)
+
+
+def _self_test(sut: Probed, own_time: bool) -> Iterator[Finding]:
+    try:
+        tested = sut.self_test()
+    except SutError as error:
+        if error.code != UNKNOWN_REQUEST:
+            yield _failed("self-test", error)
+        else:
+            yield Finding("self-test", True, "skipped: this firmware has none; the steps above are all that was tried")
+        return
+    except RigError as error:
+        yield _failed("self-test", error)
+        return
+    if tested is None:
+        yield Finding("self-test", True, "skipped: there is none in the text layer; the steps above are all that was tried")
+    else:
+        yield from tested.findings(sut.info.simulated, own_time=own_time)
+
+
+def _said(completion: Completion | None, info: SutInfo) -> str:
+    if completion is None:
+        return "acknowledged"
+    marks = completion.marks
+    span_s = (marks[-1].tick - marks[0].tick) / info.tick_hz
+    if info.clock == EDGE_CLOCK:
+        return f"{len(marks)} pulses within {span_s:.3f} s of the host's time: the DUT, built for energy mode, tells none"
+    return f"{len(marks)} marks over {span_s:.6f} s of the DUT's time, {completion.retransmissions} frames sent again"
+
+
+def _at(settings: PortSettings, table: Table) -> Finding:
+    name = f"answer at {settings.baud} baud"
+    try:
+        line = open_line(settings.port, settings, table)
+    except RigError as error:
+        return _failed(name, error)
+    try:
+        device = TextClient(line, settings.timeout_s).attention(2 * ATTENTION_S)
+        return Finding(name, True, device, f"--set sut.uart.baud={settings.baud}")
+    except RigError as error:
+        return _failed(name, error)
+    finally:
+        line.close()
+
+
+def _failed(name: str, error: RigError) -> Finding:
+    detail = f"{error.cause} ({error.evidence})" if error.evidence else error.cause
+    return Finding(name, False, detail, error.try_next)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The thin driver between a Link and a Line: reads, writes and looks at the clock; turns what failed into named errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from rig.errors import DeadlineError, DeviceRestarted, RemoteProtocolError, RigError, SutError
+from sut_backends.lines.line import Line
+from sut_backends.shim.burst import Burst
+from sut_backends.shim.frame import Frame
+from sut_backends.shim.link import Link, Transfer
+from sut_backends.shim.messages import ERROR_MEANING, Kind, Refusal
+from sut_backends.shim.request import REPEATS_MAX, Silence
+
+_READ_MAX_S = 1.0
+
+
+class Exchange:
+    """Drive one transfer after the other to its end."""
+
+    def __init__(self, line: Line, link: Link, clock: Callable[[], float] = time.monotonic) -> None:
+        self.line, self.link, self._clock = line, link, clock
+
+    def ask(
+        self,
+        kind: Kind,
+        payload: bytes = b"",
+        *,
+        expect: Kind = Kind.STATUS,
+        silence: Silence | None = None,
+        repeats_max: int = REPEATS_MAX,
+    ) -> bytes:
+        """Send one request; return the payload of its answer, which must be of type `expect`.
+
+        Raise SutError when the DUT refuses, DeadlineError or RemoteProtocolError when it does not answer,
+        DeviceRestarted when it says so.
+        """
+        request = self.link.request(kind, payload, silence, repeats_max)
+        self._drive(request)
+        return _accepted(request.answer, kind, expect)
+
+    def stream(self, requests: Sequence[tuple[Kind, bytes]], fragile: bool = False) -> bool:
+        """Send requests without waiting for answers in between, until all are there and the last is answered; raise as `ask` does.
+
+        Return False where they were `fragile` and most of them broke: shorter ones may get through.
+        """
+        stream = self.link.stream(requests, fragile)
+        self._drive(stream)
+        if stream.answer:
+            _accepted(stream.answer, stream.asked, Kind.STATUS)
+        return not stream.abandoned
+
+    def burst(self) -> Burst:
+        """Send as many full frames back to back as the DUT takes; return what became of them."""
+        burst = self.link.burst()
+        self._drive(burst)
+        return burst
+
+    def _drive(self, transfer: Transfer) -> None:
+        started_s, received_b, dropped = self._clock(), self.link.received_b, self.link.decoder.dropped
+        while not transfer.finished:
+            self._turn()
+            if self.link.restarted:
+                raise self._restarted()
+        if transfer.failed:
+            broken = self.link.decoder.dropped > dropped or bool(self.link.decoder.pending)
+            raise self._silent(transfer, self._clock() - started_s, self.link.received_b - received_b, broken)
+
+    def _turn(self) -> None:
+        # Time-outs count only when a read that began after them found nothing: a late scheduler is no lost frame.
+        now_s = self._clock()
+        block = self.link.outgoing(now_s)
+        if block:
+            self.line.write(block)
+        wait_s = min(max(self.link.wake_s - now_s, 0.0), _READ_MAX_S)
+        block = self.line.read(wait_s)
+        if block:
+            self.link.feed(block, self._clock())
+        else:
+            self.link.expire(now_s)
+
+    @property
+    def _evidence(self) -> str:
+        heard = (self.link.decoder.dropped_tail + self.link.decoder.pending)[-80:]
+        counts = f"{self.link.decoder.dropped} broken frames received and {self.link.retransmissions} sent again in this session"
+        return f"{counts}; last bytes that were no frame: {heard!r}" if heard else counts
+
+    def _restarted(self) -> DeviceRestarted:
+        heard = f"it says what it says in the text layer only; {self._evidence}"
+        return DeviceRestarted("the DUT restarted", evidence=heard, try_next="look at its supply, its reset line and its watchdog")
+
+    def _silent(self, transfer: Transfer, waited_s: float, received_b: int, broken: bool) -> RigError:
+        where = f"{self.line.name} at {self.line.baud} baud"
+        evidence = f"{received_b} bytes received on {where} meanwhile, sent again {transfer.repeats} times; {self._evidence}"
+        try_next = "look at the DUT's supply and wiring; a slower line rate if frames break"
+        if broken:
+            cause = f"no {transfer.awaited} within {waited_s:.3g} s, only broken frames"
+            return RemoteProtocolError(cause, evidence=evidence, try_next=try_next)
+        return DeadlineError(transfer.awaited, waited_s, evidence=evidence, try_next=try_next)
+
+
+def _accepted(answer: Frame | None, asked: Kind, expect: Kind) -> bytes:
+    if answer is not None and answer.kind == Kind.ERROR:
+        raise _refused(asked.name, answer)
+    if answer is None or answer.kind != expect:
+        raise RemoteProtocolError(f"{asked.name} was answered by message {answer.kind if answer else 0:#04x}, not {expect.name}")
+    return answer.payload
+
+
+def _refused(what: str, answer: Frame) -> SutError:
+    try:
+        refusal = Refusal.unpack(answer.payload)
+    except ValueError as error:
+        raise RemoteProtocolError(f"{what}: the DUT's ERROR cannot be read: {error}") from error
+    meaning = ERROR_MEANING.get(refusal.code, "unknown code")
+    evidence = f"error {refusal.code}, detail {refusal.detail}" + (f": {refusal.text}" if refusal.text else "")
+    return SutError(f"the DUT refused {what}: {meaning}", code=refusal.code, evidence=evidence)

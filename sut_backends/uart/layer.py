@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a layer of the shim protocol needs beyond the line, and what both layers offer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rig.errors import LocalProtocolError
+from rig.interfaces.sut import SutInfo
+from rig.model.completion import Completion
+from rig.model.steps import Query, Solve, Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Pulses:
+    """The SYNC line: how long a pulse is held (0: as short as the DUT can), and the burst that ties the clocks together."""
+
+    hold_us: int
+    count: int
+    period_us: int
+
+
+class Layer(Protocol):
+    """One way to speak with the DUT; the methods are those of rig.interfaces.sut.SystemUnderTest."""
+
+    @property
+    def info(self) -> SutInfo: ...
+
+    @property
+    def untold_retransmissions(self) -> int:
+        """Return how many frames were sent again since the last completion."""
+
+    def load(self, index: int, payload: bytes) -> None: ...
+    def idle(self, duration_s: float) -> Completion: ...
+    def sync(self) -> Completion: ...
+    def run(self, query: Query) -> Completion: ...
+    def solve(self, step: Solve) -> Completion: ...
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion: ...
+
+    def forgotten(self) -> bool:
+        """Say, after an error, whether the DUT is there but has forgotten what it was told, as after a restart nobody heard."""
+
+    def leave(self) -> None:
+        """Take the DUT to the text layer at the first line rate."""
+
+
+def only_index(query: Query) -> int:
+    """Return the one sample of `query`; raise LocalProtocolError where there are more, or a batch: a window holds one sample."""
+    if query.batch or len(query.indices) != 1:
+        raise LocalProtocolError(f"a query of {len(query.indices)} samples, this backend runs one at a time")
+    return query.indices[0]

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DUT that restarts is entered anew, gets the samples back that it had acknowledged, and goes on with the step it was in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from rig.errors import DeadlineError, DeviceLost, DeviceRestarted, RemoteProtocolError, RigError
+from rig.interfaces.sut import SutInfo
+from rig.model.completion import Completion
+from rig.model.steps import Query, Solve, Stream
+from sut_backends.uart.layer import Layer
+
+_Result = TypeVar("_Result")
+
+
+class ResumingLayer:
+    """Stand in front of a layer that `enter` gives, now and after each restart.
+
+    A step that a restart broke is done again from its beginning: the window of a query is lost then, and the edges it had made
+    are the trial's problem. Each completion says how many restarts there were since the one before. A DUT that restarts twice in
+    one step is lost.
+    """
+
+    def __init__(self, enter: Callable[[], Layer]) -> None:
+        self._enter = enter
+        self.layer = enter()
+        self._samples: dict[int, bytes] = {}  # what was acknowledged, least recently used first
+        self._restarts = 0
+        self._untold = 0  # frames sent again to a DUT that restarted before the next completion
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the DUT says of itself."""
+        return self.layer.info
+
+    @property
+    def untold_retransmissions(self) -> int:
+        """Return how many frames were sent again since the last completion."""
+        return self._untold + self.layer.untold_retransmissions
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Bring `payload` into the DUT as sample `index`."""
+        self._samples.pop(index, None)
+        self._done(lambda: self.layer.load(index, payload))
+        self._samples[index] = payload
+        while len(self._samples) > max(self.info.slots, 1):
+            del self._samples[next(iter(self._samples))]
+
+    def idle(self, duration_s: float) -> Completion:
+        """Let the DUT be idle."""
+        return self._told(self._done(lambda: self.layer.idle(duration_s)))
+
+    def sync(self) -> Completion:
+        """Give one SYNC burst."""
+        return self._told(self._done(self.layer.sync))
+
+    def run(self, query: Query) -> Completion:
+        """Process the sample of `query`."""
+        self._use(query.indices)
+        return self._told(self._done(lambda: self.layer.run(query)))
+
+    def solve(self, step: Solve) -> Completion:
+        """Search the workload of `step`."""
+        self._use((step.index,))
+        return self._told(self._done(lambda: self.layer.solve(step)))
+
+    def forgotten(self) -> bool:
+        """Say whether the DUT forgot its session."""
+        return self.layer.forgotten()
+
+    def leave(self) -> None:
+        """Take the DUT to the text layer at the first line rate."""
+        self.layer.leave()
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Play a stream, once: a signal that a restart interrupts cannot be gone on with. Samples are loaded anew after it."""
+        self._samples.clear()
+        try:
+            return self._told(self.layer.stream(step, windows))
+        except (DeadlineError, RemoteProtocolError) as error:
+            if not self.layer.forgotten():
+                raise
+            raise DeviceRestarted(
+                "the DUT restarted in the middle of a stream",
+                evidence=f"{error.cause}; {error.evidence}",
+                try_next="look at its supply, its reset line and its watchdog",
+            ) from error
+
+    def _use(self, indices: Sequence[int]) -> None:
+        for index in indices:
+            if index in self._samples:
+                self._samples[index] = self._samples.pop(index)
+
+    def _done(self, step: Callable[[], _Result]) -> _Result:
+        try:
+            return step()
+        except (DeviceRestarted, DeadlineError, RemoteProtocolError) as error:
+            if not isinstance(error, DeviceRestarted) and not self.layer.forgotten():
+                raise
+            self._resume(error)
+        try:
+            return step()
+        except DeviceRestarted as error:
+            raise DeviceLost("the DUT restarted twice in one step", evidence=error.evidence, try_next=error.try_next) from error
+
+    def _resume(self, error: RigError) -> None:
+        before = self.layer.info
+        self._untold += self.layer.untold_retransmissions
+        try:
+            self.layer = self._enter()
+            for index, payload in self._samples.items():
+                self.layer.load(index, payload)
+        except RigError as failure:
+            evidence = f"{error.evidence or error.cause}; then: {failure.cause}"
+            raise DeviceLost("the DUT restarted and does not come back", evidence=evidence, try_next=failure.try_next) from failure
+        self._restarts += 1
+        _refuse_another(before, self.layer.info)
+
+    def _told(self, completion: Completion) -> Completion:
+        restarts, self._restarts = self._restarts, 0
+        untold, self._untold = self._untold, 0
+        return dataclasses.replace(completion, retransmissions=completion.retransmissions + untold, restarts=restarts)
+
+
+def _refuse_another(before: SutInfo, after: SutInfo) -> None:
+    names = ("name", "firmware", "task", "model", "tick_hz")
+    changed = [f"{name}: {getattr(before, name)!r}, now {getattr(after, name)!r}" for name in names]
+    changed = [change for name, change in zip(names, changed, strict=True) if getattr(before, name) != getattr(after, name)]
+    if changed:
+        raise RemoteProtocolError(
+            "the DUT restarted as another one", evidence="; ".join(changed), try_next="start the session anew"
+        )

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stream, as the host sees it: it keeps the DUT's slots filled and fetches the answers; docs/PROTOCOL.md section 9."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError
+from rig.model.completion import DECIDED, END, STREAM, Mark
+from rig.model.steps import Stream
+from sut_backends.shim.messages import FRAME_OVERHEAD_B, StreamState, Take, Taken
+from sut_backends.uart.framed_client import FramedClient
+
+_LOOKS_PER_HOP = 8  # at most: an answer that is late by so little delays nothing, and the DUT is not kept from its work
+_BUSY_MARGIN = 1.25  # a window may take longer than those before it
+_BUSY_GUESS = 0.5  # of a hop, before anything is known: a lost TAKE must not cost the hop in which the next window is to come
+_PEACE_S = 0.5  # or a hop, if that is more: so much behind its last sample a preloaded stream may end before it is asked for
+_TAKE_B = FRAME_OVERHEAD_B + 3 + Take.shape.size
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of a stream: how many windows were answered, and the bytes sent while a preloaded one should have been silent."""
+
+    marks: tuple[Mark, ...]
+    output: bytes
+    windows: int
+    disturbed_b: int
+    faults: tuple[str, ...]
+
+
+class Feed:
+    """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else is asked of meanwhile.
+
+    `clock` tells seconds, and `sleep` lets them pass.
+    """
+
+    def __init__(
+        self,
+        client: FramedClient,
+        step: Stream,
+        windows: Sequence[bytes],
+        hold_us: int,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._client, self._step, self._windows, self._hold_us = client, step, windows, hold_us
+        self._clock, self._sleep = clock, sleep
+        self._slots = client.caps.slots
+        self._hop_s = step.hop / step.sample_hz
+        self._answers: list[tuple[tuple[int, ...], bytes]] = []
+        self._loaded = 0
+        self._disturbed_b = 0
+        self._busy_s = 0.0  # what the DUT took for a window at most
+        self._started_s = 0.0  # when the stream began by this clock, if the DUT's went as this one does
+        self._refuse_misfits()
+
+    def play(self) -> Heard:
+        """Load, start, feed and fetch until the stream is over; raise DeadlineError where it does not end in time."""
+        step = self._step
+        while self._loaded < min(self._slots, len(self._windows)):
+            self._load()
+        self._client.stream(len(self._windows), step.hop, step.window, step.sample_hz, self._hold_us)
+        self._started_s = self._clock()
+        try:
+            self._client.expect_busy(self._hop_s * _BUSY_GUESS)
+            taken = self._follow()
+        finally:
+            self._client.expect_busy(0.0)
+        return self._heard(taken)
+
+    def _refuse_misfits(self) -> None:
+        count, largest_b = len(self._windows), self._client.caps.slot_b
+        if not count or any(not 0 < len(window) <= largest_b for window in self._windows):
+            raise LocalProtocolError(f"a stream needs windows, of 1 to {largest_b} bytes each")
+        if not self._step.preloaded and self._slots < 2 <= count:
+            raise LocalProtocolError("a DUT with one slot cannot take in a window while it plays another", try_next="another DUT")
+        room = self._client.take(0).room if self._step.preloaded else count
+        if self._step.preloaded and count > min(self._slots, room):
+            raise LocalProtocolError(
+                f"a preloaded stream of {count} windows: the DUT has {self._slots} slots and keeps {room} answers",
+                try_next="a shorter stream, a longer hop, or one that is not preloaded",
+            )
+
+    def _load(self) -> None:
+        self._client.load(self._loaded % self._slots, self._windows[self._loaded])
+        self._loaded += 1
+
+    def _follow(self) -> Taken:
+        limit_s = self._ready_s(len(self._windows) - 1) + self._step.limit_s
+        end_s = self._started_s + limit_s
+        if self._step.preloaded:
+            self._sleep(self._ready_s(len(self._windows) - 1) + max(self._hop_s, _PEACE_S))
+        while True:
+            taken = self._take()
+            fetched = len(self._answers) == taken.done
+            if taken.state != StreamState.PLAYING and fetched:
+                return taken
+            if self._clock() > end_s:
+                raise self._late(taken, limit_s)
+            if taken.state == StreamState.PLAYING and self._loaded < min(taken.done + self._slots, len(self._windows)):
+                self._load()
+            elif fetched:
+                self._pause(taken.done)
+
+    def _take(self) -> Taken:
+        """Fetch what is there; from its ticks follows how long the DUT may be busy."""
+        caps = self._client.caps
+        taken = self._client.take(len(self._answers))
+        if taken.first != len(self._answers) or taken.done > len(self._windows):
+            evidence = f"answers from window {taken.first} on, {taken.done} of {len(self._windows)} windows done"
+            raise RemoteProtocolError(f"the DUT was asked for answers from window {len(self._answers)} on", evidence=evidence)
+        try:
+            answers = taken.split(max(min(caps.phases, 2), 1) + 1)
+        except ValueError as error:
+            raise RemoteProtocolError(f"an answer of the DUT cannot be read: {error}") from error
+        self._answers += answers
+        if answers:
+            self._busy_s = max(self._busy_s, max(ticks[-1] - ticks[0] for ticks, _ in answers) / caps.tick_hz)
+            self._client.expect_busy(self._busy_s * _BUSY_MARGIN)
+        if self._step.preloaded and taken.state == StreamState.PLAYING:
+            self._disturbed_b += _TAKE_B
+        return taken
+
+    def _pause(self, done: int) -> None:
+        """Wait until the next answer can be expected.
+
+        The DUT's clock is not this one, and an emulated one goes as it likes: what is done, and what is not, tells how far it is.
+        """
+        now_s = self._clock()
+        if done:
+            self._started_s = min(self._started_s, now_s - self._ready_s(done - 1))
+        due_s = self._ready_s(min(done, len(self._windows) - 1)) + self._busy_s
+        self._started_s = max(self._started_s, now_s - due_s)
+        left_s = self._started_s + due_s - now_s
+        self._sleep(min(max(left_s, self._hop_s / _LOOKS_PER_HOP), self._hop_s))
+
+    def _ready_s(self, window: int) -> float:
+        return (window * self._step.hop + self._step.window) / self._step.sample_hz
+
+    def _late(self, taken: Taken, waited_s: float) -> DeadlineError:
+        evidence = f"{taken.done} of {len(self._windows)} windows were answered"
+        return DeadlineError("end of the stream", waited_s, evidence=evidence, try_next="a longer limit_s, or a faster DUT")
+
+    def _heard(self, taken: Taken) -> Heard:
+        if len({len(output) for _, output in self._answers}) > 1:
+            raise RemoteProtocolError("the DUT's answers to a stream differ in length")
+        marks = [Mark(STREAM, taken.start_tick)]
+        for ticks, _ in self._answers:
+            marks += [Mark(phase, tick) for phase, tick in enumerate(ticks[:-1], 1)]
+            marks.append(Mark(DECIDED, ticks[-1]))
+        marks.append(Mark(END, taken.end_tick))
+        output = b"".join(output for _, output in self._answers)
+        return Heard(tuple(marks), output, len(self._answers), self._disturbed_b, tuple(self._faults(taken)))
+
+    def _faults(self, taken: Taken) -> list[str]:
+        played = f"the stream ended with {taken.done} of {len(self._windows)} windows answered"
+        endings = {
+            StreamState.FINISHED: "",
+            StreamState.STARVED: f"starved: window {taken.done} was not there when it was to be processed; {played}",
+            StreamState.OVERRUN: f"overrun: the device came to window {taken.done} when its slot was due for another; {played}",
+            StreamState.FAILED: f"the workload failed on window {taken.done}: {_reason(taken)}; {played}",
+        }
+        ending = endings.get(taken.state, f"the device knows of no stream any more; {played}")
+        return [fault for fault in (self._lateness(taken), ending) if fault]
+
+    def _lateness(self, taken: Taken) -> str:
+        """Say which windows came late; one that never came is the ending's matter."""
+        missed = taken.state == StreamState.STARVED
+        late = taken.late - missed
+        if late <= 0:
+            return ""
+        if missed and taken.worst_window == taken.done:
+            return f"starved: {late} more came after their newest hop had begun"
+        worst_ms = 1e3 * taken.worst_ticks / self._client.caps.tick_hz
+        others = f", and {late - 1} others were late, by less" if late > 1 else ""
+        return f"starved: window {taken.worst_window} was there {worst_ms:.3g} ms after its newest hop had begun{others}"
+
+
+def _reason(taken: Taken) -> str:
+    return "its outputs differ in length" if taken.code == Taken.unequal else f"code {taken.code}"

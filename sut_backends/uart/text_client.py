@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of the text layer: docs/PROTOCOL.md section 1. No check sum guards it: all that can be checked is checked here."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from sut_backends.lines.line import Line
+from sut_backends.shim import messages
+from sut_backends.shim.text_answers import LAP, RESULTS, Inference, take_apart, thousandths
+from sut_backends.shim.text_timestamps import LapClock
+
+READY, BOOT = "m-ready", "m-init-done"
+# `db `, an even number of digits and `%` in 80 characters. The EEMBC shim keeps 80 as well; its own runner sends 31 bytes.
+DB_STEP_B = (messages.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
+_US_PER_S = 1_000_000
+ATTENTION_S = 0.3
+USUAL_BAUDS = (9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600, 1_000_000)
+_QUIET_S = 0.1
+_STRAY_MAX = 20  # lines
+_FRAME_ATTEMPTS = 5
+_NAME = re.compile(r".*?m-name-dut-\[(.*)\]")  # the remains of a frame may stand before it
+_PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
+
+
+class TextClient:
+    """Speak the text layer; one command at a time.
+
+    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line rate. `tells_time` is False once
+    `find_mode` found a DUT that only pulses SYNC; its stamps are then the host's time, good for no measurement.
+    """
+
+    def __init__(self, line: Line, timeout_s: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.line, self.timeout_s, self._clock = line, timeout_s, clock
+        self.received_b = 0
+        self.unprintable_b = 0
+        self.tells_time = True
+        self._arrived_s: list[float] = []
+        self._laps = LapClock()
+        self._partial = b""
+
+    def attention(self, limit_s: float) -> str:
+        """Bring a DUT in whatever state to the text layer; return its name. Raise DeadlineError or RemoteProtocolError."""
+        started_s, attempts, heard = self._clock(), 0, ""
+        while attempts < 2 or self._clock() - started_s < limit_s:
+            self.line.write(b"name%")
+            attempts += 1
+            lines = self._lines_within(ATTENTION_S)
+            heard = lines[-1] if lines else heard
+            name = _first(_NAME, lines)
+            if name is not None and lines[-1] == READY:
+                if attempts > 1:
+                    self._drain()
+                return name
+        raise self._no_attention(self._clock() - started_s, heard)
+
+    def command(self, words: str, limit_s: float | None = None) -> list[str]:
+        """Send one command; return its answer without the closing m-ready."""
+        if len(words) >= messages.TEXT_COMMAND_MAX or "%" in words or not words:
+            raise LocalProtocolError(f"no command of the text layer: {words!r}")
+        self._expect_nothing()
+        started_s, limit_s = self._clock(), self.timeout_s if limit_s is None else limit_s
+        self.line.write(words.encode("ascii") + b"%")
+        lines: list[str] = []
+        self._arrived_s = []
+        while READY not in lines:
+            left_s = started_s + limit_s - self._clock()
+            more = self._lines(max(left_s, 0.0))
+            lines += more
+            self._arrived_s += [self._clock()] * len(more)
+            if BOOT in lines:
+                raise _restarted(lines)
+            if left_s <= 0 and not more:
+                raise self._unanswered(words, limit_s, lines)
+        if lines[-1] != READY:
+            raise RemoteProtocolError(f"the DUT said more than it was asked after `{words}`", evidence=repr(lines))
+        return lines[:-1]
+
+    def ask(self, words: str, limit_s: float | None = None) -> list[str]:
+        """Do as `command`, and raise SutError where the DUT answers with an error."""
+        lines = self.command(words, limit_s)
+        errors = [line for line in lines if line.startswith("e-")]
+        if errors:
+            try_next = "a byte lost on the line looks like this too"
+            raise SutError(f"the DUT refused `{words}`", code=0, evidence=errors[0], try_next=try_next)
+        return lines
+
+    def profile(self) -> tuple[str, str]:
+        """Return profile and model as the DUT names them."""
+        lines = self.ask("profile")
+        profile = _first(re.compile(r"m-profile-\[(.*)\]"), lines)
+        model = _first(re.compile(r"m-model-\[(.*)\]"), lines)
+        if profile is None or model is None:
+            raise RemoteProtocolError("the answer to `profile` is incomplete", evidence=repr(lines))
+        return profile, model
+
+    def find_mode(self) -> None:
+        """Find out whether `timestamp` prints the time or, as in firmware built for energy mode, only pulses SYNC.
+
+        No byte that is lost makes a whole line vanish, let alone twice. Raises RemoteProtocolError where it does both.
+        """
+        first = self.ask("timestamp")
+        self.tells_time = bool(first) or bool(self.ask("timestamp"))
+        if self.tells_time:
+            self._stamp(first)
+
+    def timestamp(self) -> int:
+        """Return the DUT's time in microseconds, or the host's where the DUT tells none; with SYNC wired, it gives one pulse."""
+        return self._stamp(self.ask("timestamp"))
+
+    def load(self, content: bytes) -> None:
+        """Bring `content` into the DUT's memory. Lost and doubled digits are found; a digit changed into another is not."""
+        lines = self.ask(f"db load {len(content)}")
+        if lines != [f"m-[Expecting {len(content)} bytes]"]:
+            cause, try_next = f"the DUT does not expect {len(content)} bytes", "it may take less; or a byte was lost on the line"
+            raise RemoteProtocolError(cause, evidence=repr(lines), try_next=try_next)
+        for at in range(0, len(content), DB_STEP_B):
+            # Never more than announced: the EEMBC shim writes on behind its buffer.
+            lines = self.ask("db " + content[at : at + DB_STEP_B].hex())
+            done = at + DB_STEP_B >= len(content)
+            if lines != (["m-load-done"] if done else []):
+                cause = f"the DUT counts other bytes than were sent: {'no m-load-done' if done else 'an early answer'}"
+                raise RemoteProtocolError(cause, evidence=f"after byte {at + DB_STEP_B} of {len(content)}: {lines!r}")
+
+    def infer(self, repeat: int, limit_s: float) -> Inference:
+        """Run the loaded sample `repeat` times without warm-up; read the results twice, since nothing guards them."""
+        sent_s = self._clock()
+        lines = self.ask(f"infer {repeat} 0", limit_s)
+        now_s, arrived_s = self._clock(), self._arrived_s
+        answer = take_apart(lines, repeat, self.tells_time)
+        if self.tells_time:
+            start_us, stop_us = self._laps.judge_pair(answer.laps_us[0], answer.laps_us[1], now_s, now_s - sent_s)
+        else:
+            start_us, stop_us = (round(arrived_s[line] * _US_PER_S) for line in (answer.start_line, answer.stop_line))
+        again = _first(RESULTS, self.ask("results"))
+        if answer.results is None or answer.results != again:
+            cause = "the results are unreadable, or differ when read again"
+            try_next = "three decimals each are due; or a byte was lost on the line"
+            raise RemoteProtocolError(cause, evidence=f"{lines[-1]!r}, then {again!r}", try_next=try_next)
+        return Inference(start_us, stop_us, thousandths(answer.results))
+
+    def frame(self) -> bool:
+        """Ask for the framed layer; return False where the DUT does not have it.
+
+        One refusal may be a lost byte; two in a row are meant. An unclear answer is followed by a new start from the text layer.
+        """
+        refusals = 0
+        for _ in range(_FRAME_ATTEMPTS):
+            try:
+                lines = self.command(f"frame {messages.PROTOCOL}", 2 * ATTENTION_S)
+            except (DeadlineError, RemoteProtocolError):
+                self.attention(self.timeout_s)
+                continue
+            if lines == [f"m-frame-[{messages.PROTOCOL}]"]:
+                return True
+            refusals += any(line.startswith("e-") for line in lines)
+            if refusals == 2:
+                return False
+            self.attention(self.timeout_s)
+        raise DeadlineError(
+            f"clear answer to `frame {messages.PROTOCOL}`", _FRAME_ATTEMPTS * 2 * ATTENTION_S, evidence=self._evidence
+        )
+
+    @property
+    def _evidence(self) -> str:
+        where = f"{self.line.name} at {self.line.baud} baud"
+        return f"{self.received_b} bytes received on {where}, {self.unprintable_b} of them not printable"
+
+    def _stamp(self, lines: list[str]) -> int:
+        now_s = self._clock()
+        lap = LAP.fullmatch(lines[0]) if len(lines) == 1 else None
+        if self.tells_time and lap is not None:
+            return self._laps.judge(int(lap[1]), now_s)
+        if self.tells_time or lines:
+            raise RemoteProtocolError("the answer to `timestamp` is no time stamp", evidence=repr(lines))
+        return round(now_s * _US_PER_S)
+
+    def _lines(self, timeout_s: float) -> list[str]:
+        block = self.line.read(timeout_s)
+        self.received_b += len(block)
+        self.unprintable_b += sum(byte not in _PRINTABLE for byte in block)
+        *ended, self._partial = (self._partial + block).split(b"\n")
+        self._partial = self._partial[-1000:]  # a line that never ends is no line
+        return [text for piece in ended if (text := piece.rstrip(b"\r").decode("ascii", "backslashreplace"))]
+
+    def _lines_within(self, duration_s: float) -> list[str]:
+        """Return lines up to the first m-ready, or what came in `duration_s`."""
+        end_s, lines = self._clock() + duration_s, list[str]()
+        while (left_s := end_s - self._clock()) > 0 and not (lines[-1:] == [READY] and _first(_NAME, lines) is not None):
+            lines += self._lines(left_s)
+        return lines
+
+    def _drain(self) -> None:
+        """Read answers to commands that were sent twice, until the line is quiet."""
+        end_s = self._clock() + self.timeout_s
+        while self._clock() < end_s and (self._lines(_QUIET_S) or self._partial):
+            self._partial = b""
+
+    def _expect_nothing(self) -> None:
+        stray = self._lines(0.0)
+        heard_b = 0
+        while (stray or self._partial) and self.received_b > heard_b and len(stray) < _STRAY_MAX:
+            heard_b = self.received_b
+            stray += self._lines(_QUIET_S)  # the rest says what it is
+        if BOOT in stray:
+            raise _restarted(stray)
+        if stray or self._partial:
+            evidence = repr([*stray, self._partial.decode("ascii", "backslashreplace")])
+            raise RemoteProtocolError("the DUT speaks unasked", evidence=evidence, try_next="something else may write to this line")
+
+    def _unanswered(self, words: str, waited_s: float, lines: list[str]) -> RigError:
+        evidence = f"so far {lines!r} and {self._partial!r}; {self._evidence}"
+        return DeadlineError(f"m-ready after `{words}`", waited_s, evidence=evidence, try_next="a byte was lost, or the DUT hangs")
+
+    def _no_attention(self, waited_s: float, heard: str) -> RigError:
+        if self.received_b == 0:
+            try_next = "swap Tx and Rx; look at power, ground and reset; other line rates: " + _others(self.line.baud)
+            return DeadlineError("answer to `name`: the DUT is silent", waited_s, evidence=self._evidence, try_next=try_next)
+        if self.unprintable_b * 5 > self.received_b:
+            cause = "what the DUT says is garbled: probably another line rate"
+            return RemoteProtocolError(cause, evidence=self._evidence, try_next="other line rates: " + _others(self.line.baud))
+        evidence = f"{self._evidence}; last line: {heard!r}"
+        cause = "the DUT talks, but does not answer `name`"
+        return RemoteProtocolError(cause, evidence=evidence, try_next="is it a shim firmware?")
+
+
+def _others(baud: int) -> str:
+    return ", ".join(str(rate) for rate in USUAL_BAUDS if rate != baud)
+
+
+def _first(pattern: re.Pattern[str], lines: list[str]) -> str | None:
+    return next((match[1] for line in lines if (match := pattern.fullmatch(line))), None)
+
+
+def _restarted(lines: list[str]) -> DeviceRestarted:
+    try_next = "look at its supply, its reset line and its watchdog"
+    return DeviceRestarted("the DUT restarted", evidence=repr(lines[-4:]), try_next=try_next)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware understands, built for performance or for energy."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+
+from rig.errors import LocalProtocolError, RemoteProtocolError
+from rig.interfaces.sut import SutInfo
+from rig.model.completion import END, IDLE, SYNC, Completion, Mark
+from rig.model.steps import Query, Solve, Stream
+from rig.timebase.edge_clock import EDGE_CLOCK
+from sut_backends.shim.messages import Sync
+from sut_backends.uart.layer import Pulses, only_index
+from sut_backends.uart.text_client import TextClient
+
+PHASE = 0x01  # of `infer`, which is one phase here
+_TICK_HZ = 1_000_000
+_US_PER_S = 1_000_000
+_OWN_PROFILE = "neurorig "
+_OWN_HOLD_S = 50e-6  # PROTOCOL section 5; of another firmware nothing is known
+
+
+class TextLayer:
+    """Turn steps into commands; marks are the DUT's `m-lap-us` stamps.
+
+    Firmware built for energy mode prints none and only pulses SYNC: then the edges that the monitor sees are the only clock, and
+    the ticks of the marks are the host's, good for telling which edge is which (rig/timebase/edge_clock.py).
+    """
+
+    def __init__(self, client: TextClient, name: str, pulses: Pulses) -> None:
+        self._client, self._name, self._pulses = client, name, pulses
+        self._profile, self._model = client.profile()
+        self._loaded: int | None = None
+        client.find_mode()  # and every later stamp is judged by this one
+
+    @property
+    def info(self) -> SutInfo:
+        """Return what the DUT said of itself."""
+        own = self._profile.startswith(_OWN_PROFILE)
+        line = self._client.line
+        return SutInfo(
+            name=self._name,
+            kind="uart",
+            simulated=False,
+            tick_hz=_TICK_HZ,
+            task=self._profile.removeprefix(_OWN_PROFILE) if own else "",
+            model=self._model,
+            firmware=self._profile,
+            link=f"{line.name}, {line.baud} baud, text",
+            sync_hold_s=_OWN_HOLD_S if own else 0.0,
+            marks_phases=False,
+            clock="" if self._client.tells_time else EDGE_CLOCK,
+            details={
+                "layer": "text",
+                "baud": line.baud,
+                "load_checked": False,
+                "timestamp_mode": "performance" if self._client.tells_time else "energy",
+            },
+        )
+
+    def load(self, index: int, payload: bytes) -> None:
+        """Bring `payload` into the DUT: lost and doubled bytes are found, a digit changed into another digit is not."""
+        if not payload:
+            raise LocalProtocolError(f"sample {index} is empty")
+        self._loaded = None
+        self._client.load(payload)
+        self._loaded = index
+
+    def idle(self, duration_s: float) -> Completion:
+        """Wait between two stamps."""
+        start_us = self._client.timestamp()
+        time.sleep(duration_s)
+        stop_us = self._client.timestamp()
+        if stop_us - start_us < duration_s * _US_PER_S / 2:
+            evidence = f"{stop_us - start_us} us in a wait of {duration_s} s"
+            raise RemoteProtocolError("the DUT's time stamps cannot be true", evidence=evidence)
+        return Completion((Mark(IDLE, start_us), Mark(END, stop_us)))
+
+    def sync(self) -> Completion:
+        """Ask for stamps in the pattern of a SYNC burst; the line's own time comes on top."""
+        marks, due_s = [], time.monotonic()
+        for number in range(self._pulses.count):
+            time.sleep(max(due_s - time.monotonic(), 0.0))
+            due_s = time.monotonic() + Sync.intervals[number % len(Sync.intervals)] * self._pulses.period_us / _US_PER_S
+            marks.append(Mark(SYNC, self._client.timestamp()))
+        return Completion(tuple(marks))
+
+    def run(self, query: Query) -> Completion:
+        """Process the sample of `query`; the output is a signed 32-bit number of thousandths for each class."""
+        index = only_index(query)
+        if index != self._loaded:
+            there = "nothing" if self._loaded is None else f"sample {self._loaded}"
+            raise LocalProtocolError(f"sample {index} is not loaded", evidence=f"in the DUT: {there}")
+        inference = self._client.infer(query.repeat, query.limit_s)
+        output = struct.pack(f"<{len(inference.output_thousandths)}i", *inference.output_thousandths)
+        return Completion((Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output)
+
+    def solve(self, step: Solve) -> Completion:
+        """Raise LocalProtocolError: there is no command for it."""
+        raise LocalProtocolError(
+            f"workload {step.index} cannot be searched in the text layer",
+            try_next='layer = "auto", and a firmware that knows frames',
+        )
+
+    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+        """Raise LocalProtocolError: there is no command for it."""
+        raise LocalProtocolError(
+            f"a stream of {len(windows)} windows cannot be played in the text layer",
+            try_next='layer = "auto", and a firmware that knows frames',
+        )
+
+    @property
+    def untold_retransmissions(self) -> int:
+        """Return 0: nothing is ever sent again."""
+        return 0
+
+    def forgotten(self) -> bool:
+        """Return False: nothing tells a restart that said nothing from a lost byte."""
+        return False
+
+    def leave(self) -> None:
+        """Do nothing: the DUT is where a stranger would like to find it."""

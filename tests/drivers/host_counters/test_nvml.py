@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A GPU board's own sensors: on a simulated binding, and with NVIDIA's real binding on a library built from nvml_stub.c."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drivers.host_counters.nvml import Nvml
+from drivers.host_counters.sim.nvml import FAULTS, NvmlSimulator
+from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
+from rig.interfaces.context import Table
+from rig.simulation.world import World
+from rig.trace.trace import Trace
+from tests.drivers.host_counters.test_rapl import about, draw
+
+SIMULATED = Nvml.Settings(uuid="simulator")
+
+
+@pytest.mark.parametrize("update_s", [0.02, 0.1])
+@pytest.mark.parametrize("poll_hz", [20, 50, 200])
+def test_the_energy_of_a_known_load_is_found_whatever_the_updates(tmp_path: Path, poll_hz: int, update_s: float) -> None:
+    table = Table()
+    settings = replace(SIMULATED, poll_hz=poll_hz, simulator=NvmlSimulator.Settings(update_s=update_s))
+    monitor = Nvml.open(settings, table)
+    with monitor.record(tmp_path):
+        draw(table, 10.0, 1000)
+        draw(table, 110.0, 1000)
+        draw(table, 10.0, 1000)
+        end_ns = table.world.now_ns()
+    monitor.close()
+    trace = Trace.open(tmp_path / "trace.jls")
+    start_ns, stop_s = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns, trace.duration_s
+    expected_j = table.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 20.0 * stop_s
+    # Late by up to an update and a poll at either end, at 30 W.
+    assert trace.energy_j(0.0, stop_s) == pytest.approx(expected_j, abs=30.0 * (update_s + 1 / poll_hz))
+    assert start_ns + stop_s * 1e9 >= end_ns and trace.gaps == ()
+    # An update is seen up to one poll late, so single samples are uneven; but none is empty, and none has two updates' worth.
+    power_w = trace.power_w(0.5, 1.2)[1]
+    assert np.mean(power_w) == pytest.approx(30.0, rel=0.1) and 10.0 < power_w.min() <= power_w.max() < 61.0
+
+
+def test_the_power_reading_is_held_since_the_one_before(tmp_path: Path) -> None:
+    table = Table()
+    monitor = Nvml.open(replace(SIMULATED, source="power", simulator=NvmlSimulator.Settings(counts_energy=False)), table)
+    assert "momentary" in monitor.info.details["source"]
+    with monitor.record(tmp_path):
+        draw(table, 80.0, 1000)
+    monitor.close()
+    trace = Trace.open(tmp_path / "trace.jls")
+    assert trace.mean_w(0.5, 1.2) == pytest.approx(100.0, rel=1e-3)
+
+
+def test_a_board_that_counts_no_energy_is_not_read_in_another_way_by_itself() -> None:
+    with pytest.raises(BenchError, match="cannot be read") as caught:
+        Nvml.open(replace(SIMULATED, simulator=NvmlSimulator.Settings(counts_energy=False)), Table())
+    assert 'source = "power"' in caught.value.try_next
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "message"),
+    [
+        ("lost", DeviceLost, "is gone"),
+        ("permission", BenchError, "cannot be read"),
+        ("timeout", BenchError, "cannot be read"),
+        ("backwards", BenchError, "ran backwards"),
+        ("stuck", BenchError, "stands still"),
+    ],
+)
+def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
+    tmp_path: Path, fault: str, kind: type[BenchError], message: str
+) -> None:
+    assert fault in (*FAULTS, "backwards", "stuck")
+    table, threads = Table(), threading.active_count()
+    monitor = Nvml.open(SIMULATED, table)
+    assert monitor.simulator is not None
+    with pytest.raises(kind, match=message) as caught, monitor.record(tmp_path):
+        draw(table, 5.0, 500)
+        monitor.simulator.fault = fault
+        draw(table, 5.0, 3000)
+    monitor.close()
+    monitor.close()
+    assert type(caught.value) is kind and caught.value.evidence and caught.value.try_next
+    assert monitor.simulator.initialized == 0 and threading.active_count() == threads
+    trace = Trace.open(tmp_path / "trace.jls")
+    assert trace.duration_s >= 0.8 and trace.mean_w(0.5, 0.8) == pytest.approx(25.0, rel=0.01) and trace.gaps == ()
+
+
+def test_the_claims_of_the_maker_are_named_with_the_boards_they_are_made_for() -> None:
+    table = Table()
+    simulated = Nvml.open(SIMULATED, table)
+    assert simulated.info.simulated and simulated.info.accuracy.current[0].gain == 0.0 and simulated.info.sync == "clock"
+    simulated.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [({"index": -1}, "index"), ({"source": "both"}, "source"), ({"poll_hz": 500}, "poll_hz"), ({"longest_s": 0.01}, "longest_s")],
+)
+def test_a_setting_outside_its_limits_is_named(change: dict[str, object], key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Nvml.open(replace(SIMULATED, **change), Table())  # type: ignore[arg-type]
+    assert caught.value.path == f"monitor.nvml.{key}"
+
+
+def test_a_scan_names_the_board_by_its_unique_name_and_says_how_it_can_be_read() -> None:
+    for counts, setting in ((True, 'uuid = "GPU-simulated-0"'), (False, 'uuid = "GPU-simulated-0"\nsource = "power"')):
+        library = NvmlSimulator(NvmlSimulator.Settings(counts_energy=counts), Table().world)
+        found = Nvml.scan(library)
+        assert [(row.name, row.setting, row.problem) for row in found] == [("simulated GPU", setting, "")]
+        assert library.initialized == 0
+        library.fault = "permission"
+        assert "NVML code 4" in Nvml.scan(library)[0].problem
+
+
+# -- the real binding -------------------------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import json, sys, time
+from pathlib import Path
+from drivers.host_counters.nvml import Nvml
+from rig.errors import RigError
+from rig.interfaces.context import Table
+folder, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
+said = {}
+try:
+    said["scan"] = [[row.name, row.serial, row.setting, row.problem] for row in Nvml.scan()]
+    monitor = Nvml.open(Nvml.Settings(**settings), Table())
+    said |= {"name": monitor.info.name, "serial": monitor.info.serial, "simulated": monitor.info.simulated}
+    said |= {"uuid": monitor.info.details["uuid"], "driver": monitor.info.details["driver"], "source": monitor.info.accuracy.source}
+    said |= {"verified": monitor.info.accuracy.verified}
+    with monitor.record(folder) as recording:
+        time.sleep(0.5)
+        recording.check()
+    monitor.close()
+except RigError as error:
+    said |= {"error": type(error).__name__, "text": str(error)}
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if importlib.util.find_spec("pynvml") is None:
+        pytest.skip("nvidia-ml-py is not installed")
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        pytest.skip("no C compiler: the simulated NVML library cannot be built")
+    folder = tmp_path_factory.mktemp("nvml")
+    source = Path(__file__).with_name("nvml_stub.c")
+    command = [compiler, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", str(folder / "libnvidia-ml.so.1"), str(source)]
+    subprocess.run(command, check=True, timeout=60)
+    return folder
+
+
+def said(library: Path | None, folder: Path, environment: dict[str, str] | None = None, **settings: object) -> dict[str, object]:
+    """Run the driver in a process of its own, where the loader finds the built library in place of NVIDIA's."""
+    surroundings = os.environ | {"LD_LIBRARY_PATH": str(library or folder), "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(folder), json.dumps(settings)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=surroundings | (environment or {}), check=False)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_the_real_binding_reads_the_energy_of_a_board_of_100_w(library: Path, tmp_path: Path) -> None:
+    answer = said(library, tmp_path, uuid="GPU-stub-1")
+    assert (answer["name"], answer["serial"], answer["uuid"]) == ("NVIDIA Stub 100", "0123456789", "GPU-stub-1")
+    assert answer["driver"] == "999.stub" and answer["simulated"] is False
+    assert "Fermi and Kepler" in str(answer["source"]) and answer["verified"] is False
+    assert answer["scan"] == [
+        ["NVIDIA Stub 100", "", 'uuid = "GPU-stub-0"', ""],
+        ["NVIDIA Stub 100", "0123456789", 'uuid = "GPU-stub-1"', ""],
+    ]
+    trace = Trace.open(tmp_path / "trace.jls")
+    assert trace.duration_s > 0.5
+    assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(100.0, rel=0.05)
+
+
+def test_the_real_binding_reads_the_power_of_an_older_board(library: Path, tmp_path: Path) -> None:
+    answer = said(library, tmp_path, {"NVML_STUB_OLD": "1"}, source="power")
+    assert answer["scan"][0] == ["NVIDIA Stub 100", "", 'uuid = "GPU-stub-0"\nsource = "power"', ""]  # type: ignore[index]
+    trace = Trace.open(tmp_path / "trace.jls")
+    assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(100.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("environment", "settings", "kind", "text"),
+    [
+        ({"NVML_STUB_FAULT": "15"}, {}, "DeviceLost", "is gone"),
+        ({"NVML_STUB_FAULT": "998"}, {}, "BenchError", "a code of tomorrow"),
+        ({"NVML_STUB_FAULT": "4"}, {}, "BenchError", "/dev/nvidia"),
+        ({"NVML_STUB_OLD": "1"}, {}, "BenchError", 'source = "power"'),
+        ({}, {"index": 5}, "DeviceNotFound", "the driver knows 2"),
+        ({}, {"uuid": "GPU-none"}, "DeviceNotFound", "nvidia-smi -L"),
+        ({"NVML_STUB_INIT": "9"}, {}, "BenchError", "modprobe nvidia"),
+        ({"NVML_STUB_INIT": "18"}, {}, "BenchError", "restart the machine"),
+    ],
+)
+def test_each_code_of_the_real_binding_is_translated(
+    library: Path, tmp_path: Path, environment: dict[str, str], settings: dict[str, object], kind: str, text: str
+) -> None:
+    answer = said(library, tmp_path, environment, **settings)
+    assert answer["error"] == kind and text in str(answer["text"]), answer
+
+
+def test_a_machine_without_nvidias_driver_is_told_so_and_scans_as_empty(tmp_path: Path) -> None:
+    if importlib.util.find_spec("pynvml") is None:
+        pytest.skip("nvidia-ml-py is not installed")
+    (tmp_path / "libnvidia-ml.so.1").write_text("no library")
+    answer = said(None, tmp_path)
+    assert answer == {"scan": [], "error": "DeviceNotFound", "text": answer["text"]}
+    assert "no NVIDIA driver" in str(answer["text"])
+
+
+def test_without_the_binding_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    for act in (Nvml.scan, lambda: Nvml.open(Nvml.Settings(), Table())):
+        with pytest.raises(ConfigError) as caught:
+            act()
+        assert "neurorig[nvml]" in caught.value.try_next
+
+
+def test_no_such_board_in_the_simulation_either() -> None:
+    simulator = NvmlSimulator(NvmlSimulator.Settings(), Table().world)
+    simulator.nvmlInit()
+    with pytest.raises(DeviceNotFound):
+        Nvml(Nvml.Settings(index=3), simulator, simulator)

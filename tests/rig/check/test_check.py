@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check finds every number again, and names whatever was changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.forger import rehash
+from rig.check.check import check
+from rig.errors import DataError
+from rig.session.session import Result
+from tests.conftest import VIRTUAL_NULL
+
+Run = Callable[..., Result]
+FILES = (
+    "bench.toml",
+    "provenance.json",
+    "results.json",
+    "trial-1/completions.jsonl",
+    "trial-1/samples.jsonl",
+    "trial-2/trace.jls",
+)
+
+
+def test_an_untouched_session_is_found_again_byte_for_byte(run_virtual: Run) -> None:
+    result = run_virtual(trials=2)
+    checked = check(result.folder)
+    assert checked.ok, [finding for finding in checked.findings if not finding.ok]
+    assert any(finding.name == "results.json" and "byte for byte" in finding.detail for finding in checked.findings)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_changed_byte_anywhere_is_named_with_its_file(run_virtual: Run, name: str) -> None:
+    path = run_virtual(trials=2).folder / name
+    content = bytearray(path.read_bytes())
+    place = random.Random(name).randrange(len(content))
+    content[place] ^= 0x01
+    path.write_bytes(content)
+    checked = check(path.parent if path.parent.name[:5] != "trial" else path.parent.parent)
+    assert not checked.ok
+    assert any(not finding.ok and finding.name == name for finding in checked.findings)
+
+
+def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash(run_virtual: Run) -> None:
+    folder = run_virtual(trials=2).folder
+    draw = random.Random(5)
+    for name in ("events.jsonl", "provenance.json", "bench.toml"):
+        good = (folder / name).read_bytes()
+        for _ in range(25):
+            damaged = bytearray(good)
+            damaged[draw.randrange(len(good))] ^= 1 << draw.randrange(8)
+            (folder / name).write_bytes(damaged)
+            try:
+                checked = check(folder)
+            except DataError:
+                continue
+            assert name == "events.jsonl" or not checked.ok
+        (folder / name).write_bytes(good)
+    assert check(folder).ok
+
+
+def test_a_line_cut_off_in_the_list_of_gaps_is_no_crash(run_virtual: Run) -> None:
+    folder = run_virtual().folder
+    (folder / "trial-1" / "gaps.jsonl").write_text('{"start": 1, "stop": 2, "ca')
+    assert [finding.name for finding in check(folder).findings if not finding.ok] == ["trial-1/gaps.jsonl"]
+
+
+def test_a_changed_sample_line_is_named_with_its_number_and_field(run_virtual: Run) -> None:
+    folder = run_virtual().folder
+    path = folder / "trial-1" / "samples.jsonl"
+    lines = path.read_text().splitlines()
+    sample = json.loads(lines[4])
+    sample["windows"][1]["energy_j"] *= 1.001
+    lines[4] = json.dumps(sample)
+    path.write_text("\n".join(lines) + "\n")
+    details = [finding.detail for finding in check(folder).findings if not finding.ok]
+    assert any("line 5: windows[1].energy_j is" in detail for detail in details)
+
+
+def test_a_changed_result_is_named_with_its_metric(run_virtual: Run) -> None:
+    folder = run_virtual().folder
+    content = json.loads((folder / "results.json").read_text())
+    content["metrics"]["energy_infer"]["value"] *= 0.9
+    (folder / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    details = [finding.detail for finding in check(folder).findings if not finding.ok]
+    assert any("metrics.energy_infer.value is" in detail for detail in details)
+
+
+def store_text(content: Any, name: str) -> str:
+    """Return JSON, in the layout of a file of the session."""
+    return json.dumps(content, indent=1 if name == "results.json" else None, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(("change", "equal"), [(1e-13, True), (1e-6, False)])
+def test_what_another_processor_rounds_otherwise_is_equal(run_virtual: Run, change: float, equal: bool) -> None:
+    def rounded(content: Any) -> Any:
+        if isinstance(content, dict):
+            return {key: rounded(value) for key, value in content.items()}
+        if isinstance(content, list):
+            return [rounded(value) for value in content]
+        return content * (1 + change) if isinstance(content, float) else content
+
+    folder = run_virtual().folder
+    for name in ("trial-1/samples.jsonl", "results.json"):
+        text = (folder / name).read_text()
+        texts = [text] if name == "results.json" else text.splitlines()
+        changed = "\n".join(store_text(rounded(json.loads(one)), name) for one in texts) + "\n"
+        (folder / name).write_text(changed)
+    rehash(folder)
+    checked = check(folder)
+    assert checked.ok is equal
+    named = [finding.detail for finding in checked.findings if finding.name in ("results.json", "trial-1/samples.jsonl")]
+    told = [detail for detail in named if ("not byte for byte" if equal else "recomputed 0.") in detail]
+    assert len(told) >= 2
+
+
+def test_a_missing_file_is_named(run_virtual: Run) -> None:
+    folder = run_virtual().folder
+    (folder / "trial-1" / "trace.jls").unlink()
+    assert any(finding.name == "trial-1/trace.jls" and finding.detail == "is missing" for finding in check(folder).findings)
+
+
+def test_derived_files_can_be_deleted_and_only_those_are_missed(run_virtual: Run) -> None:
+    folder = run_virtual().folder
+    (folder / "results.json").unlink()
+    bad = [finding.name for finding in check(folder).findings if not finding.ok]
+    assert bad == ["results.json"]
+
+
+def test_another_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no session folder"):
+        check(tmp_path)
+
+
+def test_a_session_killed_in_the_middle_is_readable(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rig", "run", str(VIRTUAL_NULL), "--sessions", str(tmp_path)]
+    # Many samples of long queries: a trial takes seconds, so that the kill falls into one.
+    command += ["--set", "task.null.samples=2000", "--set", "sut.virtual.infer.duration_s=0.5"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not (lines := list(tmp_path.glob("*/trial-1/completions.jsonl"))) or lines[0].stat().st_size < 20_000:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    folder = lines[0].parent.parent
+    checked = check(folder)
+    assert checked.status == "killed" and not checked.ok
+    cut_off = next(finding for finding in checked.findings if finding.name == "trial-1")
+    assert "samples measured" in cut_off.detail and "latency_infer" in cut_off.detail, cut_off

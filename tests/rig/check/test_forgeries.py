@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever is changed in a session is refused, with the file named; benchmarks/forgeries.py does more of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from benchmarks import forgeries
+from benchmarks.forger import FORGERIES, Forgery
+from benchmarks.forgeries import Memory
+from rig.check.check import check
+
+QUICK = ("single_stream", "optimization", "tiny")
+OF_REPORT = "report.html"
+MEMORY = Memory()
+
+
+@pytest.fixture(scope="module")
+def sessions() -> Iterator[dict[str, Path]]:
+    """Measure one small session of each kind, without a report, which takes longer to draw than all else."""
+    with TemporaryDirectory() as root:
+        yield {kind: forgeries.session(kind, Path(root) / kind, report=False) for kind in QUICK}
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_an_untouched_session_is_accepted(sessions: dict[str, Path], kind: str) -> None:
+    checked = check(sessions[kind], MEMORY.read)
+    assert checked.ok, [finding for finding in checked.findings if not finding.ok]
+    assert any("scored again" in finding.detail for finding in checked.findings)
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_any_mutation_of_any_file_is_refused_and_names_it(sessions: dict[str, Path], kind: str) -> None:
+    draw = random.Random(kind)
+    for path in forgeries.files_of(sessions[kind], set()):
+        row = forgeries.mutations(sessions[kind], path, 4, draw, MEMORY)
+        assert row.ok, row
+
+
+@pytest.mark.parametrize("forgery", [one for one in FORGERIES if one.blamed != OF_REPORT], ids=lambda one: one.name)
+def test_a_forgery_is_refused_although_its_hashes_fit(sessions: dict[str, Path], forgery: Forgery) -> None:
+    for kind in set(forgery.sessions) & set(QUICK):
+        row = forgeries.forged(sessions[kind], forgery, MEMORY)
+        assert row.ok, (kind, row)
+
+
+def test_a_report_is_made_again_and_any_other_is_refused(tmp_path: Path) -> None:
+    session = forgeries.session("single_stream", tmp_path)
+    assert any(finding.name == OF_REPORT and "byte for byte" in finding.detail for finding in check(session).findings)
+    for forgery in FORGERIES:
+        if forgery.blamed == OF_REPORT:
+            assert forgeries.forged(session, forgery, MEMORY).ok, forgery.name
+
+
+def test_a_resumed_session_is_accepted_and_its_sittings_are_looked_at(tmp_path: Path) -> None:
+    session = forgeries.cut_off_and_resumed(tmp_path)
+    assert check(session).ok
+    path = session / "trial-1" / "sitting-1" / "completions.jsonl"
+    assert forgeries.mutations(session, path, 5, random.Random(1), MEMORY).ok

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session can be signed with the key that somebody has already, and the check says by whom."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rig.check import signature
+from rig.errors import ConfigError
+from rig.session.session import Result
+
+Run = Callable[..., Result]
+needs_ssh = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+
+
+def key(folder: Path, name: str) -> Path:
+    """Make a key and a file that allows its owner to sign."""
+    path = folder / name
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)], check=True)
+    (folder / f"{name}.signers").write_text(f"{name}@lab {path.with_suffix('.pub').read_text()}")
+    return path
+
+
+def sign(session: Path, path: Path) -> None:
+    words = ["ssh-keygen", "-q", "-Y", "sign", "-n", signature.NAMESPACE, "-f", str(path), str(session / "events.jsonl")]
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def rig_check(session: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "rig", "check", str(session), *more]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+
+
+@needs_ssh
+def test_a_signed_session_says_by_whom_and_a_changed_one_is_refused(run_virtual: Run, tmp_path: Path) -> None:
+    session = run_virtual().folder
+    sign(session, key(tmp_path, "alice"))
+    signers = str(tmp_path / "alice.signers")
+    assert "not verified: rig check --signers FILE" in rig_check(session).stdout
+    done = rig_check(session, "--signers", signers)
+    assert done.returncode == 0 and "signed by alice@lab" in done.stdout, done.stdout
+    with (session / "events.jsonl").open("a") as events:
+        events.write("\n")
+    done = rig_check(session, "--signers", signers)
+    assert done.returncode == 1 and "events.jsonl.sig: is not of events.jsonl as it is" in done.stdout
+
+
+@needs_ssh
+def test_a_stranger_s_signature_is_of_nobody(run_virtual: Run, tmp_path: Path) -> None:
+    session = run_virtual().folder
+    key(tmp_path, "alice")
+    sign(session, key(tmp_path, "mallory"))
+    found = signature.verified(session, tmp_path / "alice.signers")
+    assert not found.ok and "is of nobody whom" in found.detail
+
+
+def test_an_unsigned_session_is_refused_where_a_signature_is_asked_for(run_virtual: Run, tmp_path: Path) -> None:
+    signers = tmp_path / "signers"
+    signers.write_text("")
+    found = signature.verified(run_virtual().folder, signers)
+    assert not found.ok and "nobody signed" in found.detail and "ssh-keygen -Y sign" in found.detail
+
+
+def test_without_the_program_it_says_what_to_install(run_virtual: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, signers = run_virtual().folder, tmp_path / "signers"
+    signers.write_text("")
+    (session / "events.jsonl.sig").write_text("x")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ConfigError, match="ssh-keygen is not installed"):
+        signature.verified(session, signers)
+
+
+def test_a_file_of_signers_that_is_not_there_is_a_usage_error(run_virtual: Run, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is no file"):
+        signature.verified(run_virtual().folder, tmp_path / "none")

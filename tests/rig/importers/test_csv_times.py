@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The times of a table: read exactly, with what their last digit leaves open in the ±, and no gaps where there are none."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rig.cli.measure import measure
+from rig.errors import DataError
+from rig.importers.open import open_any
+from rig.importers.opened import Opened, Options
+
+EXACT = 'source = "exact, for a test"\nclock_ppm = 0\n' + "".join(
+    f"[[{name}]]\nup_to = 10\ngain = 0\noffset = 0\n" for name in ("current", "voltage")
+)
+Read = Callable[..., Opened]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Read a table of 1 A and 3 V with these times."""
+    count = iter(range(100))
+
+    def read_it(times: Iterable[str], unit: str = "s", **options: Any) -> Opened:
+        path = tmp_path / "a.csv"
+        path.write_text(f"t ({unit}),I (A),U (V)\n" + "".join(f"{at},1,3\n" for at in times))
+        return open_any(path, tmp_path / f"scratch-{next(count)}", Options(**options))
+
+    return read_it
+
+
+def rounded(hz: float, rows: int, digits: int = 0, unit_s: Fraction = Fraction(1, 1000)) -> list[str]:
+    """Return stamps of rows at a rate, in a unit, rounded as a program prints them."""
+    return [f"{round(Decimal(k) / Decimal(hz) / (Decimal(unit_s.numerator) / unit_s.denominator), digits)}" for k in range(rows)]
+
+
+@pytest.mark.parametrize(
+    ("times", "unit", "hz", "said"),
+    [
+        ([f"{1_700_000_000_000 + k}" for k in range(100)], "ms", 1000, "1700000000"),
+        ([f"{1_700_000_000 + k // 100_000}.{k % 100_000:05d}" for k in range(1000)], "s", 100_000, "1700000000"),
+        ([f"1700000000.{k:06d}" for k in range(1000)], "s", 1_000_000, "1700000000"),
+        ([f"{1_700_000_000_123_456_789 + k * 1000}" for k in range(1000)], "ns", 1_000_000, "1700000000.123456789"),
+        ([f"{Decimal(1_700_000_000_000_000) + Decimal(k) / 4}" for k in range(1000)], "us", 4_000_000, "1700000000"),
+        ([f"-{Decimal(10**15) - Decimal(k) / 4}" for k in range(1000)], "us", 4_000_000, "-1000000000"),
+    ],
+)
+def test_unix_times_keep_all_their_digits(read: Read, times: list[str], unit: str, hz: int, said: str) -> None:
+    found = read(times, unit)
+    assert (found.trace.sample_hz, found.trace.length, found.trace.gaps, found.rate_ppm) == (hz, len(times), (), 0.0)
+    assert found.trace.energy_j(0, found.trace.duration_s) == pytest.approx(3 * len(times) / hz, rel=1e-9)
+    assert f"time 0 is the file's {said} s" in found.notes
+
+
+def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(read: Read) -> None:
+    times = [f"{1_700_000_000_000_000_000 + k * 1000}" for k in range(70_000)]
+    times[66_000] += ",9"  # a line with too many cells: the rest of its piece is read one by one
+    with pytest.raises(DataError, match="line 66002 has 4 cells"):
+        read(times, "ns")
+    times[66_000] = ""
+    with pytest.raises(DataError, match="line 66002: there is no time"):
+        read(times, "ns")
+    del times[66_000]
+    found = read(times, "ns")
+    assert found.trace.sample_hz == 1e6 and [(gap.start, gap.stop) for gap in found.trace.gaps] == [(66_000, 66_001)]
+
+
+@given(
+    hz=st.floats(20, 950), rows=st.integers(20, 400), start=st.sampled_from([0, 17, 1_700_000_000_000]), digits=st.integers(0, 2)
+)
+@settings(max_examples=60, deadline=None)
+def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_within_what_is_said(
+    tmp_path_factory: pytest.TempPathFactory, hz: float, rows: int, start: int, digits: int
+) -> None:
+    folder = tmp_path_factory.mktemp("csv")
+    lines = [f"{Decimal(text) + start},1,3" for text in rounded(hz, rows, digits)]
+    (folder / "a.csv").write_text("\n".join(["t (ms),I (A),U (V)", *lines, ""]))
+    found = open_any(folder / "a.csv", folder / "scratch")
+    steps = {Decimal(b.split(",")[0]) - Decimal(a.split(",")[0]) for a, b in pairwise(lines)}
+    lost = sum(gap.stop - gap.start for gap in found.trace.gaps)
+    if lost:
+        # One step of twice the others may be either: then it is a gap, and said.
+        assert lost <= 2 and any("cannot tell" in note for note in found.notes)
+    assert found.trace.length == rows + lost
+    if len(steps) > 1:
+        assert abs(found.trace.sample_hz / hz - 1) <= found.rate_ppm * 1e-6 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("hz", "rows", "ppm"), [(300, 30, 1e6 / 97), (700, 30, 1e6 / 41), (900, 90, 1e6 / 99), (450, 60, 1e6 / 131)]
+)
+def test_stamps_that_are_coarse_against_the_samples_say_how_well_the_rate_is_known(
+    read: Read, hz: int, rows: int, ppm: float
+) -> None:
+    found = read(rounded(hz, rows), "ms")
+    assert not found.trace.gaps and found.trace.length == rows
+    assert found.rate_ppm == pytest.approx(ppm, rel=0.02) and found.rate_ppm > abs(found.trace.sample_hz / hz - 1) * 1e6
+    [note] = [note for note in found.notes if "samples a second" in note]
+    assert "from the column t (ms)" in note and "known to ±" in note and "1 ms" in note and "--rate HZ" in note
+    exact = read(rounded(hz, rows), "ms", rate_hz=float(hz))
+    assert exact.trace.sample_hz == hz and exact.rate_ppm == 0.0 and not any("±" in note for note in exact.notes)
+
+
+def test_one_missing_row_that_coarse_stamps_cannot_tell_from_another_rate_is_a_gap_and_said(read: Read) -> None:
+    found = read([str(k) for k in range(100) if k != 40], "ms")
+    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(40, 41)] and found.trace.sample_hz == 1000
+    assert any("cannot tell" in note and "--rate 989.899" in note for note in found.notes)
+    # Either way: 1 % between both, and 1 % of the even one.
+    assert found.rate_ppm == pytest.approx(2e6 / 99, rel=0.02)
+
+
+def test_missing_rows_that_no_even_sampling_explains_are_gaps(read: Read) -> None:
+    kept = [k for k in range(300) if k not in (50, 51, 52, 120, 121, 200, 201, 202)]
+    found = read([str(k) for k in kept], "ms")
+    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 53), (120, 122), (200, 203)]
+    assert found.rate_ppm == 0 and not any("cannot tell" in note for note in found.notes)
+
+
+def test_single_missing_rows_beside_others_may_be_of_a_lower_rate_and_that_is_said(read: Read) -> None:
+    found = read([str(k) for k in range(300) if k not in (50, 51, 52, 120, 200)], "ms")
+    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 53), (120, 121), (200, 201)]
+    # Between gaps lie 99 rows at most: 98 samples take their 98 ms and the step of rounding at most.
+    assert any("5 rows seem to be missing" in note and "it is at least 98" in note for note in found.notes)
+    assert 1e6 / 98 <= found.rate_ppm < 1e6 / 75
+
+
+def stamped(hz: float, kept: Iterable[int], *, phase: float = 0.2, floor: bool = False, start: int = 0) -> list[str]:
+    """Return stamps in whole ms of these of the samples at a rate."""
+    return [f"{start + math.floor(Fraction(k) / Fraction(hz) * 1000 + Fraction(phase + (not floor) / 2))}" for k in kept]
+
+
+def lost_in(found: Opened) -> list[int]:
+    return [k for gap in found.trace.gaps for k in range(gap.start, gap.stop)]
+
+
+@pytest.mark.parametrize("hz", [700.0, 333.306, 450.0, 812.3, 620.7])
+@pytest.mark.parametrize(
+    "lost",
+    [{1000}, {1000, 1001, 2222}, set(range(900, 940)), {3}, {2996}, set(range(7, 2990, 71))],
+    ids=lambda lost: f"{len(lost)}",
+)
+def test_a_missing_row_among_stamps_that_are_coarse_is_a_gap_and_the_only_one(read: Read, hz: float, lost: set[int]) -> None:
+    found = read(stamped(hz, [k for k in range(3000) if k not in lost]), "ms")
+    assert lost_in(found) == sorted(lost) and found.trace.length == 3000
+    assert abs(found.trace.sample_hz / hz - 1) * 1e6 <= found.rate_ppm < 600
+    assert not any("cannot tell" in note for note in found.notes)
+
+
+def test_a_missing_row_of_a_short_table_that_may_be_three_of_another_rate_is_said(read: Read) -> None:
+    found = read(stamped(450, [k for k in range(20) if k != 10]), "ms")
+    assert lost_in(found) == [10] and found.trace.length == 20
+    [note] = [note for note in found.notes if "cannot tell" in note]
+    assert "a row seems to be missing" in note and "from 500 samples a second, and 2 more missing" in note
+    # 2 of 19 samples between both, and one step of rounding over 42 ms.
+    assert found.rate_ppm == pytest.approx((2 / 19 + 1 / 42) * 1e6, rel=1e-6)
+
+
+def test_a_sampling_that_began_anew_after_a_pause_has_one_rate(read: Read) -> None:
+    again = [str(int(at) + 5123) for at in stamped(700, range(2000), phase=0.9)]
+    found = read([*stamped(700, [k for k in range(2000) if k != 800]), *again], "ms")
+    assert len(found.trace.gaps) == 2 and lost_in(found)[0] == 800
+    assert abs(found.trace.sample_hz / 700 - 1) * 1e6 <= found.rate_ppm < 400
+    # The pause is as long as its stamps say.
+    assert found.trace.gaps[1].stop / found.trace.sample_hz == pytest.approx(5.123, abs=0.002)
+
+
+def test_times_at_random_are_not_taken_for_rounded_ones_of_which_most_are_missing(read: Read) -> None:
+    random = np.random.default_rng(4)
+    for _ in range(10):
+        with pytest.raises(DataError, match="not evenly sampled"):
+            read([str(at) for at in np.cumsum(random.integers(1, 8, 40))], "ms")
+
+
+def test_steps_that_only_look_like_single_missing_rows_are_none_where_a_block_is_missing(read: Read) -> None:
+    # One step in 333 is twice the others: at 997 samples a second none is missing there.
+    found = read(stamped(997, [k for k in range(4000) if not 1500 <= k < 1540]), "ms")
+    assert lost_in(found) == list(range(1500, 1540))
+    assert abs(found.trace.sample_hz / 997 - 1) * 1e6 <= found.rate_ppm < 300
+
+
+def test_a_few_missing_rows_that_a_lower_rate_explains_as_well_as_a_missing_block_are_said(read: Read) -> None:
+    found = read(stamped(997, [k for k in range(600) if not 300 <= k < 305]), "ms")
+    assert found.trace.sample_hz == 1000 and found.rate_ppm > 3000
+    assert any("rows seem to be missing" in note and "cannot tell" in note for note in found.notes)
+
+
+def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -> None:
+    random = np.random.default_rng(5)
+    lost = sorted(random.choice(np.arange(5, 2995), 40, replace=False).tolist())
+    found = read(stamped(1000, [k for k in range(3000) if k not in lost]), "ms")
+    assert found.trace.sample_hz == 1000 and lost_in(found) == lost
+    assert any("cannot tell" in note for note in found.notes) and 0 < found.rate_ppm < 10_000
+
+
+@given(
+    hz=st.floats(30, 960),
+    rows=st.integers(400, 1500),
+    lost=st.lists(st.integers(2, 390), max_size=12, unique=True),
+    phase=st.floats(0, 1, exclude_max=True),
+    floor=st.booleans(),
+    start=st.sampled_from([0, 1_700_000_000_000]),
+)
+@example(hz=150.0, rows=400, lost=[151, 220, 304, 382, 385], phase=0.75, floor=True, start=0)
+@settings(max_examples=60, deadline=None)
+def test_random_missing_rows_at_any_rate_are_the_gaps_and_the_energy_between_them_is_right(
+    tmp_path_factory: pytest.TempPathFactory, hz: float, rows: int, lost: list[int], phase: float, floor: bool, start: int
+) -> None:
+    folder = tmp_path_factory.mktemp("csv")
+    kept = [k for k in range(rows) if k not in lost]
+    times = stamped(hz, kept, phase=phase, floor=floor, start=start)
+    text = "".join(f"{at},{1 + k % 9},3\n" for at, k in zip(times, kept, strict=True))
+    (folder / "a.csv").write_text("t (ms),I (A),U (V)\n" + text)
+    found = open_any(folder / "a.csv", folder / "scratch")
+    steps = {int(b) - int(a) for (a, k), (b, after) in pairwise(zip(times, kept, strict=True)) if after == k + 1}
+    doubt = any("cannot tell" in note for note in found.notes)
+    if len(steps) > 1:
+        assert abs(found.trace.sample_hz / hz - 1) * 1e6 <= found.rate_ppm * (1 + 1e-9)
+    assert doubt or lost_in(found) == sorted(lost)
+    if not doubt:
+        first, stop = max(lost, default=-1) + 1, rows
+        truth_j = sum(3 * (1 + k % 9) for k in range(first, stop)) / hz
+        energy_j = found.trace.energy_j(first / found.trace.sample_hz, stop / found.trace.sample_hz)
+        assert energy_j == pytest.approx(truth_j, rel=found.rate_ppm * 1e-6 + 1e-9 if len(steps) > 1 else 0.01)
+
+
+def test_times_far_apart_do_not_fill_the_disk(read: Read) -> None:
+    with pytest.raises(DataError, match="line 12: ") as caught:
+        read([*map(str, range(10)), "1e15"])
+    assert "missing" in str(caught.value)
+
+
+def measured(folder: Path, times: list[str]) -> dict[str, Any]:
+    (folder / "a.csv").write_text("t (ms),I (A),U (V)\n" + "".join(f"{at},1,3\n" for at in times))
+    (folder / "c.toml").write_text(EXACT)
+    words = [str(folder / "a.csv"), "--calibration", str(folder / "c.toml"), "--json"]
+    done = CliRunner().invoke(measure, words, standalone_mode=False)
+    assert done.exception is None, done.exception
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_what_the_stamps_leave_open_of_the_rate_is_in_the_uncertainty_of_energy_and_not_of_power(tmp_path: Path) -> None:
+    total = measured(tmp_path, rounded(300, 30))["windows"][0]
+    assert total["energy_u_j"] == pytest.approx(total["energy_j"] * (1 / 97) / 3**0.5, rel=0.01)
+    assert abs(total["energy_j"] - 0.3) < 2 * total["energy_u_j"] and total["mean_u_w"] == 0.0
+    assert measured(tmp_path, rounded(500, 30))["windows"][0]["energy_u_j"] == 0.0, "even stamps say what they say"
+
+
+def test_a_single_row_between_gaps_is_read_with_its_sync_voltage(tmp_path: Path) -> None:
+    rows = "".join(f"{at},1,3,{3 if at < 4 else 0}\n" for at in [*range(8), 20, *range(30, 40)])
+    (tmp_path / "a.csv").write_text("t (s),I (A),U (V),sync (V)\n" + rows)
+    trace = open_any(tmp_path / "a.csv", tmp_path / "scratch").trace
+    assert [(gap.start, gap.stop) for gap in trace.gaps] == [(8, 20), (21, 30)]
+    assert trace.falls_s.tolist() == pytest.approx([4.0]) and not len(trace.rises_s)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rate that is given with --rate cannot silently contradict the file: beyond 1 % it is refused, below it is said."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyjls
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rig.errors import DataError
+from rig.importers.given_rate import fit
+from rig.importers.open import open_any
+from rig.importers.opened import Opened, Options
+from tests.rig.importers.test_jls1 import recording, steady
+from tests.rig.importers.test_ppk2 import archive, frame
+
+HEAD = "time_s,power_w\n"
+
+
+def rows(times_s: Any, power_w: float = 1.0) -> str:
+    return HEAD + "".join(f"{at:.6f},{power_w}\n" for at in times_s)
+
+
+def opened(folder: Path, content: str | bytes, name: str = "log.csv", **options: Any) -> Opened:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return open_any(path, folder / "scratch", Options(**options))
+
+
+def jls(folder: Path, rate: int, stamped_hz: float = 0.0) -> bytes:
+    path = folder / "made.jls"
+    writer = pyjls.Writer(str(path))
+    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.signal_def(signal_id=1, source_id=1, data_type="f32", sample_rate=rate, name="current", units="A")
+    writer.fsr(1, 0, np.ones(1000, np.float32))
+    if stamped_hz:
+        for at in (0, 1000):
+            writer.utc(1, at, round((1000 + at / stamped_hz) * 2**30))
+    writer.close()
+    return path.read_bytes()
+
+
+def ppk2(rate_hz: float) -> bytes:
+    return archive(frame(1000.0) * 100, json.dumps({"formatVersion": 2, "metadata": {"samplesPerSecond": rate_hz}}))
+
+
+#: Each kind of file at 1000 samples a second, and what it needs beside the rate.
+KINDS: dict[str, tuple[Callable[[Path], str | bytes], dict[str, Any]]] = {
+    "log.csv": (lambda folder: rows(np.arange(200) / 1000), {}),
+    "a.ppk2": (lambda folder: ppk2(1000), {"supply_v": 3.0}),
+    "a.jls": (lambda folder: jls(folder, 1000), {"supply_v": 3.0}),
+    "stamped.jls": (lambda folder: jls(folder, 1000, 1000.0), {"supply_v": 3.0}),
+    "one.jls": (lambda folder: recording(steady(100).rows()), {}),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("rate_hz", [100.0, 980.0, 1020.0, 10_000.0])
+def test_a_rate_that_the_file_contradicts_by_more_than_1_percent_is_refused(tmp_path: Path, name: str, rate_hz: float) -> None:
+    make, options = KINDS[name]
+    with pytest.raises(DataError, match=f"--rate {rate_hz:g} contradicts") as caught:
+        opened(tmp_path, make(tmp_path), name, rate_hz=rate_hz, **options)
+    assert "1000" in caught.value.evidence or "1005.03" in caught.value.evidence
+    assert "leave out --rate" in caught.value.try_next
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_rate_within_1_percent_is_taken_and_the_difference_said(tmp_path: Path, name: str) -> None:
+    make, options = KINDS[name]
+    found = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
+    assert found.trace.sample_hz == 1005.0
+    (note, *_) = [note for note in found.notes if "1005 Hz is taken" in note]
+    assert "0.5 % more than" in note and "1000 Hz" in note
+    same = opened(tmp_path, make(tmp_path), name, rate_hz=1000.0, **options)
+    assert not any("is taken" in note for note in same.notes)
+
+
+def test_a_log_whose_rows_are_not_even_is_not_advised_to_be_taken_as_even(tmp_path: Path) -> None:
+    # As a program that reads a GPU's power writes it: 5 samples a second at first, and then fewer.
+    times_s = np.concatenate([np.arange(100) * 0.2, 20 + np.arange(100) * 0.33])
+    with pytest.raises(DataError, match="not evenly sampled") as caught:
+        opened(tmp_path, rows(times_s))
+    assert "--rate" not in caught.value.try_next and "resample" in caught.value.try_next
+    for rate_hz in (5.0, (len(times_s) - 1) / times_s[-1]):
+        with pytest.raises(DataError, match="contradicts the column time_s"):
+            opened(tmp_path, rows(times_s), rate_hz=rate_hz)
+    assert opened(tmp_path, rows(times_s), rate_hz=5.0, time="none").trace.duration_s == 40.0
+
+
+def test_a_log_whose_stamps_scatter_about_an_even_sampling_is_told_its_rate_and_may_be_given_it(tmp_path: Path) -> None:
+    scatter = np.random.default_rng(3).uniform(-0.45, 0.45, 400)
+    content = rows((np.arange(400) + 1 + scatter) / 10)
+    with pytest.raises(DataError, match="not evenly sampled") as caught:
+        opened(tmp_path, content)
+    advised = float(caught.value.try_next.split("--rate ")[1].split(",")[0])
+    assert advised == pytest.approx(10.0, rel=0.01)
+    assert opened(tmp_path, content, rate_hz=advised).trace.duration_s == pytest.approx(40.0, rel=0.01)
+    assert opened(tmp_path, content, rate_hz=10.0).trace.duration_s == 40.0
+
+
+def test_stamps_in_whole_seconds_may_be_given_their_rate_as_far_as_they_tell_it(tmp_path: Path) -> None:
+    content = HEAD + "".join(f"{k // 10},1\n" for k in range(1000))
+    with pytest.raises(DataError, match="stands still") as caught:
+        opened(tmp_path, content)
+    assert "--rate 10" in caught.value.try_next
+    assert opened(tmp_path, content, rate_hz=10.0).trace.duration_s == 100.0
+    with pytest.raises(DataError, match="contradicts"):
+        opened(tmp_path, content, rate_hz=10.4)
+
+
+def test_rows_that_are_missing_contradict_a_rate_that_takes_each_row_for_one_sample(tmp_path: Path) -> None:
+    times_s = np.concatenate([np.arange(100), 150 + np.arange(100)]) / 100
+    assert opened(tmp_path, rows(times_s)).trace.gaps
+    with pytest.raises(DataError, match="contradicts"):
+        opened(tmp_path, rows(times_s), rate_hz=100.0)
+
+
+def test_a_jls_file_whose_rate_is_cut_to_a_whole_number_may_be_given_the_true_one(tmp_path: Path) -> None:
+    for given_hz, rate in ((12.7, 12), (12.7, 13), (10.5, 10)):
+        found = opened(tmp_path, jls(tmp_path, rate), "a.jls", supply_v=1.0, rate_hz=given_hz)
+        assert found.trace.sample_hz == given_hz
+    with pytest.raises(DataError, match="contradicts"):
+        opened(tmp_path, jls(tmp_path, 12), "a.jls", supply_v=1.0, rate_hz=14.1)
+
+
+def test_without_a_column_of_times_none_is_asked_for(tmp_path: Path) -> None:
+    assert opened(tmp_path, "power_w\n" + "1\n" * 20, rate_hz=10.0).trace.duration_s == 2.0
+    with pytest.raises(DataError, match="no column of times") as caught:
+        opened(tmp_path, rows(np.arange(20)), time="none")
+    assert caught.value.try_next == "--rate HZ"
+
+
+FORMS = ["%Y-%m-%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f", "%H:%M:%S.%f"]
+
+
+def dated(form: str, times_s: Any) -> str:
+    begin = datetime(2026, 3, 1, 12, 0, 0)
+    cells = [(begin + timedelta(seconds=float(at))).strftime(form) for at in times_s]
+    return "timestamp,power_w\n" + "".join(f"{cell},1\n" for cell in cells)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_that_are_not_read_contradict_a_rate_as_well(tmp_path: Path, form: str) -> None:
+    # A program that reads a GPU's power asks for 10 samples a second, and gets 7.5 of them.
+    content = dated(form, np.arange(400) / 7.52)
+    with pytest.raises(DataError, match="--rate 10 contradicts the column timestamp") as caught:
+        opened(tmp_path, content, rate_hz=10.0)
+    assert "7.52 samples a second on average" in caught.value.evidence
+    assert opened(tmp_path, content, rate_hz=7.52).trace.sample_hz == 7.52
+    (note,) = [note for note in opened(tmp_path, content, rate_hz=10.0, time="none").notes if "contradicts" in note]
+    assert "7.52 samples a second" in note
+
+
+def test_times_of_day_past_midnight_are_said_not_to_be_compared(tmp_path: Path) -> None:
+    content = dated("%H:%M:%S", 43_190 + np.arange(40))
+    found = opened(tmp_path, content, rate_hz=1.0)
+    assert "--rate 1 Hz is not compared with the column timestamp, whose times are not understood" in found.notes
+
+
+@given(
+    rate_hz=st.floats(0.01, 1e5),
+    count=st.integers(2, 400),
+    piece=st.integers(1, 50),
+    stretch=st.floats(0.9, 1.1),
+    first_s=st.floats(-1e3, 1e3),
+)
+def test_how_far_rows_are_from_an_even_sampling_is_what_the_farthest_is(
+    rate_hz: float, count: int, piece: int, stretch: float, first_s: float
+) -> None:
+    times_s = first_s + np.arange(count) / rate_hz * stretch
+    found = fit((times_s[at : at + piece] for at in range(0, count, piece)), rate_hz)
+    assert found.rows == count
+    assert found.duration_s == pytest.approx((count - 1) / rate_hz * stretch, rel=1e-6, abs=1e-9)
+    assert found.off_s == pytest.approx(abs(stretch - 1) * (count - 1) / rate_hz, rel=1e-6, abs=1e-9)
+    assert math.isclose(found.average_hz * stretch, rate_hz, rel_tol=1e-4) or found.duration_s < 1e-3

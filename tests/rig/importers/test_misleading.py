@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an error says is what is wrong: the file that is missing, not its calibration; a file that is no port, not a missing one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyjls
+import pytest
+
+from rig.bench.scan import FOUND, MISSING, ONBOARD, PROBLEM, Row
+from rig.cli.scan import show
+from rig.cli.tables import Terminal
+from rig.errors import DataError, DeviceNotFound
+from rig.host.serial_port import SerialPort
+from rig.importers.open import open_any
+
+
+@pytest.mark.parametrize("damage", ["noise", "noise, not closed", "zeros, not closed", "a little noise"])
+def test_a_damaged_jls_file_is_said_to_be_one_in_a_sentence(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "a.jls"
+    writer = pyjls.Writer(str(path))
+    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.signal_def(signal_id=1, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A")
+    writer.fsr(1, 0, np.ones(100_000, np.float32))
+    writer.close()
+    content = path.read_bytes()
+    # Magic, then the length of the file, which is not there before it is closed.
+    magic, length, size_b = content[:16], content[16:24], len(content) - 24
+    noise = np.random.default_rng(1).bytes(size_b)
+    kinds = {"noise": length + noise, "noise, not closed": bytes(8) + noise, "zeros, not closed": bytes(8 + size_b)}
+    path.write_bytes(magic + (kinds | {"a little noise": noise[:400]})[damage])
+    with pytest.raises(DataError) as caught:
+        open_any(path, tmp_path / "scratch")
+    said = str(caught.value)
+    assert "Traceback" not in said and "File " not in said and "\n  " not in said
+    assert path.name in caught.value.cause and caught.value.evidence and caught.value.try_next
+
+
+@pytest.mark.parametrize("kind", ["a file", "a device that is no port", "a folder"])
+def test_what_is_no_serial_port_is_said_to_be_none(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "plain").write_bytes(b"x")
+    (tmp_path / "folder").mkdir()
+    path = {"a file": tmp_path / "plain", "a device that is no port": Path("/dev/null"), "a folder": tmp_path / "folder"}[kind]
+    with pytest.raises(DeviceNotFound, match=f"{path} is no serial port") as caught:
+        SerialPort.open(str(path), 115_200)
+    assert "ports here" in caught.value.evidence and caught.value.try_next
+
+
+def shown(capsys: pytest.CaptureFixture[str], *rows: Row) -> str:
+    show(Terminal(width=200), rows)
+    return capsys.readouterr().out
+
+
+def test_a_scan_that_found_on_board_ports_alone_does_not_say_that_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    port = Row(ONBOARD, "/dev/ttyS0", FOUND, setting='[sut.uart]\nport = "/dev/ttyS0"')
+    said = shown(capsys, port, Row("nvml", "pynvml", MISSING, try_next="pip install x"))
+    assert "nothing is attached" not in said
+    assert "on-board ports are there whether or not anything is connected" in said and "no instrument and no USB port" in said
+    assert "dialout" in said and "rig demo" in said
+
+
+def test_a_scan_that_found_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "nothing is attached that can be seen" in shown(capsys)
+
+
+def test_a_scan_that_found_something_does_not_say_either(capsys: pytest.CaptureFixture[str]) -> None:
+    for state in (FOUND, PROBLEM):
+        said = shown(capsys, Row("joulescope", "JS220", state, "000415"), Row(ONBOARD, "/dev/ttyS0", FOUND))
+        assert "nothing is attached" not in said and "no instrument" not in said

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session that was cut off goes on where it stopped, and every number of it is found again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rig.check.check import check
+from rig.errors import ConfigError, DataError, DeviceBusy
+from rig.model.steps import Query
+from rig.session import session
+from rig.store import codec, session_folder
+from rig.store import segments as sitting
+from rig.store.events import Event, SessionResumed, SessionStarted, StepDone
+from tests.conftest import ROOT
+
+BENCH = ROOT / "benches" / "virtual-asc.toml"
+SMALL = ("task.asc.samples=8", "bench.trials=2")
+
+
+class Cut(Exception):
+    """Something nobody foresaw."""
+
+
+def cutting(steps: int, error: BaseException) -> Callable[[Event], None]:
+    left = [steps]
+
+    def subscriber(event: Event) -> None:
+        if isinstance(event, StepDone):
+            left[0] -= 1
+            if left[0] < 0:
+                raise error
+
+    return subscriber
+
+
+def cut_off(root: Path, steps: int, error: BaseException | None = None) -> Path:
+    error = error or KeyboardInterrupt()
+    with session.open_bench(BENCH, SMALL) as bench, pytest.raises(type(error)):
+        bench.run(root=root, subscribers=[cutting(steps, error)])
+    (folder,) = root.iterdir()
+    return folder
+
+
+def asked_for(folder: Path, trial: int) -> list[int]:
+    lines = session_folder.read_lines(folder / f"trial-{trial}" / "samples.jsonl")
+    return sorted(line["indices"][0] for line in lines if "indices" in line)
+
+
+def equal(folder: Path) -> None:
+    checked = check(folder)
+    assert checked.ok, [finding for finding in checked.findings if not finding.ok]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5, 11, 13, 20, 25])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Cut()], ids=["stopped", "failed"])
+def test_every_sample_is_measured_once_wherever_the_session_was_cut_off(tmp_path: Path, steps: int, error: BaseException) -> None:
+    folder = cut_off(tmp_path, steps, error)
+    result = session.resume(folder)
+    assert not [trial.problems for trial in result.trials if trial.problems]
+    assert [asked_for(folder, number) for number in (1, 2)] == [list(range(8))] * 2
+    equal(folder)
+
+
+def test_what_was_measured_before_stays_byte_for_byte(tmp_path: Path) -> None:
+    folder = cut_off(tmp_path, 20)
+    finished = {path: path.read_bytes() for path in (folder / "trial-1").iterdir()}
+    begun = {name: (folder / "trial-2" / name).read_bytes() for name in ("completions.jsonl", "trace.jls")}
+    session.resume(folder)
+    assert {path: path.read_bytes() for path in (folder / "trial-1").iterdir()} == finished
+    assert {name: (folder / "trial-2" / "sitting-1" / name).read_bytes() for name in begun} == begun
+    equal(folder)
+
+
+def test_a_session_cut_off_again_and_again_comes_to_its_end(tmp_path: Path) -> None:
+    folder = cut_off(tmp_path, 4)
+    for steps in (4, 1, 5):
+        with pytest.raises(KeyboardInterrupt):
+            session.resume(folder, [cutting(steps, KeyboardInterrupt())])
+        assert not check(folder).ok
+    result = session.resume(folder)
+    assert result.trials[0].sittings > 2
+    assert [asked_for(folder, number) for number in (1, 2)] == [list(range(8))] * 2
+    equal(folder)
+
+
+def copied(folder: Path, after: int) -> Callable[[Event], None]:
+    """Return a subscriber that copies the session into `folder` after so many steps, and ends it: a kill leaves no more."""
+    left, session_folder = [after], [Path()]
+
+    def subscriber(event: Event) -> None:
+        if isinstance(event, SessionStarted | SessionResumed):
+            session_folder[0] = event.folder
+        if isinstance(event, StepDone):
+            left[0] -= 1
+            if left[0] < 0:
+                shutil.copytree(session_folder[0], folder)
+                raise Cut
+
+    return subscriber
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=3))
+def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(steps: list[int]) -> None:
+    with TemporaryDirectory() as scratch:
+        folder, times = Path(scratch) / "0", 0
+        with session.open_bench(BENCH, ("task.asc.samples=4", "bench.trials=1")) as bench, pytest.raises(Cut):
+            bench.run(root=Path(scratch) / "first", subscribers=[copied(folder, steps[0])])
+        for times, after in enumerate(steps[1:], start=1):
+            killed = Path(scratch) / str(times)
+            try:
+                session.resume(folder, [copied(killed, after)])
+            except Cut:
+                folder = killed
+            else:
+                break
+        else:
+            session.resume(folder)
+        equal(folder)
+        assert asked_for(folder, 1) == list(range(4))
+        assert not json.loads((folder / "results.json").read_text())["problems"]
+
+
+@pytest.mark.parametrize("left", [(), ("completions.jsonl", "trace.jls.partial")])
+def test_a_sitting_killed_before_it_heard_anything_takes_nothing_of_the_one_before(tmp_path: Path, left: tuple[str, ...]) -> None:
+    folder = cut_off(tmp_path, 6)
+    with pytest.raises(KeyboardInterrupt):
+        session.resume(folder, [cutting(3, KeyboardInterrupt())])
+    killed = folder / "trial-1" / "sitting-3"
+    killed.mkdir()
+    for name in left:
+        (killed / name).touch()
+    result = session.resume(folder)
+    assert not [trial.problems for trial in result.trials if trial.problems]
+    counted = [step for trial in (1, 2) for sitting in counted_steps(folder / f"trial-{trial}") for step in sitting]
+    assert len(counted) == len(every_query(folder)), "a query that counted before was asked again"
+    equal(folder)
+
+
+def counted_steps(trial: Path) -> list[list[int]]:
+    return [[done.number for done in steps if isinstance(done.step, Query)] for steps in sitting.counted(trial)]
+
+
+def every_query(folder: Path) -> list[int]:
+    told = [done for path in folder.rglob("completions.jsonl") for done in codec.read_completions(path.parent)]
+    return [done.number for done in told if isinstance(done.step, Query)]
+
+
+def test_a_killed_session_goes_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rig", "run", str(BENCH), "--sessions", str(tmp_path), "--trials", "2"]
+    more = ["--set", "task.asc.samples=40", "--set", "scenario.single_stream.repeat=20"]
+    process = subprocess.Popen([*command, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline_s = time.monotonic() + 60
+        while not [path for path in tmp_path.glob("*/trial-1/completions.jsonl") if path.read_text().count("\n") > 20]:
+            assert time.monotonic() < deadline_s and process.poll() is None
+            time.sleep(0.01)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    (folder,) = tmp_path.iterdir()
+    result = session.resume(folder)
+    assert not [trial.problems for trial in result.trials if trial.problems]
+    assert [asked_for(folder, number) for number in (1, 2)] == [list(range(40))] * 2
+    equal(folder)
+
+
+def test_a_line_that_was_being_written_is_no_obstacle(tmp_path: Path) -> None:
+    folder = cut_off(tmp_path, 20)
+    with (folder / "events.jsonl").open("a") as events:
+        events.write('{"event": "trial_fin')
+    session.resume(folder)
+    equal(folder)
+
+
+def test_a_finished_session_has_nothing_left_to_do(tmp_path: Path) -> None:
+    folder = cut_off(tmp_path, 20)
+    session.resume(folder)
+    with pytest.raises(ConfigError, match="is finished"):
+        session.resume(folder)
+
+
+def test_a_session_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    refused = []
+
+    def meddle(event: Event) -> None:
+        if isinstance(event, StepDone) and not refused:
+            with pytest.raises(DeviceBusy, match="is being written"):
+                session.resume(next(tmp_path.iterdir()))
+            refused.append(event)
+
+    with session.open_bench(BENCH, SMALL) as bench:
+        result = bench.run(root=tmp_path, subscribers=[meddle])
+    assert refused and result.ok is not None
+    equal(result.folder)
+
+
+def test_another_bench_is_refused_and_says_what_differs(tmp_path: Path) -> None:
+    folder = cut_off(tmp_path, 20)
+    provenance = folder / "provenance.json"
+    about = json.loads(provenance.read_text())
+    about["monitors"][""]["serial"] = "another one"
+    provenance.write_text(json.dumps(about))
+    with pytest.raises(ConfigError) as refused:
+        session.resume(folder)
+    assert "monitor serial" in refused.value.evidence and "another one" in refused.value.evidence
+
+
+def test_a_finished_trial_that_was_changed_since_is_not_built_upon(tmp_path: Path) -> None:
+    folder = cut_off(tmp_path, 20)
+    with (folder / "trial-1" / "completions.jsonl").open("a") as completions:
+        completions.write("\n")
+    with pytest.raises(DataError, match=r"completions\.jsonl is missing or was changed"):
+        session.resume(folder)
+
+
+def test_what_is_no_session_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no session"):
+        session.resume(tmp_path)

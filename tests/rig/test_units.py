@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers for people have no powers of ten in them, and an uncertainty larger than its value is as easy to read."""
+
+from __future__ import annotations
+
+import pytest
+
+from rig.units import quantity, share
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "error", "text"),
+    [
+        (0.002516, "J", 3e-6, "2.5160 ± 0.0030 mJ"),
+        (0.0118840004, "s", 0.57e-6, "11.88400 ± 0.00057 ms"),
+        (0.010, "W", 0.0892e-3, "10.000 ± 0.089 mW"),
+        (978.83e-6, "J", 0.999e-6, "978.8 ± 1.0 µJ"),
+        (0.95, "1", 0.0821, "0.950 ± 0.082"),
+        (-130.1e-9, "W", 16.4e-6, "0 ± 16 µW"),
+        (593.7e-6, "J", 144e-6, "590 ± 140 µJ"),
+        (0.0, "W", 12e-6, "0 ± 12 µW"),
+        (1.0, "1", 0.0, "1 ± 0"),
+        (0.018, "s", None, "18 ms"),
+        (None, "W", None, "-"),
+    ],
+)
+def test_a_quantity_has_the_prefix_of_the_larger_of_value_and_uncertainty(
+    value: float | None, unit: str, error: float | None, text: str
+) -> None:
+    assert quantity(value, unit, error) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0012, "0.12 %"), (48e-6, "48 ppm"), (99.9e-6, "100 ppm"), (17.3, "1700 %"), (1e-7, "<1 ppm"), (0.0, "0"), (None, "-")],
+)
+def test_a_share_has_two_digits_and_no_power_of_ten(value: float | None, text: str) -> None:
+    assert share(value) == text

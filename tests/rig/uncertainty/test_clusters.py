@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which samples count as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from rig.model.catalogue import Entry
+from rig.uncertainty.clusters import CITIES_MIN, GROUPS_MAX, clusters
+
+
+def test_samples_of_one_recording_are_one_cluster() -> None:
+    catalogue = [Entry("bus", "a"), Entry("bus", "a"), Entry("park", "b"), Entry("park", "c")]
+    found = clusters(catalogue, range(4))
+    assert found.units == "3 recordings" and not found.note
+    assert set(found.groups) == {frozenset({0, 1}), frozenset({2}), frozenset({3})}
+
+
+def test_only_the_samples_that_were_asked_for_count() -> None:
+    catalogue = [Entry("bus", f"clip {number // 2}") for number in range(10)]
+    assert clusters(catalogue, [0, 1, 8]).units == "2 recordings"
+
+
+@pytest.mark.parametrize("cities", [CITIES_MIN - 1, CITIES_MIN])
+def test_cities_are_the_clusters_where_there_are_enough_of_them(cities: int) -> None:
+    catalogue = [Entry("bus", f"clip {number}", f"city {number % cities}") for number in range(3 * cities)]
+    found = clusters(catalogue, range(len(catalogue)))
+    if cities < CITIES_MIN:
+        assert found.units == f"{3 * cities} recordings" and "cities" in found.note
+    else:
+        assert found.units == f"{cities} cities" and all(len(group) == 3 for group in found.groups)
+
+
+def test_a_city_that_is_not_known_leaves_recordings() -> None:
+    catalogue = [Entry("bus", f"clip {number}", f"city {number}") for number in range(20)] + [Entry("bus", "clip x")]
+    assert clusters(catalogue, range(21)).units == "21 recordings"
+
+
+def test_without_a_catalogue_each_sample_is_one_and_the_interval_says_so() -> None:
+    found = clusters((), range(4))
+    assert found.units == "4 samples" and "no catalogue" in found.note
+    drawn = clusters([Entry("a")] * 4, range(4))
+    assert drawn.units == "4 samples" and not drawn.note, "each is drawn by itself"
+
+
+def test_many_clusters_are_deleted_in_groups_that_are_the_same_each_time() -> None:
+    catalogue = [Entry("bus", f"clip {number // 10}") for number in range(1620)]
+    found = clusters(catalogue, range(1620))
+    assert found.units == "162 recordings" and len(found.groups) == GROUPS_MAX
+    assert sorted(index for group in found.groups for index in group) == list(range(1620))
+    for start in range(0, 1620, 10):
+        assert any(set(range(start, start + 10)) <= group for group in found.groups), "a recording lies in one group"
+    assert found == clusters(catalogue, range(1620))

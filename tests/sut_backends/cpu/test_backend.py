@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program on this computer's processor: what it is told, where it runs, and how it may end."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from itertools import pairwise
+
+import pytest
+
+from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, LocalProtocolError, SutError
+from rig.interfaces.context import Table
+from rig.interfaces.cpu_program import Program
+from rig.model.completion import BATCH, END, REACHED
+from rig.model.steps import Query, Solve
+from sut_backends.cpu.backend import CpuSut
+from tests.sut_backends.uart.public_programs import program
+
+Open = Callable[..., CpuSut]
+
+
+@pytest.fixture
+def start(table: Table) -> Iterator[Open]:
+    """Start programs by name; all are ended."""
+    table.programs = {name: program(name) for name in ("null", "talkative", "mortal", "stairs", "sleeper")}
+    with ExitStack() as stack:
+
+        def opened(name: str, **settings: int) -> CpuSut:
+            return stack.enter_context(closing(CpuSut.open(CpuSut.Settings(name, **settings), table)))
+
+        yield opened
+
+
+def test_its_marks_lie_between_the_readings_of_the_hosts_clock_around_it(start: Open) -> None:
+    sut = start("null")
+    sut.load(0, b"a")
+    before_ns = time.monotonic_ns()
+    ticks = [mark.tick for mark in sut.run(Query((0,), repeat=1000)).marks]
+    assert before_ns <= ticks[0] < ticks[1] < ticks[2] <= time.monotonic_ns()
+    assert (sut.info.clock, sut.info.tick_hz, sut.info.simulated) == ("CLOCK_MONOTONIC", 10**9, False)
+
+
+def test_simulated_monitors_see_an_edge_and_the_stated_power_from_every_mark_on(start: Open, table: Table) -> None:
+    sut = start("null")
+    origin_ns = table.world.monotonic_ns
+    sut.load(0, b"a")
+    marks = [*sut.sync().marks, *sut.idle(0.01).marks, *sut.run(Query((0,), repeat=20_000)).marks]
+    states = table.world.states()
+    falls = [(now.time_ns, now.power_w) for before, now in pairwise(states) if before.level and not now.level]
+    power_w = {0x50: 0.012, 0x40: 0.010, 0x00: 0.010, 0x01: 0.030, 0x02: 0.050}
+    assert falls == [(mark.tick - origin_ns, power_w[mark.phase]) for mark in marks]
+    sut.close()
+    assert table.world.states()[-1].power_w == 0.0
+    assert table.world.horizon_ns() >= table.world.states()[-1].time_ns
+
+
+def test_phases_shorter_than_a_pulse_still_have_an_edge_each(start: Open, table: Table) -> None:
+    sut = start("null", sync_hold_us=5_000)
+    sut.load(0, b"a")
+    marks = sut.run(Query((0,))).marks
+    states = table.world.states()
+    falls = [now.time_ns for before, now in pairwise(states) if before.level and not now.level]
+    assert falls[-3:] == [mark.tick - table.world.monotonic_ns for mark in marks]
+
+
+def test_a_batch_has_one_window_and_the_outputs_of_its_samples_in_order(start: Open) -> None:
+    sut = start("null")
+    for index in range(5):
+        sut.load(index, bytes([index]) * 3)
+    completion = sut.run(Query((4, 0, 2), repeat=7, batch=True))
+    assert [mark.phase for mark in completion.marks] == [BATCH, END]
+    assert (completion.output, completion.iterations) == (b"\4\4\4\0\0\0\2\2\2", 21)
+
+
+def test_a_search_marks_what_it_reaches_and_stops_at_its_target(start: Open) -> None:
+    sut = start("stairs")
+    sut.load(0, b"100")
+    before_ns = time.monotonic_ns()
+    completion = sut.solve(Solve(0, 10.0, seed=0, target=-6, thresholds=(-2, -5, -9)))
+    marks = completion.marks
+    assert [mark.phase for mark in marks] == [1, REACHED, REACHED + 1, END]
+    # A step down takes 2 ms and more.
+    for mark, steps in zip(marks, (0, 2, 5, 6), strict=True):
+        assert mark.tick - marks[0].tick >= steps * 2_000_000
+    assert before_ns <= marks[0].tick and marks[-1].tick <= time.monotonic_ns()
+    assert json.loads(completion.output) == [-6, True, [-2, -2, -5, -5, -5, -6]], "it is told how far down to search"
+
+
+def test_a_search_without_a_target_goes_on_until_its_time_is_over(start: Open) -> None:
+    sut = start("stairs")
+    sut.load(0, b"3")
+    completion = sut.solve(Solve(0, 0.05, seed=1))
+    assert (completion.marks[-1].tick - completion.marks[0].tick) >= 50_000_000
+    cost, met, asked = json.loads(completion.output)
+    assert (cost, met, set(asked)) == (-3, False, {None})
+
+
+def test_thresholds_that_are_reached_at_once_have_one_mark(start: Open) -> None:
+    sut = start("stairs")
+    sut.load(0, b"100")
+    completion = sut.solve(Solve(0, 1.0, seed=5, target=-7, thresholds=(-3, -4, -5, -7)))
+    assert [mark.phase for mark in completion.marks] == [1, REACHED + 2, REACHED + 3, END]
+    assert completion.known is not None and len(completion.known) == 4
+    assert completion.known[0] == completion.known[1] == completion.known[2] < completion.known[3]
+    assert completion.marks[0].tick <= completion.known[0] <= completion.marks[1].tick
+
+
+def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(start: Open, table: Table) -> None:
+    sut = start("stairs", sync_hold_us=3_000)
+    sut.load(0, b"100")
+    marks = sut.solve(Solve(0, 10.0, seed=0, target=-20, thresholds=tuple(range(-1, -15, -1)))).marks
+    assert all(late.tick - early.tick >= 6_000_000 for early, late in pairwise(marks))
+    assert marks[-2].phase == REACHED + 13 and marks[-1].phase == END
+    states = table.world.states()
+    falls = [now.time_ns for before, now in pairwise(states) if before.level and not now.level]
+    assert falls[-len(marks) :] == [mark.tick - table.world.monotonic_ns for mark in marks]
+
+
+def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(start: Open) -> None:
+    sut = start("sleeper")
+    sut.load(0, b"9")
+    completion = sut.solve(Solve(0, 0.02, seed=0, thresholds=(-9,)))
+    assert [mark.phase for mark in completion.marks] == [1, REACHED, END]
+    assert completion.marks[-1].tick - completion.marks[0].tick >= 70_000_000
+    with pytest.raises(DeadlineError, match="end of the search"):
+        sut.solve(Solve(0, 0.02, seed=0, limit_s=0.001))
+
+
+def test_what_a_program_cannot_do_is_refused(start: Open) -> None:
+    searches, runs = start("stairs"), start("null")
+    assert (searches.info.solves, searches.info.batch_max, searches.info.thresholds_max) == (True, 0, 16)
+    assert (runs.info.solves, runs.info.thresholds_max) == (False, 0)
+    for sut in (searches, runs):
+        sut.load(0, b"5")
+    with pytest.raises(LocalProtocolError, match="no phases"):
+        searches.run(Query((0,)))
+    with pytest.raises(LocalProtocolError, match="does not search"):
+        runs.solve(Solve(0, 0.1, seed=0))
+    with pytest.raises(LocalProtocolError, match="17 thresholds"):
+        searches.solve(Solve(0, 0.1, seed=0, thresholds=tuple(range(0, -17, -1))))
+    with pytest.raises(LocalProtocolError):
+        searches.solve(Solve(1, 0.1, seed=0))
+
+
+def test_what_a_program_prints_is_no_answer(start: Open) -> None:
+    sut = start("talkative")
+    sut.load(0, b"a")
+    assert sut.run(Query((0,), repeat=3)).output == b"a"
+
+
+def test_a_failing_program_is_a_sut_error_with_its_words_and_lives_on(start: Open) -> None:
+    sut = start("mortal")
+    with pytest.raises(SutError, match="refuses") as refused:
+        sut.load(0, b"\1")
+    assert "no ones" in refused.value.evidence
+    sut.load(0, b"\0")
+    with pytest.raises(SutError, match="failed") as failed:
+        sut.run(Query((0,)))
+    assert "ZeroDivisionError" in failed.value.evidence
+    sut.load(0, b"\2")
+    assert sut.run(Query((0,))).output.isdigit()
+
+
+def test_a_process_that_dies_is_lost_with_its_exit_code(start: Open) -> None:
+    sut = start("mortal")
+    sut.load(0, b"")
+    with pytest.raises(DeviceLost) as caught:
+        sut.run(Query((0,)))
+    assert "exit code 7" in caught.value.evidence
+    with pytest.raises(DeviceLost):
+        sut.load(0, b"\2")
+
+
+def test_a_limit_of_more_years_than_a_clock_counts_is_no_limit(start: Open) -> None:
+    sut = start("null")
+    sut.load(0, b"a")
+    assert sut.run(Query((0,), limit_s=1e300)).iterations == 1
+
+
+def test_after_a_deadline_the_program_is_gone_and_says_so(start: Open) -> None:
+    sut = start("null")
+    sut.load(0, b"a")
+    with pytest.raises(DeadlineError):
+        sut.run(Query((0,), limit_s=0.01, repeat=100_000_000))
+    with pytest.raises(DeviceLost):
+        sut.load(0, b"a")
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no processes")
+def test_a_pinned_program_runs_on_its_core_and_the_rig_stays_where_it_was(start: Open) -> None:
+    before = os.sched_getaffinity(0)
+    core = max(before)
+    assert start("null", core=core).info.details["cores"] == [core]
+    assert start("null").info.details["cores"] == sorted(before)
+    assert os.sched_getaffinity(0) == before
+
+
+def test_what_decides_the_speed_is_told(start: Open) -> None:
+    details = start("null").info.details
+    assert details["overhead_ns"] > 0
+    assert {"python", "numpy", "cores", "pinned", "threads", "governor", "garbage_collector", "program"} <= set(details)
+
+
+def test_settings_that_cannot_be_are_refused_by_name(table: Table) -> None:
+    for settings, path in (
+        (CpuSut.Settings("other"), "sut.cpu.program"),
+        (CpuSut.Settings(), "sut.cpu.program"),
+        (CpuSut.Settings(core=100_000), "sut.cpu.core"),
+        (CpuSut.Settings(threads=0), "sut.cpu.threads"),
+        (CpuSut.Settings(slots=0), "sut.cpu.slots"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            CpuSut.open(settings, table)
+        assert caught.value.path == path
+
+
+def test_a_program_that_is_not_there_says_why(table: Table) -> None:
+    table.programs = {"gone": Program("tests.sut_backends.public_programs:gone", "null")}
+    with pytest.raises(BenchError, match="does not start") as caught:
+        CpuSut.open(CpuSut.Settings(), table)
+    assert "gone" in caught.value.evidence

@@ -1,0 +1,579 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The link against a device that follows PROTOCOL section 3, over a line that loses, doubles and changes bytes, in fake time."""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import zlib
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rig.errors import DeadlineError, DeviceLost, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from sut_backends.lines.faults import Faults, FaultyLink
+from sut_backends.shim import messages
+from sut_backends.shim.frame import Decoder, Frame, encode
+from sut_backends.shim.link import Link
+from sut_backends.shim.messages import Caps, Done, Flag, Kind
+from sut_backends.shim.timeouts import RTO_MIN_S, Patience
+from sut_backends.uart.exchange import Exchange
+from sut_backends.uart.framed_client import FramedClient
+
+CAPS = Caps(0, 1, 8, 64, 2, 8192, 100, 16, 1_000_000, 1, 2, Flag.SYNC_LINE, "fake", "0", "null", "m", "b", "P0")
+OUTPUT = bytes(range(90))
+LATENCY_S = 0.0005
+
+
+class FakeDut:
+    """The rules of section 3 and just enough of section 4; time is passed in."""
+
+    def __init__(self, window_s: float = 0.01) -> None:
+        self.decoder = Decoder(CAPS.max_payload_b)
+        self.window_s = window_s
+        self.slots: dict[int, bytes] = {}
+        self.runs = 0
+        self.silent = False
+        self.nonce: int | None = None
+        self.expected = 0
+        self.noted: set[int] = set()
+        self.last: Frame | None = None
+        self.guard: tuple[float, Frame] | None = None
+        self.window_until_s = 0.0
+        self.rx_in_window_b = 0
+        self.backlog = b""
+        self.incoming = bytearray()
+        self.upload: tuple[int, int] | None = None
+
+    def receive(self, block: bytes, now_s: float) -> list[bytes]:
+        if now_s < self.window_until_s:
+            self.rx_in_window_b += len(block)
+            self.backlog += block
+            return []
+        return [encode(answer) for frame in self.decoder.feed(block) for answer in self._frame(frame, now_s) if not self.silent]
+
+    def timer_s(self) -> float:
+        if self.window_until_s:
+            return self.window_until_s
+        return self.guard[0] if self.guard else float("inf")
+
+    def expire(self, now_s: float) -> list[bytes]:
+        if self.window_until_s:
+            return self._close_window(now_s)
+        assert self.guard
+        self.window_until_s, self.rx_in_window_b, self.runs = now_s + self.window_s, 0, self.runs + 1
+        return []
+
+    def _close_window(self, now_s: float) -> list[bytes]:
+        assert self.guard
+        request, self.guard, self.window_until_s = self.guard[1], None, 0.0
+        marks = ((1, round((now_s - self.window_s) * 1e6)), (0, round(now_s * 1e6)))
+        room_b = CAPS.max_payload_b - Done.shape.size - Done.mark.size * len(marks)
+        self.last = Frame(Kind.DONE, request.seq, Done(self.rx_in_window_b, marks, len(OUTPUT), OUTPUT[:room_b]).pack())
+        backlog, self.backlog = self.backlog, b""
+        return [encode(self.last), *self.receive(backlog, now_s)]
+
+    def _ack(self) -> Frame:
+        bits = sum(1 << number for number in range(32) if (self.expected + 1 + number) & 0xFF in self.noted)
+        return Frame(Kind.ACK, self.expected, messages.Ack(bits).pack())
+
+    def _frame(self, frame: Frame, now_s: float) -> list[Frame]:
+        ahead = (frame.seq - self.expected) & 0xFF
+        if frame.kind == Kind.HELLO:
+            return [self._hello(frame)]
+        if self.guard:
+            return self._guarded(frame, now_s)
+        if frame.kind == Kind.DATA and ahead < CAPS.window and self.upload:
+            return [self._data(frame)]
+        if ahead == 0:
+            self.expected = (self.expected + 1) & 0xFF
+            self.last = self._execute(frame, now_s)
+            return [self.last]
+        if ahead == 0xFF and self.last and self.last.seq == frame.seq and self.last.kind != Kind.ACK:
+            return [self.last]
+        return [self._ack()]
+
+    def _hello(self, frame: Frame) -> Frame:
+        nonce = messages.Hello.unpack(frame.payload).nonce
+        if nonce != self.nonce:
+            self.nonce, self.expected, self.noted, self.last = nonce, (frame.seq + 1) & 0xFF, set(), None
+            self.upload = None
+        values = {name: getattr(CAPS, name) for name in CAPS.__slots__} | {"nonce": nonce}
+        return Frame(Kind.CAPS, frame.seq, Caps(**values).pack())
+
+    def _guarded(self, frame: Frame, now_s: float) -> list[Frame]:
+        assert self.guard
+        if frame.seq != self.guard[1].seq:
+            return []
+        self.guard = (now_s + messages.Run.unpack(frame.payload).guard_us / 1e6, frame)
+        return [self._ack()]
+
+    def _data(self, frame: Frame) -> Frame:
+        data = messages.Data.unpack(frame.payload)
+        self.incoming[data.offset_b : data.offset_b + len(data.content)] = data.content
+        self.noted.add(frame.seq)
+        while self.expected in self.noted:
+            self.noted.remove(self.expected)
+            self.expected = (self.expected + 1) & 0xFF
+        return self._ack()
+
+    def _execute(self, frame: Frame, now_s: float) -> Frame:
+        status = Frame(Kind.STATUS, frame.seq)
+        match frame.kind:
+            case Kind.PING:
+                return Frame(Kind.PONG, frame.seq, frame.payload)
+            case Kind.LOAD:
+                load = messages.Load.unpack(frame.payload)
+                if load.length_b > CAPS.slot_b:
+                    return Frame(Kind.ERROR, frame.seq, messages.Refusal(4, CAPS.slot_b, "too large").pack())
+                self.upload, self.incoming = (load.slot, load.crc32), bytearray(load.length_b)
+            case Kind.DATA:
+                return Frame(Kind.ERROR, frame.seq, messages.Refusal(8, 0, "no slot is open").pack())
+            case Kind.COMMIT:
+                upload, self.upload = self.upload, None
+                if upload is None or upload[0] != messages.Commit.unpack(frame.payload).slot:
+                    return Frame(Kind.ERROR, frame.seq, messages.Refusal(5, 0, "not open").pack())
+                if zlib.crc32(self.incoming) != upload[1]:
+                    return Frame(Kind.ERROR, frame.seq, messages.Refusal(6, 0, "crc").pack())
+                self.slots[upload[0]] = bytes(self.incoming)
+            case Kind.RUN:
+                run = messages.Run.unpack(frame.payload)
+                if run.slot not in self.slots:
+                    return Frame(Kind.ERROR, frame.seq, messages.Refusal(5, run.slot, "empty").pack())
+                self.guard = (now_s + run.guard_us / 1e6, frame)
+                return self._ack()
+            case Kind.RESULT:
+                offset_b = messages.Result.unpack(frame.payload).offset_b
+                return Frame(Kind.CHUNK, frame.seq, messages.Chunk(offset_b, OUTPUT[offset_b : offset_b + 60]).pack())
+        return status
+
+
+class FakeLine:
+    """A line of 115 200 baud in fake time; its clock only moves while somebody reads."""
+
+    name = "fake"
+    baud = 115_200
+
+    def __init__(self, dut: FakeDut) -> None:
+        self.dut, self.now_s = dut, 0.0
+        self._free_s = {"tx": 0.0, "rx": 0.0}
+        self._queue: list[tuple[float, int, str, bytes]] = []
+        self._serial = 0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def write(self, block: bytes) -> None:
+        self._put("tx", block)
+
+    def read(self, timeout_s: float) -> bytes:
+        end_s = self.now_s + timeout_s
+        while True:
+            queued_s = self._queue[0][0] if self._queue else float("inf")
+            due_s = min(queued_s, self.dut.timer_s())
+            if due_s > end_s:
+                self.now_s = max(self.now_s, end_s)
+                return b""
+            self.now_s = max(self.now_s, due_s)
+            if queued_s <= due_s:
+                _, _, direction, block = heapq.heappop(self._queue)
+                if direction == "rx":
+                    return block
+                self._answer(self.dut.receive(block, self.now_s))
+            else:
+                self._answer(self.dut.expire(self.now_s))
+
+    def set_baud(self, baud: int) -> None:
+        raise AssertionError("no change of the line rate here")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def say(self, block: bytes) -> None:
+        self._put("rx", block)
+
+    def _answer(self, blocks: list[bytes]) -> None:
+        for block in blocks:
+            self._put("rx", block)
+
+    def _put(self, direction: str, block: bytes) -> None:
+        begin_s = max(self.now_s, self._free_s[direction])
+        self._free_s[direction] = begin_s + len(block) * 10 / self.baud
+        self._serial += 1
+        heapq.heappush(self._queue, (self._free_s[direction] + LATENCY_S, self._serial, direction, block))
+
+
+def connect(dut: FakeDut, faults: Faults | None = None) -> tuple[FramedClient, FakeLine, FaultyLink]:
+    line = FakeLine(dut)
+    faulty = FaultyLink(line, faults or Faults())
+    return FramedClient(Exchange(faulty, Link(Patience(line.baud)), line.clock)), line, faulty
+
+
+SAMPLE = bytes((number * 7 + number // 256) & 0xFF for number in range(3000))
+
+
+def converse(client: FramedClient, dut: FakeDut, rounds: int = 2) -> None:
+    client.hello(0x1234)
+    for number in range(rounds):
+        client.load(number % 2, SAMPLE)
+        assert dut.slots[number % 2] == SAMPLE
+        done = client.run(number % 2, 1, 50, 1.0)
+        assert done.output == OUTPUT
+        assert len(done.marks) == 2
+    assert dut.runs == rounds  # nothing was executed twice
+
+
+def test_without_faults_nothing_is_sent_twice_and_the_line_stays_full() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    converse(client, dut)
+    assert client.retransmissions == 0
+    frames_s = 2 * (3000 / 60) * 75 * 10 / 115_200  # what the DATA frames alone need
+    assert line.now_s < 1.5 * frames_s + 0.2
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(seed: int) -> None:
+    dut = FakeDut()
+    client, _, faulty = connect(dut, Faults(0.001, 0.001, 0.001, seed))
+    converse(client, dut)
+    injected = [faulty.injected[way] for way in ("tx", "rx")]
+    assert sum(way.dropped_b + way.duplicated_b + way.flipped_b for way in injected) > 10
+    assert client.retransmissions > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.floats(0, 0.03), st.floats(0, 0.03), st.floats(0, 0.03))
+def test_any_faults_end_in_the_right_data_or_a_named_error(seed: int, drop: float, duplicate: float, flip: float) -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut, Faults(drop, duplicate, flip, seed))
+    try:
+        converse(client, dut, 1)
+    except RigError as error:
+        assert error.cause
+    assert line.now_s < 120
+
+
+def lose_once(line: FakeLine, wanted: Callable[[Frame], bool], direction: str) -> list[Frame]:
+    """Let the line lose the first frame that is `wanted`, all but its first bytes; returns the list of what was lost."""
+    put, lost = line._put, list[Frame]()
+
+    def spoil(way: str, block: bytes) -> None:
+        found = Decoder(256).feed(block)
+        if way == direction and found and not lost and wanted(found[0]):
+            lost.append(found[0])
+            block = block[:5] + block[len(encode(found[0])) :]
+        put(way, block)
+
+    line._put = spoil  # type: ignore[method-assign]
+    return lost
+
+
+@pytest.mark.parametrize(
+    ("kind", "direction", "repeats"),
+    [(kind, "tx", range(1, 3)) for kind in (Kind.RUN, Kind.COMMIT, Kind.DATA)]
+    + [(kind, "rx", range(1, 3)) for kind in (Kind.DONE, Kind.CHUNK)]
+    # The DATA behind a lost LOAD find no slot open: a window is sent again. Its lost STATUS is told by the ACKs behind it.
+    + [(Kind.LOAD, "tx", range(1, CAPS.window + 1)), (Kind.STATUS, "rx", range(1))],
+)
+def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(kind: Kind, direction: str, repeats: range) -> None:
+    dut = FakeDut(window_s=0.2)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    lost = lose_once(line, lambda frame: frame.kind == kind, direction)
+    client.load(0, SAMPLE)
+    done = client.run(0, 1, 50, 1.0)
+    assert len(lost) == 1
+    assert (done.output, done.rx_in_window_b, dut.runs) == (OUTPUT, 0, 1)
+    assert client.retransmissions in repeats
+
+
+def test_a_lost_answer_to_commit_is_asked_for_and_nothing_is_executed_twice() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    statuses: list[int] = []
+    lose_once(line, lambda frame: frame.kind == Kind.STATUS and (statuses.append(frame.seq) or len(statuses) == 2), "rx")
+    client.load(0, SAMPLE)
+    assert (dut.slots[0], client.retransmissions, len(statuses)) == (SAMPLE, 1, 2)
+
+
+def test_load_data_and_commit_follow_each_other_without_a_wait() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    before_s = line.now_s
+    client.load(0, SAMPLE)
+    wire_s = (50 * 76 + 30) * 10 / line.baud
+    assert line.now_s - before_s < wire_s + 3 * LATENCY_S + 0.005
+
+
+def share_of_the_line(baud: int, max_payload_b: int, monkeypatch: pytest.MonkeyPatch) -> float:
+    """Load 27 648 bytes over a line that delays by 1 ms each way; return the payload's share of what the line can carry."""
+    monkeypatch.setitem(globals(), "CAPS", dataclasses.replace(CAPS, max_payload_b=max_payload_b, slot_b=32_768))
+    monkeypatch.setitem(globals(), "LATENCY_S", 0.001)
+    monkeypatch.setattr(FakeLine, "baud", baud)
+    sample = bytes((number * 7 + number // 256) & 0xFF for number in range(27_648))
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    before_s = line.now_s
+    client.load(0, sample)
+    assert (dut.slots[0], client.retransmissions) == (sample, 0)
+    return len(sample) * 10 / baud / (line.now_s - before_s)
+
+
+@pytest.mark.parametrize("baud", [115_200, 921_600, 3_000_000])
+def test_a_load_uses_95_percent_of_the_line_and_more(baud: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert share_of_the_line(baud, 2048, monkeypatch) > 0.95
+
+
+@pytest.mark.parametrize("baud", [115_200, 921_600, 3_000_000])
+def test_with_256_bytes_and_a_window_of_8_the_overhead_of_frames_and_one_round_trip_are_all_that_is_lost(
+    baud: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line_s = 27_648 * 10 / baud
+    expected = line_s / (line_s * 266 / 252 + 0.002)
+    assert share_of_the_line(baud, 256, monkeypatch) == pytest.approx(expected, abs=0.005)
+
+
+def test_a_refused_load_leaves_no_number_open_and_the_session_goes_on() -> None:
+    dut = FakeDut()
+    client, _, _ = connect(dut)
+    client.hello(1)
+    with pytest.raises(SutError, match="LOAD: too large") as caught:
+        client.load(0, bytes(CAPS.slot_b + 1))
+    assert caught.value.code == 4
+    for content in (SAMPLE, SAMPLE[::-1]):
+        client.load(1, content)
+        assert dut.slots[1] == content
+    assert client.run(1, 1, 50, 1.0).output == OUTPUT
+    assert client.retransmissions == 0
+
+
+def test_a_slot_left_open_by_an_older_load_never_takes_data_of_a_load_that_got_lost() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    dut.upload, dut.incoming = (1, 0), bytearray(5000)
+    with pytest.raises(SutError):
+        client.load(1, bytes(CAPS.slot_b + 1))
+    dut.upload = (1, 0)
+    lose_once(line, lambda frame: frame.kind == Kind.LOAD, "tx")
+    client.load(0, SAMPLE)
+    assert (dut.slots, client.retransmissions) == ({0: SAMPLE}, 1)
+
+
+def test_frames_that_break_most_of_the_time_are_made_shorter_within_a_load() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    put = line._put
+    # The line breaks whatever is longer than 50 bytes.
+    line._put = lambda way, block: put(way, block[:30] + block[31:] if len(block) > 50 else block)  # type: ignore[method-assign]
+    line.write = lambda block: [line._put("tx", encode(frame)) for frame in Decoder(256).feed(block)] and None  # type: ignore[method-assign]
+    client.load(0, SAMPLE)
+    assert dut.slots[0] == SAMPLE
+    assert client.retransmissions > 10
+    longest = len(SAMPLE) // 60 + 1
+    sent = client.retransmissions
+    client.load(1, SAMPLE)  # it has learnt
+    assert client.retransmissions - sent < 3 * longest
+
+
+def test_a_lost_ack_of_run_is_repaired_before_the_window_opens() -> None:
+    dut = FakeDut(window_s=0.2)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, SAMPLE)
+    lost = lose_once(line, lambda frame: frame.kind == Kind.ACK, "rx")
+    done = client.run(0, 1, 50, 1.0)
+    assert len(lost) == 1
+    assert (done.rx_in_window_b, dut.runs, client.retransmissions) == (0, 1, 1)
+
+
+def test_a_device_that_stands_still_longer_than_all_repeats_last_is_waited_for_and_its_window_is_left_alone() -> None:
+    dut = FakeDut(window_s=0.2)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, SAMPLE)
+    stands_until_s = line.now_s + 1.5
+    put = line._put
+
+    def stand_still(way: str, block: bytes) -> None:
+        if way == "tx" and line.now_s < stands_until_s:
+            line._free_s["tx"] = max(line._free_s["tx"], stands_until_s)
+        for piece in (block[:5], block[5:]):  # so that the beginning of a second ACK is no frame yet
+            put(way, piece)
+
+    line._put = stand_still  # type: ignore[method-assign]
+    done = client.run(0, 1, 50, 1.0)
+    assert line.now_s > stands_until_s
+    assert (done.output, done.rx_in_window_b, dut.runs) == (OUTPUT, 0, 1)
+
+
+def test_a_device_that_stands_still_for_good_is_a_deadline_error() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, b"x")
+    dut.silent = True
+    line._put = lambda way, block: None  # type: ignore[method-assign]
+    before_s = line.now_s
+    with pytest.raises(DeadlineError, match="acknowledgement of RUN"):
+        client.run(0, 1, 50, 60.0)
+    assert 2.0 < line.now_s - before_s < 4.0
+
+
+def test_a_lost_done_is_asked_for_as_soon_as_its_remains_are_heard() -> None:
+    dut = FakeDut(window_s=0.2)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, b"x")
+    lose_once(line, lambda frame: frame.kind == Kind.DONE, "rx")
+    before_s = line.now_s
+    client.run(0, 1, 50, 60.0)
+    assert line.now_s - before_s < 0.5
+
+
+def test_a_done_that_breaks_many_times_in_a_row_is_asked_for_again_at_once() -> None:
+    dut = FakeDut(window_s=0.2)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, b"x")
+    put, left = line._put, [12]
+
+    def spoil(way: str, block: bytes) -> None:
+        if way == "rx" and len(block) > 50 and left[0]:
+            left[0] -= 1
+            block = block[:20] + b"!" + block[21:]
+        put(way, block)
+
+    line._put = spoil  # type: ignore[method-assign]
+    assert client.run(0, 1, 50, 60.0).output == OUTPUT
+    assert left == [0]
+    assert line.now_s < 2
+
+
+def test_a_done_of_which_no_byte_came_is_asked_for_at_the_limit() -> None:
+    dut = FakeDut(window_s=0.2)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, b"x")
+    put = line._put
+    line._put = lambda way, block: None if way == "rx" and len(block) > 50 and line.now_s < 1 else put(way, block)  # type: ignore[method-assign]
+    done = client.run(0, 1, 50, 2.0)
+    assert done.rx_in_window_b == 0
+    assert 2.0 < line.now_s < 2.6
+
+
+def test_noise_in_the_window_is_reported_as_a_disturbed_window() -> None:
+    dut = FakeDut(window_s=1.0)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, b"x")
+    put, noisy = line._put, [True]
+
+    def hum(way: str, block: bytes) -> None:
+        put(way, block)
+        if way == "tx" and noisy and Decoder(64).feed(block)[0].kind == Kind.RUN:
+            noisy.clear()
+            line._serial += 1
+            heapq.heappush(line._queue, (line.now_s + 0.5, line._serial, "rx", b"hum"))
+
+    line._put = hum  # type: ignore[method-assign]
+    done = client.run(0, 1, 50, 5.0)
+    assert done.rx_in_window_b > 0
+    assert dut.runs == 1
+
+
+def test_a_query_beyond_its_limit_is_a_deadline_error_in_bounded_time() -> None:
+    dut = FakeDut(window_s=30.0)
+    client, line, _ = connect(dut)
+    client.hello(1)
+    client.load(0, b"x")
+    with pytest.raises(DeadlineError, match="DONE of RUN") as caught:
+        client.run(0, 1, 50, 1.0)
+    assert line.now_s < 3
+    assert "13 bytes received" in caught.value.evidence  # the acknowledgement
+
+
+def test_a_silent_dut_is_a_deadline_error_with_evidence() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    dut.silent = True
+    before_s = line.now_s
+    with pytest.raises(DeadlineError, match="answer to PING") as caught:
+        client.ping()
+    assert line.now_s - before_s < 4
+    assert "sent again 12 times" in caught.value.evidence
+
+
+def test_only_broken_frames_are_a_remote_protocol_error() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    put = line._put
+    line._put = lambda way, block: put(way, block[:4] + b"?" + block[5:] if way == "rx" else block)  # type: ignore[method-assign]
+    with pytest.raises(RemoteProtocolError, match="only broken frames"):
+        client.ping(b"ping")
+
+
+def test_boot_text_in_the_framed_layer_means_the_dut_restarted() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    client.hello(1)
+    line.say(b"m-init-done\r\nm-ready\r\n")
+    dut.silent = True
+    with pytest.raises(DeviceLost, match="restarted"):
+        client.ping()
+
+
+def test_boot_text_before_the_session_means_nothing() -> None:
+    dut = FakeDut()
+    client, line, _ = connect(dut)
+    line.say(b"m-init-done\r\nm-ready\r\n")
+    client.hello(1)
+    client.ping(b"well")
+
+
+def test_an_error_of_the_dut_is_a_sut_error_with_its_code_and_the_session_goes_on() -> None:
+    dut = FakeDut()
+    client, _, _ = connect(dut)
+    client.hello(1)
+    with pytest.raises(SutError, match="slot not loaded") as caught:
+        client.run(1, 1, 50, 1.0)
+    assert caught.value.code == 5
+    client.ping(b"on")
+
+
+def test_a_payload_beyond_what_the_dut_takes_is_our_own_error() -> None:
+    client, _, _ = connect(FakeDut())
+    client.hello(1)
+    with pytest.raises(LocalProtocolError, match="65 bytes"):
+        client.ping(bytes(65))
+
+
+def test_the_guard_is_longer_than_the_time_out_and_small_on_a_fast_link() -> None:
+    patience = Patience(115_200)
+    for _ in range(8):
+        patience.learn(0.001, 10)
+    assert RTO_MIN_S <= patience.rto_s(0) < 0.025
+    assert patience.rto_s(40) < patience.guard_s(40) <= 0.040
+    slow = Patience(9600)
+    for _ in range(8):
+        slow.learn(0.1, 30)
+    assert slow.rto_s(40) < slow.guard_s(40)
+
+
+def test_sequence_numbers_wrap_around() -> None:
+    dut = FakeDut()
+    client, _, _ = connect(dut, Faults(0.0005, 0.0005, 0.0005, 3))
+    client.hello(1)
+    for number in range(600):
+        client.ping(bytes([number & 0xFF]))
+    client.load(0, bytes(8192) + SAMPLE[:0])
+    assert dut.slots[0] == bytes(8192)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DUT whose power is cut: while a sample is loaded, in a query, in the middle of its text, heard and unheard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rig.errors import DeadlineError, DeviceLost, DeviceRestarted, RemoteProtocolError
+from rig.interfaces.context import Table
+from rig.interfaces.sut import SutInfo
+from rig.model.completion import END, Completion
+from rig.model.steps import Query
+from sut_backends.hosted.posix import PosixSut
+from sut_backends.uart.restarting import ResumingLayer
+
+SAMPLES = [bytes((index * 31 + number * 7 + number // 256) & 0xFF for number in range(20_000)) for index in range(4)]
+HANDSHAKE_B = 150  # what the DUT receives before the first sample, about
+
+
+@contextmanager
+def opened(program: Path, table: Table, **settings: Any) -> Iterator[PosixSut]:
+    sut = PosixSut.open(PosixSut.Settings(program=str(program), **settings), table)
+    try:
+        yield sut
+    finally:
+        sut.close()
+
+
+def go_through(sut: PosixSut) -> list[Completion]:
+    """Load each sample; run the one before again, which is still in its slot, and the new one."""
+    done = []
+    for index, sample in enumerate(SAMPLES):
+        sut.load(index, sample)
+        for number in (max(index - 1, 0), index):
+            done.append(sut.run(Query((number,), limit_s=5.0)))
+            assert done[-1].output == SAMPLES[number][:64]
+            assert [mark.phase for mark in done[-1].marks] == [1, 2, END]
+    return done
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.999, 1.002])
+def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(null_program: Path, table: Table, part: float) -> None:
+    cut_b = HANDSHAKE_B + round((2 + part) * 20_300)
+    with opened(null_program, table, restart_after_bytes=cut_b) as sut:
+        done = go_through(sut)
+    assert [completion.restarts for completion in done].count(1) == 1
+    assert sum(completion.restarts for completion in done[4:]) == 1
+    ticks = [mark.tick for completion in done for mark in completion.marks]
+    assert ticks != sorted(ticks)  # the timer began anew, and nobody pretends that it did not
+
+
+@pytest.mark.posix
+def test_a_power_cut_in_a_query_loses_its_window_and_does_it_again(null_program: Path, table: Table) -> None:
+    with opened(null_program, table, restart_after_queries=3) as sut:
+        done = go_through(sut)
+    # Closed: all edges that the device sent before it ended have been read by now.
+    falls = sum(not state.level for state in table.world.states())
+    assert [completion.restarts for completion in done] == [0, 0, 0, 1, 0, 0, 0, 0]
+    assert falls == 3 * len(done) + 1  # the edge that the lost window had made
+
+
+@pytest.mark.posix
+def test_a_power_cut_is_resumed_in_the_text_layer_too(null_program: Path, table: Table) -> None:
+    numbers = (1000).to_bytes(4, "little") + (3000).to_bytes(4, "little") + bytes(400)
+    with opened(null_program, table, layer="text", restart_after_bytes=1500) as sut:
+        done = []
+        for _ in range(3):
+            sut.load(0, numbers)
+            done.append(sut.run(Query((0,), limit_s=5.0)))
+    assert {completion.output[:8] for completion in done} == {(250).to_bytes(4, "little") + (750).to_bytes(4, "little")}
+    assert sum(completion.restarts for completion in done) == 1
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("fault", [{"restart_after_bytes": HANDSHAKE_B + 30_000}, {"restart_after_queries": 3}])
+def test_a_restart_at_another_rate_than_the_frames_is_found_out_and_the_rate_changed_again(
+    null_program: Path, table: Table, fault: dict[str, int]
+) -> None:
+    with opened(null_program, table, strict_baud=True, frame_baud=921_600, timeout_s=0.7, **fault) as sut:
+        done = go_through(sut)
+        assert sut.info.details["baud"] == 921_600
+    assert sum(completion.restarts for completion in done) == 1
+
+
+@pytest.mark.posix
+def test_a_dut_that_is_only_busy_has_not_restarted_and_keeps_its_session(null_program: Path, table: Table) -> None:
+    with opened(null_program, table, block_ns=1000) as sut:
+        sut.load(0, SAMPLES[0])
+        with pytest.raises(DeadlineError):
+            sut.run(Query((0,), limit_s=0.1, repeat=400_000))
+        end_s = time.monotonic() + 20.0
+        while sum(not state.level for state in table.world.states()) < 3 and time.monotonic() < end_s:
+            table.world.horizon_ns()
+            time.sleep(0.01)
+        done = sut.run(Query((0,), limit_s=5.0))
+    assert (done.output, done.restarts) == (SAMPLES[0][:64], 0)
+
+
+class Scripted:
+    """A layer that does what a test says at its next step."""
+
+    slots = 2
+
+    def __init__(self, steps: list[Callable[[], None]], model: str = "m") -> None:
+        self.steps, self.model, self.samples = steps, model, dict[int, bytes]()
+        self.untold_retransmissions = 0
+
+    @property
+    def info(self) -> SutInfo:
+        return SutInfo("dut", "uart", False, 1_000_000, "null", model=self.model, slots=self.slots)
+
+    def _step(self) -> None:
+        if self.steps:
+            self.steps.pop(0)()
+
+    def load(self, index: int, payload: bytes) -> None:
+        self._step()
+        self.samples[index] = payload
+
+    def idle(self, duration_s: float) -> Completion:
+        self._step()
+        return Completion(())
+
+    def sync(self) -> Completion:
+        return self.idle(0.0)
+
+    def run(self, query: Query) -> Completion:
+        self._step()
+        return Completion((), self.samples[query.indices[0]])
+
+    def forgotten(self) -> bool:
+        return False
+
+    def leave(self) -> None: ...
+
+
+def restart() -> None:
+    raise DeviceRestarted("the DUT restarted", evidence="heard m-init-done")
+
+
+def nothing() -> None: ...
+
+
+def test_the_samples_it_had_acknowledged_come_back_and_no_others() -> None:
+    first, second = Scripted([nothing] * 4 + [restart]), Scripted([])
+    layers = iter([first, second])
+    layer = ResumingLayer(lambda: next(layers))
+    for index in range(3):
+        layer.load(index, bytes([index]))
+    layer.run(Query((1,)))
+    first.untold_retransmissions, second.untold_retransmissions = 5, 0
+    done = layer.run(Query((2,)))
+    assert (done.output, done.restarts, done.retransmissions) == (b"\2", 1, 5)
+    assert second.samples == {1: b"\1", 2: b"\2"}
+    assert layer.idle(1.0).restarts == 0
+
+
+def test_two_restarts_in_one_step_are_a_lost_device() -> None:
+    layers = iter([Scripted([restart]), Scripted([restart])])
+    layer = ResumingLayer(lambda: next(layers))
+    with pytest.raises(DeviceLost, match="twice in one step"):
+        layer.idle(1.0)
+
+
+def test_a_dut_that_does_not_come_back_is_lost_with_both_causes() -> None:
+    def gone() -> Scripted:
+        raise DeadlineError("answer to `name`: the DUT is silent", 2.0, try_next="look at power")
+
+    entries: Iterator[Callable[[], Scripted]] = iter([lambda: Scripted([restart]), gone])
+    layer = ResumingLayer(lambda: next(entries)())
+    with pytest.raises(DeviceLost, match="does not come back") as caught:
+        layer.sync()
+    assert "m-init-done" in caught.value.evidence and "silent" in caught.value.evidence
+
+
+def test_a_dut_that_comes_back_with_another_model_is_refused() -> None:
+    layers = iter([Scripted([restart]), Scripted([], model="other")])
+    layer = ResumingLayer(lambda: next(layers))
+    with pytest.raises(RemoteProtocolError, match="as another one") as caught:
+        layer.idle(0.0)
+    assert "'other'" in caught.value.evidence

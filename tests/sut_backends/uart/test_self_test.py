@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The self-test: what the host makes of reports, good and bad, and of the real firmware with what can be wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rig.errors import SutError
+from rig.interfaces.context import Table
+from rig.model.finding import Finding
+from sut_backends.hosted.posix import PosixSut
+from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.lines.faults import Faults
+from sut_backends.shim.burst import Burst
+from sut_backends.shim.frame import Decoder, Frame
+from sut_backends.shim.messages import Caps, Flag, Kind, Report
+from sut_backends.shim.timeouts import Patience
+from sut_backends.uart.backend import UartSut
+from sut_backends.uart.self_test import SPAN_S, SelfTested, Timed, TimerRate
+
+Start = Callable[..., DutProcess]
+
+CAPS = Caps(1, 1, 4, 64, 2, 1024, 64, 16, 10**6, 2, 2, Flag.SYNC_LINE | Flag.MARK_NONBLOCKING, sync_pin="PA8")
+FRAME_B = 64 + 6 + 2 + 1
+REQUEST_B = 4 + 6 + 2 + 1
+GOOD = Report(5_000, 1, 40, 0, 4 * FRAME_B + REQUEST_B, 5, 0, 7, 2048, 1000, 1, 0, 1, 8, 9, 500)
+
+
+def acknowledged_burst(count: int = 4) -> Burst:
+    burst = Burst(4, 64, 9, Patience(115_200))
+    burst.outgoing(0.0)
+    for _ in range(count):
+        burst.receive(Frame(Kind.ACK, 9, bytes(4)), 0.01)
+    return burst
+
+
+def judge(caps: Caps = CAPS, burst: Burst | None = None, rate: TimerRate | None = None, **changed: int) -> dict[str, Finding]:
+    first = replace(GOOD, span_min_ticks=8, span_max_ticks=8)
+    tested = SelfTested(
+        caps, first, replace(GOOD, **changed), burst or acknowledged_burst(), rate or TimerRate(1_000_000, 1.001, 0.001)
+    )
+    return {finding.name: finding for finding in tested.findings(simulated=False)}
+
+
+def test_a_good_report_finds_nothing_wrong() -> None:
+    found = judge()
+    assert list(found) == ["receive burst", "timer rate", "SYNC pin", "stack", "shim overhead"]
+    assert all(finding.ok and not finding.try_next for finding in found.values())
+    assert "1048 of 2048 bytes have been used" in found["stack"].detail
+    assert "8 to 8 us" in found["shim overhead"].detail
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "said"),
+    [
+        ("receive burst", {"rx_b": 4 * FRAME_B + REQUEST_B - 1}, "291 of 292 bytes"),
+        ("receive burst", {"rx_frames": 4}, "3 whole frames"),
+        ("receive burst", {"rx_dropped": 1}, "1 broken"),
+        ("receive burst", {"rx_lost_b": 12}, "5 bytes lost"),
+        ("timer rate", {"steps_back": 2}, "went back 2 times"),
+        ("SYNC pin", {"rest_level": 0, "pulse_level": 0, "end_level": 0}, "reads 0 at rest"),
+        ("SYNC pin", {"pulse_level": 1}, "1 right behind a mark"),
+        ("SYNC pin", {"end_level": 0}, "0 at rest again"),
+        ("stack", {"stack_unused_b": 0}, "0 never"),
+        ("stack", {"stack_unused_b": 4096}, "4096 never"),
+    ],
+)
+def test_each_fault_is_found_by_itself_with_what_to_try(name: str, changed: dict[str, int], said: str) -> None:
+    found = judge(**changed)
+    assert [finding.name for finding in found.values() if not finding.ok] == [name]
+    assert said in found[name].detail
+    assert found[name].try_next
+
+
+def test_a_burst_that_is_not_all_acknowledged_is_a_fault() -> None:
+    assert not judge(burst=acknowledged_burst(3))["receive burst"].ok
+
+
+def test_a_port_that_does_not_know_is_no_fault() -> None:
+    found = judge(rx_lost_b=Report.unknown, rest_level=0xFF, pulse_level=0xFF, end_level=0xFF, stack_b=0, stack_unused_b=0)
+    assert all(finding.ok for finding in found.values())
+    assert "does not count" in found["receive burst"].detail
+    assert "does not know" in found["stack"].detail
+
+
+def test_a_mark_that_blocks_cannot_show_its_pulse() -> None:
+    assert judge(caps=replace(CAPS, flags=Flag.SYNC_LINE), pulse_level=1)["SYNC pin"].ok
+
+
+@pytest.mark.parametrize(
+    ("ticks", "ok"), [(979_000, False), (981_000, True), (1_019_000, True), (1_021_000, False), (0, False), (-5, False)]
+)
+def test_a_timer_is_right_within_two_percent(ticks: int, ok: bool) -> None:
+    assert judge(rate=TimerRate(ticks, 1.0, 0.001))["timer rate"].ok == ok
+
+
+@pytest.mark.parametrize("request_s", [0.0, 0.004])
+@pytest.mark.parametrize("answer_s", [0.0, 0.003])
+def test_the_rate_is_right_within_its_error_whatever_part_of_a_round_trip_is_the_way_there(
+    request_s: float, answer_s: float
+) -> None:
+    """A device at 1 MHz exactly whose self-test takes 500 ticks, asked at 10 s and 11 s of the host."""
+    timed = []
+    for asked_s in (10.0, 11.0):
+        report = replace(GOOD, tick=round((asked_s + request_s) * 1e6))
+        timed.append(Timed(report, asked_s, asked_s + request_s + 500e-6 + answer_s))
+    rate = TimerRate.between(timed[0], timed[1], 10**6)
+    assert rate.error_s == pytest.approx(request_s + answer_s)
+    assert abs(rate.ticks / 1e6 - rate.span_s) <= rate.error_s + 1e-9
+
+
+def test_a_burst_is_full_frames_far_ahead_sent_once() -> None:
+    burst = Burst(3, 64, 200, Patience(115_200))
+    code = burst.outgoing(5.0)
+    frames = Decoder(64).feed(code)
+    assert [(frame.kind, frame.seq, len(frame.payload)) for frame in frames] == [(Kind.PING, (200 + 128) & 0xFF, 64)] * 3
+    assert len(code) == burst.sent_b == 3 * FRAME_B
+    assert burst.outgoing(5.1) == b""
+    assert burst.following == 200
+
+
+def test_a_burst_is_over_with_its_last_acknowledgement_or_a_time_out_after_the_last() -> None:
+    assert acknowledged_burst(4).finished
+    burst = acknowledged_burst(3)
+    steps_s = [0.0, burst.wake_s - 0.001, burst.wake_s]
+    assert all(before <= after for before, after in pairwise(steps_s))
+    for now_s, over in zip(steps_s, (False, False, True), strict=True):
+        burst.expire(now_s)
+        assert burst.finished == over
+
+
+# ---- the real firmware ----
+
+
+def probed(table: Table, port: str, **settings: Any) -> dict[str, Finding]:
+    return {finding.name: finding for finding in UartSut.probe(UartSut.Settings(port=port, **settings), table)}
+
+
+@pytest.mark.posix
+def test_the_firmware_reports_all_parts_and_the_probe_passes(start_dut: Start, table: Table) -> None:
+    found = probed(table, start_dut().port)
+    assert all(finding.ok for finding in found.values()), found
+    assert "8 frames" in found["receive burst"].detail
+    assert "0 right behind a mark" in found["SYNC pin"].detail
+    assert "1000000 Hz stated" in found["timer rate"].detail
+
+
+@pytest.mark.posix
+def test_a_timer_at_another_rate_than_stated_is_found(start_dut: Start, table: Table) -> None:
+    found = probed(table, start_dut("--ppm", "90000").port)
+    assert [finding.name for finding in found.values() if not finding.ok] == ["timer rate"]
+
+
+@pytest.mark.posix
+def test_a_line_that_loses_bytes_is_found(start_dut: Start, table: Table) -> None:
+    found = probed(table, start_dut().port, faults=Faults(drop=0.003, seed=3))
+    assert not found["receive burst"].ok
+
+
+@pytest.mark.posix
+def test_in_the_text_layer_it_is_skipped_and_said(start_dut: Start, table: Table) -> None:
+    found = probed(table, start_dut().port, layer="text")
+    assert found["self-test"].ok and "skipped" in found["self-test"].detail
+    assert "receive burst" not in found
+
+
+@pytest.mark.posix
+def test_a_firmware_of_before_the_self_test_is_not_at_fault(
+    start_dut: Start, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(sut: UartSut) -> None:
+        raise SutError("the DUT refused SELFTEST: unknown message type", code=1)
+
+    monkeypatch.setattr(UartSut, "self_test", refuse)
+    found = probed(table, start_dut().port)
+    assert found["self-test"].ok and "this firmware has none" in found["self-test"].detail
+
+
+@pytest.mark.posix
+def test_the_process_is_probed_as_a_device_and_its_times_are_named_simulated(null_program: Path, table: Table) -> None:
+    found = {finding.name: finding for finding in PosixSut.probe(PosixSut.Settings(program=str(null_program)), table)}
+    assert all(finding.ok for finding in found.values()), found
+    assert "simulated" in found["timer rate"].detail and "simulated" in found["shim overhead"].detail
+    assert SPAN_S >= 1.0
