@@ -54,7 +54,7 @@ def powered_rig(board: Board, tmp_path: Path) -> subprocess.Popen[str]:
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
     hang = "print('open', flush=True); time.sleep(600)"
-    code = f"from rig.session import open_bench\nimport time\nwith open_bench({str(bench)!r}):\n    {hang}"
+    code = f"from rig.session.session import open_bench\nimport time\nwith open_bench({str(bench)!r}):\n    {hang}"
     rig = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert rig.stdout is not None and rig.stdout.readline() == "open\n"
     assert board.says() == "supply on"
@@ -73,7 +73,7 @@ def test_the_supply_goes_off_when_the_rig_is_gone(board: Board, tmp_path: Path, 
 def test_a_bench_that_is_left_in_peace_needs_no_guardian(board: Board, tmp_path: Path) -> None:
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
-    code = f"from rig.session import open_bench\nwith open_bench({str(bench)!r}):\n    pass"
+    code = f"from rig.session.session import open_bench\nwith open_bench({str(bench)!r}):\n    pass"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert [board.says(), board.says()] == ["supply on", "supply off"]

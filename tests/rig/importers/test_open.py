@@ -275,7 +275,7 @@ def test_a_killed_recording_of_the_rig_is_recovered_with_its_gaps(tmp_path: Path
         import os, time, signal, numpy as np
         from pathlib import Path
         from rig.trace.writer import TraceWriter
-        from rig.trace import Gap
+        from rig.trace.trace import Gap
         w = TraceWriter(Path({str(folder)!r}), sample_hz=1000, edge_hz=1000, source="t", serial="", about={{}})
         w.gap(Gap(5, 6, "lost"))
         for k in range(100):

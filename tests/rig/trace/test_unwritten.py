@@ -18,7 +18,7 @@ BEGIN = """
     import numpy as np
     from rig.errors import BenchError
     from rig.trace.writer import TraceWriter
-    from rig.trace import PARTIAL
+    from rig.trace.trace import PARTIAL
 
     folder, never = Path(sys.argv[1]), resource.RLIM_INFINITY
 

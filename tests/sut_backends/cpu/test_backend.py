@@ -219,7 +219,7 @@ def test_settings_that_cannot_be_are_refused_by_name(table: Table) -> None:
 
 
 def test_a_program_that_is_not_there_says_why(table: Table) -> None:
-    table.programs = {"gone": Program("tests.sut_backends.public_programs:gone", "null")}
+    table.programs = {"gone": Program("tests.sut_backends.uart.public_programs:gone", "null")}
     with pytest.raises(BenchError, match="does not start") as caught:
         CpuSut.open(CpuSut.Settings(), table)
     assert "gone" in caught.value.evidence

@@ -9,7 +9,7 @@ import time
 
 from rig.interfaces.cpu_program import Program, Routine
 
-HERE = "tests.sut_backends.public_programs"
+HERE = "tests.sut_backends.uart.public_programs"
 
 
 def program(name: str) -> Program:
