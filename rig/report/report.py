@@ -76,7 +76,7 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     monitors = [{"rail": rail} | about for rail, about in provenance["monitors"].items()]
     bench_toml = (session.path / session_folder.BENCH).read_text(encoding="utf-8")
     return {
-        "r": content, "p": provenance, "folder": session.path.name, "limit": LIMIT, "bench_toml": bench_toml,
+        "r": content, "p": provenance, "limit": LIMIT, "bench_toml": bench_toml,
         "labels": labels.of_results(content),
         "claims": "audit" in content, "residual_limit_s": residual_limit_s(content) if monitors else None, "monitors": monitors,
         "budget": budget_table(content), "resolution": content["resolution"],

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 from benchmarks.forger import rehash
 from rig.check.check import check
 from rig.errors import DataError
+from rig.report.report import write_report
 from rig.session.session import Result
 from tests.conftest import VIRTUAL_NULL
 
@@ -38,6 +40,16 @@ def test_an_untouched_session_is_found_again_byte_for_byte(run_virtual: Run) -> 
     checked = check(result.folder)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
     assert any(finding.name == "results.json" and "byte for byte" in finding.detail for finding in checked.findings)
+
+
+def test_a_session_copied_under_another_name_is_found_again_as_well(run_virtual: Run, tmp_path: Path) -> None:
+    copy = tmp_path / "downloaded"
+    folder = run_virtual(trials=2).folder
+    write_report(folder)
+    shutil.copytree(folder, copy)
+    checked = check(copy)
+    assert checked.ok, [finding for finding in checked.findings if not finding.ok]
+    assert any(finding.name == "report.html" and "made again" in finding.detail for finding in checked.findings)
 
 
 @pytest.mark.parametrize("name", FILES)
