@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A forger of sessions: changes that somebody makes on purpose, and who then makes all hashes again.
+"""A forger of sessions: changes that somebody makes on purpose, and who then makes all hashes
+again.
 
-The hashes and the chain are made by docs/RESULTS.md, without the rig's own code; derived files by the rig, as a forger would.
+The hashes and the chain are made by docs/RESULTS.md, without the rig's own code; derived files by
+the rig, as a forger would.
 """
 
 from __future__ import annotations
@@ -33,24 +35,36 @@ def digest(path: Path) -> str:
 
 def chained(events: list[dict[str, Any]]) -> str:
     """Return events.jsonl: each line with the hash of the one before, and its own."""
-    lines, before = [], ""
+    lines = []
+    before = ""
     for event in events:
-        content = {name: value for name, value in event.items() if name not in ("before", "sha256")} | {"before": before}
+        content = {
+            name: value for name, value in event.items() if name not in ("before", "sha256")
+        } | {"before": before}
         before = sha256(json.dumps(content).encode()).hexdigest()
         lines.append(json.dumps(content | {"sha256": before}) + "\n")
     return "".join(lines)
 
 
 def rehash(folder: Path, edit: Callable[[list[dict[str, Any]]], Any] | None = None) -> None:
-    """Make every hash and the whole chain again, so that all of them fit what lies in the folder now."""
-    with suppress(ValueError, TypeError, AttributeError, RecursionError):  # of a provenance that is none
-        edit_json(folder / "provenance.json", lambda about: about.update(bench_sha256=digest(folder / "bench.toml")))
+    """Make every hash and the whole chain again, so that all of them fit what lies in the folder
+    now.
+    """
+    with suppress(
+        ValueError, TypeError, AttributeError, RecursionError
+    ):  # of a provenance that is none
+        edit_json(
+            folder / "provenance.json",
+            lambda about: about.update(bench_sha256=digest(folder / "bench.toml")),
+        )
     path = folder / "events.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()]
     for event in events:
         place = folder / f"trial-{event['trial']}" if "trial" in event else folder
         if "files" in event:
-            event["files"] = {name: digest(place / name) for name in event["files"] if (place / name).is_file()}
+            event["files"] = {
+                name: digest(place / name) for name in event["files"] if (place / name).is_file()
+            }
     if edit is not None:
         edit(events)
     path.write_text(chained(events))
@@ -73,7 +87,9 @@ def edit_json(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Forgery:
-    """A change that somebody made on purpose, the kinds of sessions that it can be made to, and the file that is to be blamed."""
+    """A change that somebody made on purpose, the kinds of sessions that it can be made to, and the
+    file that is to be blamed.
+    """
 
     name: str
     apply: Callable[[Path], Any]
@@ -82,12 +98,15 @@ class Forgery:
 
 
 def remake(folder: Path) -> None:
-    """Make all derived files again from what lies in the folder, by the rig itself, and then all hashes."""
+    """Make all derived files again from what lies in the folder, by the rig itself, and then all
+    hashes.
+    """
     rehash(folder)
     context = results.Context.of(SessionFolder(folder))
     trials = []
     for number in SessionFolder(folder).trials():
-        path, seed = folder / f"trial-{number}", trial_seed(context.config.bench.seed, number)
+        path = folder / f"trial-{number}"
+        seed = trial_seed(context.config.bench.seed, number)
         trial = results.reduce_trial(context, path, number, seed)
         (path / "samples.jsonl").write_text(codec.samples_text(trial))
         if trial.lines:
@@ -128,7 +147,9 @@ def _better_costs(folder: Path) -> None:
 
 
 def _other_output(folder: Path) -> None:
-    """Take the labels' word: the output of a wrong answer becomes that of a right one, but its score stays."""
+    """Take the labels' word: the output of a wrong answer becomes that of a right one, but its
+    score stays.
+    """
 
     def wrong(number: int, line: dict[str, Any]) -> None:
         if line.get("output") and "label" in line:
@@ -156,19 +177,33 @@ def _copy_trace(folder: Path) -> None:
 
 
 def _shifted_trace(folder: Path) -> None:
-    """Write trial 2's trace anew from trial 1's: other container, other beginning, the same samples."""
-    source, place = folder / "trial-1" / "trace.jls", folder / "trial-2"
+    """Write trial 2's trace anew from trial 1's: other container, other beginning, the same
+    samples.
+    """
+    source = folder / "trial-1" / "trace.jls"
+    place = folder / "trial-2"
     (place / "trace.jls").unlink()
     with reading(source) as reader:
         about = about_of(reader)
-        length = min(int(signal.length) for signal in reader.signals.values() if signal.signal_id in (CURRENT, VOLTAGE))
+        length = min(
+            int(signal.length)
+            for signal in reader.signals.values()
+            if signal.signal_id in (CURRENT, VOLTAGE)
+        )
         current, voltage = (reader.fsr(signal, 0, length) for signal in (CURRENT, VOLTAGE))
-        levels = np.unpackbits(reader.fsr(SYNC, 0, length).view(np.uint8), bitorder="little")[:length]
-    told = {key: value for key, value in about.items() if key not in ("sample_hz", "edge_hz", "sync")}
+        levels = np.unpackbits(reader.fsr(SYNC, 0, length).view(np.uint8), bitorder="little")[
+            :length
+        ]
+    told = {
+        key: value for key, value in about.items() if key not in ("sample_hz", "edge_hz", "sync")
+    }
     rates = {key: about[key] for key in ("sample_hz", "edge_hz")}
     writer = TraceWriter(place, source="another", serial="1", about=told, **rates)
     shift = 1237
-    writer.analog(np.concatenate([current[shift:0:-1], current]), np.concatenate([voltage[shift:0:-1], voltage]))
+    writer.analog(
+        np.concatenate([current[shift:0:-1], current]),
+        np.concatenate([voltage[shift:0:-1], voltage]),
+    )
     writer.sync(np.concatenate([np.ones(shift, np.uint8), levels]))
     writer.close()
     shutil.copyfile(folder / "trial-1" / "completions.jsonl", place / "completions.jsonl")
@@ -202,7 +237,10 @@ def _real_kinds(folder: Path) -> None:
 
     edit_json(folder / "provenance.json", real)
     text = (folder / "bench.toml").read_text()
-    lines = text[: text.index("[sut.")] + '[sut.uart]\nport = "/dev/ttyACM0"\n\n[monitor.joulescope]\n\n'
+    lines = (
+        text[: text.index("[sut.")]
+        + '[sut.uart]\nport = "/dev/ttyACM0"\n\n[monitor.joulescope]\n\n'
+    )
     (folder / "bench.toml").write_text(lines + text[text.index("[scenario.") :])
 
 
@@ -220,7 +258,9 @@ def _old_bench_hash(folder: Path) -> None:
     about = json.loads((folder / "provenance.json").read_text())
     _sed("bench.toml", "limit_s = 20.0", "limit_s = 20.5")(folder)
     rehash(folder)
-    edit_json(folder / "provenance.json", lambda now: now.update(bench_sha256=about["bench_sha256"]))
+    edit_json(
+        folder / "provenance.json", lambda now: now.update(bench_sha256=about["bench_sha256"])
+    )
     path = folder / "events.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()]
     events[0]["files"]["provenance.json"] = digest(folder / "provenance.json")
@@ -278,7 +318,10 @@ def _official(about: dict[str, Any]) -> None:
 
 def _easier(which: str) -> Callable[[Path], None]:
     def apply(folder: Path) -> None:
-        edit_json(folder / "provenance.json", lambda about: about["task"]["workloads"][0].update({which: -1}))
+        edit_json(
+            folder / "provenance.json",
+            lambda about: about["task"]["workloads"][0].update({which: -1}),
+        )
 
     return apply
 
@@ -289,15 +332,42 @@ def _quiet_link(folder: Path) -> None:
 
 
 ALL = ("single_stream", "offline", "tiny", "optimization", "real_time")
-#: Everything that issue and experience name; "again" means with all derived files and hashes made again.
+#: Everything that issue and experience name; "again" means with all derived files and hashes made
+#: again.
 FORGERIES: tuple[Forgery, ...] = (
     Forgery("answer set to label", _then(_other_output, _right_answers), "completions.jsonl"),
-    Forgery("answer set to label, again", _then(_other_output, _right_answers, remake), "trial-1/completions.jsonl"),
-    Forgery("answers set to labels, again", _then(_right_answers, remake), "completions.jsonl", ("real_time",)),
-    Forgery("output changed, score kept, again", _then(_other_output, remake), "completions.jsonl", ("tiny", "single_stream")),
-    Forgery("costs lowered, again", _then(_better_costs, remake), "completions.jsonl", ("optimization",)),
-    Forgery("official target raised, again", _then(_easier("official"), remake), "provenance.json", ("optimization",)),
-    Forgery("best known target raised, again", _then(_easier("best_known"), remake), "provenance.json", ("optimization",)),
+    Forgery(
+        "answer set to label, again",
+        _then(_other_output, _right_answers, remake),
+        "trial-1/completions.jsonl",
+    ),
+    Forgery(
+        "answers set to labels, again",
+        _then(_right_answers, remake),
+        "completions.jsonl",
+        ("real_time",),
+    ),
+    Forgery(
+        "output changed, score kept, again",
+        _then(_other_output, remake),
+        "completions.jsonl",
+        ("tiny", "single_stream"),
+    ),
+    Forgery(
+        "costs lowered, again", _then(_better_costs, remake), "completions.jsonl", ("optimization",)
+    ),
+    Forgery(
+        "official target raised, again",
+        _then(_easier("official"), remake),
+        "provenance.json",
+        ("optimization",),
+    ),
+    Forgery(
+        "best known target raised, again",
+        _then(_easier("best_known"), remake),
+        "provenance.json",
+        ("optimization",),
+    ),
     Forgery(
         "called official, again",
         _then(lambda folder: edit_json(folder / "provenance.json", _official), remake),
@@ -305,28 +375,67 @@ FORGERIES: tuple[Forgery, ...] = (
         ("optimization",),
     ),
     Forgery("trial 1 copied over trial 2, again", _then(_copy_trial, remake), "trial-2/", ALL),
-    Forgery("trace 1 copied over trace 2, again", _then(_copy_trace, remake), "trial-2/trace.jls", ALL),
-    Forgery("trace 1 shifted and written anew as 2, again", _then(_shifted_trace, remake), "trial-2/trace.jls"),
+    Forgery(
+        "trace 1 copied over trace 2, again", _then(_copy_trace, remake), "trial-2/trace.jls", ALL
+    ),
+    Forgery(
+        "trace 1 shifted and written anew as 2, again",
+        _then(_shifted_trace, remake),
+        "trial-2/trace.jls",
+    ),
     Forgery("simulated set to false, again", _then(_not_simulated, remake), "provenance.json", ALL),
     Forgery("data called official, again", _then(_official_data, remake), "provenance.json", ALL),
     Forgery("nothing simulated, again", _then(_nothing_simulated, remake), "provenance.json"),
     Forgery("a real bench named, again", _then(_real_kinds, remake), "trace.jls"),
-    Forgery("bench file changed, its hash in the provenance kept", _old_bench_hash, "provenance.json"),
-    Forgery("bench seed changed, again", _then(_sed("bench.toml", "seed = 1", "seed = 2"), remake), "events.jsonl"),
-    Forgery("plan's setting changed, again", _then(_sed("bench.toml", "warmup = 2", "warmup = 1"), remake), "completions.jsonl"),
+    Forgery(
+        "bench file changed, its hash in the provenance kept", _old_bench_hash, "provenance.json"
+    ),
+    Forgery(
+        "bench seed changed, again",
+        _then(_sed("bench.toml", "seed = 1", "seed = 2"), remake),
+        "events.jsonl",
+    ),
+    Forgery(
+        "plan's setting changed, again",
+        _then(_sed("bench.toml", "warmup = 2", "warmup = 1"), remake),
+        "completions.jsonl",
+    ),
     Forgery("a trial's seed changed, again", _events(_other_seed), "events.jsonl", ALL),
     Forgery("empty lists of files, again", _events(_empty_files), "events.jsonl", ALL),
     Forgery("a line of events.jsonl left out", _line_gone, "events.jsonl", ALL),
-    Forgery("a step left out, again", _then(_step_gone, remake), "completions.jsonl", ("single_stream", "tiny")),
+    Forgery(
+        "a step left out, again",
+        _then(_step_gone, remake),
+        "completions.jsonl",
+        ("single_stream", "tiny"),
+    ),
     Forgery("one sample asked twice, again", _then(_order_changed, remake), "completions.jsonl"),
-    Forgery("a right answer of the catalogue changed, again", _then(_sed("catalogue.csv", "2,", "2,0"), rehash), "catalogue.csv"),
+    Forgery(
+        "a right answer of the catalogue changed, again",
+        _then(_sed("catalogue.csv", "2,", "2,0"), rehash),
+        "catalogue.csv",
+    ),
     Forgery("a file added", _file("notes.txt"), "notes.txt"),
     Forgery("a file added to a trial", _file("trial-1/trace-2.jls"), "trial-1/trace-2.jls"),
     Forgery("a folder added", lambda folder: (folder / "trial-3").mkdir(), "trial-3"),
     Forgery("a folder trial-²", lambda folder: (folder / "trial-²").mkdir(), "trial-²"),
-    Forgery("a trace removed", lambda folder: (folder / "trial-2" / "trace.jls").unlink(), "trial-2/trace.jls"),
-    Forgery("gaps.jsonl removed", lambda folder: (folder / "trial-2" / "gaps.jsonl").unlink(), "trial-2/gaps.jsonl"),
+    Forgery(
+        "a trace removed",
+        lambda folder: (folder / "trial-2" / "trace.jls").unlink(),
+        "trial-2/trace.jls",
+    ),
+    Forgery(
+        "gaps.jsonl removed",
+        lambda folder: (folder / "trial-2" / "gaps.jsonl").unlink(),
+        "trial-2/gaps.jsonl",
+    ),
     Forgery("uart.log changed", _quiet_link, "trial-1/uart.log"),
-    Forgery("report.html changed", _sed("report.html", "SIMULATED", "measured"), "report.html", ALL),
-    Forgery("report.html changed, again", _then(_sed("report.html", "SIMULATED", "measured"), rehash), "report.html"),
+    Forgery(
+        "report.html changed", _sed("report.html", "SIMULATED", "measured"), "report.html", ALL
+    ),
+    Forgery(
+        "report.html changed, again",
+        _then(_sed("report.html", "SIMULATED", "measured"), rehash),
+        "report.html",
+    ),
 )

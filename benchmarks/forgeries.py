@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rig check` must refuse: random mutations of every kind of session file, and forgeries whose hashes were all made again.
+"""What `rig check` must refuse: random mutations of every kind of session file, and forgeries whose
+hashes were all made again.
 
-Run it: `.venv/bin/python benchmarks/forgeries.py [MUTATIONS [SEED]]`; 300 mutations of each kind of file unless told.
+Run it: `.venv/bin/python benchmarks/forgeries.py [MUTATIONS [SEED]]`; 300 mutations of each kind of
+file unless told.
 
-It runs small simulated sessions, changes one thing at a time, checks, and puts everything back. It prints a table of what was
-refused, with the right file named, and exits with 1 where anything was accepted, or the wrong file blamed.
+It runs small simulated sessions, changes one thing at a time, checks, and puts everything back. It
+prints a table of what was refused, with the right file named, and exits with 1 where anything was
+accepted, or the wrong file blamed.
 """
 
 from __future__ import annotations
@@ -33,17 +36,31 @@ from rig.trace.fingerprint import Fingerprint
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
 #: Small sessions that have, all together, every kind of file.
 SESSIONS: Mapping[str, tuple[str, Sequence[str]]] = {
-    "single_stream": ("virtual-null.toml", ("task.null.samples=6", "scenario.single_stream.idle_s=0.1")),
-    "offline": ("virtual-offline.toml", ("scenario.offline.min_duration_s=0.2", "task.asc.samples=12")),
+    "single_stream": (
+        "virtual-null.toml",
+        ("task.null.samples=6", "scenario.single_stream.idle_s=0.1"),
+    ),
+    "offline": (
+        "virtual-offline.toml",
+        ("scenario.offline.min_duration_s=0.2", "task.asc.samples=12"),
+    ),
     "tiny": ("virtual-tiny.toml", ()),
     "optimization": (
         "virtual-qubo.toml",
-        ("scenario.optimization.timeouts_s=[0.001,0.01]", "scenario.optimization.target_limit_s=0.1", "task.qubo.nodes=[50]"),
+        (
+            "scenario.optimization.timeouts_s=[0.001,0.01]",
+            "scenario.optimization.target_limit_s=0.1",
+            "task.qubo.nodes=[50]",
+        ),
     ),
     "real_time": ("virtual-real-time.toml", ("scenario.real_time.duration_s=12.0",)),
     "joulescope": (
         "virtual-null.toml",
-        ("task.null.samples=2", "scenario.single_stream.idle_s=0.1", 'monitor.joulescope.device="simulator"'),
+        (
+            "task.null.samples=2",
+            "scenario.single_stream.idle_s=0.1",
+            'monitor.joulescope.device="simulator"',
+        ),
     ),
     "lpm01a": (
         "virtual-null.toml",
@@ -62,7 +79,9 @@ _RAILS = "[rail.core.virtual]\nshare = 0.6\n[rail.io.virtual]\nshare = 0.4\n"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """So many attempts on one kind of file, how many were refused, and how many of these with the right file named."""
+    """So many attempts on one kind of file, how many were refused, and how many of these with the
+    right file named.
+    """
 
     what: str
     attempts: int
@@ -76,7 +95,9 @@ class Row:
 
 
 class Memory:
-    """Fingerprints of traces by their bytes: a process for each of thousands of checks would take hours."""
+    """Fingerprints of traces by their bytes: a process for each of thousands of checks would take
+    hours.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, Fingerprint] = {}
@@ -157,7 +178,8 @@ def _truncate(content: bytearray, draw: random.Random) -> bytearray:
 
 def _swap_lines(content: bytearray, draw: random.Random) -> bytearray:
     lines = content.split(b"\n")
-    one, other = draw.randrange(len(lines)), draw.randrange(len(lines))
+    one = draw.randrange(len(lines))
+    other = draw.randrange(len(lines))
     lines[one], lines[other] = lines[other], lines[one]
     return bytearray(b"\n".join(lines))
 
@@ -185,7 +207,8 @@ def refused(folder: Path, blamed: str, read: Memory) -> tuple[bool, bool]:
 
 def mutations(folder: Path, path: Path, count: int, draw: random.Random, memory: Memory) -> Row:
     """Change one file of a session in so many ways, and put it back each time."""
-    good, name = path.read_bytes(), str(path.relative_to(folder))
+    good = path.read_bytes()
+    name = str(path.relative_to(folder))
     told = []
     try:
         for _ in range(count):
@@ -197,7 +220,9 @@ def mutations(folder: Path, path: Path, count: int, draw: random.Random, memory:
 
 
 def files_of(folder: Path, known: set[str]) -> Iterator[Path]:
-    """Yield a file of each kind of which none was met before: trials and sittings have the same kinds."""
+    """Yield a file of each kind of which none was met before: trials and sittings have the same
+    kinds.
+    """
     for path in sorted(folder.rglob("*")):
         kind = path.parent.name.partition("-")[0] * (path.parent.name in ("core", "io")) + path.name
         kind = "sitting " * path.parent.name.startswith("sitting") + kind
@@ -216,9 +241,14 @@ def forged(folder: Path, forgery: Forgery, memory: Memory) -> Row:
     return Row(forgery.name, 1, int(refusal), int(refusal and named))
 
 
-def of_session(kind: str, make: Callable[[], Path], count: int, seed: int, known: set[str]) -> Iterator[Row]:
-    """Yield a row for each file of a session that is of a new kind, and for each forgery that can be tried on it."""
-    memory, draw = Memory(), random.Random(f"{seed}/{kind}")
+def of_session(
+    kind: str, make: Callable[[], Path], count: int, seed: int, known: set[str]
+) -> Iterator[Row]:
+    """Yield a row for each file of a session that is of a new kind, and for each forgery that can
+    be tried on it.
+    """
+    memory = Memory()
+    draw = random.Random(f"{seed}/{kind}")
     folder = make()
     untouched = check(folder, memory.read)
     yield Row("untouched, accepted", 1, int(untouched.ok), int(untouched.ok))
@@ -244,7 +274,11 @@ def main() -> int:
             for row in of_session(kind, make, count, seed, known):
                 good = good and row.ok
                 mark = "" if row.ok else "  <-- accepted, or another file blamed"
-                print(f"{kind:<14} {row.what:<62} {row.attempts:>6} {row.refused:>8} {row.named:>11}{mark}", flush=True)
+                print(
+                    f"{kind:<14} {row.what:<62} {row.attempts:>6} {row.refused:>8} "
+                    f"{row.named:>11}{mark}",
+                    flush=True,
+                )
     return 0 if good else 1
 
 

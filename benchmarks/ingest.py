@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed of the energy monitors: from blocks as the instruments deliver them to the energy of windows. All data are simulated.
+"""Speed of the energy monitors: from blocks as the instruments deliver them to the energy of
+windows. All data are simulated.
 
-Run it: `.venv/bin/python benchmarks/ingest.py [--quick] [--hour]`, on Linux: some minutes; about a minute; a quarter of an hour and
-61 GB of disk. Times are CPU time of the whole process, the trace library's thread included, pinned to one core; the median of
-several rounds. What is not in them: USB and the maker's driver, and making the prepared blocks. The rig stores two floats and SYNC,
-as power is their product; one row stores it too. Ratios are what can be compared: absolute times are this machine's.
+Run it: `.venv/bin/python benchmarks/ingest.py [--quick] [--hour]`, on Linux: some minutes; about a
+minute; a quarter of an hour and 61 GB of disk. Times are CPU time of the whole process, the trace
+library's thread included, pinned to one core; the median of several rounds. What is not in them:
+USB and the maker's driver, and making the prepared blocks. The rig stores two floats and SYNC, as
+power is their product; one row stores it too. Ratios are what can be compared: absolute times are
+this machine's.
 
-Half of the CPU time of all steps is the trace library's own thread. The aim of 40 MS/s on one core counts all threads, so it can be
-met only where the library alone does clearly more; docs/decisions/2026-11-21-forty-million.md tells of two machines.
+Half of the CPU time of all steps is the trace library's own thread. The aim of 40 MS/s on one core
+counts all threads, so it can be met only where the library alone does clearly more;
+docs/decisions/2026-11-21-forty-million.md tells of two machines.
 """
 
 from __future__ import annotations
@@ -45,9 +49,11 @@ from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 from rig.uncertainty.window_effects import ranges_a
 
-AIM_MS, AIM_SHARE = 40.0, 0.10
+AIM_MS = 40.0
+AIM_SHARE = 0.10
 #: Of the rig's choice for fast signals (rig/trace/writer.py).
-_BLOCK, _SUMMARY = 32_768, 1024
+_BLOCK = 32_768
+_SUMMARY = 1024
 #: A signal that traces of the rig do not have.
 _POWER = 4
 _PEER_SAMPLES = 1_000_000
@@ -55,7 +61,9 @@ _PEER_SAMPLES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What one step took: CPU time of the process, of that the calling thread's, and wall time, in seconds."""
+    """What one step took: CPU time of the process, of that the calling thread's, and wall time, in
+    seconds.
+    """
 
     cpu: float
     own: float
@@ -64,7 +72,9 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """An instrument's `samples` of `seconds`, `values` stored for each, and the times of each step in each round."""
+    """An instrument's `samples` of `seconds`, `values` stored for each, and the times of each step
+    in each round.
+    """
 
     name: str
     samples: int
@@ -89,12 +99,20 @@ class Ingest:
     @property
     def own_ms(self) -> float:
         """Return millions of samples per second of the rig's thread, all steps together."""
-        return self.samples / median(sum(times.own for times in one.values()) for one in self.rounds) / 1e6
+        return (
+            self.samples
+            / median(sum(times.own for times in one.values()) for one in self.rounds)
+            / 1e6
+        )
 
     @property
     def wall_ms(self) -> float:
         """Return millions of samples per second that passes, all steps together."""
-        return self.samples / median(sum(times.wall for times in one.values()) for one in self.rounds) / 1e6
+        return (
+            self.samples
+            / median(sum(times.wall for times in one.values()) for one in self.rounds)
+            / 1e6
+        )
 
 
 class Stopwatch:
@@ -124,17 +142,28 @@ def one_core() -> Iterator[None]:
 
 
 class _PowerToo(TraceWriter):
-    """Stores a third float, power as an instrument streams it, which the rig does not; the waveform is that of streams.py."""
+    """Stores a third float, power as an instrument streams it, which the rig does not; the waveform
+    is that of streams.py.
+    """
 
     def __init__(self, folder: Path, power: NDArray[np.float32], **known: Any) -> None:
         super().__init__(folder, **known)
         self._power = power
         self._writer.signal_def(
-            signal_id=_POWER, source_id=1, signal_type=pyjls.SignalType.FSR, data_type="f32", sample_rate=round(self.sample_hz),
-            name="power", units="W", samples_per_data=_BLOCK, sample_decimate_factor=_SUMMARY,
-        )  # fmt: skip
+            signal_id=_POWER,
+            source_id=1,
+            signal_type=pyjls.SignalType.FSR,
+            data_type="f32",
+            sample_rate=round(self.sample_hz),
+            name="power",
+            units="W",
+            samples_per_data=_BLOCK,
+            sample_decimate_factor=_SUMMARY,
+        )
 
-    def analog(self, current_a: NDArray[Any], voltage_v: NDArray[Any], *, unreadable: str = "") -> None:
+    def analog(
+        self, current_a: NDArray[Any], voltage_v: NDArray[Any], *, unreadable: str = ""
+    ) -> None:
         at = self.samples
         first = at % round(2 * self.sample_hz)
         super().analog(current_a, voltage_v, unreadable=unreadable)
@@ -142,12 +171,18 @@ class _PowerToo(TraceWriter):
 
 
 def joulescope(model: str, seconds: float, rounds: int, power_too: bool = False) -> Ingest:
-    """Take a Joulescope's blocks through the driver's merging, the trace, its edges and integrals; checks the energy."""
+    """Take a Joulescope's blocks through the driver's merging, the trace, its edges and integrals;
+    checks the energy.
+    """
     prepared = JoulescopeStreams.prepare(model)
-    kept = partial(_PowerToo, power=prepared.current * prepared.voltage) if power_too else TraceWriter
+    kept = (
+        partial(_PowerToo, power=prepared.current * prepared.voltage) if power_too else TraceWriter
+    )
     blocks = list(prepared.blocks(seconds))
-    kind, wanted = of_path(f"u/{model}/1"), Wanted(0, "3.3 V", "auto", "15 V")
-    limits_a, believed = ranges_a(promised(kind, wanted)), readable(kind, wanted)
+    kind = of_path(f"u/{model}/1")
+    wanted = Wanted(0, "3.3 V", "auto", "15 V")
+    limits_a = ranges_a(promised(kind, wanted))
+    believed = readable(kind, wanted)
     found = []
     for _ in range(rounds):
         watch = Stopwatch()
@@ -155,11 +190,19 @@ def joulescope(model: str, seconds: float, rounds: int, power_too: bool = False)
             with watch.step("merge, write"):
                 about = {"simulated": True}
                 with kept(
-                    Path(name), sample_hz=prepared.sample_hz, edge_hz=TICK_HZ, source=model, serial="", about=about
+                    Path(name),
+                    sample_hz=prepared.sample_hz,
+                    edge_hz=TICK_HZ,
+                    source=model,
+                    serial="",
+                    about=about,
                 ) as writer:
                     lanes = Lanes(writer, prepared.sample_ticks)
                     for signal, block in blocks:
-                        lanes.feed(signal, believed[signal].believed(block) if signal in believed else block)
+                        lanes.feed(
+                            signal,
+                            believed[signal].believed(block) if signal in believed else block,
+                        )
                     lanes.finish()
             trace, energy_j = _read(Path(name), watch, limits_a)
         require(energy_j, prepared.energy_j(PULSE_S) * (len(trace.falls_s) - 1), 1e-3)
@@ -170,7 +213,9 @@ def joulescope(model: str, seconds: float, rounds: int, power_too: bool = False)
 
 
 def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ingest:
-    """Take an LPM01A's bytes through the driver's parser, the trace, its events and integrals; checks the energy."""
+    """Take an LPM01A's bytes through the driver's parser, the trace, its events and integrals;
+    checks the energy.
+    """
     pieces, charge_c = lpm01a(output, sample_hz, seconds)
     found = []
     for _ in range(rounds):
@@ -179,10 +224,20 @@ def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ing
             with (
                 watch.step("parse, write"),
                 TraceWriter(
-                    Path(name), sample_hz=sample_hz, edge_hz=sample_hz / 2, source="LPM01A", serial="", about={}, sync_kind="stamps"
+                    Path(name),
+                    sample_hz=sample_hz,
+                    edge_hz=sample_hz / 2,
+                    source="LPM01A",
+                    serial="",
+                    about={},
+                    sync_kind="stamps",
                 ) as writer,
             ):
-                parser = AsciiParser(sample_hz, 1.0) if output == "ascii_dec" else BinaryParser(sample_hz, 1.0)
+                parser = (
+                    AsciiParser(sample_hz, 1.0)
+                    if output == "ascii_dec"
+                    else BinaryParser(sample_hz, 1.0)
+                )
                 for piece in pieces:
                     for item in parser.feed(piece):
                         if isinstance(item, Samples):
@@ -196,8 +251,12 @@ def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ing
 
 
 def keysight(seconds: float) -> Ingest:
-    """Record the simulated N6705 in virtual time and count only what the driver's and the trace library's threads used."""
-    bench, before, watch = Table(), live.threads_s(), Stopwatch()
+    """Record the simulated N6705 in virtual time and count only what the driver's and the trace
+    library's threads used.
+    """
+    bench = Table()
+    before = live.threads_s()
+    watch = Stopwatch()
     monitor = KeysightN6705.open(KeysightN6705.Settings(resource="simulator"), bench)
     try:
         monitor.power(True)
@@ -215,20 +274,31 @@ def keysight(seconds: float) -> Ingest:
 
 
 def three_floats(seconds: float, rounds: int) -> list[Times]:
-    """Write three floats and a line at one rate with the trace library alone: nothing is merged or looked at."""
+    """Write three floats and a line at one rate with the trace library alone: nothing is merged or
+    looked at.
+    """
     prepared = JoulescopeStreams.prepare("js110")
     power = prepared.current * prepared.voltage
-    signals, found = ((1, prepared.current), (2, prepared.voltage), (3, power)), []
+    signals = ((1, prepared.current), (2, prepared.voltage), (3, power))
+    found = []
     for _ in range(rounds):
         watch = Stopwatch()
         with tempfile.TemporaryDirectory() as name, watch.step("write"):
             writer = pyjls.Writer(f"{name}/trace.jls")
-            writer.source_def(source_id=1, name="x", vendor="", model="", version="", serial_number="")
+            writer.source_def(
+                source_id=1, name="x", vendor="", model="", version="", serial_number=""
+            )
             for number, kind in [(number, "f32") for number, _ in signals] + [(10, "u1")]:
                 writer.signal_def(
-                    signal_id=number, source_id=1, signal_type=pyjls.SignalType.FSR, data_type=kind, sample_rate=TICK_HZ,
-                    name=f"s{number}", samples_per_data=_BLOCK, sample_decimate_factor=_SUMMARY,
-                )  # fmt: skip
+                    signal_id=number,
+                    source_id=1,
+                    signal_type=pyjls.SignalType.FSR,
+                    data_type=kind,
+                    sample_rate=TICK_HZ,
+                    name=f"s{number}",
+                    samples_per_data=_BLOCK,
+                    sample_decimate_factor=_SUMMARY,
+                )
             for at in range(0, round(seconds * TICK_HZ), 100_000):
                 first = at % (2 * TICK_HZ)
                 for number, values in signals:
@@ -240,18 +310,30 @@ def three_floats(seconds: float, rounds: int) -> list[Times]:
 
 
 def peers(ingests: Sequence[Ingest]) -> Iterator[tuple[str, float, Ingest]]:
-    """Yield name and samples per second of CPU time of the loops over single samples, and what they are to be compared with."""
+    """Yield name and samples per second of CPU time of the loops over single samples, and what they
+    are to be compared with.
+    """
     streams = JoulescopeStreams.prepare("js220")
     levels = np.unpackbits(streams.packed[: _PEER_SAMPLES // 4], bitorder="little")[::2]
     watch = Stopwatch()
     with one_core(), watch.step("loop"):
         energy_j, events, _ = peer.joulescope(
-            streams.current[:_PEER_SAMPLES], streams.voltage[:_PEER_SAMPLES], levels, streams.sample_hz
+            streams.current[:_PEER_SAMPLES],
+            streams.voltage[:_PEER_SAMPLES],
+            levels,
+            streams.sample_hz,
         )
-    truth_j = float(streams.current[:_PEER_SAMPLES].astype(np.float64) @ streams.voltage[:_PEER_SAMPLES]) / streams.sample_hz
+    truth_j = (
+        float(streams.current[:_PEER_SAMPLES].astype(np.float64) @ streams.voltage[:_PEER_SAMPLES])
+        / streams.sample_hz
+    )
     require(energy_j, truth_j, 1e-3)
     require(events, round(_PEER_SAMPLES / streams.sample_hz / PULSE_S), 0)
-    yield "sums sample by sample (power_manager_js220.py)", _PEER_SAMPLES / watch.times["loop"].cpu, ingests[0]
+    yield (
+        "sums sample by sample (power_manager_js220.py)",
+        _PEER_SAMPLES / watch.times["loop"].cpu,
+        ingests[0],
+    )
     pieces, charge_c = lpm01a("ascii_dec", 5_000, _PEER_SAMPLES / 5_000)
     text = b"".join(pieces).decode()
     with one_core(), watch.step("loop"):
@@ -267,10 +349,16 @@ def require(got: float, expected: float, relative: float) -> None:
 
 
 def _read(folder: Path, watch: Stopwatch, limits_a: Sequence[float]) -> tuple[Trace, float]:
-    """Find edges and integrate from each fall to the next, as a session does; return the trace and the energy of all windows."""
+    """Find edges and integrate from each fall to the next, as a session does; return the trace and
+    the energy of all windows.
+    """
     with watch.step("find edges"):
         trace = Trace.open(folder / TRACE)
-    bounds_s = trace.falls_s.tolist() if len(trace.falls_s) else np.arange(0.0, trace.duration_s, PULSE_S).tolist()
+    bounds_s = (
+        trace.falls_s.tolist()
+        if len(trace.falls_s)
+        else np.arange(0.0, trace.duration_s, PULSE_S).tolist()
+    )
     with watch.step("integrate"):
         integrals = trace.integrals(list(pairwise(bounds_s)), limits_a, steps_at_ends=True)
     return trace, sum(integral.energy_j for integral in integrals)
@@ -278,7 +366,10 @@ def _read(folder: Path, watch: Stopwatch, limits_a: Sequence[float]) -> tuple[Tr
 
 def show_ingests(ingests: Sequence[Ingest]) -> None:
     """Print a table of the steps of each instrument."""
-    print(f"{'instrument, step':<44} {'MS/s of CPU':>12} {'M values/s':>11} {'of a core at full rate':>23}")
+    print(
+        f"{'instrument, step':<44} {'MS/s of CPU':>12} {'M values/s':>11} "
+        f"{'of a core at full rate':>23}"
+    )
     for one in ingests:
         print(f"{one.name}, {one.samples / one.seconds / 1e6:g} MS/s, {one.values} values a sample")
         for step, times in one.rounds[0].items():
@@ -288,9 +379,15 @@ def show_ingests(ingests: Sequence[Ingest]) -> None:
                 _show_step(one, "    of that, the rig's thread", own_s)
                 _show_step(one, "    of that, the trace library's thread", one.cpu_s(step) - own_s)
         _show_step(one, "  whole", one.whole_s)
-        slowest, fastest = (pick(sum(times.cpu for times in steps.values()) for steps in one.rounds) for pick in (max, min))
+        slowest, fastest = (
+            pick(sum(times.cpu for times in steps.values()) for steps in one.rounds)
+            for pick in (max, min)
+        )
         if len(one.rounds) > 1:
-            print(f"    rounds from {one.samples / slowest / 1e6:.1f} to {one.samples / fastest / 1e6:.1f} MS/s")
+            print(
+                f"    rounds from {one.samples / slowest / 1e6:.1f} to "
+                f"{one.samples / fastest / 1e6:.1f} MS/s"
+            )
 
 
 def _show_step(one: Ingest, name: str, cpu_s: float) -> None:
@@ -299,23 +396,36 @@ def _show_step(one: Ingest, name: str, cpu_s: float) -> None:
 
 
 def verdicts(
-    ingests: Sequence[Ingest], spread: Sequence[Ingest], alone: tuple[Sequence[Times], Sequence[Times]], seconds: float
+    ingests: Sequence[Ingest],
+    spread: Sequence[Ingest],
+    alone: tuple[Sequence[Times], Sequence[Times]],
+    seconds: float,
 ) -> list[tuple[str, bool | None]]:
-    """Return what the aims say of speed: a line each, and whether it is met; None for what is told beside them.
+    """Return what the aims say of speed: a line each, and whether it is met; None for what is told
+    beside them.
 
-    `spread` are the first of `ingests` once more, with a core for each thread; `alone` is the library alone, on one core and so.
+    `spread` are the first of `ingests` once more, with a core for each thread; `alone` is the
+    library alone, on one core and so.
     """
     three = ingests[2]
-    about = f"{AIM_MS:g} MS/s on one core, {three.name}, three floats and SYNC, all steps: {three.whole_ms:.1f}"
+    about = (
+        f"{AIM_MS:g} MS/s on one core, {three.name}, three floats and SYNC, all steps: "
+        f"{three.whole_ms:.1f}"
+    )
     found: list[tuple[str, bool | None]] = [(about, three.whole_ms >= AIM_MS)]
     for one, wide in zip(ingests, spread, strict=False):
         first_ms = one.samples / one.cpu_s("merge, write") / 1e6
         found += [
             (
-                f"{AIM_MS:g} MS/s on one core, {one.name}, two floats and SYNC, all steps: {one.whole_ms:.1f}",
+                f"{AIM_MS:g} MS/s on one core, {one.name}, two floats and SYNC, all steps: "
+                f"{one.whole_ms:.1f}",
                 one.whole_ms >= AIM_MS,
             ),
-            (f"  without integrals: {first_ms:.1f}; of the rig's thread alone, all steps: {one.own_ms:.1f}", None),
+            (
+                f"  without integrals: {first_ms:.1f}; of the rig's thread alone, all steps: "
+                f"{one.own_ms:.1f}",
+                None,
+            ),
             (f"  time that passes, a core for each: {wide.wall_ms:.1f}", None),
         ]
     narrow_ms = seconds * TICK_HZ / median(times.cpu for times in alone[0]) / 1e6
@@ -325,47 +435,87 @@ def verdicts(
         (f"  time that passes, a core for each of its threads: {wide_ms:.1f}", None),
     ]
     for one, wide in zip(ingests, spread, strict=False):
-        ratios = f"{one.whole_ms / narrow_ms:.2f}; a core for each thread: {wide.wall_ms / wide_ms:.2f}"
+        ratios = (
+            f"{one.whole_ms / narrow_ms:.2f}; a core for each thread: {wide.wall_ms / wide_ms:.2f}"
+        )
         found.append((f"  {one.name}, all steps, times these rates, on one core: {ratios}", None))
     for one in ingests[:2]:
         share = one.whole_s / one.seconds
-        found.append((f"under {AIM_SHARE:.0%} of a core at full rate, {one.name}, all steps: {share:.1%}", share < AIM_SHARE))
+        found.append(
+            (
+                f"under {AIM_SHARE:.0%} of a core at full rate, {one.name}, all steps: {share:.1%}",
+                share < AIM_SHARE,
+            )
+        )
     return found
 
 
 def main() -> int:
-    """Print the tables; exit code 1 when an aim is not met: speed, samples lost or late, memory that grows."""
+    """Print the tables; exit code 1 when an aim is not met: speed, samples lost or late, memory
+    that grows.
+    """
     options = argparse.ArgumentParser(description="speed of the energy monitors, on simulated data")
-    options.add_argument("--quick", action="store_true", help="about a minute: fewer rounds, Joulescopes only in real time")
-    options.add_argument("--hour", action="store_true", help="memory over one simulated hour: 61 GB of disk, some minutes")
+    options.add_argument(
+        "--quick",
+        action="store_true",
+        help="about a minute: fewer rounds, Joulescopes only in real time",
+    )
+    options.add_argument(
+        "--hour",
+        action="store_true",
+        help="memory over one simulated hour: 61 GB of disk, some minutes",
+    )
     asked = options.parse_args()
     # To open a trace takes the library some 60 ms (a queue of 64 MiB), however long it becomes.
     seconds, rounds = (20.0, 3) if asked.quick else (60.0, 5)
-    print("Ingest of prepared blocks, simulated; CPU time of the process on one core, medians of rounds\n")
+    print(
+        "Ingest of prepared blocks, simulated; CPU time of the process on one core, medians of "
+        "rounds\n"
+    )
     with one_core():
         ingests = [joulescope(model, seconds, rounds) for model in ("js220", "js110")]
         ingests.append(joulescope("js110", seconds, rounds, power_too=True))
-        ingests += [powershield("ascii_dec", 5_000, 60.0, rounds), powershield("bin_hexa", 100_000, 20.0, rounds)]
+        ingests += [
+            powershield("ascii_dec", 5_000, 60.0, rounds),
+            powershield("bin_hexa", 100_000, 20.0, rounds),
+        ]
         three = three_floats(seconds, rounds)
     alone = three, three_floats(seconds, rounds)
     spread = [joulescope(model, seconds, rounds) for model in ("js220", "js110")]
     ingests.append(keysight(30.0 if asked.quick else 120.0))
     show_ingests(ingests)
-    print("  N6705: CPU time of the driver's own threads, beside the simulated instrument in virtual time\n")
-    print(f"Loops over single samples in Python, as the runner of mlcommons/tiny has them at {peer.REVISION[:7]}, on the same data")
+    print(
+        "  N6705: CPU time of the driver's own threads, beside the simulated instrument in virtual "
+        "time\n"
+    )
+    print(
+        "Loops over single samples in Python, as the runner of mlcommons/tiny has them at "
+        f"{peer.REVISION[:7]}, on the same data"
+    )
     for name, rate_hz, one in peers(ingests):
         ratio = one.samples / one.whole_s / rate_hz
         first = one.samples / one.cpu_s(next(iter(one.rounds[0]))) / rate_hz
         print(f"  {name:<46} {rate_hz / 1e6:>5.2f} MS/s of CPU")
-        print(f"    this rig, {one.name}: {first:.3g} times as many to the trace on disk, {ratio:.3g} times with all steps")
-    print("  The loops keep one sum a millisecond (JS220), or 5000 values a second (LPM01A), in memory; the rig all on disk.\n")
+        print(
+            f"    this rig, {one.name}: {first:.3g} times as many to the trace on disk, "
+            f"{ratio:.3g} times with all steps"
+        )
+    print(
+        "  The loops keep one sum a millisecond (JS220), or 5000 values a second (LPM01A), in "
+        "memory; the rig all on disk.\n"
+    )
     print("In real time; driver, library and simulator in CPU time per second")
     kept = live.shown(live.table(3.0 if asked.quick else 10.0, all_kinds=not asked.quick))
     print("\nMemory", flush=True)
     minutes = "60" if asked.hour else "0.5" if asked.quick else "5"
-    constant = not subprocess.run([sys.executable, str(Path(__file__).with_name("memory.py")), minutes], check=False).returncode
+    constant = not subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("memory.py")), minutes], check=False
+    ).returncode
     print("\nAims")
-    aims = [*verdicts(ingests, spread, alone, seconds), ("no sample lost or late in real time, also beside a busy thread", kept)]
+    aims = [
+        *verdicts(ingests, spread, alone, seconds),
+        ("no sample lost or late in real time, also beside a busy thread", kept),
+    ]
     aims.append((f"constant memory over {minutes} simulated minutes", constant))
     return concluded(aims)
 

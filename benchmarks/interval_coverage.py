@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often the 95 % intervals hold the truth: both of every metric, in virtual runs and on populations drawn in numbers.
+"""How often the 95 % intervals hold the truth: both of every metric, in virtual runs and on
+populations drawn in numbers.
 
 Run it: `.venv/bin/python benchmarks/interval_coverage.py [--runs N] [--seed S] [KIND ...]`.
 
-Virtual runs: the whole rig measures a virtual device with errors drawn from the stated distributions. Each run
-draws from their limits gain and offset of the monitor's two ranges of current (idle lies in the lower one), gain and
-offset of its voltage, its clock, and the delay of SYNC against power; and the device's clock from +-100 ppm. The
-virtual device varies from query to query; noise, steps and edges are the monitor's. The truth is the virtual device's
-own model: mean durations, mean powers, and when a window of the stream is complete by its clock. It is never read
+Virtual runs: the whole rig measures a virtual device with errors drawn from the stated
+distributions. Each run draws from their limits gain and offset of the monitor's two ranges of
+current (idle lies in the lower one), gain and offset of its voltage, its clock, and the delay of
+SYNC against power; and the device's clock from +-100 ppm. The virtual device varies from query to
+query; noise, steps and edges are the monitor's. The truth is the virtual device's own model: mean
+durations, mean powers, and when a window of the stream is complete by its clock. It is never read
 from a trace. Its samples do not differ, so both intervals have one truth.
 
-Populations (benchmarks/populations.py): samples that are alike within recordings, answers that change, streams of
-scenes. Only the metrics and their intervals are computed. The truth is the population's; where it has no formula, the
-mean over all runs.
+Populations (benchmarks/populations.py): samples that are alike within recordings, answers that
+change, streams of scenes. Only the metrics and their intervals are computed. The truth is the
+population's; where it has no formula, the mean over all runs.
 
-A coverage is remarked upon where it lies outside 93 to 97 % and so many runs are enough to tell it from 95 %: where
-the exact binomial interval of its count leaves that out, with 99.9 %, as a hundred are looked at. Shares and ranks are
-counts: their exact intervals hold the truth in at least 95 %, and in more where there are few of them, so that only
-less than 93 % is a finding. Intervals that are not stated do not count; how many are is shown.
+A coverage is remarked upon where it lies outside 93 to 97 % and so many runs are enough to tell it
+from 95 %: where the exact binomial interval of its count leaves that out, with 99.9 %, as a hundred
+are looked at. Shares and ranks are counts: their exact intervals hold the truth in at least 95 %,
+and in more where there are few of them, so that only less than 93 % is a finding. Intervals that
+are not stated do not count; how many are is shown.
 """
 
 from __future__ import annotations
@@ -46,14 +49,27 @@ else:
     from populations import POPULATIONS
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
-#: Limits that the monitor states, as large against the scatter of the device as an instrument's are: of the current in both ranges,
-#: of the voltage, of the clock, and of SYNC against power.
-GAIN, OFFSET_A, LOW_GAIN, LOW_OFFSET_A, VOLTAGE_GAIN, VOLTAGE_OFFSET_V = 0.003, 20e-6, 0.004, 5e-6, 0.001, 0.002
-CLOCK_PPM, EDGE_S = 50.0, 10e-6
-#: Idle draws 3.6 mA, in the lower range; the phases 10 mA and more. Noise and steps of one sample are the same in both.
-LOW_A, NOISE_A, LSB_A = 0.007, 50e-6, 1e-6
+#: Limits that the monitor states, as large against the scatter of the device as an instrument's
+#: are: of the current in both ranges, of the voltage, of the clock, and of SYNC against power.
+GAIN = 0.003
+OFFSET_A = 20e-6
+LOW_GAIN = 0.004
+LOW_OFFSET_A = 5e-6
+VOLTAGE_GAIN = 0.001
+VOLTAGE_OFFSET_V = 0.002
+CLOCK_PPM = 50.0
+EDGE_S = 10e-6
+#: Idle draws 3.6 mA, in the lower range; the phases 10 mA and more. Noise and steps of one sample
+#: are the same in both.
+LOW_A = 0.007
+NOISE_A = 50e-6
+LSB_A = 1e-6
 #: The device's model: seconds and watts.
-PREPROCESS, INFER, SEARCH_W, IDLE_W, VARIATION = (0.018, 0.035), (0.042, 0.045), 0.048, 0.012, 0.002
+PREPROCESS = (0.018, 0.035)
+INFER = (0.042, 0.045)
+SEARCH_W = 0.048
+IDLE_W = 0.012
+VARIATION = 0.002
 BUSY_S = PREPROCESS[0] + INFER[0]
 BUSY_J = PREPROCESS[0] * PREPROCESS[1] + INFER[0] * INFER[1]
 PHASES = {
@@ -72,15 +88,20 @@ SEED = 100_000
 #: A hundred intervals are looked at, so five of them would be outside those of 95 % by chance.
 SURE = 0.999
 #: Shares and areas: how far they are off is told as it is, not relative to them.
-PLAIN, BINOMIAL = ("accuracy", "recognised", "within_deadline", "auc"), ", binomial"
-#: Decisions of a stream: a window is half heard before, the first one whole; each window is a second.
-HOP_S, DECISIONS = 0.5, 5
+PLAIN = ("accuracy", "recognised", "within_deadline", "auc")
+BINOMIAL = ", binomial"
+#: Decisions of a stream: a window is half heard before, the first one whole; each window is a
+#: second.
+HOP_S = 0.5
+DECISIONS = 5
 TIMEOUTS_S = {"20ms": 0.02, "100ms": 0.1}
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A bench of benches/, what is shortened of it, and the truth of its metrics when the device's clock is off by so many ppm."""
+    """A bench of benches/, what is shortened of it, and the truth of its metrics when the device's
+    clock is off by so many ppm.
+    """
 
     bench: str
     overrides: tuple[str, ...]
@@ -104,7 +125,11 @@ def _stream(clock_ppm: float) -> Mapping[str, float]:
 EXPERIMENTS = {
     "single-stream": Experiment(
         "virtual-null.toml",
-        ("task.null.samples=5", "scenario.single_stream.idle_s=0.05", "scenario.single_stream.warmup=0"),
+        (
+            "task.null.samples=5",
+            "scenario.single_stream.idle_s=0.05",
+            "scenario.single_stream.warmup=0",
+        ),
         lambda _: PHASES | {"latency_total": BUSY_S, "latency_total_p50": BUSY_S},
     ),
     "real-time": Experiment(
@@ -135,8 +160,10 @@ EXPERIMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interval of one run, relative to the truth (of a share or an area: as it is): the value's error, half the width, and
-    whether the truth is inside; None where no interval is stated. `exact`: it is one of counts."""
+    """One interval of one run, relative to the truth (of a share or an area: as it is): the value's
+    error, half the width, and whether the truth is inside; None where no interval is stated.
+    `exact`: it is one of counts.
+    """
 
     name: str
     error: float
@@ -160,7 +187,11 @@ class Found:
     @property
     def finding(self) -> str:
         """Say what is wrong with the coverage, empty where nothing is."""
-        if not self.stated or not finding(self.inside, self.stated, SURE) or (self.exact and self.inside > LEVEL):
+        if (
+            not self.stated
+            or not finding(self.inside, self.stated, SURE)
+            or (self.exact and self.inside > LEVEL)
+        ):
             return ""
         return "outside 93 to 97 %, and not by chance"
 
@@ -189,8 +220,11 @@ offset = {VOLTAGE_OFFSET_V}
 
 
 def one_run(seed: int, name: str, worse: float = 1.0) -> list[Row]:
-    """Run five trials with drawn errors and compare every metric with the truth; gains are `worse` times as large as stated."""
-    draw, chosen = random.Random(seed), EXPERIMENTS[name]
+    """Run five trials with drawn errors and compare every metric with the truth; gains are `worse`
+    times as large as stated.
+    """
+    draw = random.Random(seed)
+    chosen = EXPERIMENTS[name]
     limits = {
         "gain": worse * GAIN,
         "offset_a": OFFSET_A,
@@ -208,7 +242,10 @@ def one_run(seed: int, name: str, worse: float = 1.0) -> list[Row]:
         f"sut.virtual.preprocess.variation={VARIATION}",
         f"sut.virtual.infer.variation={VARIATION}",
         "monitor.virtual.sample_hz=50_000",
-        *(f"monitor.virtual.{setting}={draw.uniform(-limit, limit)}" for setting, limit in limits.items()),
+        *(
+            f"monitor.virtual.{setting}={draw.uniform(-limit, limit)}"
+            for setting, limit in limits.items()
+        ),
         f"monitor.virtual.low_a={LOW_A}",
         f"monitor.virtual.noise_a={NOISE_A}",
         f"monitor.virtual.lsb_a={LSB_A}",
@@ -217,7 +254,9 @@ def one_run(seed: int, name: str, worse: float = 1.0) -> list[Row]:
     with tempfile.TemporaryDirectory() as scratch:
         calibration = Path(scratch) / "calibration.toml"
         calibration.write_text(CALIBRATION, encoding="utf-8")
-        with open_bench(BENCHES / chosen.bench, [*overrides, f"monitor.virtual.calibration={calibration}"]) as bench:
+        with open_bench(
+            BENCHES / chosen.bench, [*overrides, f"monitor.virtual.calibration={calibration}"]
+        ) as bench:
             content = bench.run(5, scratch).content
     assert not content["problems"], content["problems"]
     metrics = content["metrics"]
@@ -235,7 +274,15 @@ def one_run(seed: int, name: str, worse: float = 1.0) -> list[Row]:
     ]
 
 
-def _row(name: str, value: float, low: float | None, high: float | None, truth: float, exact: bool, scale: float = 0.0) -> Row:
+def _row(
+    name: str,
+    value: float,
+    low: float | None,
+    high: float | None,
+    truth: float,
+    exact: bool,
+    scale: float = 0.0,
+) -> Row:
     scale = scale or truth
     if low is None or high is None or math.isnan(low):
         return Row(name, (value - truth) / scale, math.nan, None, exact)
@@ -243,30 +290,59 @@ def _row(name: str, value: float, low: float | None, high: float | None, truth: 
 
 
 def one_draw(seed: int, name: str) -> list[tuple[str, float, float, float, float | None, bool]]:
-    """Draw five trials of a population: name, value, both ends, truth where it is known, and whether it is one of counts."""
+    """Draw five trials of a population: name, value, both ends, truth where it is known, and
+    whether it is one of counts.
+    """
     drawn = POPULATIONS[name](random.Random(f"{seed} {name}"))
-    knife, rows = jackknife(drawn.trials, drawn.catalogue, drawn.summarise), []
+    knife = jackknife(drawn.trials, drawn.catalogue, drawn.summarise)
+    rows = []
     for metric in dict.fromkeys([*drawn.same, *drawn.other, *drawn.unknown]):
         single = [trial.metrics[metric] for trial in drawn.trials if metric in trial.metrics]
         if len(single) < len(drawn.trials):
             continue
-        both = other_samples.intervals(metric, single, budget.of_metric(metric, drawn.trials), knife)
-        value, exact = same_samples.value(single), single[0].share or single[0].ranked
+        both = other_samples.intervals(
+            metric, single, budget.of_metric(metric, drawn.trials), knife
+        )
+        value = same_samples.value(single)
+        exact = single[0].share or single[0].ranked
         if metric in drawn.same:
-            rows.append((metric, value, both.same_samples.low, both.same_samples.high, drawn.same[metric], exact))
+            rows.append(
+                (
+                    metric,
+                    value,
+                    both.same_samples.low,
+                    both.same_samples.high,
+                    drawn.same[metric],
+                    exact,
+                )
+            )
         if metric in drawn.other or metric in drawn.unknown:
             ends = both.other_samples.low, both.other_samples.high
             rows.append((f"{metric}, other", value, *ends, drawn.other.get(metric), exact))
         if single[0].share and metric not in drawn.same:
             count = single[0].n if knife.shared else sum(each.n for each in single)
-            rows.append((f"{metric}{BINOMIAL}", value, *Share(value * count, count).interval(), drawn.other.get(metric), exact))
+            rows.append(
+                (
+                    f"{metric}{BINOMIAL}",
+                    value,
+                    *Share(value * count, count).interval(),
+                    drawn.other.get(metric),
+                    exact,
+                )
+            )
     return rows
 
 
 def population(runs: int, name: str, seed: int = 0) -> list[Found]:
     """Return the coverage of each interval of a population's metrics."""
     with ProcessPoolExecutor() as pool:
-        drawn = [row for rows in pool.map(partial(one_draw, name=name), range(seed, seed + runs), chunksize=8) for row in rows]
+        drawn = [
+            row
+            for rows in pool.map(
+                partial(one_draw, name=name), range(seed, seed + runs), chunksize=8
+            )
+            for row in rows
+        ]
     values = defaultdict(list)
     for metric, value, *_ in drawn:
         values[metric].append(value)
@@ -300,40 +376,64 @@ def summed(rows: list[Row]) -> list[Found]:
 
 
 def finding(inside: float, runs: int, confidence: float = 0.95) -> bool:
-    """Say whether a share of truths inside is neither 93 to 97 % nor what chance makes of 95 % in so many runs."""
+    """Say whether a share of truths inside is neither 93 to 97 % nor what chance makes of 95 % in
+    so many runs.
+    """
     low, high = Share(round(inside * runs), runs).interval(confidence)
     return not 0.93 <= inside <= 0.97 and not low <= LEVEL <= high
 
 
-def experiment(runs: int, name: str = "single-stream", worse: float = 1.0, seed: int = 0) -> list[Found]:
+def experiment(
+    runs: int, name: str = "single-stream", worse: float = 1.0, seed: int = 0
+) -> list[Found]:
     """Return the coverage of each interval in virtual runs."""
     with ProcessPoolExecutor() as pool:
         each = partial(one_run, name=name, worse=worse)
-        return summed([row for rows in pool.map(each, range(seed, seed + runs), chunksize=4) for row in rows])
+        return summed(
+            [row for rows in pool.map(each, range(seed, seed + runs), chunksize=4) for row in rows]
+        )
 
 
 def main() -> int:
     """Print the tables; exit code 1 when a coverage lies outside 93 to 97 % and not by chance."""
     kinds = [*EXPERIMENTS, *POPULATIONS]
-    options = argparse.ArgumentParser(description="how often 95 % intervals contain the truth; an hour with 1000 runs of each kind")
+    options = argparse.ArgumentParser(
+        description="how often 95 % intervals contain the truth; an hour with 1000 runs of each "
+        "kind"
+    )
     options.add_argument("--runs", type=int, default=1000, help="runs of each kind (%(default)s)")
-    options.add_argument("--seed", type=int, default=SEED, help="seed of the first run, the next has the next (%(default)s)")
+    options.add_argument(
+        "--seed",
+        type=int,
+        default=SEED,
+        help="seed of the first run, the next has the next (%(default)s)",
+    )
     options.add_argument("kinds", nargs="*", help=f"of: {'; '.join(kinds)}; all")
     asked = options.parse_args()
     if unknown := set(asked.kinds) - set(kinds):
         options.error(f"no such kind: {', '.join(sorted(unknown))}")
-    print(f"{asked.runs} runs of five trials of each kind, seeds from {asked.seed} on; all is simulated")
+    print(
+        f"{asked.runs} runs of five trials of each kind, seeds from {asked.seed} on; all is "
+        "simulated"
+    )
     good = True
     for name in asked.kinds or kinds:
-        print(f"\n{name:<28} {'stated':>7} {'truth inside':>12} {'mean U95':>10} {'rms error':>10}", flush=True)
+        print(
+            f"\n{name:<28} {'stated':>7} {'truth inside':>12} {'mean U95':>10} {'rms error':>10}",
+            flush=True,
+        )
         run = experiment if name in EXPERIMENTS else population
         for found in run(asked.runs, name, seed=asked.seed):
-            # What the binomial interval of clustered samples holds is shown for comparison: it is not printed as theirs.
+            # What the binomial interval of clustered samples holds is shown for comparison: it is
+            # not printed as theirs.
             remark = "for comparison" if found.name.endswith(BINOMIAL) else found.finding
             good = good and (not remark or remark == "for comparison")
             inside = f"{found.inside:>11.1%}" if found.stated else f"{'-':>11}"
             half = f"{found.half:>9.3%}" if found.stated else f"{'-':>9}"
-            told = f"{found.name:<28} {found.stated / found.runs:>7.0%} {inside}  {half} {found.error:>9.3%}  {remark}"
+            told = (
+                f"{found.name:<28} {found.stated / found.runs:>7.0%} {inside}  {half} "
+                f"{found.error:>9.3%}  {remark}"
+            )
             print(told.rstrip(), flush=True)
     return 0 if good else 1
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed of the link to the DUT: one sample of 27 648 bytes, framed and classic side by side; the line and the DUT are simulated.
+"""Speed of the link to the DUT: one sample of 27 648 bytes, framed and classic side by side; the
+line and the DUT are simulated.
 
-Run it: `.venv/bin/python benchmarks/link.py [--quick]`; two minutes. It needs a C compiler. The DUT is the firmware as a process
-of this machine, which takes next to no time for a byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud that delays
-each byte by 1 ms, each way (sut_backends/lines/paced_pty.py), on real pseudo-terminals, so pyserial is in the path. Wall time of
-whole loads, with all their round trips and the DUT's check of the CRC: medians. "Of the line" is the share of what the line can
-carry in 8N1, baud / 10 bytes a second: of the median, and of the best load. The more processes want the processors, the lower it
-is at 3 000 000 baud: a millisecond is a percent there. Exit code 1 where the median of framed loads, with frames of full size, is
-below 95 % of the line at any rate, or a load is slower than the text layer's or the peer's.
+Run it: `.venv/bin/python benchmarks/link.py [--quick]`; two minutes. It needs a C compiler. The DUT
+is the firmware as a process of this machine, which takes next to no time for a byte. In front of it
+a line of 115 200, 921 600 and 3 000 000 baud that delays each byte by 1 ms, each way
+(sut_backends/lines/paced_pty.py), on real pseudo-terminals, so pyserial is in the path. Wall time
+of whole loads, with all their round trips and the DUT's check of the CRC: medians. "Of the line" is
+the share of what the line can carry in 8N1, baud / 10 bytes a second: of the median, and of the
+best load. The more processes want the processors, the lower it is at 3 000 000 baud: a millisecond
+is a percent there. Exit code 1 where the median of framed loads, with frames of full size, is below
+95 % of the line at any rate, or a load is slower than the text layer's or the peer's.
 """
 
 from __future__ import annotations
@@ -46,7 +49,9 @@ SMALL_B = 256  # of payload: what a small microcontroller has RAM for
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """How long one way of loading took, in seconds, each time; and how many frames were sent again."""
+    """How long one way of loading took, in seconds, each time; and how many frames were sent
+    again.
+    """
 
     durations_s: list[float]
     retransmissions: int = 0
@@ -57,7 +62,9 @@ class Loads:
         return median(self.durations_s)
 
     def shares(self, baud: int) -> str:
-        """Return the payload's throughput as a share of what the line can carry: the median's, and the best."""
+        """Return the payload's throughput as a share of what the line can carry: the median's, and
+        the best.
+        """
         limit_s = len(SAMPLE) * BITS_PER_BYTE / baud
         return f"{limit_s / self.took_s:6.1%} {limit_s / min(self.durations_s):6.1%}"
 
@@ -129,41 +136,63 @@ def peer(program: Path, baud: int, rounds: int) -> Loads:
 def main() -> int:
     """Print the table; return the exit code."""
     parser = argparse.ArgumentParser(description="speed of the link to the DUT")
-    parser.add_argument("--quick", action="store_true", help="one classic load each, three framed ones")
+    parser.add_argument(
+        "--quick", action="store_true", help="one classic load each, three framed ones"
+    )
     quick = parser.parse_args().quick
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    print(f"{len(SAMPLE)} bytes, {DELAY_S * 1e3:g} ms each way, simulated line and DUT; medians of wall time\n")
-    print("|    baud | limit s | framed s | of the line   | 256-byte frames s | of the line   | text, ours s | text, peer s |")
-    print("|--------:|--------:|---------:|--------------:|------------------:|--------------:|-------------:|-------------:|")
+    print(
+        f"{len(SAMPLE)} bytes, {DELAY_S * 1e3:g} ms each way, simulated line and DUT; medians of "
+        "wall time\n"
+    )
+    print(
+        "|    baud | limit s | framed s | of the line   | 256-byte frames s | of the line   | "
+        "text, ours s | text, peer s |"
+    )
+    print(
+        "|--------:|--------:|---------:|--------------:|------------------:|--------------:|-------------:|-------------:|"
+    )
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        large, small = built(Path(folder), "large"), built(Path(folder), "small", f"SIZES=-DNR_MAX_PAYLOAD_B={SMALL_B}")
+        large = built(Path(folder), "large")
+        small = built(Path(folder), "small", f"SIZES=-DNR_MAX_PAYLOAD_B={SMALL_B}")
         for baud, rounds in ROUNDS.items():
             limit_s = len(SAMPLE) * BITS_PER_BYTE / baud
-            fast, slow = 3 if quick else rounds, 1 if quick else 3
-            ours, little = framed(large, baud, fast), framed(small, baud, fast)
+            fast = 3 if quick else rounds
+            slow = 1 if quick else 3
+            ours = framed(large, baud, fast)
+            little = framed(small, baud, fast)
             texts = classic(large, baud, slow), peer(large, baud, slow)
             print(
                 f"| {baud:7} | {limit_s:7.4f} | {ours.took_s:8.4f} | {ours.shares(baud)} "
-                f"| {little.took_s:17.4f} | {little.shares(baud)} | {texts[0].took_s:12.3f} | {texts[1].took_s:12.3f} |"
+                f"| {little.took_s:17.4f} | {little.shares(baud)} | {texts[0].took_s:12.3f} | "
+                f"{texts[1].took_s:12.3f} |"
             )
             rows.append((baud, ours, little, *texts))
     print()
     for baud, ours, little, text, other in rows:
         again = ours.retransmissions + little.retransmissions
-        ratios = f"{other.took_s / ours.took_s:.1f} times as fast as the peer, {text.took_s / ours.took_s:.1f} as the text layer"
+        ratios = (
+            f"{other.took_s / ours.took_s:.1f} times as fast as the peer, "
+            f"{text.took_s / ours.took_s:.1f} as the text layer"
+        )
         print(f"{baud} baud: framed {ratios}; {again} frames sent again")
     return concluded([(baud, ours, text, other) for baud, ours, _, text, other in rows])
 
 
 def concluded(rows: Sequence[tuple[int, Loads, Loads, Loads]]) -> int:
-    """Say of each rate whether framed loads met the aim, beside the text layer and the peer; return the exit code, 1 where not."""
+    """Say of each rate whether framed loads met the aim, beside the text layer and the peer; return
+    the exit code, 1 where not.
+    """
     good = True
     for baud, ours, text, other in rows:
         share = len(SAMPLE) * BITS_PER_BYTE / baud / ours.took_s
         met = share >= AIM and ours.took_s < min(text.took_s, other.took_s)
         good = good and met
-        print(f"{'met' if met else 'NOT met':<8} {AIM:.0%} of the line at {baud} baud, framed: {share:.1%}")
+        print(
+            f"{'met' if met else 'NOT met':<8} {AIM:.0%} of the line at {baud} baud, framed: "
+            f"{share:.1%}"
+        )
     return int(not good)
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drivers on their simulators in real time: what of the samples arrives, and what of a core that takes, per thread.
+"""The drivers on their simulators in real time: what of the samples arrives, and what of a core
+that takes, per thread.
 
-Run it: `.venv/bin/python benchmarks/live.py [SECONDS]`; 10 s for each row unless told. Linux only. Beside "busy", another Python
-thread never rests, as a GUI at its worst. The simulators run in the same Python: one that the busy thread starves is late itself,
-and the driver of a JS110 takes lateness that lasts for lost samples. So its busy row has prepared blocks, handed over when due, and
-that of an LPM01A with 100 000 samples a second a simulator in a process of its own, with a steady DUT. "late" is how much longer
-than asked it took until all was on disk, the start of the recording included: one that falls behind loses nothing here, where
-simulators wait, but on a desk.
+Run it: `.venv/bin/python benchmarks/live.py [SECONDS]`; 10 s for each row unless told. Linux only.
+Beside "busy", another Python thread never rests, as a GUI at its worst. The simulators run in the
+same Python: one that the busy thread starves is late itself, and the driver of a JS110 takes
+lateness that lasts for lost samples. So its busy row has prepared blocks, handed over when due, and
+that of an LPM01A with 100 000 samples a second a simulator in a process of its own, with a steady
+DUT. "late" is how much longer than asked it took until all was on disk, the start of the recording
+included: one that falls behind loses nothing here, where simulators wait, but on a desk.
 """
 
 from __future__ import annotations
@@ -35,15 +37,18 @@ from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 
-#: The threads of the drivers; what is no Python thread and began after the driver is the trace library's.
+#: The threads of the drivers; what is no Python thread and began after the driver is the trace
+#: library's.
 _OWN = ("joulescope", "LPM01A", "keysight n6705 log")
 _HORIZON_NS = NS_PER_S // 10
 #: 30 mA at 3.3 V: an LPM01A ends a recording beyond 50 mA.
 _HIGH_W = 0.1
 #: What the DUT of a simulator in a process of its own draws.
 _STEADY_W = 0.033
-#: To start, to wait for the last block and to close the file take up to a second, however long the recording is.
-_LATE_S, _LATE_SHARE = 1.5, 0.05
+#: To start, to wait for the last block and to close the file take up to a second, however long the
+#: recording is.
+_LATE_S = 1.5
+_LATE_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,43 +72,69 @@ class Row:
     def good(self) -> bool:
         """Say whether nothing was lost, or so late that it might be."""
         found, _, told = self.edges.partition("/")
-        return not self.gaps and not self.lost and found == (told or found) and self.late_s < _LATE_S + _LATE_SHARE * self.asked_s
+        return (
+            not self.gaps
+            and not self.lost
+            and found == (told or found)
+            and self.late_s < _LATE_S + _LATE_SHARE * self.asked_s
+        )
 
 
 def table(seconds: float, all_kinds: bool = True) -> Iterator[Row]:
-    """Yield a row for each instrument, alone and beside a busy thread; without `all_kinds` the Joulescopes beside it."""
+    """Yield a row for each instrument, alone and beside a busy thread; without `all_kinds` the
+    Joulescopes beside it.
+    """
     js110 = {"device": "simulator", "simulator": SimulatorSettings(model="js110")}
     binary = {"port": "simulator", "format": "bin_hexa", "sample_hz": 100_000, "events": False}
     for busy in (False, True) if all_kinds else (True,):
         yield _simulated("JS220, simulated", Joulescope, {"device": "simulator"}, seconds, busy)
-        yield _prepared(seconds) if busy else _simulated("JS110, simulated", Joulescope, js110, seconds, busy)
+        yield (
+            _prepared(seconds)
+            if busy
+            else _simulated("JS110, simulated", Joulescope, js110, seconds, busy)
+        )
         if all_kinds:
-            yield _simulated("LPM01A ascii_dec, simulated", StLpm01a, {"port": "simulator"}, seconds, busy)
-            yield _apart(seconds, binary) if busy else _simulated("LPM01A bin_hexa, simulated", StLpm01a, binary, seconds, busy)
-            yield _simulated("N6705, simulated", KeysightN6705, {"resource": "simulator"}, seconds, busy)
+            yield _simulated(
+                "LPM01A ascii_dec, simulated", StLpm01a, {"port": "simulator"}, seconds, busy
+            )
+            yield (
+                _apart(seconds, binary)
+                if busy
+                else _simulated("LPM01A bin_hexa, simulated", StLpm01a, binary, seconds, busy)
+            )
+            yield _simulated(
+                "N6705, simulated", KeysightN6705, {"resource": "simulator"}, seconds, busy
+            )
 
 
 def shown(rows: Iterator[Row]) -> bool:
     """Print the table as its rows come; return whether nothing was lost."""
     print(
-        f"{'instrument':<28} {'beside':<6} {'samples':>10} {'gaps':>4} {'lost':>4} {'edges':>9} {'energy':>8} {'late':>6}"
+        f"{'instrument':<28} {'beside':<6} {'samples':>10} {'gaps':>4} {'lost':>4} {'edges':>9} "
+        f"{'energy':>8} {'late':>6}"
         f" {'driver':>7} {'library':>7} {'together':>8} {'simulator':>9}"
     )
     good = True
     for row in rows:
         good = good and row.good
         print(
-            f"{row.name:<28} {'busy' if row.busy else 'idle':<6} {row.samples:>10} {row.gaps:>4} {row.lost:>4} {row.edges:>9}"
-            f" {row.energy:>8} {row.late_s:>4.1f} s {row.rig:>7.2%} {row.library:>7.2%} {row.rig + row.library:>8.2%}"
+            f"{row.name:<28} {'busy' if row.busy else 'idle':<6} {row.samples:>10} {row.gaps:>4} "
+            f"{row.lost:>4} {row.edges:>9}"
+            f" {row.energy:>8} {row.late_s:>4.1f} s {row.rig:>7.2%} {row.library:>7.2%} "
+            f"{row.rig + row.library:>8.2%}"
             f" {row.simulator:>9.2%}"
         )
     return good
 
 
 def _simulated(name: str, kind: Any, settings: dict[str, Any], seconds: float, busy: bool) -> Row:
-    bench, before = Table(), threads_s()
-    world, began_ns = bench.world, time.monotonic_ns()
-    world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns - _HORIZON_NS)
+    bench = Table()
+    before = threads_s()
+    world = bench.world
+    began_ns = time.monotonic_ns()
+    world.follow(
+        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns - _HORIZON_NS
+    )
     monitor = kind.open(kind.Settings(**settings), bench)
     falls: list[int] = []
     try:
@@ -124,7 +155,8 @@ def _simulated(name: str, kind: Any, settings: dict[str, Any], seconds: float, b
             if monitor.info.sync != "none":
                 edges = f"{len(trace.falls_s)}/{len(falls)}"
                 true_j = world.true_energy_j(falls[0], falls[-1])
-                energy = f"{trace.energy_j(float(trace.falls_s[0]), float(trace.falls_s[-1])) / true_j - 1:+.3%}"
+                seen_j = trace.energy_j(float(trace.falls_s[0]), float(trace.falls_s[-1]))
+                energy = f"{seen_j / true_j - 1:+.3%}"
     finally:
         monitor.close()
     return _row(name, busy, seconds, late_s, trace, edges, energy, cpu)
@@ -138,7 +170,10 @@ def _put(bench: Table, level: bool, power_w: float, duration_s: float) -> None:
 def _apart(seconds: float, settings: dict[str, Any]) -> Row:
     code = "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
     before = threads_s()
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as board, _ended(board):
+    with (
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as board,
+        _ended(board),
+    ):
         assert board.stdout is not None
         port = board.stdout.readline().split()[1]
         monitor = StLpm01a.open(StLpm01a.Settings(**settings | {"port": port}), Table())
@@ -153,7 +188,8 @@ def _apart(seconds: float, settings: dict[str, Any]) -> Row:
                 late_s = time.monotonic() - asked_s
                 cpu.simulator = sum(threads_s(board.pid).values()) - first_s
                 trace = Trace.open(Path(folder) / "trace.jls")
-                energy = f"{trace.energy_j(0.0, trace.duration_s) / (_STEADY_W * trace.duration_s) - 1:+.3%}"
+                true_j = _STEADY_W * trace.duration_s
+                energy = f"{trace.energy_j(0.0, trace.duration_s) / true_j - 1:+.3%}"
         finally:
             monitor.close()
     return _row("LPM01A bin_hexa, apart", True, seconds, late_s, trace, "-", energy, cpu)
@@ -168,17 +204,29 @@ def _ended(process: subprocess.Popen[str]) -> Iterator[None]:
 
 
 def _prepared(seconds: float) -> Row:
-    prepared, before = JoulescopeStreams.prepare("js110"), threads_s()
+    prepared = JoulescopeStreams.prepare("js110")
+    before = threads_s()
     source = _PreparedDriver(prepared, seconds)
-    pace = Pace(lambda duration_ns: time.sleep(duration_ns / NS_PER_S), time.monotonic_ns, drains=False)
+    pace = Pace(
+        lambda duration_ns: time.sleep(duration_ns / NS_PER_S), time.monotonic_ns, drains=False
+    )
     with tempfile.TemporaryDirectory() as name, _busy(True):
         folder = Path(name)
 
         def writer() -> TraceWriter:
-            return TraceWriter(folder, sample_hz=prepared.sample_hz, edge_hz=2e6, source="prepared", serial="", about={})
+            return TraceWriter(
+                folder,
+                sample_hz=prepared.sample_hz,
+                edge_hz=2e6,
+                source="prepared",
+                serial="",
+                about={},
+            )
 
         link = Link(source, "u/js110/prepared")
-        recording = JoulescopeRecording(link, streams(0), writer, 1, pace, NS_PER_S // 100, watch_loss=True, folder=folder)
+        recording = JoulescopeRecording(
+            link, streams(0), writer, 1, pace, NS_PER_S // 100, watch_loss=True, folder=folder
+        )
         asked_s = time.monotonic() + seconds
         with recording, used(before) as cpu:
             source.done.wait(seconds + 5)
@@ -187,24 +235,38 @@ def _prepared(seconds: float) -> Row:
         trace = Trace.open(folder / "trace.jls")
         energy = f"{trace.energy_j(0.0, trace.duration_s) / prepared.energy_j(seconds) - 1:+.3%}"
     return _row(
-        "JS110, prepared blocks", True, seconds, late_s, trace, f"{len(trace.falls_s)}/{round(seconds / PULSE_S)}", energy, cpu
+        "JS110, prepared blocks",
+        True,
+        seconds,
+        late_s,
+        trace,
+        f"{len(trace.falls_s)}/{round(seconds / PULSE_S)}",
+        energy,
+        cpu,
     )
 
 
 class _PreparedDriver:
-    """Has what a recording needs of pyjoulescope_driver.Driver, and hands over each block when its last sample is due."""
+    """Has what a recording needs of pyjoulescope_driver.Driver, and hands over each block when its
+    last sample is due.
+    """
 
     def __init__(self, prepared: JoulescopeStreams, seconds: float) -> None:
-        self._prepared, self._seconds = prepared, seconds
+        self._prepared = prepared
+        self._seconds = seconds
         self._receivers: dict[str, Callable[[str, Any], None]] = {}
         self._values: dict[str, Any] = {}
         self._thread = threading.Thread(target=self._deliver, name="simulated joulescope, prepared")
         self.done = threading.Event()
 
-    def subscribe(self, topic: str, flags: Any, fn: Callable[[str, Any], None], timeout: float | None = None) -> None:
+    def subscribe(
+        self, topic: str, flags: Any, fn: Callable[[str, Any], None], timeout: float | None = None
+    ) -> None:
         self._receivers[topic] = fn
 
-    def unsubscribe(self, topic: str, fn: Callable[[str, Any], None], timeout: float | None = None) -> None:
+    def unsubscribe(
+        self, topic: str, fn: Callable[[str, Any], None], timeout: float | None = None
+    ) -> None:
         self._thread.join()
 
     def publish(self, topic: str, value: Any, timeout: float | None = None) -> None:
@@ -216,7 +278,10 @@ class _PreparedDriver:
         return self._values[topic]
 
     def _deliver(self) -> None:
-        topics = {topic.split("/!")[0].removeprefix("u/js110/prepared/"): topic for topic in self._receivers}
+        topics = {
+            topic.split("/!")[0].removeprefix("u/js110/prepared/"): topic
+            for topic in self._receivers
+        }
         names = {signal: topics[topic] for signal, topic in streams(0).items()}
         began_s = time.monotonic()
         for signal, block in self._prepared.blocks(self._seconds):
@@ -252,7 +317,8 @@ def _busy(busy: bool) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Used:
-    """CPU time of this process while something ran, by whose threads used it, and how long that took; all in seconds.
+    """CPU time of this process while something ran, by whose threads used it, and how long that
+    took; all in seconds.
 
     `ended`: of all threads that ended meanwhile.
     """
@@ -266,13 +332,18 @@ class Used:
 
 @contextmanager
 def used(before: Mapping[int, float]) -> Iterator[Used]:
-    """Yield what will hold the times; `before` are the threads that ran before the driver was opened."""
-    found, first, began = Used(), threads_s(), (time.process_time(), time.monotonic())
+    """Yield what will hold the times; `before` are the threads that ran before the driver was
+    opened.
+    """
+    found = Used()
+    first = threads_s()
+    began = (time.process_time(), time.monotonic())
     yield found
     found.ended, found.elapsed = time.process_time() - began[0], time.monotonic() - began[1]
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
     for number, cpu_s in threads_s().items():
-        name, cpu_s = names.get(number, ""), cpu_s - first.get(number, 0.0)
+        name = names.get(number, "")
+        cpu_s = cpu_s - first.get(number, 0.0)
         found.ended -= cpu_s
         if name in _OWN:
             found.rig += cpu_s
@@ -292,10 +363,21 @@ def threads_s(process: int | str = "self") -> dict[int, float]:
     return found
 
 
-def _row(name: str, busy: bool, asked_s: float, late_s: float, trace: Trace, edges: str, energy: str, cpu: Used) -> Row:
+def _row(
+    name: str,
+    busy: bool,
+    asked_s: float,
+    late_s: float,
+    trace: Trace,
+    edges: str,
+    energy: str,
+    cpu: Used,
+) -> Row:
     lost = sum(gap.stop - gap.start for gap in trace.gaps)
     shares = (one / cpu.elapsed for one in (cpu.rig, cpu.library, cpu.simulator))
-    return Row(name, busy, asked_s, trace.length, len(trace.gaps), lost, edges, energy, late_s, *shares)
+    return Row(
+        name, busy, asked_s, trace.length, len(trace.gaps), lost, edges, energy, late_s, *shares
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resident memory over a long recording of a JS110 at 2 MS/s: prepared blocks, faster than real time; simulated.
+"""Resident memory over a long recording of a JS110 at 2 MS/s: prepared blocks, faster than real
+time; simulated.
 
-Run it: `.venv/bin/python benchmarks/memory.py [MINUTES] [FOLDER]`, on Linux; 5 minutes (5 GB) unless told, 60 need 61 GB. One
-trace, in a temporary folder (of FOLDER where given) that is deleted. Exit code 1 when memory grows by more than a MB, whatever the
-length.
+Run it: `.venv/bin/python benchmarks/memory.py [MINUTES] [FOLDER]`, on Linux; 5 minutes (5 GB)
+unless told, 60 need 61 GB. One trace, in a temporary folder (of FOLDER where given) that is
+deleted. Exit code 1 when memory grows by more than a MB, whatever the length.
 """
 
 from __future__ import annotations
@@ -40,7 +41,14 @@ def record(folder: Path, prepared: JoulescopeStreams, seconds: float) -> list[tu
     """Write one trace; return the memory at each of `_POINTS` times, and print it."""
     points: list[tuple[float, int]] = []
     began_s = time.monotonic()
-    with TraceWriter(folder, sample_hz=TICK_HZ, edge_hz=TICK_HZ, source="JS110", serial="", about={"simulated": True}) as writer:
+    with TraceWriter(
+        folder,
+        sample_hz=TICK_HZ,
+        edge_hz=TICK_HZ,
+        source="JS110",
+        serial="",
+        about={"simulated": True},
+    ) as writer:
         lanes = Lanes(writer, 1)
         for signal, block in prepared.blocks(seconds):
             lanes.feed(signal, block)
@@ -49,7 +57,8 @@ def record(folder: Path, prepared: JoulescopeStreams, seconds: float) -> list[tu
                 elapsed_s = time.monotonic() - began_s
                 at_s, size_b = points[-1]
                 print(
-                    f"  {at_s:>7.1f} s recorded, {size_b / 1e6:>7.2f} MB resident, {at_s / elapsed_s:>5.1f} times real time",
+                    f"  {at_s:>7.1f} s recorded, {size_b / 1e6:>7.2f} MB resident, "
+                    f"{at_s / elapsed_s:>5.1f} times real time",
                     flush=True,
                 )
         lanes.finish()
@@ -62,16 +71,24 @@ def main() -> int:
     seconds = minutes * 60
     prepared = JoulescopeStreams.prepare("js110")
     with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as name:
-        needed_b, free_b = seconds * _BYTES_PER_S + _SPARE_B, shutil.disk_usage(name).free
+        needed_b = seconds * _BYTES_PER_S + _SPARE_B
+        free_b = shutil.disk_usage(name).free
         if free_b < needed_b:
-            print(f"  not run: {minutes:g} minutes need {needed_b / 1e9:.0f} GB in {name}, {free_b / 1e9:.0f} GB are free")
+            print(
+                f"  not run: {minutes:g} minutes need {needed_b / 1e9:.0f} GB in {name}, "
+                f"{free_b / 1e9:.0f} GB are free"
+            )
             return 2
-        print(f"  {minutes:g} minutes of 2 MS/s in one trace, {resident_b() / 1e6:.2f} MB resident before")
+        print(
+            f"  {minutes:g} minutes of 2 MS/s in one trace, {resident_b() / 1e6:.2f} MB resident "
+            "before"
+        )
         points = record(Path(name), prepared, seconds)
         times_s, sizes_b = np.array(points[_WARM_UP:]).T
         slope = float(np.polyfit(times_s, sizes_b, 1)[0])
         print(
-            f"  slope after the first {points[_WARM_UP - 1][0]:.0f} s: {slope:+.1f} bytes a simulated second,"
+            f"  slope after the first {points[_WARM_UP - 1][0]:.0f} s: {slope:+.1f} bytes a "
+            "simulated second,"
             f" {slope * 3600 / 1e6:+.2f} MB an hour; range {np.ptp(sizes_b) / 1e6:.2f} MB"
         )
         size_b = (Path(name) / TRACE).stat().st_size
@@ -79,7 +96,8 @@ def main() -> int:
         trace = Trace.open(Path(name) / TRACE)
         opened_s = time.monotonic()
         print(
-            f"  {size_b / 1e9:.2f} GB, opened with {len(trace.falls_s)} edges in {opened_s - began_s:.1f} s,"
+            f"  {size_b / 1e9:.2f} GB, opened with {len(trace.falls_s)} edges in "
+            f"{opened_s - began_s:.1f} s,"
             f" {resident_b() / 1e6:.2f} MB resident; {len(trace.gaps)} gaps"
         )
         bounds_s = np.linspace(0.0, trace.duration_s, _POINTS + 1).tolist()

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of the speed benchmark: what the runner of MLPerf Tiny does with the samples of its two energy monitors, in Python.
+"""The peer of the speed benchmark: what the runner of MLPerf Tiny does with the samples of its two
+energy monitors, in Python.
 
-Written anew from what mlcommons/tiny, master at REVISION, does in benchmark/runner (read, not copied). power_manager_js220.py
-adds up the energy of sample after sample, looks at the GPIO of each, and puts a sum into a queue every thousandth of a second
-and at each rising edge. power_manager_lpm.py matches each line with regular expressions and puts every value into the queue.
-script.py takes the queue apart item by item. What the runner does before that is not in it: the maker's driver for the JS220, and
-for the LPM01A a thread that reads the port byte by byte.
+Written anew from what mlcommons/tiny, master at REVISION, does in benchmark/runner (read, not
+copied). power_manager_js220.py adds up the energy of sample after sample, looks at the GPIO of
+each, and puts a sum into a queue every thousandth of a second and at each rising edge.
+power_manager_lpm.py matches each line with regular expressions and puts every value into the queue.
+script.py takes the queue apart item by item. What the runner does before that is not in it: the
+maker's driver for the JS220, and for the LPM01A a thread that reads the port byte by byte.
 """
 
 from __future__ import annotations
@@ -26,15 +28,24 @@ SUMS_HZ = 1000
 
 
 def joulescope(
-    current_a: NDArray[np.float32], voltage_v: NDArray[np.float32], levels: NDArray[np.uint8], sample_hz: float
+    current_a: NDArray[np.float32],
+    voltage_v: NDArray[np.float32],
+    levels: NDArray[np.uint8],
+    sample_hz: float,
 ) -> tuple[float, int, int]:
-    """Return energy (J), number of rising edges, and how many sums went through the queue; a level for each sample."""
+    """Return energy (J), number of rising edges, and how many sums went through the queue; a level
+    for each sample.
+    """
 
     def read(put: Callable[[Any], None]) -> None:
         stride = int(sample_hz) // SUMS_HZ
-        summed_j, held, last, rises = 0.0, 0, None, 0
+        summed_j = 0.0
+        held = 0
+        last = None
+        rises = 0
         for number in range(len(current_a)):
-            amps, volts = current_a[number], voltage_v[number]
+            amps = current_a[number]
+            volts = voltage_v[number]
             level = int(levels[number] > 0)
             summed_j += amps * volts / sample_hz
             held += 1
@@ -45,7 +56,8 @@ def joulescope(
                 if rose:
                     put(f"event {rises:02} ris")
                     rises += 1
-                summed_j, held = 0.0, 0
+                summed_j = 0.0
+                held = 0
 
     sums_j, events = _collected(read)
     return sum(sums_j), events, len(sums_j)
@@ -62,7 +74,9 @@ def lpm01a(text: str) -> tuple[float, int]:
                 put(line)
             elif re.match(r"\d{4}[+-]\d{2}", line):
                 found = [match.group() for match in re.finditer(r"\d{4}[-+]\d{2}", line)]
-                for value in [float(digits.replace("+", "e+").replace("-", "e-")) for digits in found]:
+                for value in [
+                    float(digits.replace("+", "e+").replace("-", "e-")) for digits in found
+                ]:
                     put(value)
             elif re.match(r"event \d+ ris", line):
                 put(line)
@@ -77,7 +91,8 @@ def _collected(read: Callable[[Callable[[Any], None]], None]) -> tuple[list[floa
     thread = threading.Thread(target=read, args=(box.put,), name="peer")
     thread.start()
     thread.join()
-    values, events = [], 0
+    values = []
+    events = 0
     for item in _taken(box):
         if isinstance(item, str):
             events += re.match(r"event (\d+) ris", item) is not None

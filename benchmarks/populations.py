@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Populations of samples from which trials are drawn in numbers alone, so that the truth behind every interval is known.
+"""Populations of samples from which trials are drawn in numbers alone, so that the truth behind
+every interval is known.
 
-Samples of one recording are alike, decisions of one scene are, and trials differ by what a device and its surroundings do. The
-scenarios' own summaries make the metrics of what is drawn; nothing is measured, and nothing runs in real time.
+Samples of one recording are alike, decisions of one scene are, and trials differ by what a device
+and its surroundings do. The scenarios' own summaries make the metrics of what is drawn; nothing is
+measured, and nothing runs in real time.
 """
 
 from __future__ import annotations
@@ -24,16 +26,24 @@ from scenarios.real_time.scenario import RealTime
 from scenarios.single_stream import SingleStream
 
 TRIALS = 5
-LATENCY_S, POWER_W, IDLE_W = 0.04, 0.045, 0.012
-#: Relative standard deviations: what recordings, samples of one, trials, and runs of one sample differ by; and the instrument.
-OF_RECORDINGS, OF_SAMPLES, OF_TRIALS, OF_RUNS, GAIN = 0.01, 0.003, 0.0005, 0.002, 0.0005
+LATENCY_S = 0.04
+POWER_W = 0.045
+IDLE_W = 0.012
+#: Relative standard deviations: what recordings, samples of one, trials, and runs of one sample
+#: differ by; and the instrument.
+OF_RECORDINGS = 0.01
+OF_SAMPLES = 0.003
+OF_TRIALS = 0.0005
+OF_RUNS = 0.002
+GAIN = 0.0005
 #: One of a sample's answers, of all trials, is another one than the rest in this share of samples.
 UNSTEADY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Five trials, the catalogue of their samples, and the truth of metrics: for these samples, and for the kind of samples.
+    """Five trials, the catalogue of their samples, and the truth of metrics: for these samples, and
+    for the kind of samples.
 
     A metric without a truth for its kind is compared with its mean over all runs.
     """
@@ -50,13 +60,19 @@ Population = Callable[[random.Random], Draw]
 
 
 def recordings(count: int, each: int, mean: float, alike: float) -> Population:
-    """Return samples of recordings whose answers are `alike` (intra-cluster correlation), and whose latencies are."""
+    """Return samples of recordings whose answers are `alike` (intra-cluster correlation), and whose
+    latencies are.
+    """
 
     def draw(rng: random.Random) -> Draw:
         chances = (
             [_beta(rng, mean, alike) for _ in range(count) for _ in range(each)]
             if not alike
-            else [chance for chance in (_beta(rng, mean, alike) for _ in range(count)) for _ in range(each)]
+            else [
+                chance
+                for chance in (_beta(rng, mean, alike) for _ in range(count))
+                for _ in range(each)
+            ]
         )
         right = [rng.random() < chance for chance in chances]
         shift = [rng.gauss(0, OF_RECORDINGS) for _ in range(count)]
@@ -75,15 +91,25 @@ def recordings(count: int, each: int, mean: float, alike: float) -> Population:
 
 
 def jitter(count: int) -> Population:
-    """Return samples that differ by nothing but what each run does by itself: a long tail of latencies."""
+    """Return samples that differ by nothing but what each run does by itself: a long tail of
+    latencies.
+    """
 
     def draw(rng: random.Random) -> Draw:
         scenario = SingleStream(SingleStream.Settings())
         trials = [
-            _measured([_query(n, LATENCY_S * math.exp(rng.gauss(0, 0.3)), POWER_W, True, 0.0) for n in range(count)])
+            _measured(
+                [
+                    _query(n, LATENCY_S * math.exp(rng.gauss(0, 0.3)), POWER_W, True, 0.0)
+                    for n in range(count)
+                ]
+            )
             for _ in range(TRIALS)
         ]
-        truth = {f"latency_infer_p{p}": LATENCY_S * math.exp(0.3 * NormalDist().inv_cdf(p / 100)) for p in (50, 90, 99)}
+        truth = {
+            f"latency_infer_p{p}": LATENCY_S * math.exp(0.3 * NormalDist().inv_cdf(p / 100))
+            for p in (50, 90, 99)
+        }
         truth["latency_infer"] = LATENCY_S * math.exp(0.3**2 / 2)
         return Draw(_trials(trials, scenario.summarise), (), _of(scenario), truth, truth)
 
@@ -94,23 +120,40 @@ def unsteady(count: int) -> Population:
     """Return samples some of whose answers are not the same each time."""
 
     def draw(rng: random.Random) -> Draw:
-        chances = [rng.random() if rng.random() < UNSTEADY else float(rng.random() < 0.7) for _ in range(count)]
+        chances = [
+            rng.random() if rng.random() < UNSTEADY else float(rng.random() < 0.7)
+            for _ in range(count)
+        ]
         trials = [
-            _measured([_query(n, LATENCY_S, POWER_W, rng.random() < chance, 0.0) for n, chance in enumerate(chances)])
+            _measured(
+                [
+                    _query(n, LATENCY_S, POWER_W, rng.random() < chance, 0.0)
+                    for n, chance in enumerate(chances)
+                ]
+            )
             for _ in range(TRIALS)
         ]
         scenario = SingleStream(SingleStream.Settings())
         other = {"accuracy": UNSTEADY / 2 + (1 - UNSTEADY) * 0.7}
-        return Draw(_trials(trials, scenario.summarise), (), _of(scenario), {"accuracy": sum(chances) / count}, other)
+        return Draw(
+            _trials(trials, scenario.summarise),
+            (),
+            _of(scenario),
+            {"accuracy": sum(chances) / count},
+            other,
+        )
 
     return draw
 
 
 def areas(files: int, windows: int) -> Population:
-    """Return files of windows whose mean score tells two kinds apart; the area for other files is known."""
+    """Return files of windows whose mean score tells two kinds apart; the area for other files is
+    known.
+    """
 
     def draw(rng: random.Random) -> Draw:
-        samples, catalogue = [], []
+        samples = []
+        catalogue = []
         for file in range(files):
             label = rng.random() < 0.5
             at = rng.gauss(1.2 * label, 1.0)
@@ -131,7 +174,11 @@ def areas(files: int, windows: int) -> Population:
 class Sounds:
     """A task in name only: recordings of ten windows each, of four labels, to draw scenes from."""
 
-    name, phases, sample_hz, window, sample_b = "sounds", ("infer",), 100, 100, 1
+    name = "sounds"
+    phases = ("infer",)
+    sample_hz = 100
+    window = 100
+    sample_b = 1
     labels = ("owl", "wren", "tit", "robin")
 
     def __init__(self, each: int) -> None:
@@ -146,28 +193,49 @@ class Sounds:
 
 
 def streams(each: int, one: bool) -> Population:
-    """Return streams of scenes; all trials play `one`, or each draws its own. Each of four labels has `each` recordings."""
+    """Return streams of scenes; all trials play `one`, or each draws its own. Each of four labels
+    has `each` recordings.
+    """
 
     def draw(rng: random.Random) -> Draw:
-        task, scenario = Sounds(each), RealTime(RealTime.Settings(deadline_s=0.1))
+        task = Sounds(each)
+        scenario = RealTime(RealTime.Settings(deadline_s=0.1))
         known = [(rng.betavariate(4, 2), rng.gauss(0, 0.012)) for _ in range(task.count)]
-        catalogue = tuple(Entry(label, f"clip-{n}") for n, (label, indices) in enumerate(task.recordings()) for _ in indices)
-        seeds = [rng.randrange(1, 1 << 30)] * TRIALS if one else [rng.randrange(1, 1 << 30) for _ in range(TRIALS)]
+        catalogue = tuple(
+            Entry(label, f"clip-{n}")
+            for n, (label, indices) in enumerate(task.recordings())
+            for _ in indices
+        )
+        seeds = (
+            [rng.randrange(1, 1 << 30)] * TRIALS
+            if one
+            else [rng.randrange(1, 1 << 30) for _ in range(TRIALS)]
+        )
         trials = []
         for seed in seeds:
             _, step, _ = scenario.plan(task, seed)  # type: ignore[arg-type]
             assert isinstance(step, Stream)
             own = random.Random(f"{rng.random() if not one else ''}{seed}")
             trials.append(_stream(step, known, own, rng))
-        truths = ("accuracy", "recognised", "latency_onset", "latency_onset_p50", "within_deadline", "latency_response")
+        truths = (
+            "accuracy",
+            "recognised",
+            "latency_onset",
+            "latency_onset_p50",
+            "within_deadline",
+            "latency_response",
+        )
         return Draw(_trials(trials, scenario.summarise), catalogue, _of(scenario), {}, {}, truths)
 
     return draw
 
 
-def _stream(step: Stream, known: Sequence[tuple[float, float]], own: random.Random, rng: random.Random) -> Measured:
+def _stream(
+    step: Stream, known: Sequence[tuple[float, float]], own: random.Random, rng: random.Random
+) -> Measured:
     """Play a stream: what is decided follows from `own`, how long it takes from the run."""
-    samples, onsets_s = [], [step.onset(n) / step.sample_hz for n in range(len(step.scenes))]
+    samples = []
+    onsets_s = [step.onset(n) / step.sample_hz for n in range(len(step.scenes))]
     for window in range(step.windows):
         scene = step.scene_of(window)
         chance, slow = known[step.scenes[scene].indices[0] // 10]
@@ -177,18 +245,26 @@ def _stream(step: Stream, known: Sequence[tuple[float, float]], own: random.Rand
         took_s = 0.08 + slow + own.gauss(0, 0.006) + rng.gauss(0, 0.002)
         response = Window("response", ready_s, ready_s + took_s, took_s, None)
         since_s = heard_s + took_s
-        hop = Hop(window, scene, response, Window("since_onset", onsets_s[scene], ready_s + took_s, since_s, None))
+        hop = Hop(
+            window,
+            scene,
+            response,
+            Window("since_onset", onsets_s[scene], ready_s + took_s, since_s, None),
+        )
         infer = Window("infer", ready_s, ready_s + took_s, took_s, took_s * POWER_W)
         label = step.scenes[scene].label
         samples.append(Sample(1, (), 1, (infer,), label, label if right else "", right, hop=hop))
     length_s = (step.windows * step.hop + step.window) / step.sample_hz
     whole = Window("stream", 0.0, length_s, length_s, length_s * IDLE_W)
-    labels, indices = tuple(scene.label for scene in step.scenes), tuple(scene.indices for scene in step.scenes)
+    labels = tuple(scene.label for scene in step.scenes)
+    indices = tuple(scene.indices for scene in step.scenes)
     played = Streamed(1, whole, labels, tuple(onsets_s), step.windows, 0.5, 1.0, False, indices)
     return Measured(tuple(samples), _idles(), (played,))
 
 
-def _queries(rng: random.Random, slow: Sequence[float], right: Sequence[bool], gain: float) -> Measured:
+def _queries(
+    rng: random.Random, slow: Sequence[float], right: Sequence[bool], gain: float
+) -> Measured:
     drift = rng.gauss(0, OF_TRIALS)
     found = [
         _query(n, LATENCY_S * (each + drift + rng.gauss(0, OF_RUNS)), POWER_W, ok, gain)
@@ -226,7 +302,9 @@ def _of(scenario: SingleStream | RealTime | Tiny) -> Summarise:
     return lambda measured: scenario.summarise(measured, ("infer",))
 
 
-def _trials(measured: Sequence[Measured], summarise: Callable[[Measured, Sequence[str]], dict[str, Metric]]) -> tuple[Trial, ...]:
+def _trials(
+    measured: Sequence[Measured], summarise: Callable[[Measured, Sequence[str]], dict[str, Metric]]
+) -> tuple[Trial, ...]:
     def of(one: Measured) -> dict[str, Metric]:
         return summarise(one, ("infer",))
 

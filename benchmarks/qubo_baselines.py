@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gap after fixed time-outs of the three programs that [sut.cpu] runs for QUBO, in one run, timed as the rig times them.
+"""Gap after fixed time-outs of the three programs that [sut.cpu] runs for QUBO, in one run, timed
+as the rig times them.
 
-Run it: `.venv/bin/python benchmarks/qubo_baselines.py [NODES...]`; 100, 500, 1000 and 2500 nodes unless told. A C compiler and the
-extra `qubo` are needed. For each cell the mean over the seeds 0 to 4 of the gap to our targets, and of the time it really took.
+Run it: `.venv/bin/python benchmarks/qubo_baselines.py [NODES...]`; 100, 500, 1000 and 2500 nodes
+unless told. A C compiler and the extra `qubo` are needed. For each cell the mean over the seeds 0
+to 4 of the gap to our targets, and of the time it really took.
 """
 
 from __future__ import annotations
@@ -23,16 +25,24 @@ DENSITIES = (0.01, 0.05, 0.25)
 
 def row(task: QuboTask, sut: CpuSut, timeout_s: float) -> str:
     """Return mean gap and mean duration over the workloads of a cell."""
-    gaps, took_s = [], []
+    gaps = []
+    took_s = []
     for index in range(len(task)):
         sut.load(index, task.payload(index))
         completion = sut.solve(Solve(index, timeout_s, seed=1, limit_s=60.0))
         costs = task.score(index, completion.output).costs
         assert costs is not None and costs.cost == costs.claimed
-        gaps.append(Gap(costs.cost, task.target(index) if costs.best_known is None else costs.best_known).gap or 0.0)
+        gaps.append(
+            Gap(
+                costs.cost, task.target(index) if costs.best_known is None else costs.best_known
+            ).gap
+            or 0.0
+        )
         took_s.append((completion.marks[-1].tick - completion.marks[0].tick) * 1e-9)
     late = statistics.fmean(took_s)
-    return f"{statistics.fmean(gaps):7.1%}" + (f" ({late:.3g} s)" if late > 1.02 * timeout_s + 2e-4 else "")
+    return f"{statistics.fmean(gaps):7.1%}" + (
+        f" ({late:.3g} s)" if late > 1.02 * timeout_s + 2e-4 else ""
+    )
 
 
 def main() -> int:
@@ -46,7 +56,11 @@ def main() -> int:
                 table = Table(programs={name: program})
                 with closing(CpuSut.open(CpuSut.Settings(name), table)) as sut:
                     cells = [row(task, sut, timeout_s) for timeout_s in TIMEOUTS_S]
-                print(f"{nodes:>5} {100 * density:>3g} % {name:<18}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
+                print(
+                    f"{nodes:>5} {100 * density:>3g} % {name:<18}"
+                    + "".join(f"{cell:>20}" for cell in cells),
+                    flush=True,
+                )
     return 0
 
 

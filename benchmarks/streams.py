@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared streams of the energy monitors: what each instrument would deliver of one known waveform, in its own blocks; simulated.
+"""Prepared streams of the energy monitors: what each instrument would deliver of one known
+waveform, in its own blocks; simulated.
 
-The waveform: every 50 ms SYNC is low for 1 ms, and the DUT draws 60 mA for 20 ms, 6 mA before and after; noise on both signals.
+The waveform: every 50 ms SYNC is low for 1 ms, and the DUT draws 60 mA for 20 ms, 6 mA before and
+after; noise on both signals.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def analog(sample_hz: float, seconds: float) -> tuple[NDArray[np.float32], NDArr
     high = (phase_s >= 0.010) & (phase_s < 0.030)
     current = np.where(high, np.float32(0.06), np.float32(0.006)).astype(np.float32)
     current += np.float32(20e-6) * random.standard_normal(len(current), dtype=np.float32)
-    voltage = np.float32(3.3) + np.float32(0.5e-3) * random.standard_normal(len(current), dtype=np.float32)
+    voltage = np.float32(3.3) + np.float32(0.5e-3) * random.standard_normal(
+        len(current), dtype=np.float32
+    )
     return current, voltage
 
 
@@ -45,7 +49,9 @@ def line(tick_hz: float, seconds: float) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True)
 class JoulescopeStreams:
-    """The streams of a JS220 ("js220": 1 MHz beside 2 MHz of SYNC, 50 000 samples a block) or JS110 (2 MHz, 65 394 a block)."""
+    """The streams of a JS220 ("js220": 1 MHz beside 2 MHz of SYNC, 50 000 samples a block) or JS110
+    (2 MHz, 65 394 a block).
+    """
 
     model: str
     current: NDArray[np.float32]
@@ -54,7 +60,9 @@ class JoulescopeStreams:
 
     @classmethod
     def prepare(cls, model: str) -> JoulescopeStreams:
-        """Make the waveform; a block more than `_DISTINCT_S`, so that each block is one piece of it."""
+        """Make the waveform; a block more than `_DISTINCT_S`, so that each block is one piece of
+        it.
+        """
         seconds = _DISTINCT_S + PULSE_S
         current, voltage = analog(TICK_HZ / _PER[model], seconds)
         # The same again after `_DISTINCT_S`.
@@ -74,7 +82,9 @@ class JoulescopeStreams:
         return TICK_HZ / self.sample_ticks
 
     def blocks(self, seconds: float) -> Iterator[Block]:
-        """Yield blocks in the order in which they would come; all signals end with the same tick, a multiple of 16."""
+        """Yield blocks in the order in which they would come; all signals end with the same tick, a
+        multiple of 16.
+        """
         ticks = round(seconds * TICK_HZ) // 16 * 16
         size = {"js220": 50_000, "js110": 65_394}[self.model]
         origin = 0 if self.model == "js110" else 2**33
@@ -117,7 +127,9 @@ def _spans(signal: str, whole: int, ticks: int) -> Iterator[tuple[int, str, int]
 
 
 def lpm01a(output: str, sample_hz: int, seconds: float) -> tuple[list[bytes], float]:
-    """Return what an LPM01A sends in format `output` in pieces of 50 ms, up to its last time stamp, and the charge (C) in it."""
+    """Return what an LPM01A sends in format `output` in pieces of 50 ms, up to its last time stamp,
+    and the charge (C) in it.
+    """
     current = analog(sample_hz, seconds)[0].astype(np.float64)
     falls = np.flatnonzero(np.diff(line(sample_hz, seconds).view(np.int8)) < 0) + 1
     stream = bytearray()
@@ -130,12 +142,16 @@ def lpm01a(output: str, sample_hz: int, seconds: float) -> tuple[list[bytes], fl
         stream += b"\0"
         at = 0
         for place in falls[(falls >= first) & (falls < first + _STAMP_SAMPLES)] - first:
-            stream += decimal(rows[at:place]).tobytes() + b"event %02d ris\r\n" % (np.searchsorted(falls, first + place) % 100)
+            stream += decimal(rows[at:place]).tobytes() + b"event %02d ris\r\n" % (
+                np.searchsorted(falls, first + place) % 100
+            )
             at = place
         stream += decimal(rows[at:]).tobytes()
     stream += _stamp(output, len(current) * 1000 // sample_hz)
     size = -(-len(stream) * round(PULSE_S * 1000) // round(seconds * 1000))
-    return [bytes(stream[at : at + size]) for at in range(0, len(stream), size)], float(current.sum()) / sample_hz
+    return [bytes(stream[at : at + size]) for at in range(0, len(stream), size)], float(
+        current.sum()
+    ) / sample_hz
 
 
 def _stamp(output: str, time_ms: int) -> bytes:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analog front end of simulated instruments: the world's log, seen through a clock of its own. Only simulators use it."""
+"""The analog front end of simulated instruments: the world's log, seen through a clock of its own.
+Only simulators use it.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ from rig.simulation.world import NS_PER_S, World
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`count` samples from number `first` on: mean power (W) of each, the share of it that SYNC was high, and the line's levels.
+    """`count` samples from number `first` on: mean power (W) of each, the share of it that SYNC was
+    high, and the line's levels.
 
-    `levels` has `per_sample` entries a sample, at its beginning and evenly after. `falls` are falling edges in the block, in
-    samples from the beginning of the recording, with their fraction.
+    `levels` has `per_sample` entries a sample, at its beginning and evenly after. `falls` are
+    falling edges in the block, in samples from the beginning of the recording, with their fraction.
     """
 
     first: int
@@ -28,12 +31,14 @@ class Block:
 
 
 class FrontEnd:
-    """Turns the log into what an ideal converter would see: box means by cumulative energy, levels at the sampling instants.
+    """Turns the log into what an ideal converter would see: box means by cumulative energy, levels
+    at the sampling instants.
 
-    `clock_ppm`: how fast the instrument's clock is. `start_ns`: true time of the first sample, now unless given. `jitter_s`:
-    standard deviation of the moment at which an edge is seen. `edge_delay_s`: how much later SYNC is seen than power, or earlier
-    where it is negative. `share`: the part of the DUT's power that flows through this instrument. Gains, offsets, noise and steps
-    of a converter are for the instrument to add. One thread calls it.
+    `clock_ppm`: how fast the instrument's clock is. `start_ns`: true time of the first sample, now
+    unless given. `jitter_s`: standard deviation of the moment at which an edge is seen.
+    `edge_delay_s`: how much later SYNC is seen than power, or earlier where it is negative.
+    `share`: the part of the DUT's power that flows through this instrument. Gains, offsets, noise
+    and steps of a converter are for the instrument to add. One thread calls it.
     """
 
     def __init__(
@@ -49,7 +54,10 @@ class FrontEnd:
         share: float = 1.0,
         random: np.random.Generator | None = None,
     ) -> None:
-        self._world, self._per_sample, self._jitter_s, self._share = world, per_sample, jitter_s, share
+        self._world = world
+        self._per_sample = per_sample
+        self._jitter_s = jitter_s
+        self._share = share
         self._start_ns = world.now_ns() if start_ns is None else start_ns
         # Nothing is seen before it happens: the path that is ahead has no delay.
         self._edge_lag_s, self._power_lag_s = max(edge_delay_s, 0.0), max(-edge_delay_s, 0.0)
@@ -75,15 +83,25 @@ class FrontEnd:
     def take(self, count: int) -> Block:
         """Return the next `count` samples; they must be due."""
         self._fetch()
-        bounds_s: NDArray[np.float64] = (self._at + np.arange(count + 1, dtype=np.float64)) * self.period_s
+        bounds_s: NDArray[np.float64] = (
+            self._at + np.arange(count + 1, dtype=np.float64)
+        ) * self.period_s
         power_w = self._means(bounds_s, self._times_s, self._power_w) * self._share
         high = self._means(bounds_s, self._edge_times_s, self._levels.astype(np.float64))
-        instants_s = (self._at * self._per_sample + np.arange(count * self._per_sample)) * (self.period_s / self._per_sample)
+        instants_s = (self._at * self._per_sample + np.arange(count * self._per_sample)) * (
+            self.period_s / self._per_sample
+        )
         # Before its first state the log says nothing: the line is at rest.
-        levels = self._levels[np.maximum(np.searchsorted(self._edge_times_s, instants_s, side="right") - 1, 0)]
+        levels = self._levels[
+            np.maximum(np.searchsorted(self._edge_times_s, instants_s, side="right") - 1, 0)
+        ]
         inside = (self._edge_times_s[1:] >= bounds_s[0]) & (self._edge_times_s[1:] < bounds_s[-1])
-        falls = self._edge_times_s[1:][inside & (np.diff(self._levels.view(np.int8)) < 0)] / self.period_s
-        first, self._at = self._at, self._at + count
+        falls = (
+            self._edge_times_s[1:][inside & (np.diff(self._levels.view(np.int8)) < 0)]
+            / self.period_s
+        )
+        first = self._at
+        self._at = self._at + count
         self._forget(float(bounds_s[-1]))
         return Block(first, power_w, high, levels, falls)
 
@@ -94,17 +112,26 @@ class FrontEnd:
         self._forget(self._at * self.period_s)
 
     def late(self) -> Iterator[tuple[int, int]]:
-        """Return and forget spans of samples that had been taken before the log told of a state in them."""
-        late, self._late = self._late, []
+        """Return and forget spans of samples that had been taken before the log told of a state in
+        them.
+        """
+        late = self._late
+        self._late = []
         yield from late
 
     def _means(
-        self, bounds_s: NDArray[np.float64], times_s: NDArray[np.float64], values: NDArray[np.float64]
+        self,
+        bounds_s: NDArray[np.float64],
+        times_s: NDArray[np.float64],
+        values: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        # A value is constant between states, so its integral is a broken line: exact at every boundary.
+        # A value is constant between states, so its integral is a broken line: exact at every
+        # boundary.
         integral = np.concatenate([[0.0], np.cumsum(np.diff(times_s) * values[:-1])])
         beyond = np.clip(bounds_s - times_s[-1], 0.0, None) * values[-1]
-        means: NDArray[np.float64] = np.diff(np.interp(bounds_s, times_s, integral) + beyond) / self.period_s
+        means: NDArray[np.float64] = (
+            np.diff(np.interp(bounds_s, times_s, integral) + beyond) / self.period_s
+        )
         return means
 
     def _fetch(self) -> None:
@@ -116,15 +143,32 @@ class FrontEnd:
         if self._fetched and first < self._at:
             self._late.append((first, self._at))
         self._fetched += len(states)
-        jitter_s = self._jitter_s * self._random.standard_normal(len(states)) if self._jitter_s else 0.0
+        jitter_s = (
+            self._jitter_s * self._random.standard_normal(len(states)) if self._jitter_s else 0.0
+        )
         self._times_s = np.concatenate([self._times_s, times_s + self._power_lag_s])
-        self._edge_times_s = np.maximum.accumulate(np.concatenate([self._edge_times_s, times_s + self._edge_lag_s + jitter_s]))
+        self._edge_times_s = np.maximum.accumulate(
+            np.concatenate([self._edge_times_s, times_s + self._edge_lag_s + jitter_s])
+        )
         self._power_w = np.concatenate([self._power_w, [state.power_w for state in states]])
-        self._levels = np.concatenate([self._levels, np.array([state.level for state in states], dtype=np.uint8)])
+        self._levels = np.concatenate(
+            [self._levels, np.array([state.level for state in states], dtype=np.uint8)]
+        )
 
     def _forget(self, before_s: float) -> None:
-        """Drop states that no later sample needs; the last one before `before_s` stays, and one exactly there: its edge is to
-        come."""
-        keep = max(int(np.searchsorted(np.maximum(self._times_s, self._edge_times_s), before_s, side="left")) - 1, 0)
-        self._times_s, self._edge_times_s = self._times_s[keep:], self._edge_times_s[keep:]
-        self._power_w, self._levels = self._power_w[keep:], self._levels[keep:]
+        """Drop states that no later sample needs; the last one before `before_s` stays, and one
+        exactly there: its edge is to come.
+        """
+        keep = max(
+            int(
+                np.searchsorted(
+                    np.maximum(self._times_s, self._edge_times_s), before_s, side="left"
+                )
+            )
+            - 1,
+            0,
+        )
+        self._times_s = self._times_s[keep:]
+        self._edge_times_s = self._edge_times_s[keep:]
+        self._power_w = self._power_w[keep:]
+        self._levels = self._levels[keep:]

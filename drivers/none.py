@@ -17,18 +17,28 @@ _ASSUMED = (
 
 
 class NoMonitor:
-    """No energy monitor: accuracy and latency by the device's own time stamps; there is no energy."""
+    """No energy monitor: accuracy and latency by the device's own time stamps; there is no
+    energy.
+    """
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """`clock_ppm`: the limit of the error of the device's own clock, which nothing checks; `clock_source`: who says so."""
+        """`clock_ppm`: the limit of the error of the device's own clock, which nothing checks;
+        `clock_source`: who says so.
+        """
 
         clock_ppm: float = CRYSTAL_PPM
         clock_source: str = ""
 
         def __post_init__(self) -> None:
             if not 0 <= self.clock_ppm < 1e6 or not math.isfinite(self.clock_ppm):
-                raise ConfigError(f"{self.clock_ppm}", path="clock_ppm", try_next="0 or more, below 1000000")
+                raise ConfigError(
+                    f"{self.clock_ppm}", path="clock_ppm", try_next="0 or more, below 1000000"
+                )
             if not self.clock_source:
-                said = _ASSUMED if self.clock_ppm == CRYSTAL_PPM else "the bench file, which gives no source"
+                said = (
+                    _ASSUMED
+                    if self.clock_ppm == CRYSTAL_PPM
+                    else "the bench file, which gives no source"
+                )
                 object.__setattr__(self, "clock_source", said)

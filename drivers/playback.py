@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A monitor that plays recordings back: each of its recordings is a copy of a file, of any format that `rig measure` reads."""
+"""A monitor that plays recordings back: each of its recordings is a copy of a file, of any format
+that `rig measure` reads.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,17 @@ from rig.uncertainty.accuracy import Accuracy
 _NUMBER = "{n}"
 _SIGNALS = "monitor.playback.signals"
 #: What rig.importers.open says is said for `rig measure`: its options, with what they take.
-_OPTION = re.compile(r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?")
+_OPTION = re.compile(
+    r"--(source|current|voltage|power|sync|time|supply-v|rate)\b(?: ('.*?:UNIT'|[\w.+:-]+))?"
+)
 _NUMBERS = {"supply-v": "supply_v", "rate": "rate_hz"}
 #: What is refused here is not advised.
-_REFUSED = re.compile(r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the latter, .*$")
+_REFUSED = re.compile(
+    r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the latter, .*$"
+)
 _NO_SYNC = (
-    f"{_SIGNALS}.sync = NAME, a column or signal with the levels of the line; where a program exports a file for each "
+    f"{_SIGNALS}.sync = NAME, a column or signal with the levels of the line; where a program "
+    "exports a file for each "
     "channel, as Otii does, put its digital input beside the numbers first, row by row"
 )
 
@@ -45,11 +52,12 @@ class Playback:
     class Settings:
         """The recording, and what its instrument promises.
 
-        `path`: a file, or the folder of a trial; {n} in it is the number of the trial, from 1: "trial-{n}/trace.jls". Without
-        {n}, all recordings are copies of one. `signals`: what the file does not say of itself (rig/importers/opened.py).
-        `calibration`: the instrument's limits of error; not needed for a trace inside a session folder, where they are stored.
-        `start_s`: how long the original recording ran before anything else happened; a simulated device, whose clock goes on
-        meanwhile, then meets the same times again.
+        `path`: a file, or the folder of a trial; {n} in it is the number of the trial, from 1:
+        "trial-{n}/trace.jls". Without {n}, all recordings are copies of one. `signals`: what the
+        file does not say of itself (rig/importers/opened.py). `calibration`: the instrument's
+        limits of error; not needed for a trace inside a session folder, where they are stored.
+        `start_s`: how long the original recording ran before anything else happened; a simulated
+        device, whose clock goes on meanwhile, then meets the same times again.
         """
 
         path: PathText = ""
@@ -58,9 +66,18 @@ class Playback:
         start_s: float = 0.0
 
     def __init__(
-        self, settings: Settings, table: Table, scratch: tempfile.TemporaryDirectory[str], first: Opened, promised: Accuracy
+        self,
+        settings: Settings,
+        table: Table,
+        scratch: tempfile.TemporaryDirectory[str],
+        first: Opened,
+        promised: Accuracy,
     ) -> None:
-        self._settings, self._table, self._scratch, self._first, self._accuracy = settings, table, scratch, first, promised
+        self._settings = settings
+        self._table = table
+        self._scratch = scratch
+        self._first = first
+        self._accuracy = promised
 
     @staticmethod
     def simulates(settings: Settings) -> None:
@@ -71,20 +88,36 @@ class Playback:
     def open(cls, settings: Settings, table: Table) -> Self:
         """Open the first recording; raises ConfigError and DataError."""
         if not settings.path:
-            raise ConfigError("no file is named", path="monitor.playback.path", try_next='path = "trial-{n}/trace.jls"')
+            raise ConfigError(
+                "no file is named",
+                path="monitor.playback.path",
+                try_next='path = "trial-{n}/trace.jls"',
+            )
         if not 0 <= settings.start_s <= 60:
-            raise ConfigError(f"{settings.start_s}", path="monitor.playback.start_s", try_next="0 to 60 s")
+            raise ConfigError(
+                f"{settings.start_s}", path="monitor.playback.start_s", try_next="0 to 60 s"
+            )
         path = _numbered(settings, 1)
         if not path.exists():
-            hint = "monitor.playback.path, relative to the bench file; {n} in it is the number of the trial"
-            raise DataError(f"{path} cannot be read", evidence="No such file or directory", try_next=hint)
-        promised = accuracy.load(Path(settings.calibration)) if settings.calibration else accuracy_beside(path)
+            hint = (
+                "monitor.playback.path, relative to the bench file; {n} in it is the number "
+                "of the trial"
+            )
+            raise DataError(
+                f"{path} cannot be read", evidence="No such file or directory", try_next=hint
+            )
+        promised = (
+            accuracy.load(Path(settings.calibration))
+            if settings.calibration
+            else accuracy_beside(path)
+        )
         if promised is None:
             raise ConfigError(
                 "what recorded this is not known, so its energies would have no uncertainty",
                 path="monitor.playback.calibration",
                 evidence=f"{path} lies in no session folder",
-                try_next='calibration = "FILE.toml" with the limits from its data sheet: docs/UNCERTAINTY.md shows one',
+                try_next='calibration = "FILE.toml" with the limits from its data sheet: '
+                "docs/UNCERTAINTY.md shows one",
             )
         scratch = tempfile.TemporaryDirectory(prefix="rig-playback-")
         try:
@@ -92,7 +125,8 @@ class Playback:
                 first = open_any(path, Path(scratch.name) / "1", settings.signals)
             if not first.has_current:
                 raise ConfigError(
-                    f"{path} tells power alone, and limits of current and voltage say nothing of it",
+                    f"{path} tells power alone, and limits of current and voltage say nothing of "
+                    "it",
                     path=f"{_SIGNALS}.power",
                     try_next="rig measure takes it; a session needs current and voltage",
                 )
@@ -104,7 +138,8 @@ class Playback:
     @property
     def info(self) -> MonitorInfo:
         """Return what is known of the recording."""
-        trace, notes = self._first.trace, [_with_keys(note) for note in self._first.notes]
+        trace = self._first.trace
+        notes = [_with_keys(note) for note in self._first.notes]
         return MonitorInfo(
             name="playback",
             kind="playback",
@@ -116,11 +151,14 @@ class Playback:
             no_sync=("; ".join(note for note in notes if note.startswith("no SYNC")), _NO_SYNC),
             details={
                 "path": self._settings.path,
-                "recordings": "one each" if _NUMBER in self._settings.path else "all are copies of one file",
+                "recordings": "one each"
+                if _NUMBER in self._settings.path
+                else "all are copies of one file",
                 "power": "not switched: nothing is measured",
                 "notes": notes,
             },
-            # Of what is left of a trial there is no recording: the one that there is begins where the trial did.
+            # Of what is left of a trial there is no recording: the one that there is begins where
+            # the trial did.
             resumable=False,
             switches=False,
         )
@@ -135,22 +173,33 @@ class Playback:
     def opened(self, number: int) -> Opened:
         """Return the recording of trial `number`.
 
-        Raises DeviceNotFound when there is none, BenchError when it cannot be read or is of another kind than the first.
+        Raises DeviceNotFound when there is none, BenchError when it cannot be read or is of another
+        kind than the first.
         """
         if number == 1 or _NUMBER not in self._settings.path:
             return self._first
         path = _numbered(self._settings, number)
         try:
             with _told(path):
-                opened = open_any(path, Path(self._scratch.name) / str(number), self._settings.signals)
+                opened = open_any(
+                    path, Path(self._scratch.name) / str(number), self._settings.signals
+                )
         except (ConfigError, DataError) as error:
             cause = f"recording {number}: {error.cause}"
             if path.exists():
                 raise BenchError(cause, evidence=error.evidence, try_next=error.try_next) from error
             raise DeviceNotFound(cause, evidence=error.evidence, try_next="fewer trials") from error
-        have, first = opened.trace, self._first.trace
-        if (have.sample_hz, have.edge_hz, opened.sync) != (first.sample_hz, first.edge_hz, self._first.sync):
-            rates = f"{have.sample_hz:.10g} Hz with SYNC {opened.sync}, not {first.sample_hz:.10g} Hz with {self._first.sync}"
+        have = opened.trace
+        first = self._first.trace
+        if (have.sample_hz, have.edge_hz, opened.sync) != (
+            first.sample_hz,
+            first.edge_hz,
+            self._first.sync,
+        ):
+            rates = (
+                f"{have.sample_hz:.10g} Hz with SYNC {opened.sync}, not "
+                f"{first.sample_hz:.10g} Hz with {self._first.sync}"
+            )
             raise BenchError(
                 f"recording {number} is not of the kind of the first",
                 evidence=rates,
@@ -171,7 +220,9 @@ class PlaybackRecording:
     """One recording: its file is there from the beginning, and the same as its original."""
 
     def __init__(self, monitor: Playback, folder: Path, number: int) -> None:
-        self._monitor, self._folder, self._number = monitor, folder, number
+        self._monitor = monitor
+        self._folder = folder
+        self._number = number
 
     def __enter__(self) -> PlaybackRecording:
         original = self._monitor.opened(self._number).trace.path
@@ -190,7 +241,12 @@ class PlaybackRecording:
     def check(self) -> None:
         """Return: nothing can go wrong with what is recorded."""
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """Return: the file is complete."""
 
 
@@ -206,9 +262,13 @@ def _told(path: Path) -> Iterator[None]:
     except ConfigError as error:
         keys = ", ".join(f"{_SIGNALS}.{key}" if key else _SIGNALS for key in error.path.split(", "))
         cause = _of(path, error.cause.removeprefix(f"{error.path}: "))
-        raise ConfigError(cause, path=keys, evidence=error.evidence, try_next=_with_keys(error.try_next)) from error
+        raise ConfigError(
+            cause, path=keys, evidence=error.evidence, try_next=_with_keys(error.try_next)
+        ) from error
     except DataError as error:
-        raise DataError(_of(path, error.cause), evidence=error.evidence, try_next=_with_keys(error.try_next)) from error
+        raise DataError(
+            _of(path, error.cause), evidence=error.evidence, try_next=_with_keys(error.try_next)
+        ) from error
 
 
 def _of(path: Path, cause: str) -> str:
@@ -220,7 +280,8 @@ def _with_keys(text: str) -> str:
 
 
 def _key(option: re.Match[str]) -> str:
-    name, value = option[1], (option[2] or "").strip("'")
+    name = option[1]
+    value = (option[2] or "").strip("'")
     if name not in _NUMBERS:
         value = value and f'"{value}"'
     key = f"{_SIGNALS}.{_NUMBERS.get(name, name)}"
@@ -230,7 +291,10 @@ def _key(option: re.Match[str]) -> str:
 def _copy(original: Path, copy: Path) -> None:
     shutil.copyfile(original, copy)
     if _sha256(original) != _sha256(copy):
-        raise BenchError(f"the copy of {original} differs from it", try_next="is the disk sound, and nobody writing the original?")
+        raise BenchError(
+            f"the copy of {original} differs from it",
+            try_next="is the disk sound, and nobody writing the original?",
+        )
 
 
 def _sha256(path: Path) -> str:

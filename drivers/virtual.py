@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual energy monitor: samples the simulated table through its own imperfect clock and converter.
+"""A virtual energy monitor: samples the simulated table through its own imperfect clock and
+converter.
 
 Where the device lives in real time, so does the monitor, at up to 1 MS/s.
 """
@@ -32,19 +33,23 @@ _POLL_S = 0.02
 
 
 class VirtualMonitor:
-    """Samples what a simulated device draws, through an imperfect clock and converter; simulated."""
+    """Samples what a simulated device draws, through an imperfect clock and converter;
+    simulated.
+    """
 
     @dataclass(frozen=True, slots=True)
     class Settings:
         """Rate, supply, what is wrong with the instrument, and what its maker promises.
 
-        `clock_ppm`: how fast its clock is, as of a device's; `start_s`: how long it records before anything else
-        happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one step of its converter; `gain`, `offset_a`,
-        `voltage_gain` and `voltage_offset_v`: its errors; `low_gain` and `low_offset_a`: those of a lower range, of currents below
-        `low_a`; `edge_jitter_s`: standard deviation of the moment at which SYNC is seen; `edge_delay_s`: how much later it is seen
-        than power; `share`: the part of the DUT's power that flows through it; `fed_v`: another cable
-        feeds the DUT with so many volts (0: none), and nothing flows through the monitor.
-        The limits, or a calibration file, are what the uncertainties are made of.
+        `clock_ppm`: how fast its clock is, as of a device's; `start_s`: how long it records before
+        anything else happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one
+        step of its converter; `gain`, `offset_a`, `voltage_gain` and `voltage_offset_v`: its
+        errors; `low_gain` and `low_offset_a`: those of a lower range, of currents below `low_a`;
+        `edge_jitter_s`: standard deviation of the moment at which SYNC is seen; `edge_delay_s`: how
+        much later it is seen than power; `share`: the part of the DUT's power that flows through
+        it; `fed_v`: another cable feeds the DUT with so many volts (0: none), and nothing flows
+        through the monitor. The limits, or a calibration file, are what the uncertainties are made
+        of.
         """
 
         sample_hz: int = 200_000
@@ -73,7 +78,9 @@ class VirtualMonitor:
     def __init__(self, settings: Settings, table: Table) -> None:
         if not 1_000 <= settings.sample_hz <= 1_000_000:
             raise ConfigError(
-                f"{settings.sample_hz} samples per second", path="monitor.virtual.sample_hz", try_next="1000 to 1000000"
+                f"{settings.sample_hz} samples per second",
+                path="monitor.virtual.sample_hz",
+                try_next="1000 to 1000000",
             )
         for name, ok, rule in (
             ("supply_v", settings.supply_v > 0, "above 0"),
@@ -86,9 +93,16 @@ class VirtualMonitor:
             ("fed_v", settings.fed_v >= 0, "0: none; or above"),
         ):
             if not ok:
-                raise ConfigError(f"{getattr(settings, name)}", path=f"monitor.virtual.{name}", try_next=rule)
-        self._settings, self._table = settings, table
-        self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else _promised(settings)
+                raise ConfigError(
+                    f"{getattr(settings, name)}", path=f"monitor.virtual.{name}", try_next=rule
+                )
+        self._settings = settings
+        self._table = table
+        self._accuracy = (
+            accuracy.load(Path(settings.calibration))
+            if settings.calibration
+            else _promised(settings)
+        )
         self._recordings = 0
 
     @staticmethod
@@ -123,7 +137,12 @@ class VirtualMonitor:
     def record(self, folder: Path) -> VirtualRecording:
         """Record into `folder`."""
         self._recordings += 1
-        return VirtualRecording(self._settings, self._table.world, folder, f"virtual-monitor-{self._table.seed}-{self._recordings}")
+        return VirtualRecording(
+            self._settings,
+            self._table.world,
+            folder,
+            f"virtual-monitor-{self._table.seed}-{self._recordings}",
+        )
 
     def close(self) -> None:
         """Switch the supply off."""
@@ -133,14 +152,19 @@ class VirtualMonitor:
 class VirtualRecording:
     """One recording: a thread that follows the world's horizon and appends samples to the trace."""
 
-    def __init__(self, settings: VirtualMonitor.Settings, world: World, folder: Path, seed: str) -> None:
-        self._world, self._folder = world, folder
+    def __init__(
+        self, settings: VirtualMonitor.Settings, world: World, folder: Path, seed: str
+    ) -> None:
+        self._world = world
+        self._folder = folder
         self._about = {
             "monitor": "virtual",
             "simulated": True,
             "settings": {name: getattr(settings, name) for name in settings.__slots__},
         }
-        self._sampler = Sampler(settings, world, world.now_ns(), np.random.default_rng(list(seed.encode())))
+        self._sampler = Sampler(
+            settings, world, world.now_ns(), np.random.default_rng(list(seed.encode()))
+        )
         self._stop_ns: int | None = None
         self._changed = threading.Event()
         self._failure: BaseException | None = None
@@ -166,14 +190,25 @@ class VirtualRecording:
         return self
 
     def check(self) -> None:
-        """Raise what went wrong in the recording so far; in virtual time, wait until the samples have caught up with the device."""
-        while not self._world.live and self._sampler.due(self._world.horizon_ns()) > _CHUNK and self._thread.is_alive():
+        """Raise what went wrong in the recording so far; in virtual time, wait until the samples
+        have caught up with the device.
+        """
+        while (
+            not self._world.live
+            and self._sampler.due(self._world.horizon_ns()) > _CHUNK
+            and self._thread.is_alive()
+        ):
             self._changed.set()
             threading.Event().wait(0.001)
         if self._failure is not None:
             raise self._failure
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._end()
         if kind is None:
             self.check()
@@ -199,14 +234,20 @@ class VirtualRecording:
             self._failure = error
 
     def _finish(self, stop_ns: int) -> None:
-        """Wait until the log is complete up to the end, then sample the rest; a horizon that stands still ends the wait."""
+        """Wait until the log is complete up to the end, then sample the rest; a horizon that stands
+        still ends the wait.
+        """
         patience = round(2.0 / _POLL_S)
         while (horizon_ns := self._world.horizon_ns()) < stop_ns and patience:
             self._follow(horizon_ns)
             patience -= 1
             threading.Event().wait(_POLL_S)
         if not patience:
-            raise DeadlineError("end of the simulated device's log", 2.0, try_next="did the device die? see the session's events")
+            raise DeadlineError(
+                "end of the simulated device's log",
+                2.0,
+                try_next="did the device die? see the session's events",
+            )
         self._follow(stop_ns)
 
     def _follow(self, horizon_ns: int) -> None:
@@ -221,9 +262,17 @@ class VirtualRecording:
 class Sampler:
     """The converter of the virtual monitor: what the front end sees, with its errors."""
 
-    def __init__(self, settings: VirtualMonitor.Settings, world: World, start_ns: int, random: np.random.Generator) -> None:
-        self.settings, self._world = settings, world
-        # Apart, so that the same seed gives the same trace however the samples are grouped into calls.
+    def __init__(
+        self,
+        settings: VirtualMonitor.Settings,
+        world: World,
+        start_ns: int,
+        random: np.random.Generator,
+    ) -> None:
+        self.settings = settings
+        self._world = world
+        # Apart, so that the same seed gives the same trace however the samples are grouped into
+        # calls.
         self._noise, jitter = random.spawn(2)
         self._front_end = FrontEnd(
             world,
@@ -240,7 +289,9 @@ class Sampler:
         """Return how many samples end before `horizon_ns`."""
         return self._front_end.due(horizon_ns)
 
-    def take(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
+    def take(
+        self, count: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
         """Return current (A), voltage (V) and SYNC level of the next `count` samples."""
         block = self._front_end.take(count)
         supply_v = self.settings.supply_v if self._world.supply_on else self.settings.fed_v
@@ -258,10 +309,13 @@ class Sampler:
     def _convert(self, current_a: NDArray[np.float64]) -> NDArray[np.float32]:
         settings = self.settings
         low = np.abs(current_a) < settings.low_a
-        gain, offset_a = np.where(low, settings.low_gain, settings.gain), np.where(low, settings.low_offset_a, settings.offset_a)
+        gain = np.where(low, settings.low_gain, settings.gain)
+        offset_a = np.where(low, settings.low_offset_a, settings.offset_a)
         seen_a: NDArray[np.float64] = current_a * (1 + gain) + offset_a
         if settings.noise_a:
-            seen_a = seen_a + settings.noise_a * self._noise.standard_normal(len(seen_a), dtype=np.float32)
+            seen_a = seen_a + settings.noise_a * self._noise.standard_normal(
+                len(seen_a), dtype=np.float32
+            )
         if settings.lsb_a:
             seen_a = np.rint(seen_a / settings.lsb_a) * settings.lsb_a
         return seen_a.astype(np.float32)
@@ -269,7 +323,15 @@ class Sampler:
 
 def _promised(settings: VirtualMonitor.Settings) -> Accuracy:
     return Accuracy(
-        current=(Range(10.0, settings.gain_limit, settings.offset_limit_a, noise=settings.noise_a, lsb=settings.lsb_a),),
+        current=(
+            Range(
+                10.0,
+                settings.gain_limit,
+                settings.offset_limit_a,
+                noise=settings.noise_a,
+                lsb=settings.lsb_a,
+            ),
+        ),
         voltage=(Range(100.0, settings.voltage_gain_limit, 0.0),),
         clock_ppm=settings.clock_limit_ppm,
         source="the limits in the bench file",

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a device, as a lab would write them: pytest examples --rig-bench benches/posix-asc.toml (default: the virtual bench)."""
+"""Tests of a device, as a lab would write them: pytest examples --rig-bench benches/posix-asc.toml
+(default: the virtual bench).
+"""
 
 from __future__ import annotations
 

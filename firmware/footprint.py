@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print what the core takes of a Cortex-M: flash by part, RAM by part, stack by the worst chain of calls; `make size`.
+"""Print what the core takes of a Cortex-M: flash by part, RAM by part, stack by the worst chain of
+calls; `make size`.
 
-Flash is code and constants of the objects, and what a linker makes of them together with libgcc, where a build leaves out no part,
-one, or all that can be left out (core/nr_shim.h): without port, workload, C library.
-The stack comes from gcc's own account of each function and its calls. What is called through pointers (port and workload), what the
-C library and libgcc use, and interrupts come on top. Recursion and frames of unknown size are errors.
+Flash is code and constants of the objects, and what a linker makes of them together with libgcc,
+where a build leaves out no part, one, or all that can be left out (core/nr_shim.h): without port,
+workload, C library. The stack comes from gcc's own account of each function and its calls. What is
+called through pointers (port and workload), what the C library and libgcc use, and interrupts come
+on top. Recursion and frames of unknown size are errors.
 """
 
 from __future__ import annotations
@@ -21,9 +23,27 @@ SOURCES = sorted(CORE.glob("*.c"))
 CPUS = ("cortex-m0plus", "cortex-m4")
 #: Debian's compiler comes without a C library, and so without <string.h>.
 HEADERS = CORE.parent / "ports" / "cortex_m" / "include"
-FLAGS = ("-std=c99", "-mthumb", "-Os", "-ffreestanding", "-ffunction-sections", "-fdata-sections", f"-I{CORE}", f"-I{HEADERS}")
+FLAGS = (
+    "-std=c99",
+    "-mthumb",
+    "-Os",
+    "-ffreestanding",
+    "-ffunction-sections",
+    "-fdata-sections",
+    f"-I{CORE}",
+    f"-I{HEADERS}",
+)
 PARTS = {
-    "frames and framed layer": ("frame", "framed_layer", "requests", "input", "answers", "window", "shim", "division"),
+    "frames and framed layer": (
+        "frame",
+        "framed_layer",
+        "requests",
+        "input",
+        "answers",
+        "window",
+        "shim",
+        "division",
+    ),
     "text layer without its commands": ("text_layer", "text_line"),
     "all text commands": ("text", "text_classic"),
     "`name` and `frame` alone": ("text_minimal",),
@@ -48,7 +68,10 @@ extern const struct nr_port port;
 extern const struct nr_workload workload;
 extern const struct nr_memory memory;
 void start(void);
-void start(void) { nr_shim_init(&shim, &port, &workload, &memory); for (;;) { nr_shim_poll(&shim); } }
+void start(void) {
+    nr_shim_init(&shim, &port, &workload, &memory);
+    for (;;) { nr_shim_poll(&shim); }
+}
 """
 
 
@@ -56,7 +79,8 @@ class Compiler:
     """One compiler for one core, with a folder for what it makes."""
 
     def __init__(self, gcc: str, cpu: str, folder: Path) -> None:
-        self._gcc, self._folder = gcc, folder
+        self._gcc = gcc
+        self._folder = folder
         self._command = [gcc, f"-mcpu={cpu}", *FLAGS]
 
     def compile(self, source: Path) -> Path:
@@ -66,18 +90,38 @@ class Compiler:
         return target
 
     def link(self, core: list[Path], left_out: tuple[str, ...] = ()) -> Path:
-        """Link sources or objects with libgcc and a main, leaving open what port, workload and C library bring."""
-        main, target = self._folder / "start.c", self._folder / "linked.elf"
+        """Link sources or objects with libgcc and a main, leaving open what port, workload and C
+        library bring.
+        """
+        main = self._folder / "start.c"
+        target = self._folder / "linked.elf"
         main.write_text(START)
         options = ["-nostdlib", "-Wl,--gc-sections,-e,start,--unresolved-symbols=ignore-all"]
-        run(*self._command, *(f"-DNR_WITH_{name}=0" for name in left_out), *options, "-o", target, main, *core, "-lgcc")
+        run(
+            *self._command,
+            *(f"-DNR_WITH_{name}=0" for name in left_out),
+            *options,
+            "-o",
+            target,
+            main,
+            *core,
+            "-lgcc",
+        )
         return target
 
     def sizeof(self, expressions: dict[str, str]) -> dict[str, int]:
-        """Return sizes in bytes of C expressions about `struct nr_shim *s`, as this core lays it out."""
-        source, target = self._folder / "sizes.c", self._folder / "sizes.o"
-        lines = [f"char size_{number}[{expression}];" for number, expression in enumerate(expressions.values())]
-        source.write_text('#include "nr_shim.h"\n#define s ((struct nr_shim *)0)\n' + "\n".join(lines) + "\n")
+        """Return sizes in bytes of C expressions about `struct nr_shim *s`, as this core lays it
+        out.
+        """
+        source = self._folder / "sizes.c"
+        target = self._folder / "sizes.o"
+        lines = [
+            f"char size_{number}[{expression}];"
+            for number, expression in enumerate(expressions.values())
+        ]
+        source.write_text(
+            '#include "nr_shim.h"\n#define s ((struct nr_shim *)0)\n' + "\n".join(lines) + "\n"
+        )
         run(*self._command, "-c", "-o", target, source)
         found = re.findall(r"\w+ (\w+) \w size_(\d+)", run(self._tool("nm"), "-S", target))
         sizes = {int(number): int(size, 16) for size, number in found}
@@ -93,7 +137,9 @@ class Compiler:
 
 
 def run(*command: str | Path) -> str:
-    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [str(word) for word in command], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def read_calls(accounts: list[Path]) -> tuple[dict[str, int], dict[str, set[str]]]:
@@ -102,11 +148,15 @@ def read_calls(accounts: list[Path]) -> tuple[dict[str, int], dict[str, set[str]
     calls: dict[str, set[str]] = {}
     for account in accounts:
         text = account.read_text()
-        for title, used_b, kind in re.findall(r'node: \{ title: "([^"]+)" label: "[^"]*\\n(\d+) bytes \(([^)]*)\)', text):
+        for title, used_b, kind in re.findall(
+            r'node: \{ title: "([^"]+)" label: "[^"]*\\n(\d+) bytes \(([^)]*)\)', text
+        ):
             if kind != "static":
                 sys.exit(f"the stack of {title} is not known: {kind}")
             frames[title] = int(used_b)
-        for caller, called in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', text):
+        for caller, called in re.findall(
+            r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', text
+        ):
             calls.setdefault(caller, set()).add(called)
     return frames, calls
 
@@ -132,19 +182,29 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
         missing = set(objects) ^ {name for names in PARTS.values() for name in names}
         if missing:
             sys.exit(f"which part do these belong to: {', '.join(sorted(missing))}")
-        rows = {f"flash: {part}": sum(compiler.flash_b(objects[name]) for name in names) for part, names in PARTS.items()}
+        rows = {
+            f"flash: {part}": sum(compiler.flash_b(objects[name]) for name in names)
+            for part, names in PARTS.items()
+        }
         rows["flash: linked, all parts"] = compiler.flash_b(compiler.link(list(objects.values())))
         for left_out in BUILDS:
-            rows[f"flash: linked, without {', '.join(left_out)}"] = compiler.flash_b(compiler.link(SOURCES, left_out))
+            rows[f"flash: linked, without {', '.join(left_out)}"] = compiler.flash_b(
+                compiler.link(SOURCES, left_out)
+            )
         sizes = compiler.sizeof(
-            {name: " + ".join(f"sizeof s->{field}" for field in fields.split()) for name, fields in BUFFERS.items()}
+            {
+                name: " + ".join(f"sizeof s->{field}" for field in fields.split())
+                for name, fields in BUFFERS.items()
+            }
             | {"all": "sizeof *s"}
         )
         rows["RAM: state"] = sizes["all"] - sum(sizes[name] for name in BUFFERS)
         rows |= {f"RAM: buffer, {name}": sizes[name] for name in BUFFERS}
         rows["RAM: struct nr_shim"] = sizes["all"]
         frames, calls = read_calls(sorted(Path(scratch).glob("nr_*.ci")))
-        stack_b, chain = max(worst_chain(root, frames, calls) for root in ("nr_shim_init", "nr_shim_poll"))
+        stack_b, chain = max(
+            worst_chain(root, frames, calls) for root in ("nr_shim_init", "nr_shim_poll")
+        )
         rows["stack: worst chain"] = stack_b
     return rows, chain
 
@@ -156,7 +216,10 @@ def main() -> None:
         columns = dict(zip(CPUS, pool.map(lambda cpu: measure(gcc, cpu), CPUS), strict=True))
     lines = [f"{run(gcc, '--version').splitlines()[0]}, `{' '.join(FLAGS[1:3])}`; bytes", ""]
     lines += [f"| | {' | '.join(CPUS)} |", f"|---|{'---:|' * len(CPUS)}"]
-    lines += [f"| {row} | {' | '.join(str(columns[cpu][0][row]) for cpu in CPUS)} |" for row in columns[CPUS[0]][0]]
+    lines += [
+        f"| {row} | {' | '.join(str(columns[cpu][0][row]) for cpu in CPUS)} |"
+        for row in columns[CPUS[0]][0]
+    ]
     lines += ["", *(f"Worst chain on {cpu}: {' > '.join(columns[cpu][1])}" for cpu in CPUS)]
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -32,7 +32,9 @@ class RigError(Exception):
 
     def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
         super().__init__(cause)
-        self.cause, self.evidence, self.try_next = cause, evidence, try_next
+        self.cause = cause
+        self.evidence = evidence
+        self.try_next = try_next
 
     def __str__(self) -> str:
         lines = [self.cause]
@@ -48,14 +50,20 @@ class ConfigError(RigError):
 
     exit_code = 2
 
-    def __init__(self, cause: str, *, path: str = "", evidence: str = "", try_next: str = "") -> None:
+    def __init__(
+        self, cause: str, *, path: str = "", evidence: str = "", try_next: str = ""
+    ) -> None:
         try_next = try_next or "the key's type and limits; benches/ has examples"
-        super().__init__(f"{path}: {cause}" if path else cause, evidence=evidence, try_next=try_next)
+        super().__init__(
+            f"{path}: {cause}" if path else cause, evidence=evidence, try_next=try_next
+        )
         self.path = path
 
 
 class BenchError(RigError):
-    """Something on the table does not work; `supply_is_off`: that of the DUT is off all the same, and known to be."""
+    """Something on the table does not work; `supply_is_off`: that of the DUT is off all the same,
+    and known to be.
+    """
 
     supply_is_off = False
 
@@ -92,7 +100,10 @@ class RemoteProtocolError(ProtocolError):
     """The device sent something the protocol forbids, also after retries."""
 
     def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
-        hint = "look at cable, ground and line rate; firmware that knows the framed layer repairs lost and spoilt bytes"
+        hint = (
+            "look at cable, ground and line rate; firmware that knows the framed layer "
+            "repairs lost and spoilt bytes"
+        )
         super().__init__(cause, evidence=evidence, try_next=try_next or hint)
 
 
@@ -107,9 +118,14 @@ class SutError(RigError):
 class DeadlineError(RigError):
     """Nothing came in time."""
 
-    def __init__(self, awaited: str, waited_s: float, *, evidence: str = "", try_next: str = "") -> None:
-        super().__init__(f"no {awaited} within {waited_s:.3g} s", evidence=evidence, try_next=try_next)
-        self.awaited, self.waited_s = awaited, waited_s
+    def __init__(
+        self, awaited: str, waited_s: float, *, evidence: str = "", try_next: str = ""
+    ) -> None:
+        super().__init__(
+            f"no {awaited} within {waited_s:.3g} s", evidence=evidence, try_next=try_next
+        )
+        self.awaited = awaited
+        self.waited_s = waited_s
 
 
 class DataError(RigError):
@@ -118,11 +134,17 @@ class DataError(RigError):
     exit_code = 2
 
     def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
-        super().__init__(cause, evidence=evidence, try_next=try_next or "fetch or make the file again, or name another one")
+        super().__init__(
+            cause,
+            evidence=evidence,
+            try_next=try_next or "fetch or make the file again, or name another one",
+        )
 
 
 class NotInSession(DataError):
-    """A session folder does not hold the content of a sample, and something that is made again from it would need it."""
+    """A session folder does not hold the content of a sample, and something that is made again from
+    it would need it.
+    """
 
 
 def storage_error(error: OSError, path: Path) -> BenchError:
@@ -130,8 +152,12 @@ def storage_error(error: OSError, path: Path) -> BenchError:
     evidence = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(
-            f"the disk of {path} is full", evidence=evidence, try_next="free some room; what has been measured is kept"
+            f"the disk of {path} is full",
+            evidence=evidence,
+            try_next="free some room; what has been measured is kept",
         )
     return BenchError(
-        f"{error.filename or path} cannot be written or read", evidence=evidence, try_next="another folder: --sessions"
+        f"{error.filename or path} cannot be written or read",
+        evidence=evidence,
+        try_next="another folder: --sessions",
     )

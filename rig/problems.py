@@ -21,7 +21,8 @@ PROBLEM_CODES = {
     "power": "the measured power cannot be told from that of nothing wired",
     "link": "the UART was not silent inside a measured window",
     "restart": "the device restarted, and its timer with it",
-    "stream": "the signal and the device did not keep pace: windows came late, were lost, or have no answer",
+    "stream": "the signal and the device did not keep pace: windows came late, were lost, or have "
+    "no answer",
     "cost": "the device's vector is not what it claims: another length, or another cost",
     "rule": "a rule of the benchmark is not met",
 }

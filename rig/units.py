@@ -12,7 +12,9 @@ _UNITS = ("s", "W", "J", "A", "V", "Hz")
 
 
 def scale(value: float | None, unit: str) -> tuple[float, str]:
-    """Return the factor and the unit that show a value as a number from 1 to 999: 0.018 s -> (1000, "ms"); "1" is no unit."""
+    """Return the factor and the unit that show a value as a number from 1 to 999: 0.018 s -> (1000,
+    "ms"); "1" is no unit.
+    """
     if unit not in _UNITS or not value or not math.isfinite(value):
         return 1.0, "" if unit == "1" else unit
     power = min(max(math.floor(math.log10(abs(value))) // 3, min(_PREFIXES)), max(_PREFIXES))
@@ -20,7 +22,8 @@ def scale(value: float | None, unit: str) -> tuple[float, str]:
 
 
 def quantity(value: float | None, unit: str, error: float | None = None) -> str:
-    """Return "2.5160 ± 0.0030 mJ": two digits of the uncertainty, the value to the same place (GUM 7.2.6); four digits without one.
+    """Return "2.5160 ± 0.0030 mJ": two digits of the uncertainty, the value to the same place (GUM
+    7.2.6); four digits without one.
 
     The prefix is chosen by the larger of both.
     """
@@ -32,11 +35,16 @@ def quantity(value: float | None, unit: str, error: float | None = None) -> str:
     spread = float(f"{error * factor:.1e}")
     decimals = min(1 - math.floor(math.log10(spread)), _DECIMALS)
     # A zero that is added has no sign: no value is -0.
-    return f"{round(value * factor, decimals) + 0.0:.{max(decimals, 0)}f} ± {spread:.{max(decimals, 0)}f} {name}".rstrip()
+    return (
+        f"{round(value * factor, decimals) + 0.0:.{max(decimals, 0)}f} ± "
+        f"{spread:.{max(decimals, 0)}f} {name}"
+    ).rstrip()
 
 
 def share(value: float | None) -> str:
-    """Return a part of a whole with two digits: "0.12 %", "48 ppm" below 0.01 %, "<1 ppm" below that."""
+    """Return a part of a whole with two digits: "0.12 %", "48 ppm" below 0.01 %, "<1 ppm" below
+    that.
+    """
     if value is None or not math.isfinite(value):
         return "-"
     if value < 1e-6:

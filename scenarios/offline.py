@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offline: all samples at hand from the start, processed back to back in windows as full as the device's slots allow."""
+"""Offline: all samples at hand from the start, processed back to back in windows as full as the
+device's slots allow.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,20 @@ LOADGEN_S = 600.0
 
 
 class Offline:
-    """All samples in an order shuffled by the trial's seed, chunk by chunk; each chunk is a batch of as many rounds as others."""
+    """All samples in an order shuffled by the trial's seed, chunk by chunk; each chunk is a batch
+    of as many rounds as others.
+    """
 
     name = "offline"
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """All windows of a trial together last `min_duration_s` and `margin` (relative) more, and hold `min_count` inferences.
+        """All windows of a trial together last `min_duration_s` and `margin` (relative) more, and
+        hold `min_count` inferences.
 
-        `chunk` samples are loaded at a time, 0: as many as the device takes. `idle_s` of idle time before and after all; `limit_s`
-        is what a batch may take beyond what the calibration makes expect.
+        `chunk` samples are loaded at a time, 0: as many as the device takes. `idle_s` of idle time
+        before and after all; `limit_s` is what a batch may take beyond what the calibration makes
+        expect.
         """
 
         min_duration_s: float = 10.0
@@ -48,30 +54,44 @@ class Offline:
 
     def __init__(self, settings: Settings, slots: int = 0) -> None:
         """`slots` is how many samples the device takes at a time, 0 while that is not known."""
-        self.settings, self._slots = settings, slots
+        self.settings = settings
+        self._slots = slots
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Check the settings."""
         for key, ok, allowed in (
-            ("min_duration_s", 0 < settings.min_duration_s <= IDLE_MAX_S, f"above 0, to {IDLE_MAX_S:g} s"),
+            (
+                "min_duration_s",
+                0 < settings.min_duration_s <= IDLE_MAX_S,
+                f"above 0, to {IDLE_MAX_S:g} s",
+            ),
             ("min_count", 1 <= settings.min_count <= REPEAT_MAX, f"1 to {REPEAT_MAX}"),
-            ("margin", 0.01 <= settings.margin <= 1, "0.01 to 1: windows must not end early because a clock is fast"),
+            (
+                "margin",
+                0.01 <= settings.margin <= 1,
+                "0.01 to 1: windows must not end early because a clock is fast",
+            ),
             ("chunk", settings.chunk >= 0, "1 or more; 0: as many as the device takes"),
             ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
             ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
         ):
             if not ok:
-                raise ConfigError(f"{getattr(settings, key)}", path=f"scenario.offline.{key}", try_next=allowed)
+                raise ConfigError(
+                    f"{getattr(settings, key)}", path=f"scenario.offline.{key}", try_next=allowed
+                )
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> Offline:
-        """Return the scenario for a device that takes so many samples; raise ConfigError where it takes but one a window."""
+        """Return the scenario for a device that takes so many samples; raise ConfigError where it
+        takes but one a window.
+        """
         if info.batch_max < 1:
             raise ConfigError(
                 f"{info.name} cannot process several samples in one window",
                 path="scenario.offline",
-                try_next="[scenario.single_stream]; or firmware that knows BATCH, in the framed layer (docs/PROTOCOL.md section 4)",
+                try_next="[scenario.single_stream]; or firmware that knows BATCH, in the framed "
+                "layer (docs/PROTOCOL.md section 4)",
             )
         if self.settings.chunk > info.batch_max:
             raise ConfigError(
@@ -82,7 +102,9 @@ class Offline:
         return Offline(self.settings, info.batch_max)
 
     def plan(self, task: Task, seed: int) -> Plan:
-        """Yield idle time, then for each chunk its loads and one batch; before the first one a calibration that does not count."""
+        """Yield idle time, then for each chunk its loads and one batch; before the first one a
+        calibration that does not count.
+        """
         settings = self.settings
         chunks = self._chunks(len(task), seed)
         rate_hz = rate_of((yield Idle(settings.idle_s)), settings.idle_s)
@@ -96,16 +118,28 @@ class Offline:
         yield Idle(settings.idle_s)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-        """Reduce one trial: rates over all windows together, as loading between them is no part of it."""
-        counts, times_s = _counts(measured.samples), _times_s(measured.samples)
-        return _accuracy(measured.samples) | {"throughput": _ratio(counts, times_s, "1/s", True)} | _energies(measured)
+        """Reduce one trial: rates over all windows together, as loading between them is no part of
+        it.
+        """
+        counts = _counts(measured.samples)
+        times_s = _times_s(measured.samples)
+        return (
+            _accuracy(measured.samples)
+            | {"throughput": _ratio(counts, times_s, "1/s", True)}
+            | _energies(measured)
+        )
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which of its own settings a trial does not meet."""
-        took_s, count, settings = sum(_times_s(measured.samples)), sum(_counts(measured.samples)), self.settings
+        took_s = sum(_times_s(measured.samples))
+        count = sum(_counts(measured.samples))
+        settings = self.settings
         found = []
         if took_s < settings.min_duration_s:
-            detail = f"the windows last {took_s:.6g} s, min_duration_s is {settings.min_duration_s:g}: raise the scenario's margin"
+            detail = (
+                f"the windows last {took_s:.6g} s, min_duration_s is "
+                f"{settings.min_duration_s:g}: raise the scenario's margin"
+            )
             found.append(Problem("rule", detail))
         if count < settings.min_count:
             found.append(Problem("rule", f"{count} inferences, min_count is {settings.min_count}"))
@@ -113,15 +147,26 @@ class Offline:
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
         """Return what was done, and how it differs from LoadGen's Offline."""
-        samples, took_s = measured.samples, sum(_times_s(measured.samples))
+        samples = measured.samples
+        took_s = sum(_times_s(measured.samples))
         sizes = [len(sample.indices) for sample in samples]
         rounds = max(sample.repeat for sample in samples)
-        done = f"{sum(sizes)} samples in {len(samples)} chunks of {max(sizes)} or less, {rounds} rounds over each: "
-        done += f"{sum(_counts(samples))} inferences in {took_s:.3f} s of windows. Loading is in no window, and untimed."
+        done = (
+            f"{sum(sizes)} samples in {len(samples)} chunks of {max(sizes)} or less, "
+            f"{rounds} rounds over each: "
+        )
+        done += (
+            f"{sum(_counts(samples))} inferences in {took_s:.3f} s of windows. Loading is "
+            "in no window, and untimed."
+        )
         differs = [] if len(samples) == 1 else ["has all samples in one query"]
         differs += [] if took_s >= LOADGEN_S else [f"lasts {LOADGEN_S:g} s or more"]
         other = (f"LoadGen's Offline {' and '.join(differs)}.",) if differs else ()
-        return (done, *other, f"Samples per second: {self.summarise(measured, ())['throughput'].value:.6g}")
+        return (
+            done,
+            *other,
+            f"Samples per second: {self.summarise(measured, ())['throughput'].value:.6g}",
+        )
 
     def _chunks(self, samples: int, seed: int) -> list[tuple[int, ...]]:
         order = list(range(samples))
@@ -132,11 +177,16 @@ class Offline:
     def _calibrated(
         self, chunk: tuple[int, ...], samples: int, rate_hz: float
     ) -> Generator[Step, Completion | None, tuple[int, float]]:
-        """Return how many rounds make all windows together long enough, and the time limit of one."""
+        """Return how many rounds make all windows together long enough, and the time limit of
+        one.
+        """
         settings = self.settings
-        share_s, rounds = settings.min_duration_s * len(chunk) / samples, math.ceil(settings.min_count / samples)
+        share_s = settings.min_duration_s * len(chunk) / samples
+        rounds = math.ceil(settings.min_count / samples)
         length = Length(share_s, rounds, settings.margin, settings.idle_s, settings.limit_s)
-        pace = yield from calibrate(partial(Query, chunk, settings.limit_s, warmup=True, batch=True), 1, rate_hz)
+        pace = yield from calibrate(
+            partial(Query, chunk, settings.limit_s, warmup=True, batch=True), 1, rate_hz
+        )
         repeat = min(pace.runs(length), REPEAT_MAX // len(chunk))
         return repeat, settings.limit_s + 2 * repeat * pace.whole_s
 
@@ -160,16 +210,25 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
 def _energies(measured: Measured) -> dict[str, Metric]:
     whole = [sample for sample in measured.samples if sample.windows[0].energy_j is not None]
     idles = [idle for idle in measured.idles if idle.energy_j is not None]
-    counts, times_s = _counts(whole), _times_s(whole)
+    counts = _counts(whole)
+    times_s = _times_s(whole)
     energies_j = [(sample.windows[0].energy_j or 0.0) * sample.repeat for sample in whole]
     idle = _ratio([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles], "W")
     active = _ratio(energies_j, times_s, "W")
     each_s = ratio(times_s, counts)[0]
-    dynamic = _ratio([e - idle.value * t for e, t in zip(energies_j, times_s, strict=True)], counts, "J")
+    dynamic = _ratio(
+        [e - idle.value * t for e, t in zip(energies_j, times_s, strict=True)], counts, "J"
+    )
     return {
         "power_idle": idle,
         "power_active": active,
-        "power_dynamic": Metric(active.value - idle.value, "W", _together(active, idle, 1.0), active.n, higher_is_better=False),
+        "power_dynamic": Metric(
+            active.value - idle.value,
+            "W",
+            _together(active, idle, 1.0),
+            active.n,
+            higher_is_better=False,
+        ),
         "energy_total": _ratio(energies_j, counts, "J"),
         "energy_idle": Metric(
             idle.value * each_s,
@@ -178,17 +237,23 @@ def _energies(measured: Measured) -> dict[str, Metric]:
             len(whole),
             higher_is_better=False,
         ),
-        "energy_dynamic": Metric(dynamic.value, "J", _together(dynamic, idle, each_s), dynamic.n, higher_is_better=False),
+        "energy_dynamic": Metric(
+            dynamic.value, "J", _together(dynamic, idle, each_s), dynamic.n, higher_is_better=False
+        ),
     }
 
 
-def _ratio(above: Sequence[float], below: Sequence[float], unit: str, higher_is_better: bool = False) -> Metric:
+def _ratio(
+    above: Sequence[float], below: Sequence[float], unit: str, higher_is_better: bool = False
+) -> Metric:
     value, error = ratio(above, below)
     return Metric(value, unit, error, len(below), higher_is_better=higher_is_better)
 
 
 def _together(metric: Metric, idle: Metric, times: float) -> float | None:
-    """Return the standard error of a metric from which idle power, `times` so much, was taken: it is common to all windows."""
+    """Return the standard error of a metric from which idle power, `times` so much, was taken: it
+    is common to all windows.
+    """
     if metric.standard_error is None or idle.standard_error is None:
         return None
     return math.hypot(metric.standard_error, times * idle.standard_error)

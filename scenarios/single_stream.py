@@ -18,7 +18,8 @@ from rig.stats import early_stopping
 from rig.stats.summary import mean, ratio, standard_error
 
 PERCENTILES = (50, 90, 99)
-#: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th percentile of latency.
+#: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th percentile of
+#: latency.
 LOADGEN_PERCENT = 90.0
 EARLY_STOPPING = "latency_total_p90_early_stopping"
 #: The protocol counts an idle time in 32 bits of microseconds.
@@ -35,8 +36,10 @@ class SingleStream:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """`idle_s` of idle power before the first sample and after every `idle_every` samples (0: only before and after all);
-        `warmup` queries that are not counted; `repeat` runs of each phase in one window, for devices too fast for the monitor."""
+        """`idle_s` of idle power before the first sample and after every `idle_every` samples (0:
+        only before and after all); `warmup` queries that are not counted; `repeat` runs of each
+        phase in one window, for devices too fast for the monitor.
+        """
 
         idle_s: float = 0.5
         idle_every: int = 0
@@ -53,9 +56,17 @@ class SingleStream:
         if settings.warmup < 0 or settings.idle_every < 0:
             raise ConfigError("warmup and idle_every are 0 or more", path="scenario.single_stream")
         if settings.repeat < 1:
-            raise ConfigError(f"{settings.repeat} runs a window", path="scenario.single_stream.repeat", try_next="1 or more")
+            raise ConfigError(
+                f"{settings.repeat} runs a window",
+                path="scenario.single_stream.repeat",
+                try_next="1 or more",
+            )
         if not 0 < settings.idle_s <= IDLE_MAX_S:
-            raise ConfigError(f"{settings.idle_s} s", path="scenario.single_stream.idle_s", try_next=f"above 0, to {IDLE_MAX_S} s")
+            raise ConfigError(
+                f"{settings.idle_s} s",
+                path="scenario.single_stream.idle_s",
+                try_next=f"above 0, to {IDLE_MAX_S} s",
+            )
         return cls(settings)
 
     def plan(self, task: Task, seed: int) -> Plan:
@@ -78,41 +89,68 @@ class SingleStream:
         """Reduce one trial: means with standard errors, percentiles of latency."""
         metrics = _accuracy(measured.samples)
         for place, phase in enumerate(phases):
-            metrics |= _latency(f"latency_{phase}", [sample.windows[place].latency_s for sample in measured.samples])
+            metrics |= _latency(
+                f"latency_{phase}", [sample.windows[place].latency_s for sample in measured.samples]
+            )
         totals_s = [_total_latency_s(sample) for sample in measured.samples]
         metrics |= _latency("latency_total", totals_s)
         if not self.absent(measured):
             estimate_s = early_stopping.estimate(totals_s, LOADGEN_PERCENT)
             assert estimate_s is not None
-            metrics[EARLY_STOPPING] = Metric(estimate_s, "s", n=len(totals_s), ranked=True, higher_is_better=False)
+            metrics[EARLY_STOPPING] = Metric(
+                estimate_s, "s", n=len(totals_s), ranked=True, higher_is_better=False
+            )
         return metrics | _energies(measured, phases)
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return why there is no early-stopping estimate, where there is none."""
-        count, needed = len(measured.samples), early_stopping.needed(LOADGEN_PERCENT)
+        count = len(measured.samples)
+        needed = early_stopping.needed(LOADGEN_PERCENT)
         if any(sample.repeat > 1 for sample in measured.samples):
-            return {EARLY_STOPPING: "each latency is the mean of several runs (repeat), of which one by one nothing is known"}
-        return {} if count >= needed else {EARLY_STOPPING: f"needs {needed} samples, there are {count}"}
+            return {
+                EARLY_STOPPING: "each latency is the mean of several runs (repeat), of which one "
+                "by one nothing is known"
+            }
+        return (
+            {}
+            if count >= needed
+            else {EARLY_STOPPING: f"needs {needed} samples, there are {count}"}
+        )
 
 
 def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
     # A task whose single outputs give no answer, only scores, has no accuracy by the sample.
     if any(not sample.answer for sample in samples):
         return {}
-    return {"accuracy": Metric.of_share([sample.correct for sample in samples], higher_is_better=True)}
+    return {
+        "accuracy": Metric.of_share([sample.correct for sample in samples], higher_is_better=True)
+    }
 
 
 def _latency(name: str, values_s: Sequence[float]) -> dict[str, Metric]:
-    percentiles = {f"{name}_p{p}": Metric.of_percentile(values_s, p, "s", higher_is_better=False) for p in PERCENTILES}
+    percentiles = {
+        f"{name}_p{p}": Metric.of_percentile(values_s, p, "s", higher_is_better=False)
+        for p in PERCENTILES
+    }
     return {name: _metric(values_s, "s")} | percentiles
 
 
 def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-    whole = [sample for sample in measured.samples if all(window.energy_j is not None for window in sample.windows)]
+    whole = [
+        sample
+        for sample in measured.samples
+        if all(window.energy_j is not None for window in sample.windows)
+    ]
     idles = [idle for idle in measured.idles if idle.energy_j is not None]
-    total_j, total_s = [_total_energy_j(sample) for sample in whole], [_total_latency_s(sample) for sample in whole]
-    idle, active = _power([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]), _power(total_j, total_s)
-    metrics = {"power_idle": idle, "power_active": active, "power_dynamic": _difference(active, idle)}
+    total_j = [_total_energy_j(sample) for sample in whole]
+    total_s = [_total_latency_s(sample) for sample in whole]
+    idle = _power([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles])
+    active = _power(total_j, total_s)
+    metrics = {
+        "power_idle": idle,
+        "power_active": active,
+        "power_dynamic": _difference(active, idle),
+    }
     for place, phase in enumerate(phases):
         energies_j = [sample.windows[place].energy_j or 0.0 for sample in whole]
         latencies_s = [sample.windows[place].latency_s for sample in whole]
@@ -125,9 +163,15 @@ def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     return metrics
 
 
-def _beyond_idle(energies_j: Sequence[float], durations_s: Sequence[float], idle: Metric, sign: float = 1.0) -> Metric:
-    """Take idle power off each energy; its standard error is common to all samples, so it does not shrink with their number."""
-    single = _metric([sign * (e - idle.value * t) for e, t in zip(energies_j, durations_s, strict=True)], "J")
+def _beyond_idle(
+    energies_j: Sequence[float], durations_s: Sequence[float], idle: Metric, sign: float = 1.0
+) -> Metric:
+    """Take idle power off each energy; its standard error is common to all samples, so it does not
+    shrink with their number.
+    """
+    single = _metric(
+        [sign * (e - idle.value * t) for e, t in zip(energies_j, durations_s, strict=True)], "J"
+    )
     if single.standard_error is None or idle.standard_error is None:
         return Metric(single.value, "J", None, single.n, higher_is_better=False)
     error_j = math.hypot(single.standard_error, mean(durations_s) * idle.standard_error)
@@ -143,7 +187,9 @@ def _difference(minuend: Metric, subtrahend: Metric) -> Metric:
     errors = [metric.standard_error for metric in (minuend, subtrahend)]
     known = [error for error in errors if error is not None]
     error = math.hypot(*known) if len(known) == 2 else None
-    return Metric(minuend.value - subtrahend.value, minuend.unit, error, minuend.n, higher_is_better=False)
+    return Metric(
+        minuend.value - subtrahend.value, minuend.unit, error, minuend.n, higher_is_better=False
+    )
 
 
 def _total_latency_s(sample: Sample) -> float:

@@ -12,7 +12,11 @@ from tests.builds import built
 
 #: Folder of the port -> name of the machine in QEMU.
 BOARDS = {"mps2": "mps2-an385", "stm32f405": "netduinoplus2", "microbit": "microbit"}
-_PACKAGES = {"make": "make", "arm-none-eabi-gcc": "gcc-arm-none-eabi", "qemu-system-arm": "qemu-system-arm"}
+_PACKAGES = {
+    "make": "make",
+    "arm-none-eabi-gcc": "gcc-arm-none-eabi",
+    "qemu-system-arm": "qemu-system-arm",
+}
 
 
 def image(port: str, workload: str) -> Path:

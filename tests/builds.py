@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware, built in its own folder by one process at a time: tests run side by side, and two `make` would mix their files."""
+"""The firmware, built in its own folder by one process at a time: tests run side by side, and two
+`make` would mix their files.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,8 @@ def built(target: str) -> Path:
     BUILD.mkdir(exist_ok=True)
     with (BUILD / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # let go of with the file
-        done = subprocess.run(["make", "-s", "-C", str(FIRMWARE), target], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["make", "-s", "-C", str(FIRMWARE), target], capture_output=True, text=True, check=False
+        )
     assert done.returncode == 0, done.stderr
     return BUILD

@@ -19,13 +19,17 @@ pytest_plugins = ["pytester"]
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C also where a shell started the tests in the background, deaf to it: processes of the tests would inherit that.
+    """Hear Ctrl-C also where a shell started the tests in the background, deaf to it: processes of
+    the tests would inherit that.
 
-    And let no property fail because the computer is busy: Hypothesis gives an example 200 ms otherwise.
+    And let no property fail because the computer is busy: Hypothesis gives an example 200 ms
+    otherwise.
     """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
     settings.load_profile("untimed")
 
 
@@ -34,7 +38,9 @@ def run_virtual(tmp_path: Path) -> Callable[..., Result]:
     """Run the virtual bench with the null task and some overrides; sessions lie in tmp_path."""
 
     def run(*overrides: str, trials: int = 1) -> Result:
-        with open_bench(VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1", *overrides]) as bench:
+        with open_bench(
+            VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1", *overrides]
+        ) as bench:
             return bench.run(trials, tmp_path)
 
     return run

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run all tests (`make test`): side by side, what failed there once more alone, then those beside which nothing may run.
+"""Run all tests (`make test`): side by side, what failed there once more alone, then those beside
+which nothing may run.
 
-A test that passes only the second time fails the run, unless tests/flaky.txt names it with a reason.
+A test that passes only the second time fails the run, unless tests/flaky.txt names it with a
+reason.
 """
 
 from __future__ import annotations
@@ -14,16 +16,22 @@ from pathlib import Path
 FLAKY = Path("tests/flaky.txt")
 _LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 #: Exit codes of pytest.
-_PASSED, _FAILED, _NONE_FOUND = 0, 1, 5
+_PASSED = 0
+_FAILED = 1
+_NONE_FOUND = 5
 
 
 def flaky(text: str) -> dict[str, str]:
-    """Return the reason for each test that may need a second run; raises ValueError for a line without one."""
+    """Return the reason for each test that may need a second run; raises ValueError for a line
+    without one.
+    """
     lines = [line.strip() for line in text.splitlines()]
     rows = [line.partition("  # ") for line in lines if line and not line.startswith("#")]
     for name, _, reason in rows:
         if "::" not in name or not reason.strip():
-            raise ValueError(f"{name!r} lacks a reason, or is no test: PATH::TEST, two spaces, # and why")
+            raise ValueError(
+                f"{name!r} lacks a reason, or is no test: PATH::TEST, two spaces, # and why"
+            )
     return {name.strip(): reason.strip() for name, _, reason in rows}
 
 
@@ -41,7 +49,8 @@ def main(jobs: str) -> int:
         for name in sorted(first - second):
             reason = known.get(name) or known.get(name.partition("[")[0])
             _say(
-                f"passed the second time only: {name}; " + (f"known: {reason}" if reason else f"not in {FLAKY}, so this run fails")
+                f"passed the second time only: {name}; "
+                + (f"known: {reason}" if reason else f"not in {FLAKY}, so this run fails")
             )
             failed |= not reason
     _say("now those beside which nothing may run")
@@ -54,7 +63,11 @@ def _pytest(*words: str) -> int:
 
 
 def _last_failed() -> set[str]:
-    return set(json.loads(_LAST_FAILED.read_text(encoding="utf-8"))) if _LAST_FAILED.exists() else set()
+    return (
+        set(json.loads(_LAST_FAILED.read_text(encoding="utf-8")))
+        if _LAST_FAILED.exists()
+        else set()
+    )
 
 
 def _say(text: str) -> None:

@@ -22,7 +22,12 @@ def blocks(language: str) -> list[str]:
 def test_the_python_program_runs_as_printed(tmp_path: Path) -> None:
     (tmp_path / "benches").symlink_to(ROOT / "benches")
     done = subprocess.run(
-        [sys.executable, "-c", blocks("python")[0]], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", blocks("python")[0]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert "unit='J'" in done.stdout and done.stdout.strip().endswith("True")
@@ -34,7 +39,9 @@ def test_the_test_of_the_readme_passes(pytester: pytest.Pytester) -> None:
 
 
 def test_every_command_of_the_readme_exists() -> None:
-    listed = subprocess.run([sys.executable, "-m", "rig", "--help"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        [sys.executable, "-m", "rig", "--help"], capture_output=True, text=True, check=True
+    ).stdout
     for command in re.findall(r"^\| `rig (\w+)", README, re.MULTILINE):
         assert re.search(rf"^  {command}\b", listed, re.MULTILINE), command
 
@@ -48,5 +55,8 @@ def test_ci_runs_the_shell_commands_of_the_readme() -> None:
 
 
 def test_every_file_the_readme_names_is_there() -> None:
-    for name in re.findall(r"`((?:docs|benches|firmware|examples|rig|drivers|sut_backends|scenarios)/[\w./-]*)`", README):
+    for name in re.findall(
+        r"`((?:docs|benches|firmware|examples|rig|drivers|sut_backends|scenarios)/[\w./-]*)`",
+        README,
+    ):
         assert (ROOT / name).exists(), name

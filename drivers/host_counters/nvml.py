@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVML: the energy counter and power sensor that an NVIDIA board keeps of itself, through NVIDIA's own binding (nvidia-ml-py).
+"""NVML: the energy counter and power sensor that an NVIDIA board keeps of itself, through NVIDIA's
+own binding (nvidia-ml-py).
 
-Sources: the binding's source (13.615), and NVIDIA's reference of nvmlDeviceGetPowerUsage and nvmlDeviceGetTotalEnergyConsumption.
-Never run on hardware: tested on a simulated binding, and with the real binding on a simulated library.
+Sources: the binding's source (13.615), and NVIDIA's reference of nvmlDeviceGetPowerUsage and
+nvmlDeviceGetTotalEnergyConsumption. Never run on hardware: tested on a simulated binding, and with
+the real binding on a simulated library.
 """
 
 from __future__ import annotations
@@ -14,7 +16,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from drivers.host_counters.grid import counted
-from drivers.host_counters.recording import ALWAYS_ON, STAND_IN, STAND_IN_V, Clock, CounterRecording, HostClock, Polling
+from drivers.host_counters.recording import (
+    ALWAYS_ON,
+    STAND_IN,
+    STAND_IN_V,
+    Clock,
+    CounterRecording,
+    HostClock,
+    Polling,
+)
 from drivers.host_counters.sim.nvml import NvmlSimulator
 from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
@@ -23,29 +33,43 @@ from rig.interfaces.monitor import Found, MonitorInfo
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
-ENERGY, POWER = "energy", "power"
-_INVALID, _NOT_SUPPORTED, _NO_PERMISSION, _NOT_FOUND, _NO_DRIVER, _NO_LIBRARY, _NO_FUNCTION, _LOST, _RESET, _MISMATCH = (
-    2, 3, 4, 6, 9, 12, 13, 15, 16, 18,
-)  # fmt: skip
+ENERGY = "energy"
+POWER = "power"
+_INVALID = 2
+_NOT_SUPPORTED = 3
+_NO_PERMISSION = 4
+_NOT_FOUND = 6
+_NO_DRIVER = 9
+_NO_LIBRARY = 12
+_NO_FUNCTION = 13
+_LOST = 15
+_RESET = 16
+_MISMATCH = 18
 #: No board draws more; a counter that would say so was reset.
 _MOST_W = 5_000.0
 _CATCH_UP_S = 1.0
 _SPREAD_S = 0.02
-#: "For newer GPUs, energy readings are updated every 20-100ms" (PETSc manual, PetscLogGpuEnergyMeter); not verified here.
+#: "For newer GPUs, energy readings are updated every 20-100ms" (PETSc manual,
+#: PetscLogGpuEnergyMeter); not verified here.
 _UPDATE_S = 0.1
-#: "On Ampere (except GA100) or newer GPUs, the API returns power averaged over 1 sec interval" (nvmlDeviceGetPowerUsage).
+#: "On Ampere (except GA100) or newer GPUs, the API returns power averaged over 1 sec interval"
+#: (nvmlDeviceGetPowerUsage).
 _FILTER_S = 1.0
 #: The most that NTP may slew CLOCK_MONOTONIC (MAXFREQ of linux/timex.h); from general knowledge.
 _CLOCK_PPM = 500.0
 _FILTERS = {
     ENERGY: "the board's own energy counter, in steps of 1 mJ, updated every 20 to 100 ms",
-    POWER: "the driver's power reading, held since the one before: the mean of the last second on Ampere (except GA100) and newer, "
+    POWER: "the driver's power reading, held since the one before: the mean of the last second on "
+    "Ampere (except GA100) and newer, "
     "a momentary value on older boards",
 }
 _SOURCE = (
-    'NVIDIA, nvmlDeviceGetPowerUsage: "On Fermi and Kepler GPUs the reading is accurate to within +/- 5% of current power draw." '
-    "For newer boards, and for the energy counter, NVIDIA states nothing: that 5 % holds there is assumed, not verified. "
-    "On A100 and H100 only 25 % of the run time is sampled (arXiv 2312.02741, abstract), which no limit of gain covers. "
+    'NVIDIA, nvmlDeviceGetPowerUsage: "On Fermi and Kepler GPUs the reading is accurate to within '
+    '+/- 5% of current power draw." '
+    "For newer boards, and for the energy counter, NVIDIA states nothing: that 5 % holds there is "
+    "assumed, not verified. "
+    "On A100 and H100 only 25 % of the run time is sampled (arXiv 2312.02741, abstract), which no "
+    "limit of gain covers. "
     "Clock: the largest slew of NTP; voltage: 1 V by definition"
 )
 
@@ -57,10 +81,12 @@ class Nvml:
     class Settings:
         """Which board, and how it is polled.
 
-        `index` counts the boards of this host; `uuid` ("GPU-...", as `rig scan` and `nvidia-smi -L` show it) names one whatever is
-        plugged in beside it, and goes first; "simulator" is the simulated one. `source`: "energy" (Volta and newer) or "power".
-        `poll_hz`: 1 to 200; the sensors are updated every 20 to 100 ms. `longest_s` without news of the counter makes a gap.
-        `gain_limit`: another relative limit of error than the 5 % that NVIDIA states for some boards.
+        `index` counts the boards of this host; `uuid` ("GPU-...", as `rig scan` and `nvidia-smi -L`
+        show it) names one whatever is plugged in beside it, and goes first; "simulator" is the
+        simulated one. `source`: "energy" (Volta and newer) or "power". `poll_hz`: 1 to 200; the
+        sensors are updated every 20 to 100 ms. `longest_s` without news of the counter makes a gap.
+        `gain_limit`: another relative limit of error than the 5 % that NVIDIA states for some
+        boards.
         """
 
         index: int = 0
@@ -73,11 +99,19 @@ class Nvml:
         simulator: NvmlSimulator.Settings = field(default_factory=NvmlSimulator.Settings)
 
     def __init__(self, settings: Settings, library: Any, simulator: NvmlSimulator | None) -> None:
-        self._settings, self._library, self.simulator = settings, library, simulator
+        self._settings = settings
+        self._library = library
+        self.simulator = simulator
         self._board = _board(library, settings)
-        self._counter: BoardEnergy | BoardPower = (BoardEnergy if settings.source == ENERGY else BoardPower)(library, self._board)
+        self._counter: BoardEnergy | BoardPower = (
+            BoardEnergy if settings.source == ENERGY else BoardPower
+        )(library, self._board)
         self._counter.count()
-        self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else _accuracy(settings)
+        self._accuracy = (
+            accuracy.load(Path(settings.calibration))
+            if settings.calibration
+            else _accuracy(settings)
+        )
         self._clock: Clock = simulator.counter if simulator else HostClock()
         self._open = True
 
@@ -90,7 +124,9 @@ class Nvml:
     def open(cls, settings: Settings, table: Table) -> Self:
         """Find the board and read its sensor once; the board stays on."""
         _validate(settings)
-        simulator = NvmlSimulator(settings.simulator, table.world) if settings.uuid == "simulator" else None
+        simulator = (
+            NvmlSimulator(settings.simulator, table.world) if settings.uuid == "simulator" else None
+        )
         if simulator:
             table.world.supply_on = True
         library = simulator or _binding()
@@ -105,7 +141,9 @@ class Nvml:
 
     @classmethod
     def scan(cls, library: Any = None) -> list[Found]:
-        """Return the boards of this host; none where there is no driver library. Raises ConfigError without the binding."""
+        """Return the boards of this host; none where there is no driver library. Raises ConfigError
+        without the binding.
+        """
         library = library or _binding()
         try:
             with _translated(library, "the driver"):
@@ -152,8 +190,14 @@ class Nvml:
         settings = self._settings
         lag_s = 2 * _UPDATE_S
         polling = Polling(settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.3, lag_s=lag_s)
-        about = {"monitor": "nvml", "simulated": self.simulator is not None, "settings": asdict(settings)}
-        return CounterRecording(self._counter, self._clock, polling, folder, self._board.name, self._board.serial, about)
+        about = {
+            "monitor": "nvml",
+            "simulated": self.simulator is not None,
+            "settings": asdict(settings),
+        }
+        return CounterRecording(
+            self._counter, self._clock, polling, folder, self._board.name, self._board.serial, about
+        )
 
     def close(self) -> None:
         """Let go of the library; closing twice is allowed."""
@@ -175,12 +219,16 @@ class Board:
 
 
 class BoardEnergy:
-    """The energy counter of a board, in millijoules since the driver was loaded; 64 bits, so it does not wrap."""
+    """The energy counter of a board, in millijoules since the driver was loaded; 64 bits, so it
+    does not wrap.
+    """
 
     always_moves = True
 
     def __init__(self, library: Any, board: Board) -> None:
-        self._library, self._board, self.name = library, board, f"the energy counter of {board.name}"
+        self._library = library
+        self._board = board
+        self.name = f"the energy counter of {board.name}"
 
     def count(self) -> int:
         """Return what the counter shows."""
@@ -188,13 +236,16 @@ class BoardEnergy:
             return int(self._library.nvmlDeviceGetTotalEnergyConsumption(self._board.handle))
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy between two readings; raises BenchError where the counter cannot have gone forward."""
+        """Return the energy between two readings; raises BenchError where the counter cannot have
+        gone forward.
+        """
         step_mj = counted(previous, present, None, _MOST_W * (elapsed_s + _CATCH_UP_S) * 1e3)
         if step_mj is None:
             raise BenchError(
                 f"{self.name} ran backwards",
                 evidence=f"{previous} mJ, then {present} mJ {elapsed_s:.3f} s later",
-                try_next="was the driver reloaded, or the board reset? nvidia-smi -pm 1 keeps the driver loaded; measure again",
+                try_next="was the driver reloaded, or the board reset? nvidia-smi -pm 1 keeps the "
+                "driver loaded; measure again",
             )
         return step_mj * 1e-3
 
@@ -205,7 +256,9 @@ class BoardPower:
     always_moves = False
 
     def __init__(self, library: Any, board: Board) -> None:
-        self._library, self._board, self.name = library, board, f"the power sensor of {board.name}"
+        self._library = library
+        self._board = board
+        self.name = f"the power sensor of {board.name}"
 
     def count(self) -> int:
         """Return what the sensor shows."""
@@ -213,7 +266,9 @@ class BoardPower:
             return int(self._library.nvmlDeviceGetPowerUsage(self._board.handle))
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy since the previous reading: a reading is a mean of what came before it."""
+        """Return the energy since the previous reading: a reading is a mean of what came before
+        it.
+        """
         return present * 1e-3 * elapsed_s
 
 
@@ -222,13 +277,16 @@ def _board(library: Any, settings: Nvml.Settings) -> Board:
     with _translated(library, f"GPU {wanted}"):
         count = library.nvmlDeviceGetCount()
         try:
-            by_uuid, by_index = library.nvmlDeviceGetHandleByUUID, library.nvmlDeviceGetHandleByIndex
+            by_uuid = library.nvmlDeviceGetHandleByUUID
+            by_index = library.nvmlDeviceGetHandleByIndex
             handle = by_uuid(settings.uuid) if settings.uuid else by_index(settings.index)
         except library.NVMLError as error:
             if error.value not in (_INVALID, _NOT_FOUND):
                 raise
             raise DeviceNotFound(
-                f"no GPU {wanted}", evidence=f"the driver knows {count}", try_next="rig scan, or nvidia-smi -L, lists them"
+                f"no GPU {wanted}",
+                evidence=f"the driver knows {count}",
+                try_next="rig scan, or nvidia-smi -L, lists them",
             ) from error
         return _described(library, handle)
 
@@ -240,7 +298,8 @@ def _described(library: Any, handle: Any) -> Board:
         if error.value != _NOT_SUPPORTED:
             raise
         serial = ""  # boards for desktops have none
-    name, uuid = library.nvmlDeviceGetName(handle), library.nvmlDeviceGetUUID(handle)
+    name = library.nvmlDeviceGetName(handle)
+    uuid = library.nvmlDeviceGetUUID(handle)
     return Board(handle, name, uuid, serial, library.nvmlSystemGetDriverVersion())
 
 
@@ -256,14 +315,22 @@ def _found(library: Any, index: int) -> Found:
             setting += f'\nsource = "{POWER}"'
         return Found(board.name, board.serial, setting)
     except BenchError as error:
-        return Found(f"GPU {index}", "", f"index = {index}", f"{error.cause}: {error.evidence}", error.try_next)
+        return Found(
+            f"GPU {index}",
+            "",
+            f"index = {index}",
+            f"{error.cause}: {error.evidence}",
+            error.try_next,
+        )
 
 
 def _binding() -> Any:
     try:
         import pynvml
     except ImportError as error:
-        raise ConfigError("needs NVIDIA's binding", path="monitor.nvml", try_next="pip install 'neurorig[nvml]'") from error
+        raise ConfigError(
+            "needs NVIDIA's binding", path="monitor.nvml", try_next="pip install 'neurorig[nvml]'"
+        ) from error
     return pynvml
 
 
@@ -273,7 +340,8 @@ def _translated(library: Any, what: str) -> Iterator[None]:
     try:
         yield
     except library.NVMLError as error:
-        code, evidence = error.value, f"NVML code {error.value}: {error}"
+        code = error.value
+        evidence = f"NVML code {error.value}: {error}"
         if code == _NO_LIBRARY:
             raise DeviceNotFound(
                 "no NVIDIA driver on this machine",
@@ -282,17 +350,26 @@ def _translated(library: Any, what: str) -> Iterator[None]:
             ) from error
         if code in (_LOST, _RESET):
             raise DeviceLost(
-                f"{what} is gone", evidence=evidence, try_next="dmesg (Xid), power and seat of the board; it needs a reset"
+                f"{what} is gone",
+                evidence=evidence,
+                try_next="dmesg (Xid), power and seat of the board; it needs a reset",
             ) from error
-        raise BenchError(f"{what} cannot be read", evidence=evidence, try_next=_HINTS.get(code, "nvidia-smi says more")) from error
+        raise BenchError(
+            f"{what} cannot be read",
+            evidence=evidence,
+            try_next=_HINTS.get(code, "nvidia-smi says more"),
+        ) from error
 
 
 _HINTS = {
-    _NOT_SUPPORTED: 'this board does not count energy (Volta and newer do): source = "power"; some boards tell neither',
-    _NO_PERMISSION: "the device files /dev/nvidia* must be readable; in a container, pass the GPU through with utility capability",
+    _NOT_SUPPORTED: 'this board does not count energy (Volta and newer do): source = "power"; some '
+    "boards tell neither",
+    _NO_PERMISSION: "the device files /dev/nvidia* must be readable; in a container, pass the GPU "
+    "through with utility capability",
     _NO_DRIVER: "sudo modprobe nvidia; nvidia-smi says more",
     _NO_FUNCTION: "the driver is older than this function: update it",
-    _MISMATCH: "driver and library are of different versions, as after an update: restart the machine",
+    _MISMATCH: "driver and library are of different versions, as after an update: restart the "
+    "machine",
 }
 
 
@@ -301,7 +378,11 @@ def _accuracy(settings: Nvml.Settings) -> Accuracy:
     gain = abs(settings.simulator.gain) if simulated else settings.gain_limit
     step_w = 1e-3 * settings.poll_hz if settings.source == ENERGY else 1e-3
     late_s = _UPDATE_S if settings.source == ENERGY else _FILTER_S
-    own = "" if settings.gain_limit == Nvml.Settings().gain_limit else f"gain: {settings.gain_limit:g}, from the bench file. "
+    own = (
+        ""
+        if settings.gain_limit == Nvml.Settings().gain_limit
+        else f"gain: {settings.gain_limit:g}, from the bench file. "
+    )
     return Accuracy(
         current=(Range(_MOST_W / STAND_IN_V, gain, 0.0, lsb=step_w / STAND_IN_V),),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),
@@ -316,9 +397,19 @@ def _validate(settings: Nvml.Settings) -> None:
     for name, ok, rule in (
         ("index", settings.index >= 0, "0 or more"),
         ("source", settings.source in (ENERGY, POWER), '"energy" or "power"'),
-        ("poll_hz", 1 <= settings.poll_hz <= 200, "1 to 200: the sensors are updated every 20 to 100 ms"),
-        ("longest_s", 2 / max(settings.poll_hz, 1) <= settings.longest_s <= 10, "2 / poll_hz to 10 s"),
+        (
+            "poll_hz",
+            1 <= settings.poll_hz <= 200,
+            "1 to 200: the sensors are updated every 20 to 100 ms",
+        ),
+        (
+            "longest_s",
+            2 / max(settings.poll_hz, 1) <= settings.longest_s <= 10,
+            "2 / poll_hz to 10 s",
+        ),
         ("gain_limit", 0 < settings.gain_limit < 1, "above 0, below 1"),
     ):
         if not ok:
-            raise ConfigError(f"{getattr(settings, name)}", path=f"monitor.nvml.{name}", try_next=rule)
+            raise ConfigError(
+                f"{getattr(settings, name)}", path=f"monitor.nvml.{name}", try_next=rule
+            )

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RAPL: the energy counters that a processor keeps of itself, as Linux shows them under /sys/class/powercap.
+"""RAPL: the energy counters that a processor keeps of itself, as Linux shows them under
+/sys/class/powercap.
 
-Sources: the kernel's Documentation/power/powercap/powercap.rst (files, units) and drivers/powercap/intel_rapl_common.c (a 32-bit
-register times a unit). Never run on hardware: tested on a simulated powercap tree only.
+Sources: the kernel's Documentation/power/powercap/powercap.rst (files, units) and
+drivers/powercap/intel_rapl_common.c (a 32-bit register times a unit). Never run on hardware: tested
+on a simulated powercap tree only.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ from pathlib import Path
 from typing import Self
 
 from drivers.host_counters.grid import counted
-from drivers.host_counters.recording import ALWAYS_ON, STAND_IN, STAND_IN_V, Clock, CounterRecording, HostClock, Polling
+from drivers.host_counters.recording import (
+    ALWAYS_ON,
+    STAND_IN,
+    STAND_IN_V,
+    Clock,
+    CounterRecording,
+    HostClock,
+    Polling,
+)
 from drivers.host_counters.sim.rapl import RaplSimulator
 from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
@@ -23,19 +33,23 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
 POWERCAP = "/sys/class/powercap"
-#: No processor, and no machine that shows a psys domain, draws more: a counter that would say so ran backwards or was reset.
+#: No processor, and no machine that shows a psys domain, draws more: a counter that would say so
+#: ran backwards or was reset.
 _MOST_W = 5_000.0
 #: The counter may show at once what it had not shown for so long.
 _CATCH_UP_S = 0.1
-#: A reading takes microseconds; one that took half a period of 100 Hz was interrupted, and its time is not known.
+#: A reading takes microseconds; one that took half a period of 100 Hz was interrupted, and its time
+#: is not known.
 _SPREAD_S = 0.005
-#: "Approximately every millisecond": a second-hand figure (it is ascribed to Khan et al. 2018), not verified here.
+#: "Approximately every millisecond": a second-hand figure (it is ascribed to Khan et al. 2018), not
+#: verified here.
 _UPDATE_S = 0.001
 #: The most that NTP may slew CLOCK_MONOTONIC (MAXFREQ of linux/timex.h); from general knowledge.
 _CLOCK_PPM = 500.0
 _REGISTER = 1 << 32
 _HINT = (
-    'sudo chmod o+r {path} (until the next boot), or a udev rule: SUBSYSTEM=="powercap", KERNEL=="intel-rapl*", '
+    'sudo chmod o+r {path} (until the next boot), or a udev rule: SUBSYSTEM=="powercap", '
+    'KERNEL=="intel-rapl*", '
     'RUN+="/bin/chgrp rapl /sys%p/energy_uj", RUN+="/bin/chmod g+r /sys%p/energy_uj"'
 )
 
@@ -47,11 +61,12 @@ class Rapl:
     class Settings:
         """Which counter, and how it is polled.
 
-        `root`: an absolute path, or "simulator". `domain`: as package-0, package-0/core, psys; `rig scan` lists them. `poll_hz`: 1
-        to 1000; the counter is updated about once a millisecond, so more brings nothing, at 1000 a reading finds no update or two,
-        and every reading costs the processor that is measured some time. `longest_s` between two readings makes a gap.
-        `gain_limit`: the relative limit of error that you claim (0.1 is 10 %): the maker states none, so this or `calibration`
-        must be given.
+        `root`: an absolute path, or "simulator". `domain`: as package-0, package-0/core, psys; `rig
+        scan` lists them. `poll_hz`: 1 to 1000; the counter is updated about once a millisecond, so
+        more brings nothing, at 1000 a reading finds no update or two, and every reading costs the
+        processor that is measured some time. `longest_s` between two readings makes a gap.
+        `gain_limit`: the relative limit of error that you claim (0.1 is 10 %): the maker states
+        none, so this or `calibration` must be given.
         """
 
         root: str = POWERCAP
@@ -63,7 +78,8 @@ class Rapl:
         simulator: RaplSimulator.Settings = field(default_factory=RaplSimulator.Settings)
 
     def __init__(self, settings: Settings, zone: Zone, simulator: RaplSimulator | None) -> None:
-        self._settings, self.simulator = settings, simulator
+        self._settings = settings
+        self.simulator = simulator
         self._counter = ZoneCounter(zone)
         self._accuracy = _accuracy(settings, self._counter)
         self._clock: Clock = simulator.counter if simulator else HostClock()
@@ -77,11 +93,17 @@ class Rapl:
     def open(cls, settings: Settings, table: Table) -> Self:
         """Find the counter and read it once; the host stays on."""
         _validate(settings)
-        simulator = RaplSimulator(settings.simulator, table.world) if settings.root == "simulator" else None
+        simulator = (
+            RaplSimulator(settings.simulator, table.world) if settings.root == "simulator" else None
+        )
         if simulator:
             table.world.supply_on = True
         try:
-            return cls(settings, _chosen(zones(simulator.root if simulator else Path(settings.root)), settings), simulator)
+            return cls(
+                settings,
+                _chosen(zones(simulator.root if simulator else Path(settings.root)), settings),
+                simulator,
+            )
         except BaseException:
             if simulator:
                 simulator.close()
@@ -96,8 +118,11 @@ class Rapl:
             try:
                 ZoneCounter(zone).count()
             except BenchError as error:
-                problem, try_next = f"{error.cause}: {error.evidence}", error.try_next
-            found.append(Found(f"RAPL {zone.label}", "", f'domain = "{zone.label}"', problem, try_next))
+                problem = f"{error.cause}: {error.evidence}"
+                try_next = error.try_next
+            found.append(
+                Found(f"RAPL {zone.label}", "", f'domain = "{zone.label}"', problem, try_next)
+            )
         return found
 
     @property
@@ -130,9 +155,17 @@ class Rapl:
     def record(self, folder: Path) -> CounterRecording:
         """Record into `folder`."""
         settings = self._settings
-        polling = Polling(settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.02, lag_s=5 * _UPDATE_S)
-        about = {"monitor": "rapl", "simulated": self.simulator is not None, "settings": asdict(settings)}
-        return CounterRecording(self._counter, self._clock, polling, folder, self.info.name, "", about)
+        polling = Polling(
+            settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.02, lag_s=5 * _UPDATE_S
+        )
+        about = {
+            "monitor": "rapl",
+            "simulated": self.simulator is not None,
+            "settings": asdict(settings),
+        }
+        return CounterRecording(
+            self._counter, self._clock, polling, folder, self.info.name, "", about
+        )
 
     def close(self) -> None:
         """Let go of the counter; closing twice is allowed."""
@@ -142,7 +175,9 @@ class Rapl:
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A folder of the powercap tree that has an energy counter; `label` is what `domain` names it by."""
+    """A folder of the powercap tree that has an energy counter; `label` is what `domain` names it
+    by.
+    """
 
     folder: Path
     name: str
@@ -153,8 +188,10 @@ class ZoneCounter:
     """Reads one energy counter, in microjoules, and knows where it wraps."""
 
     def __init__(self, zone: Zone) -> None:
-        self.zone, self.name = zone, f"the energy counter {zone.label}"
-        # A part of the chip that is switched off draws nothing; the whole does not while a program runs on it.
+        self.zone = zone
+        self.name = f"the energy counter {zone.label}"
+        # A part of the chip that is switched off draws nothing; the whole does not while a program
+        # runs on it.
         self.always_moves = zone.name.startswith(("package", "psys", "dram"))
         self._path = zone.folder / "energy_uj"
         self.largest_uj = _number(zone.folder / "max_energy_range_uj")
@@ -166,23 +203,30 @@ class ZoneCounter:
         return _number(self._path)
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy between two readings; raises BenchError where the counter cannot have gone forward."""
+        """Return the energy between two readings; raises BenchError where the counter cannot have
+        gone forward.
+        """
         most_nj = _MOST_W * (elapsed_s + _CATCH_UP_S) * 1e9
-        step_nj = counted(1000 * previous, 1000 * present, self.modulus_nj, min(most_nj, self.modulus_nj - 1))
+        step_nj = counted(
+            1000 * previous, 1000 * present, self.modulus_nj, min(most_nj, self.modulus_nj - 1)
+        )
         if step_nj is None or most_nj >= self.modulus_nj:
             raise BenchError(
                 f"{self.name} ran backwards",
-                evidence=f"{previous} uJ, then {present} uJ {elapsed_s:.3f} s later; it wraps after {self.largest_uj} uJ",
-                try_next="was it reset, or the machine suspended? nothing else may write to energy_uj; measure again",
+                evidence=f"{previous} uJ, then {present} uJ {elapsed_s:.3f} s later; it wraps "
+                f"after {self.largest_uj} uJ",
+                try_next="was it reset, or the machine suspended? nothing else may write to "
+                "energy_uj; measure again",
             )
         return step_nj * 1e-9
 
 
 def modulus_nj(largest_uj: int) -> int:
-    """Return after how many nanojoules a counter wraps, given the largest number it shows (max_energy_range_uj).
+    """Return after how many nanojoules a counter wraps, given the largest number it shows
+    (max_energy_range_uj).
 
-    The kernel shows (2**32 - 1) units, rounded down to microjoules, and counts 2**32 of them: a range of another form is taken to
-    end one microjoule after the largest number.
+    The kernel shows (2**32 - 1) units, rounded down to microjoules, and counts 2**32 of them: a
+    range of another form is taken to end one microjoule after the largest number.
     """
     unit_nj = -(-1000 * largest_uj // (_REGISTER - 1))
     if (_REGISTER - 1) * unit_nj // 1000 == largest_uj:
@@ -192,14 +236,27 @@ def modulus_nj(largest_uj: int) -> int:
 
 def zones(root: Path) -> list[Zone]:
     """Return all energy counters under a powercap folder; empty where there are none."""
-    folders = sorted(path.parent for path in root.glob("intel-rapl*:*/name") if (path.parent / "max_energy_range_uj").exists())
-    names = {folder.name: (folder / "name").read_text(encoding="utf-8").strip() for folder in folders}
+    folders = sorted(
+        path.parent
+        for path in root.glob("intel-rapl*:*/name")
+        if (path.parent / "max_energy_range_uj").exists()
+    )
+    names = {
+        folder.name: (folder / "name").read_text(encoding="utf-8").strip() for folder in folders
+    }
     found = []
     for folder in folders:
         parent = names.get(folder.name.rpartition(":")[0], "")
         label = f"{parent}/{names[folder.name]}" if parent else names[folder.name]
-        # A processor may show its package a second time (intel-rapl-mmio): that one goes by the name of its folder.
-        found.append(Zone(folder, names[folder.name], label if folder.name.startswith("intel-rapl:") else folder.name))
+        # A processor may show its package a second time (intel-rapl-mmio): that one goes by the
+        # name of its folder.
+        found.append(
+            Zone(
+                folder,
+                names[folder.name],
+                label if folder.name.startswith("intel-rapl:") else folder.name,
+            )
+        )
     return found
 
 
@@ -208,13 +265,15 @@ def _chosen(found: list[Zone], settings: Rapl.Settings) -> Zone:
         raise DeviceNotFound(
             "this machine shows no energy counters of its processor",
             evidence=f"no intel-rapl zones in {settings.root}",
-            try_next="sudo modprobe intel_rapl_msr; virtual machines and containers have none, ARM processors neither",
+            try_next="sudo modprobe intel_rapl_msr; virtual machines and containers have none, ARM "
+            "processors neither",
         )
     matches = [zone for zone in found if settings.domain in (zone.label, zone.folder.name)]
     matches = matches or [zone for zone in found if zone.name == settings.domain]
     if len(matches) != 1:
         raise DeviceNotFound(
-            f"{len(matches) or 'no'} energy counter{'s' if matches else ''} named {settings.domain}",
+            f"{len(matches) or 'no'} energy counter{'s' if matches else ''} named "
+            f"{settings.domain}",
             evidence=f"there are {', '.join(zone.label for zone in found)}",
             try_next="monitor.rapl.domain: one of these",
         )
@@ -232,13 +291,17 @@ def _number(path: Path) -> int:
         ) from error
     except OSError as error:
         raise DeviceLost(
-            "the energy counter is gone", evidence=f"{path}: {error.strerror}", try_next="was the driver unloaded (intel_rapl_msr)?"
+            "the energy counter is gone",
+            evidence=f"{path}: {error.strerror}",
+            try_next="was the driver unloaded (intel_rapl_msr)?",
         ) from error
     try:
         return int(text)
     except ValueError as error:
         raise BenchError(
-            "the energy counter shows no number", evidence=f"{path}: {text[:40]!r}", try_next="is this a powercap tree?"
+            "the energy counter shows no number",
+            evidence=f"{path}: {text[:40]!r}",
+            try_next="is this a powercap tree?",
         ) from error
 
 
@@ -250,30 +313,53 @@ def _accuracy(settings: Rapl.Settings, counter: ZoneCounter) -> Accuracy:
         raise ConfigError(
             "how far this counter may be off is not known",
             path="monitor.rapl.gain_limit",
-            evidence="Intel states no limit of error of RAPL; published comparisons range from a close match with wall power "
-            "(Khan et al. 2018, doi 10.1145/3177754) to 73 % mean error of dynamic energy (Energies 2019, 12, 2204): abstracts",
-            try_next="gain_limit = 0.1 where you claim 10 % (say why), or calibration = FILE from a comparison with a power meter",
+            evidence="Intel states no limit of error of RAPL; published comparisons range from a "
+            "close match with wall power "
+            "(Khan et al. 2018, doi 10.1145/3177754) to 73 % mean error of dynamic energy "
+            "(Energies 2019, 12, 2204): abstracts",
+            try_next="gain_limit = 0.1 where you claim 10 % (say why), or calibration = FILE from "
+            "a comparison with a power meter",
         )
     gain = settings.gain_limit or abs(settings.simulator.gain)
     unit_j = counter.modulus_nj / _REGISTER * 1e-9
-    claim = "the simulator's own error" if simulated else "the limit in the bench file (the maker states none)"
+    claim = (
+        "the simulator's own error"
+        if simulated
+        else "the limit in the bench file (the maker states none)"
+    )
     return Accuracy(
-        current=(Range(_MOST_W / STAND_IN_V, gain, 0.0, lsb=unit_j * settings.poll_hz / STAND_IN_V),),
+        current=(
+            Range(_MOST_W / STAND_IN_V, gain, 0.0, lsb=unit_j * settings.poll_hz / STAND_IN_V),
+        ),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),
         clock_ppm=abs(settings.simulator.clock_ppm) if simulated else _CLOCK_PPM,
-        source=f"gain: {claim}; step: max_energy_range_uj / 2**32; clock: the largest slew of NTP; voltage: 1 V by definition",
+        source=f"gain: {claim}; step: max_energy_range_uj / 2**32; clock: the largest slew of NTP; "
+        "voltage: 1 V by definition",
         verified=simulated,
-        # A counter is late by up to one update; the energy of a stretch between readings may lie anywhere in it: a quarter of it
-        # is the largest error of a straight line in place of a step.
+        # A counter is late by up to one update; the energy of a stretch between readings may lie
+        # anywhere in it: a quarter of it is the largest error of a straight line in place of a
+        # step.
         edge_s=_UPDATE_S + _SPREAD_S / 2 + settings.longest_s / 4,
     )
 
 
 def _validate(settings: Rapl.Settings) -> None:
     for name, ok, rule in (
-        ("root", settings.root == "simulator" or Path(settings.root).is_absolute(), 'an absolute path, or "simulator"'),
-        ("poll_hz", 1 <= settings.poll_hz <= 1000, "1 to 1000: the counter is updated about once a millisecond"),
-        ("longest_s", 2 / max(settings.poll_hz, 1) <= settings.longest_s <= 10, "2 / poll_hz to 10 s"),
+        (
+            "root",
+            settings.root == "simulator" or Path(settings.root).is_absolute(),
+            'an absolute path, or "simulator"',
+        ),
+        (
+            "poll_hz",
+            1 <= settings.poll_hz <= 1000,
+            "1 to 1000: the counter is updated about once a millisecond",
+        ),
+        (
+            "longest_s",
+            2 / max(settings.poll_hz, 1) <= settings.longest_s <= 10,
+            "2 / poll_hz to 10 s",
+        ),
         ("gain_limit", 0 <= settings.gain_limit < 1, "0 (none claimed) to below 1"),
         ("simulator.update_s", 0 < settings.simulator.update_s <= 10, "above 0, to 10 s"),
     ):

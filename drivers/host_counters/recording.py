@@ -19,7 +19,8 @@ from rig.errors import BenchError, DeadlineError, storage_error
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
 
-#: A power sensor has no voltage of its own: 1 V stands in, so that a sample of current in A is the power in W.
+#: A power sensor has no voltage of its own: 1 V stands in, so that a sample of current in A is the
+#: power in W.
 STAND_IN_V = 1.0
 STAND_IN = "a power sensor: 1 V stands in, so current in A is power in W and has no other meaning"
 ALWAYS_ON = "a host cannot be switched off from itself: power() does nothing"
@@ -28,8 +29,9 @@ _TOO_SLOW = 20
 
 
 class Counter(Protocol):
-    """What is polled. `always_moves`: it never stands still for long, so only readings that found it changed say when energy
-    flowed."""
+    """What is polled. `always_moves`: it never stands still for long, so only readings that found
+    it changed say when energy flowed.
+    """
 
     name: str
     always_moves: bool
@@ -38,7 +40,9 @@ class Counter(Protocol):
         """Return what the counter shows; raises BenchError."""
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy between two readings; raises BenchError where there can be none such."""
+        """Return the energy between two readings; raises BenchError where there can be none
+        such.
+        """
 
 
 class Clock(Protocol):
@@ -61,10 +65,14 @@ class Clock(Protocol):
         """Wait until what happened at a time can be read, or until `sooner` is set."""
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
-        """Keep who polls from falling behind without bound while it is `working`; return what ends that."""
+        """Keep who polls from falling behind without bound while it is `working`; return what ends
+        that.
+        """
 
     def doubts(self) -> Iterable[tuple[int, int, str]]:
-        """Return and forget the spans of time in which readings are not to be trusted, each with its cause."""
+        """Return and forget the spans of time in which readings are not to be trusted, each with
+        its cause.
+        """
 
 
 class HostClock:
@@ -101,9 +109,10 @@ class HostClock:
 class Polling:
     """How a counter is polled, and what is no longer trusted.
 
-    `longest_s` between two readings makes a gap. A reading that took more than `spread_s` is left out: its time is not known, and
-    the next one has its energy as well. A counter that always moves and has stood still for `stuck_s` is broken. `start_s`: what
-    passes before anything is measured; `lag_s`: how late the counter may show what has happened.
+    `longest_s` between two readings makes a gap. A reading that took more than `spread_s` is left
+    out: its time is not known, and the next one has its energy as well. A counter that always moves
+    and has stood still for `stuck_s` is broken. `start_s`: what passes before anything is measured;
+    `lag_s`: how late the counter may show what has happened.
     """
 
     poll_hz: int
@@ -118,10 +127,22 @@ class CounterRecording:
     """One recording: a thread that polls the counter and appends samples to the trace."""
 
     def __init__(
-        self, counter: Counter, clock: Clock, polling: Polling, folder: Path, source: str, serial: str, about: dict[str, Any]
+        self,
+        counter: Counter,
+        clock: Clock,
+        polling: Polling,
+        folder: Path,
+        source: str,
+        serial: str,
+        about: dict[str, Any],
     ) -> None:
-        self._counter, self._clock, self._polling, self._folder = counter, clock, polling, folder
-        self._source, self._serial, self._about = source, serial, about
+        self._counter = counter
+        self._clock = clock
+        self._polling = polling
+        self._folder = folder
+        self._source = source
+        self._serial = serial
+        self._about = about
         self._grid = CounterGrid(polling.poll_hz, polling.longest_s)
         self._writer: TraceWriter | None = None
         self._last: tuple[int, int] | None = None  # time and count of the last trusted reading
@@ -156,11 +177,18 @@ class CounterRecording:
         if self._failure is not None:
             raise self._failure
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         try:
             if kind is None and self._failure is None:
                 # The last whole sample must reach beyond this moment, and the counter must show it.
-                self._clock.let_pass(round((1 / self._polling.poll_hz + self._polling.lag_s) * NS_PER_S))
+                self._clock.let_pass(
+                    round((1 / self._polling.poll_hz + self._polling.lag_s) * NS_PER_S)
+                )
         finally:
             self._end()
         if kind is None:
@@ -173,7 +201,11 @@ class CounterRecording:
                 return
             self._clock.let_pass(round(NS_PER_S / self._polling.poll_hz))
         if not self._flowing.is_set():
-            raise DeadlineError(f"reading of {self._counter.name}", _FLOW_LIMIT_S, try_next="read it by hand: is it alive?")
+            raise DeadlineError(
+                f"reading of {self._counter.name}",
+                _FLOW_LIMIT_S,
+                try_next="read it by hand: is it alive?",
+            )
 
     def _end(self) -> None:
         self._stop_ns = self._clock.now_ns()
@@ -196,7 +228,8 @@ class CounterRecording:
             self._flowing.set()
 
     def _poll_on(self) -> None:
-        period_ns, number = NS_PER_S / self._polling.poll_hz, 0
+        period_ns = NS_PER_S / self._polling.poll_hz
+        number = 0
         while True:
             self._reach(self._start_ns + round(number * period_ns))
             self._poll()
@@ -221,7 +254,8 @@ class CounterRecording:
         self._slow = 0
         time_ns = (before_ns + after_ns) // 2
         if self._last is None:
-            self._last, self._moved_ns = (time_ns, count), time_ns
+            self._last = (time_ns, count)
+            self._moved_ns = time_ns
             if not self._counter.always_moves:
                 self._put(time_ns)
             return
@@ -236,8 +270,10 @@ class CounterRecording:
         elif time_ns - self._moved_ns > self._polling.stuck_s * NS_PER_S:
             raise BenchError(
                 f"{self._counter.name} stands still",
-                evidence=f"{count} for {(time_ns - self._moved_ns) / NS_PER_S:.1f} s, while the host works",
-                try_next="a virtual machine may show a dead counter; reload the driver of the counter, or use another domain",
+                evidence=f"{count} for {(time_ns - self._moved_ns) / NS_PER_S:.1f} s, while the "
+                "host works",
+                try_next="a virtual machine may show a dead counter; reload the driver of the "
+                "counter, or use another domain",
             )
 
     def _discard(self, took_s: float) -> None:
@@ -247,7 +283,8 @@ class CounterRecording:
             limit_ms = self._polling.spread_s * 1e3
             raise BenchError(
                 f"{self._counter.name} cannot be read in time",
-                evidence=f"{self._slow} readings in a row took more than {limit_ms:g} ms, the last {took_s:.3f} s",
+                evidence=f"{self._slow} readings in a row took more than {limit_ms:g} ms, the last "
+                f"{took_s:.3f} s",
                 try_next="leave a core of the host to the rig, or poll less often (poll_hz)",
             )
 
@@ -257,14 +294,19 @@ class CounterRecording:
             self._grid.doubt(from_ns, to_ns, cause)
         if self._writer is None:
             self._writer = self._opened(time_ns)
-        self._writer.analog(samples_w / np.float32(STAND_IN_V), np.full(len(samples_w), STAND_IN_V, dtype=np.float32))
+        self._writer.analog(
+            samples_w / np.float32(STAND_IN_V),
+            np.full(len(samples_w), STAND_IN_V, dtype=np.float32),
+        )
         for gap in self._grid.gaps():
             self._writer.gap(gap)
         if len(samples_w):
             self._flowing.set()
 
     def _opened(self, start_ns: int) -> TraceWriter:
-        """Open the trace when its time 0 is known: who aligns marks of the host with it needs that in the file."""
+        """Open the trace when its time 0 is known: who aligns marks of the host with it needs that
+        in the file.
+        """
         return TraceWriter(
             self._folder,
             sample_hz=self._polling.poll_hz,

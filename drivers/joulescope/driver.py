@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joulescope JS220 and JS110: current and voltage at full rate, SYNC on a GPI of the same instrument.
+"""Joulescope JS220 and JS110: current and voltage at full rate, SYNC on a GPI of the same
+instrument.
 
-Through pyjoulescope_driver, or its simulator. Only the full rate: lower ones delay current and voltage against the GPI by up to
-11 ms (host FIR of jetperch/joulescope_driver).
+Through pyjoulescope_driver, or its simulator. Only the full rate: lower ones delay current and
+voltage against the GPI by up to 11 ms (host FIR of jetperch/joulescope_driver).
 """
 
 from __future__ import annotations
@@ -32,23 +33,27 @@ from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
 
 _SIMULATOR = "simulator"
-#: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver, 1.7.1 to 1.9.1); edges do not depend on it.
+#: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver, 1.7.1 to
+#: 1.9.1); edges do not depend on it.
 _TIME_SYNC_FIXED = (1, 3, 3)
 
 
 class Joulescope:
-    """A Joulescope between the DUT's supply and the DUT, SYNC on one of its general purpose inputs."""
+    """A Joulescope between the DUT's supply and the DUT, SYNC on one of its general purpose
+    inputs.
+    """
 
     @dataclass(frozen=True, slots=True)
     class Settings:
         """Which instrument, how it is wired, and its ranges.
 
-        `device`: empty for the only one attached, "JS220-000415", "u/js220/000415" or "000415"; "simulator" for the simulated one,
-        "simulator/000415" where it has several. `gpi`: the input that carries SYNC (JS220 0 to 3, 7 is the trigger; JS110 0 or 1).
-        `reference`: what its logic levels are measured against: JS220 "3.3 V", or "external" where the Vref pin is wired; JS110
-        "1.8 V" to "5.0 V". `current_range`: "auto" or "10 A", "180 mA", "18 mA", "1.8 mA", "180 uA", "18 uA", JS110 also "2 A".
-        `voltage_range`: JS220 "15 V", "2 V" or "auto"; JS110 "15 V" or "5 V". `start_s`: how long it records before anything else
-        happens.
+        `device`: empty for the only one attached, "JS220-000415", "u/js220/000415" or "000415";
+        "simulator" for the simulated one, "simulator/000415" where it has several. `gpi`: the input
+        that carries SYNC (JS220 0 to 3, 7 is the trigger; JS110 0 or 1). `reference`: what its
+        logic levels are measured against: JS220 "3.3 V", or "external" where the Vref pin is wired;
+        JS110 "1.8 V" to "5.0 V". `current_range`: "auto" or "10 A", "180 mA", "18 mA", "1.8 mA",
+        "180 uA", "18 uA", JS110 also "2 A". `voltage_range`: JS220 "15 V", "2 V" or "auto"; JS110
+        "15 V" or "5 V". `start_s`: how long it records before anything else happens.
         """
 
         device: str = ""
@@ -60,11 +65,23 @@ class Joulescope:
         calibration: PathText = ""
         simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
 
-    def __init__(self, settings: Settings, table: Table, link: Link, model: Model, found_on: bool) -> None:
-        self._settings, self._table, self._link, self._model, self._stack = settings, table, link, model, ExitStack()
+    def __init__(
+        self, settings: Settings, table: Table, link: Link, model: Model, found_on: bool
+    ) -> None:
+        self._settings, self._table, self._link, self._model, self._stack = (
+            settings,
+            table,
+            link,
+            model,
+            ExitStack(),
+        )
         self._simulated = _simulated(settings.device)
         self._wanted = _wanted(settings)
-        self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else models.promised(model, self._wanted)
+        self._accuracy = (
+            accuracy.load(Path(settings.calibration))
+            if settings.calibration
+            else models.promised(model, self._wanted)
+        )
         self._details = self._described(found_on)
         self._closed = False
 
@@ -75,23 +92,34 @@ class Joulescope:
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
-        """Find the instrument, switch the DUT's supply off and make every setting; raises ConfigError, DeviceNotFound, DeviceBusy
-        and BenchError."""
+        """Find the instrument, switch the DUT's supply off and make every setting; raises
+        ConfigError, DeviceNotFound, DeviceBusy and BenchError.
+        """
         if not 0 < settings.start_s <= 60:
-            raise ConfigError(f"{settings.start_s}", path="monitor.joulescope.start_s", try_next="above 0, to 60 s")
+            raise ConfigError(
+                f"{settings.start_s}",
+                path="monitor.joulescope.start_s",
+                try_next="above 0, to 60 s",
+            )
         with ExitStack() as stack:
             simulated = _simulated(settings.device)
             shared = _SIMULATED if simulated else _VENDOR
             driver = stack.enter_context(shared.use())
-            wanted_device = settings.device.removeprefix(_SIMULATOR).removeprefix("/") if simulated else settings.device
+            wanted_device = (
+                settings.device.removeprefix(_SIMULATOR).removeprefix("/")
+                if simulated
+                else settings.device
+            )
             if simulated:
-                # Each bench file has a simulated desk of its own, with nothing on it that another one simulates.
+                # Each bench file has a simulated desk of its own, with nothing on it that another
+                # one simulates.
                 instrument = SimulatedInstrument(settings.simulator, table.world, table.seed)
                 paths = stack.enter_context(driver.attached(instrument))
             else:
                 paths = driver.device_paths()
             path = _choose(paths, wanted_device)
-            model, wanted = models.of_path(path), _wanted(settings)
+            model = models.of_path(path)
+            wanted = _wanted(settings)
             models.require(model, wanted)
             # Warnings are how a loss, or a refusal, of a JS110 becomes known.
             driver.log_level = "warning"
@@ -102,14 +130,18 @@ class Joulescope:
             found_on = state is not None and not link.same(model.supply_topic, "off", state)
             _switch_off(link, model, wanted)
             link.set_all(model.settings(wanted))
-            link.set_all([(topic, value) for topic, value in model.optional(wanted) if link.knows(topic)])
+            link.set_all(
+                [(topic, value) for topic, value in model.optional(wanted) if link.knows(topic)]
+            )
             opened = cls(settings, table, link, model, found_on)
             opened._stack = stack.pop_all()
             return opened
 
     @classmethod
     def scan(cls) -> list[Found]:
-        """Return the instruments that are attached, with what keeps one from being opened; none without the maker's driver."""
+        """Return the instruments that are attached, with what keeps one from being opened; none
+        without the maker's driver.
+        """
         try:
             with _VENDOR.use() as driver:
                 return found(driver, _VENDOR)
@@ -152,7 +184,12 @@ class Joulescope:
         def writer() -> TraceWriter:
             info = self.info
             return TraceWriter(
-                folder, sample_hz=info.sample_hz, edge_hz=info.edge_hz, source=info.name, serial=info.serial, about=about
+                folder,
+                sample_hz=info.sample_hz,
+                edge_hz=info.edge_hz,
+                source=info.name,
+                serial=info.serial,
+                about=about,
             )
 
         return JoulescopeRecording(
@@ -183,8 +220,11 @@ class Joulescope:
     def _pace(self) -> Pace:
         world = self._table.world
         if not self._simulated:
-            return Pace(lambda duration_ns: time.sleep(duration_ns / NS_PER_S), steady_ns, drains=False)
-        # A simulated instrument knows nothing beyond the horizon: against that, not the present, its blocks are prompt or late.
+            return Pace(
+                lambda duration_ns: time.sleep(duration_ns / NS_PER_S), steady_ns, drains=False
+            )
+        # A simulated instrument knows nothing beyond the horizon: against that, not the present,
+        # its blocks are prompt or late.
         return Pace(world.wait, world.horizon_ns, not self._settings.simulator.discards, world.live)
 
     def _described(self, found_on: bool) -> dict[str, Any]:
@@ -201,10 +241,20 @@ class Joulescope:
         for topic in self._model.versions:
             version = self._link.get(topic)
             details[topic] = "unknown" if version is None else _version_text(int(version))
-            if topic == "s/fpga/version" and version is not None and _version(int(version)) < _TIME_SYNC_FIXED:
-                details["fpga_note"] = "before 1.3.3 the instrument's UTC can be wrong; the trace runs on its counter and is not"
+            if (
+                topic == "s/fpga/version"
+                and version is not None
+                and _version(int(version)) < _TIME_SYNC_FIXED
+            ):
+                details["fpga_note"] = (
+                    "before 1.3.3 the instrument's UTC can be wrong; the trace runs on its counter "
+                    "and is not"
+                )
         if self._model.name == "JS110":
-            details["lost_samples"] = "it does not number them: a loss without a warning shows as SYNC edges that come too early"
+            details["lost_samples"] = (
+                "it does not number them: a loss without a warning shows as SYNC edges that come "
+                "too early"
+            )
             details["range_switch"] = (
                 "up to 4.5 us at each switch of the range are a line between its neighbours"
                 if self._wanted.current_range == "auto"
@@ -214,20 +264,24 @@ class Joulescope:
 
 
 def found(driver: Any, shared: Shared) -> list[Found]:
-    """Return what a driver object sees; each is opened as it stands and closed again, unless this process has it open."""
+    """Return what a driver object sees; each is opened as it stands and closed again, unless this
+    process has it open.
+    """
     rows = []
     for path in driver.device_paths():
         problem = try_next = ""
         try:
             models.of_path(path)
         except ConfigError as error:
-            problem, try_next = error.evidence, error.try_next
+            problem = error.evidence
+            try_next = error.try_next
         else:
             try:
                 with shared.hold(path):
                     Link.open(driver, path).close()
             except DeviceBusy as error:
-                problem, try_next = f"{error.cause}: {error.evidence}", error.try_next
+                problem = f"{error.cause}: {error.evidence}"
+                try_next = error.try_next
         name = f"Joulescope {path.split('/')[1].upper()}"
         rows.append(Found(name, _serial(path), f'device = "{path}"', problem, try_next))
     return rows
@@ -250,15 +304,19 @@ def _vendor_driver() -> Any:
             raise DeviceBusy(
                 "the Joulescope driver is in use in this process",
                 evidence=str(error),
-                try_next="something else here has made a Driver of pyjoulescope_driver; a process can have one: finalize it",
+                try_next="something else here has made a Driver of pyjoulescope_driver; a process "
+                "can have one: finalize it",
             ) from error
         raise BenchError(
-            "the Joulescope driver does not start", evidence=str(error), try_next="look at the USB permissions"
+            "the Joulescope driver does not start",
+            evidence=str(error),
+            try_next="look at the USB permissions",
         ) from error
 
 
 #: For all benches of this process: the maker's library allows one driver object in a process.
-_VENDOR, _SIMULATED = Shared(_vendor_driver), Shared(SimulatedDriver)
+_VENDOR = Shared(_vendor_driver)
+_SIMULATED = Shared(SimulatedDriver)
 
 
 def _choose(paths: list[str], device: str) -> str:
@@ -267,12 +325,21 @@ def _choose(paths: list[str], device: str) -> str:
         raise DeviceNotFound(
             f"no Joulescope{device and f' {device}'} is attached",
             evidence="the driver lists none",
-            try_next='its USB cable; on Linux the maker\'s udev rules; device = "simulator" needs none',
+            try_next='its USB cable; on Linux the maker\'s udev rules; device = "simulator" needs '
+            "none",
         )
     # A JS110 and a JS220 may have the same serial number.
-    found = [path for path in paths if device in ("", path, _serial(path), path.split("/")[1].upper() + "-" + _serial(path))]
+    found = [
+        path
+        for path in paths
+        if device in ("", path, _serial(path), path.split("/")[1].upper() + "-" + _serial(path))
+    ]
     if not found:
-        raise DeviceNotFound(f"there is no Joulescope {device}", evidence=f"attached: {attached}", try_next="rig scan lists them")
+        raise DeviceNotFound(
+            f"there is no Joulescope {device}",
+            evidence=f"attached: {attached}",
+            try_next="rig scan lists them",
+        )
     if len(found) > 1:
         raise ConfigError(
             f"several Joulescopes{device and f' {device}'} are attached",
@@ -288,8 +355,9 @@ class _OffAnew(BenchError):
 
 
 def _switch_off(link: Link, model: Model, wanted: Wanted) -> None:
-    """Disconnect the DUT's supply; where that fails, ask once more, as the instrument is opened anew for that, and say so before
-    anything else."""
+    """Disconnect the DUT's supply; where that fails, ask once more, as the instrument is opened
+    anew for that, and say so before anything else.
+    """
     try:
         link.set_all(model.supply(False, wanted))
     except Unheard:
@@ -310,12 +378,14 @@ def _switch_off_anew(link: Link, model: Model, wanted: Wanted, first: BenchError
         raise BenchError(
             f"the Joulescope {link.path} does not switch the DUT's supply off",
             evidence=f"{said}; the second time: {error.cause}; {error.evidence}",
-            try_next="the supply may still be on: switch it off at its source; then unplug the instrument and plug it in again",
+            try_next="the supply may still be on: switch it off at its source; then unplug the "
+            "instrument and plug it in again",
         ) from error
     raise _OffAnew(
         f"the Joulescope {link.path} switched the DUT's supply off only when it was opened anew",
         evidence=said,
-        try_next="it is off; unplug the instrument and plug it in again before it measures anything",
+        try_next="it is off; unplug the instrument and plug it in again before it measures "
+        "anything",
     ) from first
 
 
@@ -324,7 +394,12 @@ def _simulated(device: str) -> bool:
 
 
 def _wanted(settings: Joulescope.Settings) -> Wanted:
-    return Wanted(settings.gpi, settings.reference, settings.current_range.replace("uA", "µA"), settings.voltage_range)
+    return Wanted(
+        settings.gpi,
+        settings.reference,
+        settings.current_range.replace("uA", "µA"),
+        settings.voltage_range,
+    )
 
 
 def _serial(path: str) -> str:

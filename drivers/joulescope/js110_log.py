@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a JS110 refuses. Its host driver acknowledges and keeps every setting; that one failed is a line of its log and no more
-(handle_cmd_publish, stream_settings_send and extio_settings_send of joulescope_driver's js110_usb.c).
+"""What a JS110 refuses. Its host driver acknowledges and keeps every setting; that one failed is a
+line of its log and no more (handle_cmd_publish, stream_settings_send and extio_settings_send of
+joulescope_driver's js110_usb.c).
 
-The log has a thread of its own and comes late. So each setting is followed by a line that is provoked, and all before that one has
-been heard: the host refuses a value that is no option, before it is kept or sent (publish_normal of pubsub.c), and logs it.
+The log has a thread of its own and comes late. So each setting is followed by a line that is
+provoked, and all before that one has been heard: the host refuses a value that is no option, before
+it is kept or sent (publish_normal of pubsub.c), and logs it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ _REFUSED = re.compile(r"(?:stream|extio)_settings_send (?:failed|did not work)")
 #: Only the host uses it; it has options, so that no word passes.
 _TOPIC = "s/i/range/mode"
 _PATIENCE_S = 4.0
-#: The log names no instrument: what comes while one is asked is of that one, as no other is asked meanwhile.
+#: The log names no instrument: what comes while one is asked is of that one, as no other is asked
+#: meanwhile.
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -35,7 +38,8 @@ class Refusals(logging.Filter):
 
     def __init__(self, driver: Any, path: str) -> None:
         super().__init__()
-        self._driver, self._topic = driver, f"{path}/{_TOPIC}"
+        self._driver = driver
+        self._topic = f"{path}/{_TOPIC}"
         self._count = 0
         self._mark = ""
         self._reached = threading.Event()
@@ -76,6 +80,7 @@ class Refusals(logging.Filter):
         if not (logger.isEnabledFor(logging.WARNING) and self._reached.wait(_PATIENCE_S)):
             raise Unheard(
                 "the log of the Joulescope driver is not heard",
-                evidence="without it nobody knows whether a JS110 did what it was told, as to switch the DUT's supply off",
+                evidence="without it nobody knows whether a JS110 did what it was told, as to "
+                "switch the DUT's supply off",
                 try_next=f"let warnings of Python's logger {_LOGGER!r} pass",
             )

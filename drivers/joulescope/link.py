@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connection to one Joulescope through pyjoulescope_driver: settings are written and read back, and its exceptions are
-translated here and nowhere else."""
+"""The connection to one Joulescope through pyjoulescope_driver: settings are written and read back,
+and its exceptions are translated here and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +14,10 @@ from typing import Any
 from drivers.joulescope.js110_log import Refusals
 from rig.errors import BenchError, DeviceBusy, DeviceLost
 
-#: The JS110's host driver may take 5 s for a command (js110_usb.c): 1 s to send it, 3 s until it is done, 1 s for the last
-#: question; opening one takes several.
-_TIMEOUT_S, _OPEN_TIMEOUT_S = 7.0, 10.0
+#: The JS110's host driver may take 5 s for a command (js110_usb.c): 1 s to send it, 3 s until it is
+#: done, 1 s for the last question; opening one takes several.
+_TIMEOUT_S = 7.0
+_OPEN_TIMEOUT_S = 10.0
 _ABSENT = 0
 
 Setting = tuple[str, int | str]
@@ -25,9 +27,11 @@ class Link:
     """One opened instrument of a driver object with the interface of pyjoulescope_driver.Driver."""
 
     def __init__(self, driver: Any, path: str, refuses_in_log: bool = False) -> None:
-        self._driver, self.path = driver, path
+        self._driver = driver
+        self.path = path
         self._refusals = Refusals(driver, path) if refuses_in_log else None
-        #: Topics whose last value may not have been carried out, whatever the host driver holds of them.
+        #: Topics whose last value may not have been carried out, whatever the host driver holds of
+        #: them.
         self._doubtful: set[str] = set()
         self._options: dict[str, list[list[Any]]] = {}
         self._topics: set[str] = set()
@@ -46,13 +50,15 @@ class Link:
         """
         link = cls(driver, path, refuses_in_log)
         try:
-            # "defaults" would connect the DUT's supply of a JS110 for a moment, and leaves a JS220 as it is without saying how.
+            # "defaults" would connect the DUT's supply of a JS110 for a moment, and leaves a JS220
+            # as it is without saying how.
             driver.open(path, "restore", timeout=_OPEN_TIMEOUT_S)
         except (TimeoutError, RuntimeError) as error:
             raise DeviceBusy(
                 f"the Joulescope {path} is attached but does not open",
                 evidence=str(error),
-                try_next="close the Joulescope UI and other programs that use it; on Linux, install the maker's udev rules",
+                try_next="close the Joulescope UI and other programs that use it; on Linux, "
+                "install the maker's udev rules",
             ) from error
         try:
             on_metadata = link._on_metadata
@@ -95,10 +101,12 @@ class Link:
             raise self._failed(topic, error) from error
 
     def set(self, topic: str, value: int | str) -> None:
-        """Write a setting and read it back; raises BenchError where it does not stick, DeviceLost where the instrument is gone.
+        """Write a setting and read it back; raises BenchError where it does not stick, DeviceLost
+        where the instrument is gone.
 
-        One that failed before is really sent: the host driver keeps a value before it sends it, keeps it where that fails, and
-        answers the same value itself from then on (publish_normal of pubsub.c).
+        One that failed before is really sent: the host driver keeps a value before it sends it,
+        keeps it where that fails, and answers the same value itself from then on (publish_normal of
+        pubsub.c).
         """
         if topic in self._doubtful and self.same(topic, value, self.get(topic)):
             self._open_anew()
@@ -109,7 +117,8 @@ class Link:
             raise BenchError(
                 f"the Joulescope {self.path} does not keep a setting",
                 evidence=f"{topic}: wanted {value!r}, reads back {got!r}",
-                try_next="another program may use it: close it; then unplug the instrument and plug it in again",
+                try_next="another program may use it: close it; then unplug the instrument and "
+                "plug it in again",
             )
         self._doubtful.discard(topic)
 
@@ -120,10 +129,16 @@ class Link:
         except (TimeoutError, RuntimeError) as error:
             raise self._failed(topic, error, wanted=value) from error
         if refused:
-            raise self._failed(topic, RuntimeError(f"its driver acknowledges it, and logs: {refused}"), wanted=value)
+            raise self._failed(
+                topic,
+                RuntimeError(f"its driver acknowledges it, and logs: {refused}"),
+                wanted=value,
+            )
 
     def _open_anew(self) -> None:
-        """Have the host driver ask the instrument again, and hold what it answers; a JS110 is also sent that once more."""
+        """Have the host driver ask the instrument again, and hold what it answers; a JS110 is also
+        sent that once more.
+        """
         with suppress(TimeoutError, RuntimeError):
             self._driver.close(self.path, timeout=_TIMEOUT_S)
         try:
@@ -175,12 +190,15 @@ class Link:
     def _failed(self, topic: str, error: Exception, wanted: int | str | None = None) -> BenchError:
         if self.gone:
             return self.lost()
-        what = f"does not answer to {topic}" if isinstance(error, TimeoutError) else f"refuses {topic}"
+        what = (
+            f"does not answer to {topic}" if isinstance(error, TimeoutError) else f"refuses {topic}"
+        )
         value = "" if wanted is None else f"wanted {wanted!r}; "
         return BenchError(
             f"the Joulescope {self.path} {what}",
             evidence=f"{value}{error}",
-            try_next="unplug the instrument and plug it in again; update its firmware with the Joulescope UI",
+            try_next="unplug the instrument and plug it in again; update its firmware with the "
+            "Joulescope UI",
         )
 
     def _on_metadata(self, topic: str, value: Any) -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a range can show: beyond it the converter stands still at a number like any other, and the instrument says nothing."""
+"""What a range can show: beyond it the converter stands still at a number like any other, and the
+instrument says nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """Readings of the range `name` are to be believed from `least` to `most`, in amperes or volts."""
+    """Readings of the range `name` are to be believed from `least` to `most`, in amperes or
+    volts.
+    """
 
     name: str
     least: float
@@ -21,10 +25,14 @@ class Readable:
     def believed(self, block: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a block of the stream with no number for what is not to be believed."""
         data = block["data"]
-        # Two passes without a copy: all there is to do for a block in which nothing is amiss. No number compares as false.
+        # Two passes without a copy: all there is to do for a block in which nothing is amiss. No
+        # number compares as false.
         if not len(data) or (data.max() <= self.most and data.min() >= self.least):
             return block
-        return {**block, "data": np.where((data > self.most) | (data < self.least), np.float32(np.nan), data)}
+        return {
+            **block,
+            "data": np.where((data > self.most) | (data < self.least), np.float32(np.nan), data),
+        }
 
 
 def unreadable(readable: Mapping[str, Readable]) -> str:

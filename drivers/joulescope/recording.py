@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recording of a Joulescope: its streams are taken from the driver's thread, merged and written by an own one."""
+"""One recording of a Joulescope: its streams are taken from the driver's thread, merged and written
+by an own one.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +28,29 @@ from rig.trace.writer import TraceWriter
 _POLL_S = 0.1
 _FIRST_DATA_NS = 3 * NS_PER_S
 _SILENCE_NS = 2 * NS_PER_S
-#: By how much a stream may be shorter than the host's time, when all that was sampled should have come; two clocks drift apart.
-_SHORT_NS, _DRIFT = 3 * NS_PER_S // 10, 200e-6
-#: A block may be under way for 50 ms, and what is known of the host's lag is its least: the end is waited for a little longer.
+#: By how much a stream may be shorter than the host's time, when all that was sampled should have
+#: come; two clocks drift apart.
+_SHORT_NS = 3 * NS_PER_S // 10
+_DRIFT = 200e-6
+#: A block may be under way for 50 ms, and what is known of the host's lag is its least: the end is
+#: waited for a little longer.
 _DRAIN_TICKS = TICK_HZ // 50
 _DRAIN_LIMIT_NS = NS_PER_S
-#: What js110_usb.c logs when packets are missing: it goes on counting samples as if none were. Packets are counted in 16 bits.
+#: What js110_usb.c logs when packets are missing: it goes on counting samples as if none were.
+#: Packets are counted in 16 bits.
 _SKIP = "pkt_index skip"
 _SKIPPED = re.compile(rf"{_SKIP}: expected (\d+), received (\d+)")
-_PACKETS, _PACKET_TICKS = 1 << 16, 126
+_PACKETS = 1 << 16
+_PACKET_TICKS = 126
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How time passes for this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it goes by itself, and can be compared with
-    the ids.
+    """How time passes for this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it goes by
+    itself, and can be compared with the ids.
 
-    `drains`: what was sampled before a stream is switched off still comes (simulated); a real one drops its unfinished blocks.
+    `drains`: what was sampled before a stream is switched off still comes (simulated); a real one
+    drops its unfinished blocks.
     """
 
     sleep: Callable[[int], None]
@@ -54,17 +62,33 @@ class Pace:
 class JoulescopeRecording:
     """A thread that merges what the instrument's three streams bring and appends it to the trace.
 
-    `readable`: what of current and voltage is to be believed, all where it does not say. `counter_rates_hz` and `time_maps`: least
-    and greatest rate of the instrument's counter against UTC, as its time maps said, and how many there were. `repeated`: blocks
-    with data that had come before.
+    `readable`: what of current and voltage is to be believed, all where it does not say.
+    `counter_rates_hz` and `time_maps`: least and greatest rate of the instrument's counter against
+    UTC, as its time maps said, and how many there were. `repeated`: blocks with data that had come
+    before.
     """
 
     def __init__(
-        self, link: Link, streams: dict[str, str], writer: Callable[[], TraceWriter], sample_ticks: int, pace: Pace, start_ns: int,
-        watch_loss: bool, folder: Path, readable: Mapping[str, Readable] = MappingProxyType({}),
-    ) -> None:  # fmt: skip
-        self._link, self._streams, self._new_writer, self._pace, self._start_ns = link, streams, writer, pace, start_ns
-        self._sample_ticks, self._watch_loss, self._folder, self._readable = sample_ticks, watch_loss, folder, readable
+        self,
+        link: Link,
+        streams: dict[str, str],
+        writer: Callable[[], TraceWriter],
+        sample_ticks: int,
+        pace: Pace,
+        start_ns: int,
+        watch_loss: bool,
+        folder: Path,
+        readable: Mapping[str, Readable] = MappingProxyType({}),
+    ) -> None:
+        self._link = link
+        self._streams = streams
+        self._new_writer = writer
+        self._pace = pace
+        self._start_ns = start_ns
+        self._sample_ticks = sample_ticks
+        self._watch_loss = watch_loss
+        self._folder = folder
+        self._readable = readable
         self._names = {f"{link.path}/{topic}/!data": signal for signal, topic in streams.items()}
         self._arrived: queue.SimpleQueue[tuple[str, Any, int] | None] = queue.SimpleQueue()
         self._receive = self._on_block
@@ -117,7 +141,12 @@ class JoulescopeRecording:
         if self._link.gone:
             raise self._link.lost()
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         stopping = self._end(drain=True)
         if kind is None:
             self.check()
@@ -125,7 +154,9 @@ class JoulescopeRecording:
                 raise stopping
 
     def _await_data(self) -> None:
-        """Wait until all streams have begun; in a virtual world time passes only where the bench lets it, so not there."""
+        """Wait until all streams have begun; in a virtual world time passes only where the bench
+        lets it, so not there.
+        """
         if not self._pace.live:
             return
         began_ns = time.monotonic_ns()
@@ -136,7 +167,9 @@ class JoulescopeRecording:
             self._pace.sleep(NS_PER_S // 100)
 
     def _end(self, drain: bool) -> BenchError | None:
-        """Stop the streams, end the thread and close the trace; return what went wrong in stopping."""
+        """Stop the streams, end the thread and close the trace; return what went wrong in
+        stopping.
+        """
         stopping: BenchError | None = None
         try:
             if drain:
@@ -230,12 +263,14 @@ class JoulescopeRecording:
         if self._log.alone:
             self._lanes.insert(packets * _PACKET_TICKS, f"the JS110 lost samples: {warning}")
             return
-        # It may have been the other: nothing is moved, but what lies about it is not to be counted when the session goes on.
+        # It may have been the other: nothing is moved, but what lies about it is not to be counted
+        # when the session goes on.
         self._lanes.insert(0, f"this or another JS110 lost samples: {warning}")
         raise BenchError(
             "one of several JS110 lost samples, and nothing tells which",
             evidence=f"the driver's log, which names no instrument: {warning}",
-            try_next="another USB port or hub; one JS110 alone, or JS220s; rig resume SESSION goes on where it stopped",
+            try_next="another USB port or hub; one JS110 alone, or JS220s; rig resume SESSION goes "
+            "on where it stopped",
         )
 
     def _note(self, loss: Any) -> None:
@@ -243,7 +278,8 @@ class JoulescopeRecording:
         if loss is not None and self._watch_loss and self._pace.live:
             self._known_ns += loss.lost_ns
             cause = (
-                f"about {loss.lost_ns / 1e6:.0f} ms of samples are missing somewhere in here: the ids fell behind the host's clock"
+                f"about {loss.lost_ns / 1e6:.0f} ms of samples are missing somewhere in "
+                "here: the ids fell behind the host's clock"
             )
             self._lanes.distrust(loss.first_tick, loss.stop_tick, cause)
 
@@ -258,21 +294,29 @@ class JoulescopeRecording:
 
     def _require_whole(self) -> None:
         """Raise BenchError for signals that ended before the recording did."""
-        target, first = self._target, self._lanes.first_tick
+        target = self._target
+        first = self._lanes.first_tick
         if not self._pace.live and first is not None and self._ended_ns:
-            # Virtual time leaps, and blocks come long after it: there the stream began when it was asked to.
+            # Virtual time leaps, and blocks come long after it: there the stream began when it was
+            # asked to.
             target = first + (self._ended_ns - self._began_ns) * TICK_HZ // NS_PER_S
         if target is None:
             return
-        short_ns = {signal: (target - stop) * NS_PER_S // TICK_HZ for signal, stop in self._lanes.stop_ticks.items()}
+        short_ns = {
+            signal: (target - stop) * NS_PER_S // TICK_HZ
+            for signal, stop in self._lanes.stop_ticks.items()
+        }
         allowed_ns = _SHORT_NS + self._known_ns + _DRIFT * (self._last_ns - self._began_ns)
         if ended := [signal for signal in SIGNALS if short_ns[signal] > allowed_ns]:
             raise BenchError(
                 f"the Joulescope {self._link.path} sends no {' and no '.join(ended)} any more",
                 evidence="; ".join(
-                    f"{self._streams[each]}/!data is {short_ns[each] / 1e9:.2f} s short of the recording" for each in ended
+                    f"{self._streams[each]}/!data is {short_ns[each] / 1e9:.2f} s short of the "
+                    "recording"
+                    for each in ended
                 ),
-                try_next="another USB port or cable; unplug it and plug it in again; rig resume SESSION goes on where it stopped",
+                try_next="another USB port or cable; unplug it and plug it in again; rig resume "
+                "SESSION goes on where it stopped",
             )
 
     def _require_data(self) -> None:
@@ -285,14 +329,18 @@ class JoulescopeRecording:
         return BenchError(
             f"the Joulescope {self._link.path} sends no {' and no '.join(signals)}",
             evidence="; ".join(
-                f"{self._streams[signal]}/ctrl is on, {self._streams[signal]}/!data is silent" for signal in signals
+                f"{self._streams[signal]}/ctrl is on, {self._streams[signal]}/!data is silent"
+                for signal in signals
             ),
-            try_next="close other programs that use it; another USB port or cable; unplug it and plug it in again",
+            try_next="close other programs that use it; another USB port or cable; unplug it and "
+            "plug it in again",
         )
 
 
 class _SkipLog(logging.Handler):
-    """Hears the host driver's warning of packets that a JS110 lost: nothing in the data tells of them."""
+    """Hears the host driver's warning of packets that a JS110 lost: nothing in the data tells of
+    them.
+    """
 
     def __init__(self, heard: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
@@ -300,7 +348,9 @@ class _SkipLog(logging.Handler):
         self.alone = True
 
     def listen(self) -> None:
-        """Begin; from then on none of several is alone: the log is one for all instruments and names none, and it may come late."""
+        """Begin; from then on none of several is alone: the log is one for all instruments and
+        names none, and it may come late.
+        """
         logger = logging.getLogger("jsdrv")
         others = [each for each in logger.handlers if isinstance(each, _SkipLog)]
         logger.addHandler(self)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one driver object that a process may have, for as long as anybody uses it.
 
-The maker's library refuses a second one: jsdrv_buffer_initialize of joulescope_driver's buffer.c has one instance in a process.
-So all Joulescopes of a bench, and a scan beside them, share it.
+The maker's library refuses a second one: jsdrv_buffer_initialize of joulescope_driver's buffer.c
+has one instance in a process. So all Joulescopes of a bench, and a scan beside them, share it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from rig.errors import DeviceBusy
 
 
 class Shared:
-    """A driver object that the first user makes and the last one finalizes, and which instruments are open through it."""
+    """A driver object that the first user makes and the last one finalizes, and which instruments
+    are open through it.
+    """
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
@@ -30,7 +32,8 @@ class Shared:
         """Yield the driver object; raises what making it raises."""
         user = object()
         try:
-            # Whoever comes while the last one leaves has to wait: until it is finalized there may be no other.
+            # Whoever comes while the last one leaves has to wait: until it is finalized there may
+            # be no other.
             with self._lock:
                 if self._driver is None:
                     self._driver = self._make()
@@ -40,21 +43,24 @@ class Shared:
             with self._lock:
                 self._users.discard(user)
                 if not self._users and self._driver is not None:
-                    driver, self._driver = self._driver, None
+                    driver = self._driver
+                    self._driver = None
                     driver.finalize()
 
     @contextmanager
     def hold(self, path: str) -> Iterator[None]:
         """Keep an instrument to oneself; raises DeviceBusy.
 
-        The host driver opens a JS110 that is open already anew, which ends its streams (device_open of its libusb backend).
+        The host driver opens a JS110 that is open already anew, which ends its streams (device_open
+        of its libusb backend).
         """
         with self._lock:
             if path in self._held:
                 raise DeviceBusy(
                     f"the Joulescope {path} is in use",
                     evidence="it is open in this process",
-                    try_next="one rail for each instrument; wait until what records with it has ended",
+                    try_next="one rail for each instrument; wait until what records with it has "
+                    "ended",
                 )
             self._held.add(path)
         try:

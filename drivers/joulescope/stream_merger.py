@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merge the three streams of a Joulescope, which arrive in blocks of their own, into one trace. No thread, no clock: a function of
-the blocks."""
+"""Merge the three streams of a Joulescope, which arrive in blocks of their own, into one trace. No
+thread, no clock: a function of the blocks.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +19,25 @@ from rig.errors import BenchError
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
-#: The counter of every Joulescope this driver knows; `sample_id` is in its ticks, before any decimation.
+#: The counter of every Joulescope this driver knows; `sample_id` is in its ticks, before any
+#: decimation.
 TICK_HZ = 2_000_000
-CURRENT, VOLTAGE, SYNC = "current", "voltage", "sync"
+CURRENT = "current"
+VOLTAGE = "voltage"
+SYNC = "sync"
 SIGNALS = (CURRENT, VOLTAGE, SYNC)
-#: A block comes at least every 50 ms: a stream from which nothing came while another brought this much has ended.
+#: A block comes at least every 50 ms: a stream from which nothing came while another brought this
+#: much has ended.
 _SILENT_TICKS = 1 * TICK_HZ
-#: More is no loss but a counter that went wrong (2**32 ticks have happened: pyjoulescope_ui issue 296), and would fill the disk.
+#: More is no loss but a counter that went wrong (2**32 ticks have happened: pyjoulescope_ui issue
+#: 296), and would fill the disk.
 _LONGEST_GAP_TICKS = 60 * TICK_HZ
-#: A block of a JS110 is 65 394 samples of current or voltage, or 100 000 of a GPI; its log may come a block late.
-BLOCK_TICKS, LONGEST_BLOCK_TICKS = 65_536, 100_000
-#: The JS110's host driver gives 64 samples without a number until its filter is filled (js110_sample_processor.h).
+#: A block of a JS110 is 65 394 samples of current or voltage, or 100 000 of a GPI; its log may come
+#: a block late.
+BLOCK_TICKS = 65_536
+LONGEST_BLOCK_TICKS = 100_000
+#: The JS110's host driver gives 64 samples without a number until its filter is filled
+#: (js110_sample_processor.h).
 _WARM_UP = 1_000
 
 
@@ -52,16 +61,24 @@ class _Distrust:
 
 
 class _Lane:
-    """What has arrived of one signal and is not written yet, in elements: samples, or ticks of the SYNC line."""
+    """What has arrived of one signal and is not written yet, in elements: samples, or ticks of the
+    SYNC line.
+    """
 
     def __init__(self, name: str, element_ticks: int, packed: bool) -> None:
-        self.name, self.element_ticks, self._packed = name, element_ticks, packed
+        self.name = name
+        self.element_ticks = element_ticks
+        self._packed = packed
         self.parts: deque[_Part] = deque()
         self.next: int | None = None
         self.came = 0  # up to where blocks have come, by their own ids
-        self.losses: list[tuple[int, int]] = []  # from which id on, so many elements more must be counted
+        self.losses: list[
+            tuple[int, int]
+        ] = []  # from which id on, so many elements more must be counted
         self.repeated = 0
-        self.waited: dict[str, int] = {}  # ticks that each other signal brought since the last block of this one
+        self.waited: dict[
+            str, int
+        ] = {}  # ticks that each other signal brought since the last block of this one
 
     @property
     def stop_tick(self) -> int:
@@ -73,7 +90,8 @@ class _Lane:
         if block["sample_rate"] != TICK_HZ or block["decimate_factor"] != self.element_ticks:
             raise BenchError(
                 f"the stream of {self.name} is not at full rate",
-                evidence=f"{block['sample_rate']} Hz over {block['decimate_factor']}, not {TICK_HZ} Hz over {self.element_ticks}",
+                evidence=f"{block['sample_rate']} Hz over {block['decimate_factor']}, not "
+                f"{TICK_HZ} Hz over {self.element_ticks}",
                 try_next="close other programs that use the instrument",
             )
         data = block["data"]
@@ -90,7 +108,9 @@ class _Lane:
         """Append elements start <= k < stop of a block whose first one is `base`."""
         first = start if self.next is None else max(start, self.next)
         if (first - stop) * self.element_ticks > _SILENT_TICKS:
-            raise BenchError(f"the stream of {self.name} began anew", evidence=f"sample {stop} after {first}")
+            raise BenchError(
+                f"the stream of {self.name} began anew", evidence=f"sample {stop} after {first}"
+            )
         if self.next is not None and (first - self.next) * self.element_ticks > _LONGEST_GAP_TICKS:
             raise BenchError(
                 f"the counter of the stream of {self.name} jumps",
@@ -119,7 +139,9 @@ class _Lane:
         return stop, True
 
     def take(self, stop: int) -> Iterator[tuple[_Part, int, int]]:
-        """Yield and drop the elements before `stop`: part by part, with the place of first and last in its block."""
+        """Yield and drop the elements before `stop`: part by part, with the place of first and last
+        in its block.
+        """
         while self.parts and self.parts[0].start < stop:
             part = self.parts[0]
             end = min(part.stop, stop)
@@ -130,26 +152,38 @@ class _Lane:
 
 
 class Lanes:
-    """Merges the blocks of current, voltage and SYNC by their `sample_id` and writes what all three have into a trace.
+    """Merges the blocks of current, voltage and SYNC by their `sample_id` and writes what all three
+    have into a trace.
 
-    The trace begins at the first sample that all three have. Repeated data is trimmed; where any of the three lost something, all
-    three have one gap. `sample_ticks`: 2 on a JS220 (1 MHz beside 2 MHz of SYNC), 1 on a JS110. Raises BenchError for blocks at
-    another rate or from an earlier stream, and for a signal that stays behind; what TraceWriter raises. `unreadable` is the cause
+    The trace begins at the first sample that all three have. Repeated data is trimmed; where any of
+    the three lost something, all three have one gap. `sample_ticks`: 2 on a JS220 (1 MHz beside 2
+    MHz of SYNC), 1 on a JS110. Raises BenchError for blocks at another rate or from an earlier
+    stream, and for a signal that stays behind; what TraceWriter raises. `unreadable` is the cause
     of gaps where there is no number.
     """
 
-    def __init__(self, writer: TraceWriter, sample_ticks: int, unreadable: str = "the instrument gave no number") -> None:
-        self._writer, self._per, self._unreadable = writer, sample_ticks, unreadable
+    def __init__(
+        self,
+        writer: TraceWriter,
+        sample_ticks: int,
+        unreadable: str = "the instrument gave no number",
+    ) -> None:
+        self._writer = writer
+        self._per = sample_ticks
+        self._unreadable = unreadable
         analog = [_Lane(name, sample_ticks, packed=False) for name in (CURRENT, VOLTAGE)]
         self._current, self._voltage = analog
         self._sync = _Lane(SYNC, 1, packed=True)
         self._lanes = (*analog, self._sync)
-        self._at: int | None = None  # the next sample to be written, in samples of the instrument's counter
+        self._at: int | None = (
+            None  # the next sample to be written, in samples of the instrument's counter
+        )
         self._origin = 0
         self._merged = 0  # the tick up to which what has come was looked at
         self._distrusted: list[_Distrust] = []
         self.maps = TimeMaps()
-        self.ending = False  # the streams are being switched off, one after the other: silence is no fault any more
+        # the streams are being switched off, one after the other: silence is no fault any more
+        self.ending = False
 
     @property
     def stop_ticks(self) -> dict[str, int]:
@@ -172,7 +206,8 @@ class Lanes:
         return sum(lane.repeated for lane in self._lanes)
 
     def feed(self, signal: str, block: Mapping[str, Any], more: bool = False) -> None:
-        """Take one block, as the driver's `!data` topics give it, and write what has become complete.
+        """Take one block, as the driver's `!data` topics give it, and write what has become
+        complete.
 
         With `more`, another block waits already, and what is complete is written with that.
         """
@@ -185,19 +220,28 @@ class Lanes:
             self._merged = complete
             self._merge(final=False)
         if not self.ending:
-            self._require_all(lane, len(block["data"]) * (8 if lane is self._sync else lane.element_ticks))
+            self._require_all(
+                lane, len(block["data"]) * (8 if lane is self._sync else lane.element_ticks)
+            )
 
     def distrust(self, first_tick: int, stop_tick: int, cause: str) -> None:
-        """Note that what lies between two ticks is not to be trusted, also where it has not been written yet."""
+        """Note that what lies between two ticks is not to be trusted, also where it has not been
+        written yet.
+        """
         self._distrusted.append(_Distrust(first_tick, stop_tick, cause))
 
     def insert(self, lost_ticks: int, cause: str) -> None:
-        """Count ticks that were lost somewhere about the last blocks, and that the ids do not tell of: what lies about them is not
-        to be trusted, what comes later is in its place."""
+        """Count ticks that were lost somewhere about the last blocks, and that the ids do not tell
+        of: what lies about them is not to be trusted, what comes later is in its place.
+        """
         stops = self.stop_ticks.values()
         first = min(stops) - BLOCK_TICKS
         before = sum(count for _, count in self._sync.losses)
-        at = (max(lane.came * lane.element_ticks for lane in self._lanes) + LONGEST_BLOCK_TICKS) // 8 * 8
+        at = (
+            (max(lane.came * lane.element_ticks for lane in self._lanes) + LONGEST_BLOCK_TICKS)
+            // 8
+            * 8
+        )
         for lane in self._lanes:
             lane.losses.append((at // lane.element_ticks, lost_ticks // lane.element_ticks))
         self.distrust(first, at + before, cause)
@@ -218,7 +262,10 @@ class Lanes:
             at, lost = resumed
             if at > (self._at or 0):
                 names = " and ".join(lost) or "the streams"
-                self._writer.skip(at - (self._at or 0), f"the instrument or its USB connection lost samples of {names}")
+                self._writer.skip(
+                    at - (self._at or 0),
+                    f"the instrument or its USB connection lost samples of {names}",
+                )
                 self._at = at
             stop = self._common_stop(at, final)
             if stop <= at:
@@ -235,7 +282,9 @@ class Lanes:
             numbers = np.isfinite(part.data[:_WARM_UP])
             if numbers.any():
                 part.start = max(part.start, part.base + int(np.argmax(numbers)))
-        first = max(-(-lane.parts[0].start * lane.element_ticks // self._per) for lane in self._lanes)
+        first = max(
+            -(-lane.parts[0].start * lane.element_ticks // self._per) for lane in self._lanes
+        )
         resumed = self._resume(first)
         if resumed is None:
             return False
@@ -243,11 +292,17 @@ class Lanes:
         return True
 
     def _resume(self, at: int) -> tuple[int, list[str]] | None:
-        """Return the next sample that all three have, and who lacks some before it; None while one has nothing there yet."""
+        """Return the next sample that all three have, and who lacks some before it; None while one
+        has nothing there yet.
+        """
         for lane in self._lanes:
             lane.forget(at * self._per // lane.element_ticks)
         reached = at
-        lost = [lane.name for lane in self._lanes if lane.parts and lane.parts[0].start * lane.element_ticks > at * self._per]
+        lost = [
+            lane.name
+            for lane in self._lanes
+            if lane.parts and lane.parts[0].start * lane.element_ticks > at * self._per
+        ]
         while True:
             before = reached
             for lane in self._lanes:
@@ -265,14 +320,23 @@ class Lanes:
                 reached = aligned
 
     def _aligned(self, at: int) -> int:
-        """Return the first sample from `at` on at which a byte of the SYNC line begins; `at` where there is none."""
+        """Return the first sample from `at` on at which a byte of the SYNC line begins; `at` where
+        there is none.
+        """
         base = self._sync.parts[0].base
-        return next((at + more for more in range(8) if ((at + more) * self._per - base) % 8 == 0), at)
+        return next(
+            (at + more for more in range(8) if ((at + more) * self._per - base) % 8 == 0), at
+        )
 
     def _common_stop(self, at: int, final: bool) -> int:
-        """Return up to where all three can be written: whole bytes of the SYNC line as long as more may come."""
+        """Return up to where all three can be written: whole bytes of the SYNC line as long as more
+        may come.
+        """
         stops = [lane.unbroken() for lane in self._lanes]
-        ends = [stop * lane.element_ticks // self._per for (stop, _), lane in zip(stops, self._lanes, strict=True)]
+        ends = [
+            stop * lane.element_ticks // self._per
+            for (stop, _), lane in zip(stops, self._lanes, strict=True)
+        ]
         stop = min(ends)
         goes_on = all(more for end, (_, more) in zip(ends, stops, strict=True) if end == stop)
         base = self._sync.parts[0].base
@@ -282,10 +346,12 @@ class Lanes:
 
     def _write(self, stop: int) -> None:
         current, voltage = (
-            [part.data[first:last] for part, first, last in lane.take(stop)] for lane in (self._current, self._voltage)
+            [part.data[first:last] for part, first, last in lane.take(stop)]
+            for lane in (self._current, self._voltage)
         )
         if [len(piece) for piece in current] != [len(piece) for piece in voltage]:
-            current, voltage = [np.concatenate(current)], [np.concatenate(voltage)]
+            current = [np.concatenate(current)]
+            voltage = [np.concatenate(voltage)]
         for pair in zip(current, voltage, strict=True):
             self._writer.analog(*pair, unreadable=self._unreadable)
         for part, first, last in self._sync.take(stop * self._per):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keysight N6705 DC power analyzer with source/measure modules: supplies the DUT, logs its current and voltage, sees SYNC.
+"""Keysight N6705 DC power analyzer with source/measure modules: supplies the DUT, logs its current
+and voltage, sees SYNC.
 
-Three ways to see SYNC. "voltage": the line is logged as a voltage by a second module, and an edge is found within its sample.
-"trigger": the first edge starts the log, and is the only one: rates are taken on trust, so windows must be long.
-"io_manager": an EEMBC IO Manager stamps all edges in its own clock, and starts the log with the first.
+Three ways to see SYNC. "voltage": the line is logged as a voltage by a second module, and an edge
+is found within its sample. "trigger": the first edge starts the log, and is the only one: rates are
+taken on trust, so windows must be long. "io_manager": an EEMBC IO Manager stamps all edges in its
+own clock, and starts the log with the first.
 """
 
 from __future__ import annotations
@@ -30,13 +32,16 @@ from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
-#: From the edge to the log: 5 us of latency (N6900 guide; the N6705's is not published), then the next point of the converter.
+#: From the edge to the log: 5 us of latency (N6900 guide; the N6705's is not published), then the
+#: next point of the converter.
 TRIGGER_S = 5e-6 + setup.POINT_S
 #: USB identities: N6705A and B, and N6705C, as public programs name them.
 _USB = ((0x0957, 0x0F07), (0x2A8D, 0x0F02))
-#: How many periods a pulse must last: two (rig/trace/edges.py), and room for the slopes of the line.
+#: How many periods a pulse must last: two (rig/trace/edges.py), and room for the slopes of the
+#: line.
 _PULSE_PERIODS = 2.5
-#: The shortest pulse for the trigger input: 10 us, falling (N6900 guide; the N6705's is not published).
+#: The shortest pulse for the trigger input: 10 us, falling (N6900 guide; the N6705's is not
+#: published).
 _TRIGGER_PULSE_S = 10e-6
 _SIMULATOR = "simulator"
 
@@ -48,14 +53,16 @@ class KeysightN6705:
     class Settings:
         """Where it is, what it supplies, how it sees SYNC.
 
-        `resource`: a VISA name, as "TCPIP::192.168.1.5::5025::SOCKET", or "simulator". `visa_library`: "@py" is pyvisa-py, "@ivi"
-        the vendor's that is installed; or the file of one. `channel` supplies and measures the DUT. `sync_channel` logs the SYNC
-        line: its auxiliary input, or ("main") its own terminals as a voltmeter. `trigger`: where the starting edge comes in, "EXT"
-        (rear BNC) or "PIN1" to "PIN7"; then `clock_limit_ppm` is how far the device's clock and the instrument's may differ, which
-        no second edge tells.
-        `period_s`: of one record, 0 for the shortest. `current_range`: "auto" (seamless) or an upper end in amperes. `start_s`: how
-        long it logs before anything else happens. `fetch_s` between two fetches, more or less. `held_back_s`: how long the
-        instrument may hold a record back, which is not published; records that are later than that are lost, where no edge tells.
+        `resource`: a VISA name, as "TCPIP::192.168.1.5::5025::SOCKET", or "simulator".
+        `visa_library`: "@py" is pyvisa-py, "@ivi" the vendor's that is installed; or the file of
+        one. `channel` supplies and measures the DUT. `sync_channel` logs the SYNC line: its
+        auxiliary input, or ("main") its own terminals as a voltmeter. `trigger`: where the starting
+        edge comes in, "EXT" (rear BNC) or "PIN1" to "PIN7"; then `clock_limit_ppm` is how far the
+        device's clock and the instrument's may differ, which no second edge tells. `period_s`: of
+        one record, 0 for the shortest. `current_range`: "auto" (seamless) or an upper end in
+        amperes. `start_s`: how long it logs before anything else happens. `fetch_s` between two
+        fetches, more or less. `held_back_s`: how long the instrument may hold a record back, which
+        is not published; records that are later than that are lost, where no edge tells.
         """
 
         resource: str
@@ -85,7 +92,9 @@ class KeysightN6705:
 
         @property
         def current_range_a(self) -> float | None:
-            """Return the fixed measuring range of current, or None for all in turn; raises ConfigError."""
+            """Return the fixed measuring range of current, or None for all in turn; raises
+            ConfigError.
+            """
             if self.current_range == "auto":
                 return None
             with suppress(ValueError):
@@ -97,8 +106,13 @@ class KeysightN6705:
                 try_next=f'"auto", or an upper end in amperes up to {RANGES_A[-1]}',
             )
 
-    def __init__(self, settings: Settings, link: Link, world: World | None, io_manager: IoManager | None) -> None:
-        self._settings, self._link, self._world, self._io_manager = settings, link, world, io_manager
+    def __init__(
+        self, settings: Settings, link: Link, world: World | None, io_manager: IoManager | None
+    ) -> None:
+        self._settings = settings
+        self._link = link
+        self._world = world
+        self._io_manager = io_manager
         self._stack = ExitStack()
         self._closed = self._given_up = self._on = False
         self._findings = setup.Findings()
@@ -115,18 +129,32 @@ class KeysightN6705:
     def open(cls, settings: Settings, table: Table) -> Self:
         """Find the instrument and set it up, its output off.
 
-        Raises ConfigError, DeviceNotFound, DeviceBusy, DeviceLost, BenchError (a step that it refused), RemoteProtocolError.
+        Raises ConfigError, DeviceNotFound, DeviceBusy, DeviceLost, BenchError (a step that it
+        refused), RemoteProtocolError.
         """
         _require(settings)
         with ExitStack() as stack:
-            world, resource, manager = None, settings.resource, settings.io_manager
+            world = None
+            resource = settings.resource
+            manager = settings.io_manager
             if settings.resource == _SIMULATOR:
-                simulator = Simulator(settings.simulator, table.world, settings.channel, settings.sync_channel, table.seed)
+                simulator = Simulator(
+                    settings.simulator,
+                    table.world,
+                    settings.channel,
+                    settings.sync_channel,
+                    table.seed,
+                )
                 stack.callback(simulator.close)
-                world, resource = table.world, simulator.resource
+                world = table.world
+                resource = simulator.resource
                 if settings.sync == "io_manager":
                     manager = IoManagerSettings(
-                        simulator.open_io_manager(), manager.baud, manager.ppm, manager.longest_s, manager.quiet_s
+                        simulator.open_io_manager(),
+                        manager.baud,
+                        manager.ppm,
+                        manager.longest_s,
+                        manager.quiet_s,
                     )
             link = Link(resource, settings.visa_library, settings.timeout_s)
             stack.callback(link.close)
@@ -140,27 +168,37 @@ class KeysightN6705:
 
     @classmethod
     def scan(cls) -> list[Found]:
-        """List the instruments at USB ports: with the vendor's VISA library, or with pyvisa-py where PyUSB is there.
+        """List the instruments at USB ports: with the vendor's VISA library, or with pyvisa-py
+        where PyUSB is there.
 
-        One in the network is not looked for: pyvisa-py would call on every machine in it. Nothing is changed; only what has the USB
-        identity of an N6705 is asked for its name.
+        One in the network is not looked for: pyvisa-py would call on every machine in it. Nothing
+        is changed; only what has the USB identity of an N6705 is asked for its name.
         """
-        return [_found(library, resource) for library, resource in _usb_resources() if _identity(resource) in _USB]
+        return [
+            _found(library, resource)
+            for library, resource in _usb_resources()
+            if _identity(resource) in _USB
+        ]
 
     @property
     def info(self) -> MonitorInfo:
         """Return what the instrument said of itself, and what was found and done on opening it."""
-        settings, found = self._settings, self._findings
+        settings = self._settings
+        found = self._findings
         simulated = self.simulates(settings)
         edge_s = STEP_S if settings.sync == "io_manager" else setup.POINT_S
-        pulse_s = {"voltage": _PULSE_PERIODS * self._period_s, "trigger": _TRIGGER_PULSE_S, "io_manager": 50e-6}[settings.sync]
+        pulse_s = {
+            "voltage": _PULSE_PERIODS * self._period_s,
+            "trigger": _TRIGGER_PULSE_S,
+            "io_manager": 50e-6,
+        }[settings.sync]
         return MonitorInfo(
             name=f"Keysight {self._model}" + (" (simulated)" if simulated else ""),
             kind="keysight_n6705",
             simulated=simulated,
             sample_hz=1 / self._period_s,
-            # A mean over whole points of the converter cannot place an edge closer than one of them; its noise is far below that:
-            # 0.9 mV of 3.3 V is 0.1 us of a period of 0.3 ms.
+            # A mean over whole points of the converter cannot place an edge closer than one of
+            # them; its noise is far below that: 0.9 mV of 3.3 V is 0.1 us of a period of 0.3 ms.
             edge_hz=1 / edge_s,
             accuracy=self._accuracy,
             serial=self._serial,
@@ -178,7 +216,9 @@ class KeysightN6705:
         )
 
     def power(self, on: bool) -> None:
-        """Switch the DUT's supply, and read back that it has followed; off also where only the connection is gone, or slow."""
+        """Switch the DUT's supply, and read back that it has followed; off also where only the
+        connection is gone, or slow.
+        """
         try:
             setup.switch(self._link, self._settings.channel, on)
             self._on = on
@@ -191,7 +231,8 @@ class KeysightN6705:
 
     def record(self, folder: Path) -> LogRecording:
         """Record into `folder`."""
-        settings, info = self._settings, self.info
+        settings = self._settings
+        info = self.info
         plan = LogPlan(
             channel=settings.channel,
             sync_channel=settings.logged_sync_channel,
@@ -203,15 +244,20 @@ class KeysightN6705:
             held_back_s=settings.held_back_s,
             name=info.name,
             serial=info.serial,
-            supply=Supply(settings.channel, settings.supply_v, settings.current_limit_a) if self._on else None,
-            about={"monitor": info.kind, "simulated": info.simulated, "details": info.details} | self._trusted,
+            supply=Supply(settings.channel, settings.supply_v, settings.current_limit_a)
+            if self._on
+            else None,
+            about={"monitor": info.kind, "simulated": info.simulated, "details": info.details}
+            | self._trusted,
         )
         # A simulated world becomes live when its device is opened: after this instrument.
         clock = REAL if self._world is None else _clock_of(self._world)
         return LogRecording(plan, self._link, clock, folder, self._io_manager)
 
     def close(self) -> None:
-        """Switch the supply off and let go of the instrument, also where it is gone; closing twice is allowed."""
+        """Switch the supply off and let go of the instrument, also where it is gone; closing twice
+        is allowed.
+        """
         if self._closed:
             return
         self._closed = True
@@ -220,7 +266,8 @@ class KeysightN6705:
                 try:
                     leave()
                 except (DeviceLost, DeviceNotFound):
-                    return  # what is gone cannot be switched off from here; whoever noticed has said so
+                    # what is gone cannot be switched off from here; whoever noticed has said so
+                    return
                 except RigError:
                     continue  # where one is refused the other still counts
 
@@ -228,8 +275,11 @@ class KeysightN6705:
         self._link.do(f"ABOR:ELOG (@{self._settings.channel})", "leaving the instrument")
 
     def _prepare(self) -> float:
-        settings, link, findings = self._settings, self._link, self._findings
-        sync_channel, aux = settings.logged_sync_channel, settings.sync_input == "aux"
+        settings = self._settings
+        link = self._link
+        findings = self._findings
+        sync_channel = settings.logged_sync_channel
+        aux = settings.sync_input == "aux"
         try:
             # Errors of whoever was here before are not ours.
             link.errors()
@@ -256,7 +306,9 @@ class KeysightN6705:
         )
 
     def _leave_off(self, error: BaseException) -> None:
-        """Switch the supply off where it may have been found on and nothing has confirmed yet that it is off."""
+        """Switch the supply off where it may have been found on and nothing has confirmed yet that
+        it is off.
+        """
         modules = self._findings.modules
         if modules and self._settings.channel not in modules:
             return
@@ -266,31 +318,49 @@ class KeysightN6705:
             error.add_note(f"the supply may still be on: {failure.cause}")
 
     def _promise(self) -> Accuracy:
-        settings, drift_s = self._settings, self._settings.io_manager.drift_s
+        settings = self._settings
+        drift_s = self._settings.io_manager.drift_s
         if settings.calibration:
             return accuracy.load(Path(settings.calibration))
         ppm = settings.io_manager.ppm if settings.sync == "io_manager" else 0.0
-        edge_s = {"voltage": setup.POINT_S, "trigger": TRIGGER_S, "io_manager": TRIGGER_S + drift_s}[settings.sync]
+        edge_s = {
+            "voltage": setup.POINT_S,
+            "trigger": TRIGGER_S,
+            "io_manager": TRIGGER_S + drift_s,
+        }[settings.sync]
         return promised(self._period_s, settings.current_range_a, edge_s, ppm)
 
     @property
     def _trusted(self) -> dict[str, float]:
-        return {"rate_limit_ppm": self._settings.clock_limit_ppm} if self._settings.sync == "trigger" else {}
+        return (
+            {"rate_limit_ppm": self._settings.clock_limit_ppm}
+            if self._settings.sync == "trigger"
+            else {}
+        )
 
     def _sync_text(self) -> str:
         settings = self._settings
-        unseen = f"; no edge is among the records: about {settings.held_back_s:g} s of them could be lost unseen"
+        unseen = (
+            f"; no edge is among the records: about {settings.held_back_s:g} s of them "
+            "could be lost unseen"
+        )
         if settings.sync == "voltage":
-            return f"voltage at channel {settings.sync_channel}, {settings.sync_input} input, known to {setup.POINT_S} s"
+            return (
+                f"voltage at channel {settings.sync_channel}, {settings.sync_input} input, "
+                f"known to {setup.POINT_S} s"
+            )
         if settings.sync == "trigger":
             return (
-                f"one edge, which starts the log at {settings.trigger}; from there on the clocks of device and instrument are "
+                f"one edge, which starts the log at {settings.trigger}; from there on the clocks "
+                "of device and instrument are "
                 f"trusted to differ by no more than {settings.clock_limit_ppm:g} ppm{unseen}"
             )
         manager = settings.io_manager
         return (
-            f"stamps of an IO manager whose clock is within {manager.ppm:g} ppm: up to {manager.drift_s:.3g} s off the samples "
-            f"after {manager.longest_s:g} s; the rig refuses edges that differ from the device's clock by more than 500 ppm{unseen}"
+            f"stamps of an IO manager whose clock is within {manager.ppm:g} ppm: up to "
+            f"{manager.drift_s:.3g} s off the samples "
+            f"after {manager.longest_s:g} s; the rig refuses edges that differ from the device's "
+            f"clock by more than 500 ppm{unseen}"
         )
 
 
@@ -300,22 +370,36 @@ def _require(settings: KeysightN6705.Settings) -> None:
     pins = [f"PIN{number}" for number in range(1, 8)]
     for name, ok, rule in (
         ("channel", 1 <= settings.channel <= 4, "1 to 4"),
-        ("sync_channel", 1 <= settings.sync_channel <= 4 and settings.sync_channel != settings.channel, "1 to 4, not the DUT's"),
+        (
+            "sync_channel",
+            1 <= settings.sync_channel <= 4 and settings.sync_channel != settings.channel,
+            "1 to 4, not the DUT's",
+        ),
         ("trigger", settings.trigger in ("EXT", *pins), "EXT, or PIN1 to PIN7"),
-        ("period_s", settings.period_s == 0 or setup.PARAMETER_S <= settings.period_s <= 60, "0, or 102.4e-6 to 60 s"),
+        (
+            "period_s",
+            settings.period_s == 0 or setup.PARAMETER_S <= settings.period_s <= 60,
+            "0, or 102.4e-6 to 60 s",
+        ),
         ("clock_limit_ppm", 0 < settings.clock_limit_ppm <= 10_000, "above 0, to 10000"),
         ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
-        ("fetch_s", 0 < settings.fetch_s <= 0.5, "above 0, to 0.5 s: at least two fetches a second"),
+        (
+            "fetch_s",
+            0 < settings.fetch_s <= 0.5,
+            "above 0, to 0.5 s: at least two fetches a second",
+        ),
         ("held_back_s", 0 < settings.held_back_s <= 1, "above 0, to 1 s"),
         ("timeout_s", settings.timeout_s > 0, "above 0"),
     ):
         if not ok:
-            raise ConfigError(f"{getattr(settings, name)}", path=f"{setup.PATH}.{name}", try_next=rule)
+            raise ConfigError(
+                f"{getattr(settings, name)}", path=f"{setup.PATH}.{name}", try_next=rule
+            )
 
 
 def _clock_of(world: World) -> Clock:
-    # Of a live device it is known only at the end of a phase how much time has passed for it: the instrument's records end there
-    # too.
+    # Of a live device it is known only at the end of a phase how much time has passed for it: the
+    # instrument's records end there too.
     present_ns = world.horizon_ns if world.live else world.now_ns
     return Clock(
         lambda: present_ns() / NS_PER_S,
@@ -326,8 +410,11 @@ def _clock_of(world: World) -> Clock:
 
 def _usb_resources() -> list[tuple[str, str]]:
     with suppress(ConfigError):
-        # Not "": pyvisa takes pyvisa-py for that where no vendor's library is, which then calls on the network.
-        return [("@ivi", resource) for resource in open_library("@ivi").list_resources("USB?*::INSTR")]
+        # Not "": pyvisa takes pyvisa-py for that where no vendor's library is, which then calls on
+        # the network.
+        return [
+            ("@ivi", resource) for resource in open_library("@ivi").list_resources("USB?*::INSTR")
+        ]
     try:
         from pyvisa_py.usb import USBInstrSession
     except ImportError:  # without PyUSB there is nothing to look with
@@ -337,7 +424,9 @@ def _usb_resources() -> list[tuple[str, str]]:
 
 
 def _identity(resource: str) -> tuple[int, ...]:
-    """Return vendor and product of a USB name: vendors' libraries print them in hexadecimal, pyvisa-py in decimal numbers."""
+    """Return vendor and product of a USB name: vendors' libraries print them in hexadecimal,
+    pyvisa-py in decimal numbers.
+    """
     try:
         return tuple(int(word, 0) for word in resource.split("::")[1:3])
     except ValueError:
@@ -345,7 +434,9 @@ def _identity(resource: str) -> tuple[int, ...]:
 
 
 def _found(library: str, resource: str) -> Found:
-    setting = f'resource = "{resource}"' + (f'\nvisa_library = "{library}"' if library != "@py" else "")
+    setting = f'resource = "{resource}"' + (
+        f'\nvisa_library = "{library}"' if library != "@py" else ""
+    )
     try:
         link = Link(resource, library, 2.0)
         try:
@@ -353,6 +444,8 @@ def _found(library: str, resource: str) -> Found:
         finally:
             link.close()
     except RigError as error:
-        problem = " ".join(f"{error.cause}: {error.evidence}".split()) if error.evidence else error.cause
+        problem = (
+            " ".join(f"{error.cause}: {error.evidence}".split()) if error.evidence else error.cause
+        )
         return Found("Keysight N6705", "", setting, problem=problem, try_next=error.try_next)
     return Found(f"Keysight {model}", serial, setting)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges as an EEMBC IO Manager stamps them: a microcontroller between DUT and N6705, with a clock of its own and a serial port.
+"""Edges as an EEMBC IO Manager stamps them: a microcontroller between DUT and N6705, with a clock
+of its own and a serial port.
 
-Its first edge also starts the log of the N6705 (its trigger output on the rear BNC): that stamp is time 0 of the trace.
+Its first edge also starts the log of the N6705 (its trigger output on the rear BNC): that stamp is
+time 0 of the trace.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import serial
 
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound, RemoteProtocolError
 
-#: What an IO Manager says of a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner. Whatever else it says is none of our business.
+#: What an IO Manager says of a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner. Whatever else
+#: it says is none of our business.
 _LAP = re.compile(rb"m-lap-us-([0-9]+)")
 _WRAP_US = 1 << 32
 #: micros() of the microcontroller counts in steps of this.
@@ -27,9 +30,10 @@ STEP_S = 4e-6
 class IoManagerSettings:
     """Where it is, and how good its clock is.
 
-    `port`: as pyserial takes it. `ppm`: limit of its clock against the N6705's; 5000 is what makers of ceramic resonators state, as
-    on an Arduino Uno; a crystal has 100. Stamps drift against the samples by that much: none is taken later than `longest_s` after
-    the first. `quiet_s`: no line comes later than this after its edge.
+    `port`: as pyserial takes it. `ppm`: limit of its clock against the N6705's; 5000 is what makers
+    of ceramic resonators state, as on an Arduino Uno; a crystal has 100. Stamps drift against the
+    samples by that much: none is taken later than `longest_s` after the first. `quiet_s`: no line
+    comes later than this after its edge.
     """
 
     port: str = ""
@@ -42,7 +46,9 @@ class IoManagerSettings:
         for name in ("ppm", "longest_s", "quiet_s", "baud"):
             if getattr(self, name) <= 0:
                 raise ConfigError(
-                    f"{getattr(self, name)}", path=f"monitor.keysight_n6705.io_manager.{name}", try_next="a number above 0"
+                    f"{getattr(self, name)}",
+                    path=f"monitor.keysight_n6705.io_manager.{name}",
+                    try_next="a number above 0",
                 )
 
     @property
@@ -52,7 +58,9 @@ class IoManagerSettings:
 
 
 class IoManager:
-    """Reads stamps in an own thread; raises DeviceNotFound when opened, and from `take` what went wrong."""
+    """Reads stamps in an own thread; raises DeviceNotFound when opened, and from `take` what went
+    wrong.
+    """
 
     def __init__(self, settings: IoManagerSettings) -> None:
         self._settings = settings
@@ -62,7 +70,8 @@ class IoManager:
             raise DeviceNotFound(
                 f"no IO manager at {settings.port!r}",
                 evidence=str(error),
-                try_next="monitor.keysight_n6705.io_manager.port: rig scan lists the ones there are",
+                try_next="monitor.keysight_n6705.io_manager.port: rig scan lists the ones there "
+                "are",
             ) from error
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -72,28 +81,38 @@ class IoManager:
         self._partial = b""
         self._heard = time.monotonic()
         self._failure: Exception | None = None
-        # A daemon only so that an owner who forgets close() does not hang at the end of the program.
-        self._thread = threading.Thread(target=self._read, name="keysight n6705 io manager", daemon=True)
+        # A daemon only so that an owner who forgets close() does not hang at the end of the
+        # program.
+        self._thread = threading.Thread(
+            target=self._read, name="keysight n6705 io manager", daemon=True
+        )
         self._thread.start()
 
     def begin(self) -> None:
         """Forget all edges so far: the next one is the first."""
         with self._lock:
-            self._stamps_s, self._origin_us, self._last_us = [], None, 0
+            self._stamps_s = []
+            self._origin_us = None
+            self._last_us = 0
 
     def take(self) -> list[float]:
-        """Return and forget the stamps that have come, in seconds of the IO manager after its first one; those before a failure
-        first."""
+        """Return and forget the stamps that have come, in seconds of the IO manager after its first
+        one; those before a failure first.
+        """
         with self._lock:
             if self._failure is not None and not self._stamps_s:
                 raise self._failure
-            stamps_s, self._stamps_s = self._stamps_s, []
+            stamps_s = self._stamps_s
+            self._stamps_s = []
         return stamps_s
 
     def settle(self) -> None:
         """Wait until nothing more can come of edges that have been."""
         begin = time.monotonic()
-        while time.monotonic() - max(self._heard, begin) < self._settings.quiet_s and self._failure is None:
+        while (
+            time.monotonic() - max(self._heard, begin) < self._settings.quiet_s
+            and self._failure is None
+        ):
             self._stop.wait(0.01)
 
     def close(self) -> None:
@@ -106,7 +125,8 @@ class IoManager:
     def _read(self) -> None:
         try:
             while not self._stop.is_set():
-                # No more than is there: what a read has taken is lost with it when the port fails before it is complete.
+                # No more than is there: what a read has taken is lost with it when the port fails
+                # before it is complete.
                 block = self._port.read(max(self._port.in_waiting, 1))
                 if block:
                     self._heard = time.monotonic()
@@ -116,7 +136,9 @@ class IoManager:
                             self._line(line.strip())
         except (OSError, serial.SerialException) as error:
             self._failure = DeviceLost(
-                "the IO manager is gone", evidence=str(error), try_next="its cable; edges since then have no time"
+                "the IO manager is gone",
+                evidence=str(error),
+                try_next="its cable; edges since then have no time",
             )
         except (BenchError, RemoteProtocolError) as error:
             self._failure = error
@@ -139,8 +161,11 @@ class IoManager:
         at_s = (self._last_us - self._origin_us) * 1e-6
         if at_s > self._settings.longest_s:
             raise BenchError(
-                f"an edge {at_s:.1f} s after the first: its place among the samples is not known well enough",
-                evidence=f"io_manager.longest_s is {self._settings.longest_s:g}, ppm {self._settings.ppm:g}",
-                try_next='shorter trials, or sync = "voltage"; a larger longest_s makes edges and results less certain',
+                f"an edge {at_s:.1f} s after the first: its place among the samples is not known "
+                "well enough",
+                evidence=f"io_manager.longest_s is {self._settings.longest_s:g}, ppm "
+                f"{self._settings.ppm:g}",
+                try_next='shorter trials, or sync = "voltage"; a larger longest_s makes edges and '
+                "results less certain",
             )
         self._stamps_s.append(at_s)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conversation with a Keysight N6705 over VISA: messages, its error queue, blocks of numbers; errors in the rig's words."""
+"""The conversation with a Keysight N6705 over VISA: messages, its error queue, blocks of numbers;
+errors in the rig's words.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,32 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.errors import BenchError, ConfigError, DeadlineError, DeviceBusy, DeviceLost, DeviceNotFound, RemoteProtocolError
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DeadlineError,
+    DeviceBusy,
+    DeviceLost,
+    DeviceNotFound,
+    RemoteProtocolError,
+)
 
 #: Of the *IDN? answer: the mainframes that log for an external computer.
 _MODELS = ("N6705A", "N6705B", "N6705C")
 #: More errors in a row than the queue of the instrument holds: then the answer is something else.
 _QUEUE = 50
 _OPTION_MISSING = 302
-#: A query came before the answer to the one before it had been read: that is lost (N6705C operating guide, Queries).
+#: A query came before the answer to the one before it had been read: that is lost (N6705C operating
+#: guide, Queries).
 _INTERRUPTED = -410
 #: The answer to *IDN? can be told from all others, also behind what is left of one.
 _NAME = re.compile(rb"[A-Za-z ]*, *(?:%s) *,[^,\n]*,[^,\n]*\r?\n" % "|".join(_MODELS).encode())
 
 
 class Refused(BenchError):
-    """The instrument put an error in its queue; `code` is the one of SCPI, or of the maker where it is positive."""
+    """The instrument put an error in its queue; `code` is the one of SCPI, or of the maker where it
+    is positive.
+    """
 
     def __init__(self, cause: str, *, code: int, evidence: str, try_next: str) -> None:
         super().__init__(cause, evidence=evidence, try_next=try_next)
@@ -34,52 +47,68 @@ class Refused(BenchError):
 
 
 class _Silence(DeviceLost):
-    """Nothing came in time: the instrument is gone, or slow, or has refused a query, which then has no answer."""
+    """Nothing came in time: the instrument is gone, or slow, or has refused a query, which then has
+    no answer.
+    """
 
 
 class Link:
     """One open VISA session; calls may come from any thread, one at a time.
 
-    No answer is ever taken for that to another query: where one was not read to its end, whatever the reason, everything up to the
-    answer to a query that has no like is dropped; a session in which that does not come either is not used again.
+    No answer is ever taken for that to another query: where one was not read to its end, whatever
+    the reason, everything up to the answer to a query that has no like is dropped; a session in
+    which that does not come either is not used again.
 
-    Raises DeviceNotFound, DeviceBusy, ConfigError when opened; DeviceLost once the instrument does not answer any more;
-    DeadlineError for an answer that comes late; Refused for an entry of its error queue; RemoteProtocolError for an answer of
-    another form.
+    Raises DeviceNotFound, DeviceBusy, ConfigError when opened; DeviceLost once the instrument does
+    not answer any more; DeadlineError for an answer that comes late; Refused for an entry of its
+    error queue; RemoteProtocolError for an answer of another form.
     """
 
     def __init__(self, resource: str, visa_library: str, timeout_s: float) -> None:
-        self.resource, self._library, self._timeout_s = resource, visa_library, timeout_s
+        self.resource = resource
+        self._library = visa_library
+        self._timeout_s = timeout_s
         self._lock = threading.RLock()
         self._owing = False
         self._session: Any = open_session(resource, visa_library, timeout_s)
 
     def identity(self) -> tuple[str, str, str]:
-        """Return model, serial number and firmware; raises DeviceNotFound where something else answers."""
+        """Return model, serial number and firmware; raises DeviceNotFound where something else
+        answers.
+        """
         try:
             answer = self._query("*IDN?")
         except DeviceLost as error:
             raise DeviceNotFound(
-                f"nothing answers at {self.resource}", evidence=error.evidence, try_next="is it switched on, and the address right?"
+                f"nothing answers at {self.resource}",
+                evidence=error.evidence,
+                try_next="is it switched on, and the address right?",
             ) from error
         words = [word.strip() for word in answer.split(",")]
         if len(words) != 4 or words[1] not in _MODELS:
             raise DeviceNotFound(
-                f"{self.resource} is no N6705", evidence=f"*IDN? gave {answer[:100]!r}", try_next=f"one of {', '.join(_MODELS)}"
+                f"{self.resource} is no N6705",
+                evidence=f"*IDN? gave {answer[:100]!r}",
+                try_next=f"one of {', '.join(_MODELS)}",
             )
         return words[1], words[2], words[3]
 
     def do(self, message: str, step: str) -> None:
-        """Send a command and empty the error queue; raises Refused with the `step` of the set-up that failed."""
+        """Send a command and empty the error queue; raises Refused with the `step` of the set-up
+        that failed.
+        """
         with self._lock:
-            # In one message: a second one would wait 40 ms for the acknowledgement of the first (Nagle), 40 times in a set-up.
-            # After an error in a command an instrument may drop the rest of its message.
+            # In one message: a second one would wait 40 ms for the acknowledgement of the first
+            # (Nagle), 40 times in a set-up. After an error in a command an instrument may drop the
+            # rest of its message.
             first = _entry(self._answer(f"{message};:SYST:ERR?", step, message))
             if first[0]:
                 self._refuse([first, *self.errors()], step, message)
 
     def ask(self, message: str, step: str) -> str:
-        """Return the answer to a query; raises Refused where the instrument has put an error in its queue instead."""
+        """Return the answer to a query; raises Refused where the instrument has put an error in its
+        queue instead.
+        """
         return self._answer(message, step, message)
 
     def numbers(self, message: str, step: str) -> list[float]:
@@ -89,23 +118,35 @@ class Link:
             return [float(word) for word in answer.split(",")]
         except ValueError as error:
             raise RemoteProtocolError(
-                f"{step}: the N6705 answered no number", evidence=f"{message} gave {answer[:80]!r}", try_next=FIRMWARE
+                f"{step}: the N6705 answered no number",
+                evidence=f"{message} gave {answer[:80]!r}",
+                try_next=FIRMWARE,
             ) from error
 
     def block(self, message: str, step: str) -> NDArray[np.float64]:
-        """Return a definite length block of big-endian 32-bit floats; raises RemoteProtocolError for a damaged one."""
+        """Return a definite length block of big-endian 32-bit floats; raises RemoteProtocolError
+        for a damaged one.
+        """
         with self._lock:
             try:
                 with self._exchange() as session:
                     values = session.query_binary_values(
-                        message, datatype="f", is_big_endian=True, container=np.array, raise_on_late_block=True
+                        message,
+                        datatype="f",
+                        is_big_endian=True,
+                        container=np.array,
+                        raise_on_late_block=True,
                     )
             except (ValueError, RuntimeError) as error:
-                raise RemoteProtocolError(f"{step}: no block of numbers", evidence=str(error)[:200], try_next=FIRMWARE) from error
+                raise RemoteProtocolError(
+                    f"{step}: no block of numbers", evidence=str(error)[:200], try_next=FIRMWARE
+                ) from error
             except _Silence as error:
                 self._explain(step, message, error)
                 raise RemoteProtocolError(
-                    f"{step}: the block ended before its announced length", evidence=message, try_next=FIRMWARE
+                    f"{step}: the block ended before its announced length",
+                    evidence=message,
+                    try_next=FIRMWARE,
                 ) from error
             return np.asarray(values, dtype=np.float64)
 
@@ -119,7 +160,9 @@ class Link:
                     return found
                 found.append(entry)
         raise RemoteProtocolError(
-            "the error queue never becomes empty", evidence=f"last {found[-1]}", try_next="switch the instrument off and on"
+            "the error queue never becomes empty",
+            evidence=f"last {found[-1]}",
+            try_next="switch the instrument off and on",
         )
 
     def require_no_errors(self, step: str, message: str) -> None:
@@ -130,7 +173,10 @@ class Link:
 
     def _refuse(self, found: list[tuple[int, str]], step: str, message: str) -> NoReturn:
         code = found[0][0]
-        hint = "the module's manual for what it can do; *RST on the instrument brings it to a known state"
+        hint = (
+            "the module's manual for what it can do; *RST on the instrument brings it to a "
+            "known state"
+        )
         if code == _OPTION_MISSING:
             hint = "a mainframe with option 055 has no data logger: another mainframe"
         raise Refused(
@@ -144,12 +190,14 @@ class Link:
         """Open another session to the same instrument in place of this one."""
         self.close()
         with self._lock:
-            self._session, self._owing = open_session(self.resource, self._library, self._timeout_s), False
+            self._session = open_session(self.resource, self._library, self._timeout_s)
+            self._owing = False
 
     def close(self) -> None:
         """Let go of the session; closing twice is allowed."""
         with self._lock:
-            session, self._session = self._session, None
+            session = self._session
+            self._session = None
         if session is not None:
             # What is gone cannot be closed properly, and need not be.
             with suppress(Exception):
@@ -161,7 +209,9 @@ class Link:
                 return self._query(query)
             except _Silence as silence:
                 self._explain(step, message, silence)
-                raise self._late(step, f"{message}: none came, and other queries are answered") from silence
+                raise self._late(
+                    step, f"{message}: none came, and other queries are answered"
+                ) from silence
 
     def _query(self, message: str) -> str:
         try:
@@ -169,13 +219,18 @@ class Link:
                 return str(session.query(message)).strip()
         except UnicodeDecodeError as error:
             raise RemoteProtocolError(
-                "the N6705 answered no text", evidence=f"{message} gave {error.object[:80]!r}", try_next=FIRMWARE
+                "the N6705 answered no text",
+                evidence=f"{message} gave {error.object[:80]!r}",
+                try_next=FIRMWARE,
             ) from error
 
     @contextmanager
     def _exchange(self) -> Iterator[Any]:
-        """Lend the session, under the lock, for one query and its whole answer: until that has been read the instrument owes it."""
-        # The lock is not taken here: Ctrl-C in the machinery of context managers can leave this one open.
+        """Lend the session, under the lock, for one query and its whole answer: until that has been
+        read the instrument owes it.
+        """
+        # The lock is not taken here: Ctrl-C in the machinery of context managers can leave this one
+        # open.
         with _translated(self.resource):
             if self._session is None:
                 raise _lost(self.resource, "its session is closed")
@@ -186,11 +241,13 @@ class Link:
             self._owing = False
 
     def _catch_up(self) -> bytes:
-        """Read up to the end of all that is owed; returns it. A session in which that fails is closed."""
+        """Read up to the end of all that is owed; returns it. A session in which that fails is
+        closed.
+        """
         owed = b""
         try:
-            # Not session.clear(): pyvisa-py's never ends where the other side has hung up (0.8.1), nor does it know of an answer
-            # that has not come yet.
+            # Not session.clear(): pyvisa-py's never ends where the other side has hung up (0.8.1),
+            # nor does it know of an answer that has not come yet.
             self._session.write("*IDN?")
             while not (name := _NAME.search(line := bytes(self._session.read_raw()))):
                 owed += line
@@ -201,7 +258,9 @@ class Link:
         return (owed + line[: name.start()]).strip()
 
     def _explain(self, step: str, message: str, silence: _Silence) -> None:
-        """Raise why nothing came in time: DeviceLost, DeadlineError where it came late, Refused. Else it never was to come."""
+        """Raise why nothing came in time: DeviceLost, DeadlineError where it came late, Refused.
+        Else it never was to come.
+        """
         found: list[tuple[int, str]] = []
         try:
             with _translated(self.resource):
@@ -210,13 +269,18 @@ class Link:
             while len(found) < _QUEUE and (entry := _entry(self._query("SYST:ERR?")))[0]:
                 found.append(entry)
         except DeviceLost as error:
-            evidence = f"no answer to {message} within {self._timeout_s:g} s, nor to what was asked next: {error.evidence}"
+            evidence = (
+                f"no answer to {message} within {self._timeout_s:g} s, nor to what was "
+                f"asked next: {error.evidence}"
+            )
             raise _lost(self.resource, evidence) from error
         if owed:
             raise self._late(step, f"{message}: its answer came later, {owed[:80]!r}") from silence
         if found and found[0][0] == _INTERRUPTED:
             said = f"{found[0][0]} {found[0][1]}"
-            raise self._late(step, f"{message}: its answer was dropped for the next query, {said}") from silence
+            raise self._late(
+                step, f"{message}: its answer was dropped for the next query, {said}"
+            ) from silence
         if found:
             self._refuse(found, step, message)
 
@@ -225,11 +289,14 @@ class Link:
             f"answer of the N6705, {step},",
             self._timeout_s,
             evidence=evidence,
-            try_next="what keeps it busy: its front panel, another program, the network? else a larger timeout_s",
+            try_next="what keeps it busy: its front panel, another program, the network? else a "
+            "larger timeout_s",
         )
 
 
-FIRMWARE = "another program on the same connection? else the instrument's firmware: note its version"
+FIRMWARE = (
+    "another program on the same connection? else the instrument's firmware: note its version"
+)
 
 
 def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
@@ -241,7 +308,8 @@ def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
         raise ConfigError(
             f"{resource!r} is no VISA resource",
             path="monitor.keysight_n6705.resource",
-            try_next='a name such as "TCPIP::192.168.1.5::5025::SOCKET"; rig scan lists what answers',
+            try_next='a name such as "TCPIP::192.168.1.5::5025::SOCKET"; rig scan lists what '
+            "answers",
         )
     try:
         session = manager.open_resource(resource, read_termination="\n", write_termination="\n")
@@ -251,27 +319,43 @@ def open_session(resource: str, visa_library: str, timeout_s: float) -> Any:
         text = str(error)
         code = getattr(error, "error_code", None)
         if code == constants.StatusCode.error_invalid_resource_name:
-            raise ConfigError(f"{resource!r} is no VISA resource", path="monitor.keysight_n6705.resource", evidence=text) from error
+            raise ConfigError(
+                f"{resource!r} is no VISA resource",
+                path="monitor.keysight_n6705.resource",
+                evidence=text,
+            ) from error
         if "PyUSB" in text or "gpib" in text.lower():
             raise ConfigError(
                 f"the VISA library {visa_library!r} cannot reach {resource}",
                 path="monitor.keysight_n6705.visa_library",
                 evidence=text.replace("\n", " "),
-                try_next="pip install pyusb, or the vendor's library, or the instrument's LAN address with ::5025::SOCKET",
+                try_next="pip install pyusb, or the vendor's library, or the instrument's LAN "
+                "address with ::5025::SOCKET",
             ) from error
-        if code in (constants.StatusCode.error_resource_locked, constants.StatusCode.error_resource_busy):
-            raise DeviceBusy(f"{resource} is in use", evidence=text, try_next="close the other program") from error
+        if code in (
+            constants.StatusCode.error_resource_locked,
+            constants.StatusCode.error_resource_busy,
+        ):
+            raise DeviceBusy(
+                f"{resource} is in use", evidence=text, try_next="close the other program"
+            ) from error
         raise DeviceNotFound(
-            f"nothing at {resource}", evidence=text or repr(error), try_next="is it switched on, and the address right?"
+            f"nothing at {resource}",
+            evidence=text or repr(error),
+            try_next="is it switched on, and the address right?",
         ) from error
 
 
 def open_library(visa_library: str) -> Any:
-    """Return the resource manager of a VISA library; raises ConfigError. All users share it: it is not to be closed."""
+    """Return the resource manager of a VISA library; raises ConfigError. All users share it: it is
+    not to be closed.
+    """
     try:
         import pyvisa
     except ImportError as error:
-        raise ConfigError("pyvisa is missing", try_next="pip install 'neurorig[keysight]'") from error
+        raise ConfigError(
+            "pyvisa is missing", try_next="pip install 'neurorig[keysight]'"
+        ) from error
     try:
         return pyvisa.ResourceManager(visa_library)
     except (ValueError, OSError, AttributeError, pyvisa.errors.Error) as error:
@@ -280,7 +364,8 @@ def open_library(visa_library: str) -> Any:
             f"the VISA library {visa_library!r} cannot be loaded",
             path="monitor.keysight_n6705.visa_library",
             evidence=str(error),
-            try_next='"@py", which pip install \'neurorig[keysight]\' brings; "@ivi" needs a vendor\'s library: install Keysight IO'
+            try_next='"@py", which pip install \'neurorig[keysight]\' brings; "@ivi" needs a '
+            "vendor's library: install Keysight IO"
             " Libraries, or name its file",
         ) from error
 
@@ -291,7 +376,9 @@ def _entry(answer: str) -> tuple[int, str]:
     try:
         return int(number), text.strip().strip('"')
     except ValueError as error:
-        raise RemoteProtocolError("the error queue gave something else", evidence=repr(answer[:80]), try_next=FIRMWARE) from error
+        raise RemoteProtocolError(
+            "the error queue gave something else", evidence=repr(answer[:80]), try_next=FIRMWARE
+        ) from error
 
 
 def _is_name(resource: str) -> bool:
@@ -312,19 +399,24 @@ def _is_timeout(error: Exception) -> bool:
 
 @contextmanager
 def _translated(resource: str) -> Iterator[None]:
-    """Turn errors of the VISA library into DeviceLost: after them nothing is known of the instrument; a time-out into _Silence."""
+    """Turn errors of the VISA library into DeviceLost: after them nothing is known of the
+    instrument; a time-out into _Silence.
+    """
     import pyvisa
 
     try:
         yield
     except (pyvisa.errors.Error, OSError, AttributeError) as error:
         # AttributeError: the library lost its socket.
-        raise _lost(resource, str(error) or repr(error), _Silence if _is_timeout(error) else DeviceLost) from error
+        raise _lost(
+            resource, str(error) or repr(error), _Silence if _is_timeout(error) else DeviceLost
+        ) from error
 
 
 def _lost(resource: str, evidence: str, kind: type[DeviceLost] = DeviceLost) -> DeviceLost:
     return kind(
         f"the N6705 at {resource} does not answer any more",
         evidence=evidence,
-        try_next="cable and power; the DUT's supply may still be on: switch it off at the instrument",
+        try_next="cable and power; the DUT's supply may still be on: switch it off at the "
+        "instrument",
     )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recording of a Keysight N6705: its external data log (ELOG), drained by an own thread, its records counted against time."""
+"""One recording of a Keysight N6705: its external data log (ELOG), drained by an own thread, its
+records counted against time.
+"""
 
 from __future__ import annotations
 
@@ -28,35 +30,42 @@ from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
-#: The instrument holds about this much; what is not fetched by then is overwritten (N6700C and N6705 user's guides, External Data
-#: Logging). No error of its queue is documented for that.
+#: The instrument holds about this much; what is not fetched by then is overwritten (N6700C and
+#: N6705 user's guides, External Data Logging). No error of its queue is documented for that.
 FIFO_S = 20.0
 #: SCPI writes 9.9E37 for infinity (here: beyond the measuring range) and 9.91E37 for no number.
-_OVERLOAD, _NO_NUMBER = 9.0e37, 9.91e37
+_OVERLOAD = 9.0e37
+_NO_NUMBER = 9.91e37
 #: Far more than two 32-bit numbers of that size are apart, far less than those two are.
 _SAME = 1e34
-_BEYOND, _NOTHING = "beyond the measuring range", "the instrument gave no number"
+_BEYOND = "beyond the measuring range"
+_NOTHING = "the instrument gave no number"
 #: Records may be behind the clock by this much: what is under way, and what a busy machine delays.
 _LAG_S = 2.0
 _LAG_SHARE = 0.02
-#: Channels that end together have equally many records, give or take what the instrument does in between; where an ended log cannot
-#: be read any more, they are as far apart as their last fetches.
-_ENDED_S, _SKEW_S = 1e-3, 0.05
+#: Channels that end together have equally many records, give or take what the instrument does in
+#: between; where an ended log cannot be read any more, they are as far apart as their last fetches.
+_ENDED_S = 1e-3
+_SKEW_S = 0.05
 _FIRST_RECORD_S = 2.0
 _PAUSE_S = 0.005
-#: Virtual time is held for a fetch so often: a device that takes no time would be through before the first.
+#: Virtual time is held for a fetch so often: a device that takes no time would be through before
+#: the first.
 _HOLD_S = 0.02
-#: Fetches that came at the same phase of whatever rhythm the instrument has would all be late alike.
+#: Fetches that came at the same phase of whatever rhythm the instrument has would all be late
+#: alike.
 _UNEVEN = (0.6, 1.4)
 _STALE = -230
 
 
 @dataclass(frozen=True, slots=True)
 class LogPlan:
-    """What is logged and how: the DUT's channel gives current and voltage, `sync_channel` (None: none) a voltage.
+    """What is logged and how: the DUT's channel gives current and voltage, `sync_channel` (None:
+    none) a voltage.
 
-    `period_s` is what the instrument says its period is. `start_s`: how long it logs before anything else may happen.
-    `held_back_s`: how long it may hold a record back. `supply`: what the DUT has been given, None where its output is off.
+    `period_s` is what the instrument says its period is. `start_s`: how long it logs before
+    anything else may happen. `held_back_s`: how long it may hold a record back. `supply`: what the
+    DUT has been given, None where its output is off.
     """
 
     channel: int
@@ -75,7 +84,11 @@ class LogPlan:
     @property
     def channels(self) -> str:
         """Return all logged channels as SCPI lists them."""
-        return f"(@{self.channel})" if self.sync_channel is None else f"(@{self.channel},{self.sync_channel})"
+        return (
+            f"(@{self.channel})"
+            if self.sync_channel is None
+            else f"(@{self.channel},{self.sync_channel})"
+        )
 
     @property
     def stamped(self) -> bool:
@@ -87,7 +100,8 @@ class LogPlan:
 class Clock:
     """The host's clock, or that of a simulated world; `wait` lets it pass.
 
-    Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after each jump until what it returns is called.
+    Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after each jump
+    until what it returns is called.
     """
 
     now_s: Callable[[], float]
@@ -106,8 +120,14 @@ REAL = Clock(lambda: steady_ns() / NS_PER_S, time.sleep)
 class LogRecording:
     """Starts the log, drains it, ends it; the trace is closed under its name whatever happens."""
 
-    def __init__(self, plan: LogPlan, link: Link, clock: Clock, folder: Path, io_manager: IoManager | None) -> None:
-        self._plan, self._link, self._clock, self._folder, self._io_manager = plan, link, clock, folder, io_manager
+    def __init__(
+        self, plan: LogPlan, link: Link, clock: Clock, folder: Path, io_manager: IoManager | None
+    ) -> None:
+        self._plan = plan
+        self._link = link
+        self._clock = clock
+        self._folder = folder
+        self._io_manager = io_manager
         self._most = max(math.ceil(2 * plan.fetch_s / plan.period_s), 16)
         self._armed_s = 0.0
         self._begun_s: float | None = None
@@ -115,9 +135,15 @@ class LogRecording:
         self._lag = Lag(plan.period_s, None if clock.jumps else plan.held_back_s)
         # Virtual time and its records go on in turns: so they can be counted against it.
         self._in_turns = plan.stamped and clock.jumps
-        self._received = {plan.channel: 0} | ({} if plan.sync_channel is None else {plan.sync_channel: 0})
+        self._received = {plan.channel: 0} | (
+            {} if plan.sync_channel is None else {plan.sync_channel: 0}
+        )
         self._waiting: dict[int, NDArray[np.float64]] = {}
-        self._stop, self._wake, self._turn_over = threading.Event(), threading.Event(), threading.Event()
+        self._stop, self._wake, self._turn_over = (
+            threading.Event(),
+            threading.Event(),
+            threading.Event(),
+        )
         self._end_watch: Callable[[], None] = lambda: None
         self._failure: BaseException | None = None
         self._ended = False
@@ -146,7 +172,12 @@ class LogRecording:
         if self._failure is not None:
             raise self._failure
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._end()
         if kind is None:
             self.check()
@@ -174,7 +205,8 @@ class LogRecording:
                         "first record of the data log",
                         _FIRST_RECORD_S,
                         evidence=f"records by channel: {self._received}",
-                        try_next="the instrument's front panel: is another data log or a measurement of its own running?",
+                        try_next="the instrument's front panel: is another data log or a "
+                        "measurement of its own running?",
                     )
                 self._fetch()
                 self._stop.wait(_PAUSE_S)
@@ -235,7 +267,8 @@ class LogRecording:
             self._clock.wait(self._plan.fetch_s * random.uniform(*_UNEVEN))
             self._drain()
         self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
-        # Whether a log that has ended can still be read is not documented: what matters has been taken.
+        # Whether a log that has ended can still be read is not documented: what matters has been
+        # taken.
         before = sum(self._received.values())
         while self._fetch():
             pass
@@ -261,12 +294,22 @@ class LogRecording:
             self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
 
     def _drain(self) -> bool:
-        """Fetch once and judge; return whether there was as much as was asked for: then there is more."""
+        """Fetch once and judge; return whether there was as much as was asked for: then there is
+        more.
+        """
         before_s = self._clock.now_s()
-        if self._begun_s is not None and not self._clock.jumps and before_s - self._fetched_s > FIFO_S:
-            raise self._lost(f"{before_s - self._fetched_s:.1f} s between two fetches, the buffer holds {FIFO_S:g} s")
+        if (
+            self._begun_s is not None
+            and not self._clock.jumps
+            and before_s - self._fetched_s > FIFO_S
+        ):
+            raise self._lost(
+                f"{before_s - self._fetched_s:.1f} s between two fetches, the buffer holds "
+                f"{FIFO_S:g} s"
+            )
         full = self._fetch()
-        # Not the time after it: what a fetch finds may have been overwritten while it was under way.
+        # Not the time after it: what a fetch finds may have been overwritten while it was under
+        # way.
         self._fetched_s = before_s
         self._link.require_no_errors("the data log under way", "FETC:ELOG?")
         self._stamp()
@@ -278,12 +321,17 @@ class LogRecording:
         return full
 
     def _fetch(self) -> bool:
-        plan, full = self._plan, False
+        plan = self._plan
+        full = False
         for channel in self._received:
             try:
-                values = self._link.block(f"FETC:ELOG? {self._most},(@{channel})", "fetching records")
+                values = self._link.block(
+                    f"FETC:ELOG? {self._most},(@{channel})", "fetching records"
+                )
             except Refused as refused:
-                if refused.code != _STALE or (self._begun_s is not None and not self._stop.is_set()):
+                if refused.code != _STALE or (
+                    self._begun_s is not None and not self._stop.is_set()
+                ):
                     raise
                 values = np.zeros(0)
             # Current comes first in a record: N6705C operating guide, Retrieve the Data.
@@ -292,7 +340,9 @@ class LogRecording:
                 raise self._lost(f"{len(values)} numbers where records have {width}")
             records = values.reshape(-1, width)
             self._received[channel] += len(records)
-            self._waiting[channel] = np.concatenate([self._waiting.get(channel, np.zeros((0, width))), records])
+            self._waiting[channel] = np.concatenate(
+                [self._waiting.get(channel, np.zeros((0, width))), records]
+            )
             full = full or len(records) >= self._most
         self._answered_s = self._clock.now_s()
         if plan.stamped and self._received[plan.channel]:
@@ -304,7 +354,9 @@ class LogRecording:
         self._begun_s = self._fetched_s = at_s
 
     def _begin_before(self, at_s: float) -> None:
-        """Take until when a log that waited for an edge had begun: the first fetch need not have had all that there was."""
+        """Take until when a log that waited for an edge had begun: the first fetch need not have
+        had all that there was.
+        """
         if self._begun_s is not None:
             self._begun_s = min(at_s, self._begun_s)
             return
@@ -322,18 +374,26 @@ class LogRecording:
         self._waiting = {channel: rows[count:] for channel, rows in self._waiting.items()}
         first = self._writer.samples
         beyond = {channel: _blinded(rows) for channel, rows in taken.items()}
-        rows, too_large = taken[plan.channel], beyond[plan.channel]
+        rows = taken[plan.channel]
+        too_large = beyond[plan.channel]
         if plan.sync_channel is not None:
             sync_v = taken[plan.sync_channel][:, 0]
             self._writer.sync_voltage(sync_v)
             # Of current and voltage the writer notes it.
             unseen = np.isnan(sync_v) & ~np.isnan(rows).any(axis=1)
-            for which, cause in ((beyond[plan.sync_channel], _BEYOND), (~beyond[plan.sync_channel], _NOTHING)):
+            for which, cause in (
+                (beyond[plan.sync_channel], _BEYOND),
+                (~beyond[plan.sync_channel], _NOTHING),
+            ):
                 for run in _runs(unseen & which):
-                    self._writer.gap(Gap(first + run[0], first + run[1], f"{cause}, on the SYNC channel"))
+                    self._writer.gap(
+                        Gap(first + run[0], first + run[1], f"{cause}, on the SYNC channel")
+                    )
         for start, stop in pairwise([0, *(np.flatnonzero(np.diff(too_large)) + 1), count]):
             part = rows[start:stop]
-            self._writer.analog(part[:, 0], part[:, 1], unreadable=_BEYOND if too_large[start] else _NOTHING)
+            self._writer.analog(
+                part[:, 0], part[:, 1], unreadable=_BEYOND if too_large[start] else _NOTHING
+            )
         if plan.supply is not None:
             # An output takes its time to rise; a log that waits for an edge begins long after.
             settled = 0 if plan.stamped else round(plan.start_s / plan.period_s) - first
@@ -351,10 +411,14 @@ class LogRecording:
             return
         behind_s = before_s - self._begun_s - min(self._received.values()) * self._plan.period_s
         if behind_s > FIFO_S:
-            raise self._lost(f"the records fetched are {behind_s:.1f} s behind, the buffer holds {FIFO_S:g} s")
+            raise self._lost(
+                f"the records fetched are {behind_s:.1f} s behind, the buffer holds {FIFO_S:g} s"
+            )
 
     def _require_whole(self, before_s: float) -> None:
-        """Raise where records are missing that no edge among them would show to be; the buffer was empty after `before_s`."""
+        """Raise where records are missing that no edge among them would show to be; the buffer was
+        empty after `before_s`.
+        """
         plan = self._plan
         if not plan.stamped or not self._received[plan.channel]:
             return
@@ -364,19 +428,25 @@ class LogRecording:
             return
         count = math.ceil(missing.missing_s / plan.period_s)
         evidence = (
-            f"records missing behind record {missing.after}: {count} or more, {missing.missing_s * 1e3:.3g} ms by the host's clock"
+            f"records missing behind record {missing.after}: {count} or more, "
+            f"{missing.missing_s * 1e3:.3g} ms by the host's clock"
         )
-        raise self._stretched(missing.stretch, evidence) if missing.stretch else self._lost(evidence)
+        raise (
+            self._stretched(missing.stretch, evidence) if missing.stretch else self._lost(evidence)
+        )
 
     def _judge(self, before_s: float) -> None:
-        """Compare the records with the time in which they were made; the buffer was empty after `before_s`."""
+        """Compare the records with the time in which they were made; the buffer was empty after
+        `before_s`.
+        """
         counts = list(self._received.values())
         period_s = self._plan.period_s
         if self._begun_s is None:
             return
         if (max(counts) - min(counts)) * period_s > _LAG_S:
             raise self._lost(f"records by channel: {self._received}")
-        elapsed_s, logged_s = before_s - self._begun_s, min(counts) * period_s
+        elapsed_s = before_s - self._begun_s
+        logged_s = min(counts) * period_s
         if abs(elapsed_s - logged_s) <= _LAG_S + _LAG_SHARE * elapsed_s:
             return
         raise self._stretched(
@@ -386,23 +456,29 @@ class LogRecording:
 
     def _stretched(self, times: float, evidence: str) -> BenchError:
         return BenchError(
-            f"the N6705 logs {times:.{2 if abs(times - 1) > 0.01 else 4}f} s for each second its period says",
+            f"the N6705 logs {times:.{2 if abs(times - 1) > 0.01 else 4}f} s for each second its "
+            "period says",
             evidence=evidence,
-            try_next="1.33, 1.5 or 2 times: another channel or function is being logged too, and its time is taken from these; "
+            try_next="1.33, 1.5 or 2 times: another channel or function is being logged too, and "
+            "its time is taken from these; "
             "else records were lost: nothing after this point is where it seems",
         )
 
     def _lost(self, evidence: str) -> BenchError:
-        # How many were lost is known no better than the host's clock is: a gap of a guessed length would shift all that follows.
+        # How many were lost is known no better than the host's clock is: a gap of a guessed length
+        # would shift all that follows.
         return BenchError(
             "the N6705 has overwritten records before they were fetched",
             evidence=evidence,
-            try_next="a faster connection or a machine less loaded; period_s larger makes fewer records",
+            try_next="a faster connection or a machine less loaded; period_s larger makes fewer "
+            "records",
         )
 
 
 def _blinded(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Make NaN of what cannot be read, in place; return which rows are so because something was beyond the measuring range."""
+    """Make NaN of what cannot be read, in place; return which rows are so because something was
+    beyond the measuring range.
+    """
     size = np.abs(rows)
     nothing = np.isnan(rows) | (np.abs(size - _NO_NUMBER) < _SAME)
     beyond = (size > _OVERLOAD) & ~nothing

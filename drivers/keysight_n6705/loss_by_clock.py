@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the records of an N6705 lie behind the host's clock: records lost without a trace make that grow, once and for good.
+"""How far the records of an N6705 lie behind the host's clock: records lost without a trace make
+that grow, once and for good.
 
 Needed where SYNC is not logged as a voltage: with edges among the records every loss shows.
 """
@@ -13,9 +14,12 @@ from rig.timebase.pairing import CLOCK_LIMIT
 
 #: In virtual time nothing is held back; numbers are rounded.
 _EXACT_LIMIT_S = 1e-6
-#: An instrument that is busy may hold back more for once: the promptest of so many fetches counts. In virtual time each does.
-_LAST, _EXACT_LAST = 5, 1
-#: So many fetches before those must have been seen while the log goes on: they tell a clock that is stretched from records lost.
+#: An instrument that is busy may hold back more for once: the promptest of so many fetches counts.
+#: In virtual time each does.
+_LAST = 5
+_EXACT_LAST = 1
+#: So many fetches before those must have been seen while the log goes on: they tell a clock that is
+#: stretched from records lost.
 _BASE = 10
 _MEMORY = 40
 #: Two clocks drift apart by at most so much, or are a problem (rig/timebase/pairing.py).
@@ -26,7 +30,8 @@ _DRIFT = CLOCK_LIMIT
 class Missing:
     """At least `missing_s` of records have not come, somewhere behind record `after`.
 
-    `stretch`: how many seconds pass for each that the records fill, where that is so all the time; 0 where it happened once.
+    `stretch`: how many seconds pass for each that the records fill, where that is so all the time;
+    0 where it happened once.
     """
 
     missing_s: float
@@ -36,7 +41,9 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class _Fetch:
-    """After `records` in all nothing was left, at a time between two; the log began between `least_s` and `most_s` then."""
+    """After `records` in all nothing was left, at a time between two; the log began between
+    `least_s` and `most_s` then.
+    """
 
     records: int
     before_s: float
@@ -48,33 +55,47 @@ class _Fetch:
 class Lag:
     """Compares the number of records with the host's clock, at each fetch that left nothing behind.
 
-    The least lag of the last five fetches is compared with that of those before: more than `held_back_s` is lost records. Late
-    hosts and networks are no part of that: a fetch is known to have been answered between its question and its answer. Always seen
-    is a loss of more than `held_back_s`, two records, how long the promptest answer before it or the slowest of five behind it
-    took, and 500 ppm of five times the time between two fetches; in virtual time (None) of more than two records and 500 ppm of one
-    such time. Of less some is seen, of what is lost before the first fetch nothing.
+    The least lag of the last five fetches is compared with that of those before: more than
+    `held_back_s` is lost records. Late hosts and networks are no part of that: a fetch is known to
+    have been answered between its question and its answer. Always seen is a loss of more than
+    `held_back_s`, two records, how long the promptest answer before it or the slowest of five
+    behind it took, and 500 ppm of five times the time between two fetches; in virtual time (None)
+    of more than two records and 500 ppm of one such time. Of less some is seen, of what is lost
+    before the first fetch nothing.
     """
 
     def __init__(self, period_s: float, held_back_s: float | None) -> None:
         self._period_s = period_s
-        self._limit_s, self._last = (_EXACT_LIMIT_S, _EXACT_LAST) if held_back_s is None else (held_back_s, _LAST)
+        self._limit_s, self._last = (
+            (_EXACT_LIMIT_S, _EXACT_LAST) if held_back_s is None else (held_back_s, _LAST)
+        )
         self._fetches: deque[_Fetch] = deque(maxlen=_MEMORY)
 
     def emptied(self, records: int, before_s: float, after_s: float) -> None:
-        """Take how many records have come in all by a fetch that left nothing, and when it was asked for and answered."""
-        least_s, most_s = before_s - (records + 1) * self._period_s, after_s - records * self._period_s
+        """Take how many records have come in all by a fetch that left nothing, and when it was
+        asked for and answered.
+        """
+        least_s = before_s - (records + 1) * self._period_s
+        most_s = after_s - records * self._period_s
         self._fetches.append(_Fetch(records, before_s, after_s, least_s, most_s))
 
     def missing(self, ended: bool) -> Missing | None:
-        """Return what has not come; until the log has `ended` only once there is enough to tell why."""
+        """Return what has not come; until the log has `ended` only once there is enough to tell
+        why.
+        """
         fetches = list(self._fetches)
-        base, last = fetches[: -self._last], fetches[-self._last :]
+        base = fetches[: -self._last]
+        last = fetches[-self._last :]
         if len(base) < (1 if ended else _BASE):
             return None
         missing_s = min(self._behind_s(base, one) for one in last)
         if missing_s <= self._limit_s:
             return None
-        prompt = [one for at, one in enumerate(fetches) if not at or self._behind_s(fetches[:at], one) <= self._limit_s]
+        prompt = [
+            one
+            for at, one in enumerate(fetches)
+            if not at or self._behind_s(fetches[:at], one) <= self._limit_s
+        ]
         return Missing(missing_s, prompt[-1].records, self._stretch(fetches))
 
     @property
@@ -85,10 +106,16 @@ class Lag:
 
     def _behind_s(self, base: list[_Fetch], one: _Fetch) -> float:
         """Return by how much one fetch lies behind the promptest of others, at the least."""
-        return one.least_s - min(other.most_s + _DRIFT * (one.before_s - other.after_s) for other in base)
+        return one.least_s - min(
+            other.most_s + _DRIFT * (one.before_s - other.after_s) for other in base
+        )
 
     def _stretch(self, fetches: list[_Fetch]) -> float:
-        first, middle, last = fetches[0], fetches[len(fetches) // 2], fetches[-1]
+        first = fetches[0]
+        middle = fetches[len(fetches) // 2]
+        last = fetches[-1]
         if min(self._behind_s([first], middle), self._behind_s([middle], last)) <= self._limit_s:
             return 0.0
-        return (last.before_s - first.before_s) / (max(last.records - first.records, 1) * self._period_s)
+        return (last.before_s - first.before_s) / (
+            max(last.records - first.records, 1) * self._period_s
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bring a Keysight N6705 from any state into the one that a measurement needs; every step is confirmed by its error queue."""
+"""Bring a Keysight N6705 from any state into the one that a measurement needs; every step is
+confirmed by its error queue.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,17 @@ from drivers.keysight_n6705.link import Link, Refused
 from rig.errors import BenchError, ConfigError, DeviceNotFound
 
 PATH = "monitor.keysight_n6705"
-#: The converter's points with SENS:SWE:TINT:RES RES20, which allows four parameters; a period is a whole number of them.
+#: The converter's points with SENS:SWE:TINT:RES RES20, which allows four parameters; a period is a
+#: whole number of them.
 POINT_S = 20.48e-6
-#: Shortest period for each parameter logged, over all channels, with FORM REAL (N6705C guide, Specify the Integration Period).
+#: Shortest period for each parameter logged, over all channels, with FORM REAL (N6705C guide,
+#: Specify the Integration Period).
 PARAMETER_S = 102.4e-6
 #: Modules with an auxiliary voltage input.
 AUX = ("N6781A",)
 _FUNCTIONS = ("CURR:MINM", "VOLT:MINM", "CURR", "VOLT")
-#: What a 20 W module supplies: up to so many volts, so many amperes (N6780 series data sheet 5990-5829EN).
+#: What a 20 W module supplies: up to so many volts, so many amperes (N6780 series data sheet
+#: 5990-5829EN).
 _LIMITS = ((6.12, 3.06), (20.4, 1.02))
 
 
@@ -39,7 +44,8 @@ def require_limits(supply_v: float, current_limit_a: float) -> None:
     raise ConfigError(
         f"{supply_v:g} V with a limit of {current_limit_a:g} A",
         path=f"{PATH}.supply_v",
-        try_next="above 0 to 6.12 V with up to 3.06 A, or to 20.4 V with up to 1.02 A: 20 W, positive only",
+        try_next="above 0 to 6.12 V with up to 3.06 A, or to 20.4 V with up to 1.02 A: 20 W, "
+        "positive only",
     )
 
 
@@ -54,7 +60,9 @@ def find_modules(link: Link, findings: Findings) -> None:
 def require_logger(link: Link, findings: Findings) -> None:
     """Raise DeviceNotFound for a mainframe without data logger."""
     for channel in findings.modules:
-        options = re.findall(r"\w+", link.ask(f"SYST:CHAN:OPT? (@{channel})", "options of the modules"))
+        options = re.findall(
+            r"\w+", link.ask(f"SYST:CHAN:OPT? (@{channel})", "options of the modules")
+        )
         if "055" in options:
             raise DeviceNotFound(
                 "this N6705 has no data logger",
@@ -64,18 +72,23 @@ def require_logger(link: Link, findings: Findings) -> None:
 
 
 def require_modules(findings: Findings, channel: int, sync_channel: int | None, aux: bool) -> None:
-    """Raise DeviceNotFound for a missing module, ConfigError for one that cannot do what is asked of it."""
+    """Raise DeviceNotFound for a missing module, ConfigError for one that cannot do what is asked
+    of it.
+    """
     for name, number in (("channel", channel), ("sync_channel", sync_channel)):
         if number is not None and number not in findings.modules:
             raise DeviceNotFound(
-                f"there is no module at channel {number}", evidence=f"found {findings.modules}", try_next=f"{PATH}.{name}"
+                f"there is no module at channel {number}",
+                evidence=f"found {findings.modules}",
+                try_next=f"{PATH}.{name}",
             )
     model = findings.modules[channel]
     if model not in MODULES:
         raise ConfigError(
             f"{model} at channel {channel} cannot log voltage and current at once",
             path=f"{PATH}.channel",
-            try_next=f"a channel with one of {', '.join(MODULES)}: modules with one converter log one or the other",
+            try_next=f"a channel with one of {', '.join(MODULES)}: modules with one converter log "
+            "one or the other",
         )
     if sync_channel is None:
         return
@@ -84,20 +97,27 @@ def require_modules(findings: Findings, channel: int, sync_channel: int | None, 
         raise ConfigError(
             f"{model} at channel {sync_channel} cannot see the SYNC line",
             path=f"{PATH}.sync_channel",
-            evidence="an N6731B has 30 uF across its output (N6705A user's guide, page 109): too much for a logic output",
-            try_next=f"a second module with an auxiliary input ({', '.join(AUX)}); else sync = io_manager or trigger",
+            evidence="an N6731B has 30 uF across its output (N6705A user's guide, page 109): too "
+            "much for a logic output",
+            try_next=f"a second module with an auxiliary input ({', '.join(AUX)}); else sync = "
+            "io_manager or trigger",
         )
 
 
 def output_off(link: Link, findings: Findings, channel: int) -> None:
     """Switch the output of our channel off where there is one and it is found on."""
-    if channel in findings.modules and link.numbers(f"OUTP? (@{channel})", "state of the outputs")[0]:
+    if (
+        channel in findings.modules
+        and link.numbers(f"OUTP? (@{channel})", "state of the outputs")[0]
+    ):
         switch(link, channel, False)
         findings.switched_off.append(channel)
 
 
 def outputs_off(link: Link, findings: Findings, sync_channel: int | None) -> None:
-    """Switch the output of the SYNC channel off; others that are found on stay as they are, and are told."""
+    """Switch the output of the SYNC channel off; others that are found on stay as they are, and are
+    told.
+    """
     for channel in findings.modules:
         if channel == sync_channel:
             output_off(link, findings, channel)
@@ -113,14 +133,17 @@ def switch(link: Link, channel: int, on: bool) -> None:
         raise BenchError(
             f"output {channel} does not go {word.lower()}",
             evidence=f"OUTP? (@{channel}) says the opposite",
-            try_next="a protection that has tripped, or the INHIBIT input: see the instrument's front panel",
+            try_next="a protection that has tripped, or the INHIBIT input: see the instrument's "
+            "front panel",
         )
 
 
 def silence(link: Link, findings: Findings) -> None:
-    """Switch off what anybody may have left on in the data log: each parameter takes 102.4 us from the period of all the others.
+    """Switch off what anybody may have left on in the data log: each parameter takes 102.4 us from
+    the period of all the others.
 
-    That is what stretched published N6705 traces 1.33 and 2 times. Raises BenchError where one stays on.
+    That is what stretched published N6705 traces 1.33 and 2 times. Raises BenchError where one
+    stays on.
     """
     for channel, model in findings.modules.items():
         try:
@@ -129,8 +152,13 @@ def silence(link: Link, findings: Findings) -> None:
             findings.refused.append(f"channel {channel}: {refused.evidence}")
         for function in _FUNCTIONS:
             try:
-                link.do(f"SENS:ELOG:FUNC:{function} OFF,(@{channel})", f"data log of channel {channel} off")
-                stays = link.numbers(f"SENS:ELOG:FUNC:{function}? (@{channel})", f"data log of channel {channel}")[0]
+                link.do(
+                    f"SENS:ELOG:FUNC:{function} OFF,(@{channel})",
+                    f"data log of channel {channel} off",
+                )
+                stays = link.numbers(
+                    f"SENS:ELOG:FUNC:{function}? (@{channel})", f"data log of channel {channel}"
+                )[0]
             except Refused as refused:
                 if model in MODULES or function in ("CURR", "VOLT"):
                     raise
@@ -141,25 +169,53 @@ def silence(link: Link, findings: Findings) -> None:
                 raise BenchError(
                     f"channel {channel} goes on logging {function}",
                     evidence=f"SENS:ELOG:FUNC:{function}? gave {stays:g} after it was switched off",
-                    try_next="it would stretch all records: *RST on the instrument, or switch it off and on",
+                    try_next="it would stretch all records: *RST on the instrument, or switch it "
+                    "off and on",
                 )
 
 
 def set_supply(link: Link, channel: int, supply_v: float, current_limit_a: float) -> None:
-    """Set voltage and current limit of the DUT's supply and read them back; its output stays off."""
+    """Set voltage and current limit of the DUT's supply and read them back; its output stays
+    off.
+    """
     link.do(f"EMUL PS2Q,(@{channel})", "two-quadrant supply")
     link.do(f"FUNC VOLT,(@{channel})", "voltage priority")
-    # In one message: alone, a range below the voltage that somebody has left is refused, and so is a voltage beyond such a range
-    # (N6705C operating guide, Coupled Commands). The current limit is not named there.
+    # In one message: alone, a range below the voltage that somebody has left is refused, and so is
+    # a voltage beyond such a range (N6705C operating guide, Coupled Commands). The current limit is
+    # not named there.
     in_range = f"VOLT:RANG {supply_v:g},(@{channel});:"
-    _set(link, "VOLT", channel, supply_v, 1e-3 * supply_v + 5e-3, "voltage of the supply", before=in_range)
-    _set(link, "CURR:LIM", channel, current_limit_a, 1e-2 * current_limit_a + 1e-3, "current limit of the supply")
+    _set(
+        link,
+        "VOLT",
+        channel,
+        supply_v,
+        1e-3 * supply_v + 5e-3,
+        "voltage of the supply",
+        before=in_range,
+    )
+    _set(
+        link,
+        "CURR:LIM",
+        channel,
+        current_limit_a,
+        1e-2 * current_limit_a + 1e-3,
+        "current limit of the supply",
+    )
 
 
 def set_log(
-    link: Link, channel: int, sync_channel: int | None, *, aux: bool, source: str, current_range_a: float | None, period_s: float
+    link: Link,
+    channel: int,
+    sync_channel: int | None,
+    *,
+    aux: bool,
+    source: str,
+    current_range_a: float | None,
+    period_s: float,
 ) -> float:
-    """Set up what the data log holds; returns the period as the instrument reads it back, in seconds."""
+    """Set up what the data log holds; returns the period as the instrument reads it back, in
+    seconds.
+    """
     both = f"(@{channel})" if sync_channel is None else f"(@{channel},{sync_channel})"
     link.do("FORM REAL", "format of the numbers")
     _set_byte_order(link)
@@ -168,7 +224,9 @@ def set_log(
         if not aux:
             link.do(f"EMUL VMET,(@{sync_channel})", "voltmeter for SYNC")
         # The keyword is quoted from memory: an instrument that does not know it says so here.
-        link.do(f"SENS:FUNC:VOLT:INP {'AUX' if aux else 'MAIN'},(@{sync_channel})", "input for SYNC")
+        link.do(
+            f"SENS:FUNC:VOLT:INP {'AUX' if aux else 'MAIN'},(@{sync_channel})", "input for SYNC"
+        )
     link.do(f"SENS:ELOG:FUNC:CURR ON,(@{channel})", "data log of current")
     link.do(f"SENS:ELOG:FUNC:VOLT ON,{both}", "data log of voltage")
     link.do(f"SENS:ELOG:VOLT:RANG 20,{both}", "measuring range of voltage")
@@ -176,15 +234,19 @@ def set_log(
         link.do(f"SENS:ELOG:CURR:RANG:AUTO ON,(@{channel})", "seamless ranges of current")
     else:
         link.do(f"SENS:ELOG:CURR:RANG:AUTO OFF,(@{channel})", "one range of current")
-        link.do(f"SENS:ELOG:CURR:RANG {current_range_a:g},(@{channel})", "measuring range of current")
+        link.do(
+            f"SENS:ELOG:CURR:RANG {current_range_a:g},(@{channel})", "measuring range of current"
+        )
     asked_s = period_s or (2 if sync_channel is None else 3) * PARAMETER_S
     link.do(f"SENS:ELOG:PER {asked_s:.9g},{both}", "period of the data log")
     told_s = link.numbers(f"SENS:ELOG:PER? {both}", "period of the data log")
     if max(told_s) - min(told_s) > 1e-9 or abs(told_s[0] - asked_s) > 0.51 * POINT_S:
         raise BenchError(
             "the data log has another period than asked for",
-            evidence=f"{asked_s * 1e6:.2f} us set, {', '.join(f'{one * 1e6:.2f}' for one in told_s)} us read back",
-            try_next="longer than asked: something else is being logged as well; *RST on the instrument",
+            evidence=f"{asked_s * 1e6:.2f} us set, "
+            f"{', '.join(f'{one * 1e6:.2f}' for one in told_s)} us read back",
+            try_next="longer than asked: something else is being logged as well; *RST on the "
+            "instrument",
         )
     link.do(f"TRIG:ELOG:SOUR {source},{both}", "trigger of the data log")
     return told_s[0]
@@ -202,13 +264,17 @@ def _set_byte_order(link: Link) -> None:
 
 
 def set_trigger_pin(link: Link, source: str) -> None:
-    """Make a pin of the digital port a trigger input for falling edges, where `source` is one; the rear BNC needs nothing."""
+    """Make a pin of the digital port a trigger input for falling edges, where `source` is one; the
+    rear BNC needs nothing.
+    """
     if source.startswith("PIN"):
         link.do(f"DIG:{source}:FUNC TINP", "trigger input")
         link.do(f"DIG:{source}:POL NEG", "polarity of the trigger input")
 
 
-def _set(link: Link, what: str, channel: int, value: float, tolerance: float, step: str, before: str = "") -> None:
+def _set(
+    link: Link, what: str, channel: int, value: float, tolerance: float, step: str, before: str = ""
+) -> None:
     link.do(f"{before}{what} {value:g},(@{channel})", step)
     told = link.numbers(f"{what}? (@{channel})", step)[0]
     if abs(told - value) > tolerance:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the records of a log show the voltage that the DUT was to have; where not, the instrument is asked why.
+"""Whether the records of a log show the voltage that the DUT was to have; where not, the instrument
+is asked why.
 
-That tells the columns of a record apart, too: the order in them is documented, but nothing in a record says it.
+That tells the columns of a record apart, too: the order in them is documented, but nothing in a
+record says it.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from numpy.typing import NDArray
 from drivers.keysight_n6705.link import FIRMWARE, Link
 from rig.errors import BenchError, RemoteProtocolError
 
-#: A record may be off by this part of the voltage that was set: far beyond accuracy (0.03 %) and regulation of the module.
+#: A record may be off by this part of the voltage that was set: far beyond accuracy (0.03 %) and
+#: regulation of the module.
 _HOLDS = 0.05
-#: A step of the load may pull it further for the time of some records, until the module has regulated.
+#: A step of the load may pull it further for the time of some records, until the module has
+#: regulated.
 _RECORDS = 10
 #: The Questionable Status register from bit 0 on (N6705C operating guide).
 _REASONS = (
@@ -39,23 +43,31 @@ _STEP = "state of the supply"
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """What the DUT's channel was set to: `supply_v`, and the current at which the module holds the current in its place."""
+    """What the DUT's channel was set to: `supply_v`, and the current at which the module holds the
+    current in its place.
+    """
 
     channel: int
     supply_v: float
     limit_a: float
 
     def forget(self, link: Link) -> None:
-        """Clear what the instrument remembers of the time before: a DUT's capacitors may reach the limit when switched on."""
+        """Clear what the instrument remembers of the time before: a DUT's capacitors may reach the
+        limit when switched on.
+        """
         link.ask(f"STAT:QUES? (@{self.channel})", _STEP)
 
     def require_held(self, link: Link, records: NDArray[np.float64]) -> None:
-        """Refuse records (rows of A and V, those of one fetch) with another voltage; what is no number is passed over.
+        """Refuse records (rows of A and V, those of one fetch) with another voltage; what is no
+        number is passed over.
 
-        Raises BenchError for a supply that left its voltage, RemoteProtocolError for columns in another order.
+        Raises BenchError for a supply that left its voltage, RemoteProtocolError for columns in
+        another order.
         """
         off_v = np.abs(records[:, 1] - self.supply_v)
-        if np.count_nonzero(off_v > _HOLDS * self.supply_v) < max(min(_RECORDS, len(records) // 2), 1):
+        if np.count_nonzero(off_v > _HOLDS * self.supply_v) < max(
+            min(_RECORDS, len(records) // 2), 1
+        ):
             return
         current_a, voltage_v = records[np.nanargmax(off_v)]
         reasons = self._reasons(link)
@@ -63,13 +75,16 @@ class Supply:
         if not reasons and abs(current_a - self.supply_v) <= _HOLDS * self.supply_v:
             raise RemoteProtocolError(
                 "the N6705 writes voltage before current in its records",
-                evidence=f"{current_a:.4g} and {voltage_v:.4g} in one record, at {self.supply_v:g} V",
+                evidence=f"{current_a:.4g} and {voltage_v:.4g} in one record, at {self.supply_v:g} "
+                "V",
                 try_next=FIRMWARE,
             )
         raise BenchError(
             f"the DUT's supply left its voltage: {', '.join(reasons) or 'no reason told'}",
-            evidence=f"{voltage_v:.3g} V and {current_a:.3g} A in one record; set were {self.supply_v:g} V and {self.limit_a:g} A",
-            try_next="current limit: a larger current_limit_a, or why the DUT draws so much; a protection: what it protects from, "
+            evidence=f"{voltage_v:.3g} V and {current_a:.3g} A in one record; set were "
+            f"{self.supply_v:g} V and {self.limit_a:g} A",
+            try_next="current limit: a larger current_limit_a, or why the DUT draws so much; a "
+            "protection: what it protects from, "
             "then OUTP:PROT:CLE, or Protect and Clear at the front panel",
         )
 

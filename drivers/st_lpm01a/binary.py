@@ -36,14 +36,22 @@ _BINARY_WRAP_MS = 1 << 31  # UM2269 table 40: 31 bits, and one that tells of an 
 class BinaryParser:
     """The stream of format bin_hexa; `most` is a value no sample can have (A).
 
-    Metadata are told from samples at even places only, and taken by the length of their kind: the time 65 535 ms holds FF FF. What
-    came since the last good time stamp is lost when anything is not where it must be.
+    Metadata are told from samples at even places only, and taken by the length of their kind: the
+    time 65 535 ms holds FF FF. What came since the last good time stamp is lost when anything is
+    not where it must be.
     """
 
-    _RESUME = re.compile(rb"\xf0\xf3.{5}\xff\xff|\xf0[\xf4\xf5]\xff\xff|Acquisition completed", re.DOTALL)
-    _STAMP, _END, _OVERCURRENT, _POWER_DOWN, _POWER = 0xF3, 0xF4, 0xF5, 0xF6, 0xF9
+    _RESUME = re.compile(
+        rb"\xf0\xf3.{5}\xff\xff|\xf0[\xf4\xf5]\xff\xff|Acquisition completed", re.DOTALL
+    )
+    _STAMP = 0xF3
+    _END = 0xF4
+    _OVERCURRENT = 0xF5
+    _POWER_DOWN = 0xF6
+    _POWER = 0xF9
     _LENGTHS: ClassVar = {0xF3: 9, 0xF4: 4, 0xF5: 4, 0xF6: 4, 0xF7: 6, 0xF8: 6, 0xF9: 5}
-    _ERROR, _INFORMATION = 0xF1, 0xF2
+    _ERROR = 0xF1
+    _INFORMATION = 0xF2
     _LONGEST_B = len(b"Acquisition completed")
 
     def __init__(self, sample_hz: int, most: float) -> None:
@@ -67,7 +75,9 @@ class BinaryParser:
             at += used
         del self._buffer[:at]
         if self._lost_b > 2 * PATIENCE_SAMPLES:
-            raise RemoteProtocolError(f"no good time stamp in {self._lost_b} bytes", evidence=self._damage, try_next=TRY)
+            raise RemoteProtocolError(
+                f"no good time stamp in {self._lost_b} bytes", evidence=self._damage, try_next=TRY
+            )
         return self._taken()
 
     def finish(self) -> list[Item]:
@@ -77,13 +87,18 @@ class BinaryParser:
         return self._taken()
 
     def _taken(self) -> list[Item]:
-        items, self._items = self._items, []
+        items = self._items
+        self._items = []
         return items
 
     def _clear(self) -> None:
-        self._values, self._count, self._damage, self._lost_b = [], 0, "", 0
+        self._values = []
+        self._count = 0
+        self._damage = ""
+        self._lost_b = 0
 
-    # Each of these takes what lies at `at` and returns how many bytes it was, or -1 when more must come first.
+    # Each of these takes what lies at `at` and returns how many bytes it was, or -1 when more must
+    # come first.
 
     def _preamble(self, at: int) -> int:
         """Pass over the empty line after the acknowledgement."""
@@ -119,7 +134,9 @@ class BinaryParser:
         return self._frame(at, kind, frame)
 
     def _samples(self, at: int, ready: int) -> int:
-        words = np.frombuffer(bytes(self._buffer[at : at + 2 * ready]), dtype=">u2").astype(np.uint16)
+        words = np.frombuffer(bytes(self._buffer[at : at + 2 * ready]), dtype=">u2").astype(
+            np.uint16
+        )
         values = (words & 0x0FFF) * _POWERS_OF_SIXTEEN[words >> 12]
         tags = words >= 0xF000
         odd = tags | (values > self._most)
@@ -160,9 +177,11 @@ class BinaryParser:
         return len(frame)
 
     def _stamp(self, at: int, frame: bytes) -> int:
-        time_ms, load_percent = int.from_bytes(frame[2:6]) & (_BINARY_WRAP_MS - 1), frame[6]
+        time_ms = int.from_bytes(frame[2:6]) & (_BINARY_WRAP_MS - 1)
+        load_percent = frame[6]
         samples = self._clock.samples_since(time_ms)
-        # A whole span came, and the stamp tells of more: rather is the stamp wrong than that nothing but whole spans is lost.
+        # A whole span came, and the stamp tells of more: rather is the stamp wrong than that
+        # nothing but whole spans is lost.
         doubtful = self._count == STAMP_SAMPLES and samples != self._count
         if samples is None or doubtful or samples < self._count or load_percent > 100:
             self._refuse(time_ms)
@@ -170,7 +189,9 @@ class BinaryParser:
             self._lost_b += len(frame)
             return len(frame)
         if samples > self._count:
-            self._damage = self._damage or f"{self._count} samples where a time stamp tells of {samples}"
+            self._damage = (
+                self._damage or f"{self._count} samples where a time stamp tells of {samples}"
+            )
             self._items.append(Lost(samples, f"a damaged stream: {self._damage}"))
         elif self._values:
             self._items.append(Samples(np.concatenate(self._values)))
@@ -210,7 +231,8 @@ class BinaryParser:
             self._lost_b += used
             return used or -1
         self._lost_b += found.start() - at
-        kind, used = self._buffer[found.start() + 1], found.end() - at
+        kind = self._buffer[found.start() + 1]
+        used = found.end() - at
         if kind == self._OVERCURRENT:
             self._items.append(Trouble("overcurrent"))
         elif kind == self._STAMP:
@@ -222,10 +244,15 @@ class BinaryParser:
         return used
 
     def _resume(self, frame: bytes) -> None:
-        time_ms, load_percent = int.from_bytes(frame[2:6]) & (_BINARY_WRAP_MS - 1), frame[6]
+        time_ms = int.from_bytes(frame[2:6]) & (_BINARY_WRAP_MS - 1)
+        load_percent = frame[6]
         samples = self._clock.samples_since(time_ms)
         # More may have come than its samples, but only by the metadata among them.
-        if samples is None or samples < self._count + (self._lost_b - _TEXT_B) // 2 or load_percent > 100:
+        if (
+            samples is None
+            or samples < self._count + (self._lost_b - _TEXT_B) // 2
+            or load_percent > 100
+        ):
             self._refuse(time_ms)
             self._lost_b += len(frame)
             return

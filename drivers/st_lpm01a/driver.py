@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ST X-NUCLEO-LPM01A (PowerShield, also on the STM32L562E-DK): supply, current and SYNC events over its serial shell.
+"""The ST X-NUCLEO-LPM01A (PowerShield, also on the STM32L562E-DK): supply, current and SYNC events
+over its serial shell.
 
-Commands and streams: ST UM2269 Rev 6 chapter 4. `eventsrc` is not in it: mlcommons/tiny and EEMBC use it, from firmware 1.0.6 on.
-The board never sends its voltage: the trace holds the voltage that was set, 0 while the supply is off.
+Commands and streams: ST UM2269 Rev 6 chapter 4. `eventsrc` is not in it: mlcommons/tiny and EEMBC
+use it, from firmware 1.0.6 on. The board never sends its voltage: the trace holds the voltage that
+was set, 0 while the supply is off.
 """
 
 from __future__ import annotations
@@ -34,28 +36,52 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
 SIMULATOR = "simulator"
-VENDOR, PRODUCT = 0x0483, 0x5740
+VENDOR = 0x0483
+PRODUCT = 0x5740
 #: UM2269 table 13.
-RATES_HZ = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+RATES_HZ = (
+    1,
+    2,
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+)
 #: UM2269 table 2, at 3 686 400 baud: faster ones end after 1 s or less.
 _FASTEST_HZ = {"ascii_dec": 5_000, "bin_hexa": 100_000}
-#: UM2269 Rev 6 table 17 says 100 Hz, the firmware's help 10 kHz; the runner of MLPerf Tiny uses 1 kHz.
+#: UM2269 Rev 6 table 17 says 100 Hz, the firmware's help 10 kHz; the runner of MLPerf Tiny uses 1
+#: kHz.
 _FASTEST_ENERGY_HZ = 1_000
-_PWR_SINCE, _EVENTS_SINCE = (1, 0, 2), (1, 0, 6)
-#: The board protects itself from 59 mA on and lets 75 mA pass for a moment (UM2243): a number of more than this is a damaged one.
+_PWR_SINCE = (1, 0, 2)
+_EVENTS_SINCE = (1, 0, 6)
+#: The board protects itself from 59 mA on and lets 75 mA pass for a moment (UM2243): a number of
+#: more than this is a damaged one.
 _MOST_A = 1.0
 _CALIBRATION_S = 15.0  # a new voltage makes the board calibrate itself
 _SUPPLY_SHARE = 0.02
 
 
 class StLpm01a:
-    """One board under host control; it supplies the DUT, measures its current and tells of edges at its input D7."""
+    """One board under host control; it supplies the DUT, measures its current and tells of edges at
+    its input D7.
+    """
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """`port`: a device, a pyserial URL, or "simulator". `output` "energy" needs ascii_dec and up to 1000 samples a second;
-        ascii_dec goes up to 5000. `events`: tell of edges at D7 (ascii_dec, firmware 1.0.6). `start_s`: how long it records before
-        anything else happens."""
+        """`port`: a device, a pyserial URL, or "simulator". `output` "energy" needs ascii_dec and
+        up to 1000 samples a second; ascii_dec goes up to 5000. `events`: tell of edges at D7
+        (ascii_dec, firmware 1.0.6). `start_s`: how long it records before anything else happens.
+        """
 
         port: str
         baud: int = 3_686_400
@@ -68,10 +94,23 @@ class StLpm01a:
         calibration: PathText = ""
         simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
 
-    def __init__(self, settings: Settings, table: Table, shell: Shell, simulator: Lpm01aSimulator | None) -> None:
-        self._settings, self._table, self._shell, self._simulator = settings, table, shell, simulator
-        self._accuracy = accuracy.load(Path(settings.calibration)) if settings.calibration else _promised(settings)
-        self._details: dict[str, Any] = {"format": settings.format, "output": settings.output, "supply_v": settings.supply_v}
+    def __init__(
+        self, settings: Settings, table: Table, shell: Shell, simulator: Lpm01aSimulator | None
+    ) -> None:
+        self._settings = settings
+        self._table = table
+        self._shell = shell
+        self._simulator = simulator
+        self._accuracy = (
+            accuracy.load(Path(settings.calibration))
+            if settings.calibration
+            else _promised(settings)
+        )
+        self._details: dict[str, Any] = {
+            "format": settings.format,
+            "output": settings.output,
+            "supply_v": settings.supply_v,
+        }
         self._serial = ""
         self._answered = self._supply_on = False
         self._recording: LpmRecording | None = None
@@ -85,9 +124,16 @@ class StLpm01a:
     def open(cls, settings: Settings, table: Table) -> Self:
         """Take control of the board, set it up and switch the supply off; raise RigError."""
         _require(settings)
-        simulator = Lpm01aSimulator(settings.simulator, table) if settings.port == SIMULATOR else None
+        simulator = (
+            Lpm01aSimulator(settings.simulator, table) if settings.port == SIMULATOR else None
+        )
         try:
-            monitor = cls(settings, table, Shell.open(simulator.port if simulator else settings.port, settings.baud), simulator)
+            monitor = cls(
+                settings,
+                table,
+                Shell.open(simulator.port if simulator else settings.port, settings.baud),
+                simulator,
+            )
         except BaseException:
             if simulator is not None:
                 simulator.close()
@@ -101,8 +147,12 @@ class StLpm01a:
 
     @classmethod
     def scan(cls) -> list[Found]:
-        """List serial ports that may be a board; none is opened, since other STM32 devices have the same numbers."""
-        ports = [port for port in list_ports.comports() if (port.vid, port.pid) == (VENDOR, PRODUCT)]
+        """List serial ports that may be a board; none is opened, since other STM32 devices have the
+        same numbers.
+        """
+        ports = [
+            port for port in list_ports.comports() if (port.vid, port.pid) == (VENDOR, PRODUCT)
+        ]
         return [_found(port.device, port.serial_number or "") for port in ports]
 
     @property
@@ -125,9 +175,14 @@ class StLpm01a:
         )
 
     def power(self, on: bool) -> None:
-        """Switch the DUT's supply; raise BenchError during a recording, whose voltage would no longer be known."""
+        """Switch the DUT's supply; raise BenchError during a recording, whose voltage would no
+        longer be known.
+        """
         if self._recording is not None and self._recording.running:
-            raise BenchError("the supply is switched between recordings only", try_next="leave the recording first")
+            raise BenchError(
+                "the supply is switched between recordings only",
+                try_next="leave the recording first",
+            )
         if on:
             self._shell.command("pwr on nostatus")
         else:
@@ -136,7 +191,8 @@ class StLpm01a:
 
     def record(self, folder: Path) -> LpmRecording:
         """Record into `folder`."""
-        s, energy = self._settings, self._settings.output == "energy"
+        s = self._settings
+        energy = self._settings.output == "energy"
         to_a = s.sample_hz / s.supply_v if energy else 1.0
         world = self._table.world
         how = How(
@@ -147,7 +203,9 @@ class StLpm01a:
             now_ns=world.now_ns if self._simulator else time.monotonic_ns,
             settings=dataclasses.asdict(s),
         )
-        parser = (AsciiParser if s.format == "ascii_dec" else BinaryParser)(s.sample_hz, _MOST_A / to_a)
+        parser = (AsciiParser if s.format == "ascii_dec" else BinaryParser)(
+            s.sample_hz, _MOST_A / to_a
+        )
         self._recording = LpmRecording(self._shell, self.info, parser, folder, how)
         return self._recording
 
@@ -157,7 +215,8 @@ class StLpm01a:
         return self._settings.supply_v if self._supply_on else 0.0
 
     def close(self) -> None:
-        """End a recording, switch the supply off, give the board back and close its port; closing twice is allowed.
+        """End a recording, switch the supply off, give the board back and close its port; closing
+        twice is allowed.
 
         Raises BenchError where the board is there and does not switch off.
         """
@@ -210,9 +269,11 @@ class StLpm01a:
             self._shell.command("pwr off")
 
     def _set_up(self) -> None:
-        shell, settings = self._shell, self._settings
+        shell = self._shell
+        settings = self._settings
         self._details["stale_at_open_b"] = shell.drain()
-        # A board is there. Its supply may be on: whatever follows, it is switched off, or it is said that it was not.
+        # A board is there. Its supply may be on: whatever follows, it is switched off, or it is
+        # said that it was not.
         self._answered = True
         shell.command("htc")
         self._off_first()
@@ -240,7 +301,9 @@ class StLpm01a:
         said = self._shell.command("version")
         version = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
         if version is None:
-            raise RemoteProtocolError("the PowerShield tells no firmware version", evidence=repr(said), try_next=TRY)
+            raise RemoteProtocolError(
+                "the PowerShield tells no firmware version", evidence=repr(said), try_next=TRY
+            )
         self._details["firmware"] = version[0]
         needed = _EVENTS_SINCE if _sees_events(self._settings) else _PWR_SINCE
         if tuple(int(part) for part in version.groups()) < needed:
@@ -248,15 +311,19 @@ class StLpm01a:
             raise BenchError(
                 f"firmware {version[0]} of the PowerShield is too old for {what}",
                 evidence=f"it says version {said}; {'.'.join(map(str, needed))} is needed",
-                try_next="bring the board up to date with ST's STSW-PWRSHLD or STM32CubeMonitor-Power",
+                try_next="bring the board up to date with ST's STSW-PWRSHLD or "
+                "STM32CubeMonitor-Power",
             )
 
     def _read_back(self) -> float:
         said = self._shell.command("volt get")
         number = re.fullmatch(r"(\d{4})([+-]\d\d)", said)
         if number is None:
-            raise RemoteProtocolError("the PowerShield tells no voltage", evidence=repr(said), try_next=TRY)
-        is_v, set_v = int(number[1]) * 10.0 ** int(number[2]), self._settings.supply_v
+            raise RemoteProtocolError(
+                "the PowerShield tells no voltage", evidence=repr(said), try_next=TRY
+            )
+        is_v = int(number[1]) * 10.0 ** int(number[2])
+        set_v = self._settings.supply_v
         if abs(is_v - set_v) > _SUPPLY_SHARE * set_v:
             raise BenchError(
                 f"the supply is not the {set_v} V that were set",
@@ -270,7 +337,8 @@ class StLpm01a:
             raise BenchError(
                 "the PowerShield is not well after it was set up",
                 evidence=f"status says {said!r}",
-                try_next="its power supply and jumpers; the command autotest; the current of the DUT",
+                try_next="its power supply and jumpers; the command autotest; the current of the "
+                "DUT",
             )
 
     def _require_dynamic(self) -> None:
@@ -285,18 +353,34 @@ class StLpm01a:
 
 def _require(settings: StLpm01a.Settings) -> None:
     fastest_hz = _FASTEST_HZ[settings.format]
-    energy_ok = settings.output == "current" or (settings.format == "ascii_dec" and settings.sample_hz <= _FASTEST_ENERGY_HZ)
+    energy_ok = settings.output == "current" or (
+        settings.format == "ascii_dec" and settings.sample_hz <= _FASTEST_ENERGY_HZ
+    )
     for name, ok, rule in (
         ("sample_hz", settings.sample_hz in RATES_HZ, f"one of {', '.join(map(str, RATES_HZ))}"),
-        ("sample_hz", settings.sample_hz <= fastest_hz, f"{fastest_hz} or less in format {settings.format}: faster ends after 1 s"),
-        ("output", energy_ok, f"current; energy needs format ascii_dec and sample_hz {_FASTEST_ENERGY_HZ} or less"),
+        (
+            "sample_hz",
+            settings.sample_hz <= fastest_hz,
+            f"{fastest_hz} or less in format {settings.format}: faster ends after 1 s",
+        ),
+        (
+            "output",
+            energy_ok,
+            f"current; energy needs format ascii_dec and sample_hz {_FASTEST_ENERGY_HZ} or less",
+        ),
         ("supply_v", 1.8 <= settings.supply_v <= 3.3, "1.8 to 3.3 V"),
         ("baud", settings.baud > 0, "above 0"),
         ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
-        ("port", bool(settings.port), 'a device as "/dev/ttyACM0", a pyserial URL, or "simulator": `rig scan` lists them'),
+        (
+            "port",
+            bool(settings.port),
+            'a device as "/dev/ttyACM0", a pyserial URL, or "simulator": `rig scan` lists them',
+        ),
     ):
         if not ok:
-            raise ConfigError(f"{getattr(settings, name)!r}", path=f"monitor.st_lpm01a.{name}", try_next=rule)
+            raise ConfigError(
+                f"{getattr(settings, name)!r}", path=f"monitor.st_lpm01a.{name}", try_next=rule
+            )
 
 
 def _sees_events(settings: StLpm01a.Settings) -> bool:
@@ -329,8 +413,10 @@ def _promised(settings: StLpm01a.Settings) -> Accuracy:
         voltage=(Range(3.6, 0.01, 0.0),),
         clock_ppm=100.0,
         source=(
-            "ST UM2243 Rev 2 p. 24: 100 nA to 50 mA 'with an accuracy in the range of 2%'; ST UM2269 Rev 6 sect. 4.4: voltage "
-            "'approximatively ±1%'; offset: the low end of that range; none is stated for noise (0) and clock (100 ppm assumed)"
+            "ST UM2243 Rev 2 p. 24: 100 nA to 50 mA 'with an accuracy in the range of 2%'; ST "
+            "UM2269 Rev 6 sect. 4.4: voltage "
+            "'approximatively ±1%'; offset: the low end of that range; none is stated for noise "
+            "(0) and clock (100 ppm assumed)"
         ),
         verified=False,
         # Between the analog path and the event input no delay is stated: one sample.
@@ -339,10 +425,13 @@ def _promised(settings: StLpm01a.Settings) -> Accuracy:
 
 
 def _found(device: str, number: str) -> Found:
-    name, setting = "STM32 virtual COM port, perhaps an X-NUCLEO-LPM01A: its answers were not checked", f'port = "{device}"'
+    name = "STM32 virtual COM port, perhaps an X-NUCLEO-LPM01A: its answers were not checked"
+    setting = f'port = "{device}"'
     if os.access(device, os.R_OK | os.W_OK):
         return Found(name, number, setting)
-    return Found(name, number, setting, problem=f"the port {device} may not be opened", try_next=DENIED_TRY)
+    return Found(
+        name, number, setting, problem=f"the port {device} may not be opened", try_next=DENIED_TRY
+    )
 
 
 def _sleep(duration_ns: int) -> None:

@@ -38,7 +38,8 @@ from rig.trace.writer import TraceWriter
 
 #: With a full buffer the board stops. Two digits are documented, so 100 may not be printable.
 _FULL_PERCENT = 99
-_END_S, _SILENCE_S = 10.0, 3.0
+_END_S = 10.0
+_SILENCE_S = 3.0
 _LINE_S = 1.0  # an acquisition that has ended says so in words within this
 #: What the clocks of board and host may differ.
 _CLOCK_SHARE = 1e-3
@@ -51,8 +52,10 @@ BEYOND = "beyond the measuring range"
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """What a recording needs to know: what makes A of a value, the voltage (V), how to wait (ns) and how long (s) before anything
-    else happens, the present time (ns), and the settings for whoever reads the trace."""
+    """What a recording needs to know: what makes A of a value, the voltage (V), how to wait (ns)
+    and how long (s) before anything else happens, the present time (ns), and the settings for
+    whoever reads the trace.
+    """
 
     to_a: float
     voltage_v: float
@@ -65,17 +68,28 @@ class How:
 class LpmRecording:
     """One acquisition: a thread that takes the stream apart and appends it to the trace.
 
-    Samples and edges count once a time stamp has confirmed their places. So a recording that is left in peace waits for the next
-    one, 0.2 s at 5 kHz; one that is ended by an error does not, and ends with a gap. `load_percent` is the highest load of the
-    board's buffer so far.
+    Samples and edges count once a time stamp has confirmed their places. So a recording that is
+    left in peace waits for the next one, 0.2 s at 5 kHz; one that is ended by an error does not,
+    and ends with a gap. `load_percent` is the highest load of the board's buffer so far.
     """
 
-    def __init__(self, shell: Shell, info: MonitorInfo, parser: Parser, folder: Path, how: How) -> None:
-        self._shell, self._info, self._parser, self._folder, self._how = shell, info, parser, folder, how
+    def __init__(
+        self, shell: Shell, info: MonitorInfo, parser: Parser, folder: Path, how: How
+    ) -> None:
+        self._shell = shell
+        self._info = info
+        self._parser = parser
+        self._folder = folder
+        self._how = how
         self.load_percent = 0
-        self._began, self._stop, self._news = threading.Event(), threading.Event(), threading.Condition()
+        self._began, self._stop, self._news = (
+            threading.Event(),
+            threading.Event(),
+            threading.Condition(),
+        )
         self._started_ns = 0
-        self._wanted, self._confirmed = math.inf, 0  # samples
+        self._wanted = math.inf
+        self._confirmed = 0  # samples
         self._tail: Tail | None = None
         self._ended = self._completed = False
         self._failure: BaseException | None = None
@@ -91,7 +105,12 @@ class LpmRecording:
             source=info.name,
             serial=info.serial,
             sync_kind=info.sync,
-            about={"monitor": info.kind, "simulated": info.simulated, "details": info.details, "settings": self._how.settings},
+            about={
+                "monitor": info.kind,
+                "simulated": info.simulated,
+                "details": info.details,
+                "settings": self._how.settings,
+            },
         )
         try:
             self._started_ns = self._how.now_ns()
@@ -116,7 +135,12 @@ class LpmRecording:
         if self._failure is not None:
             raise self._failure
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         try:
             if kind is None:
                 self._confirm()
@@ -126,7 +150,9 @@ class LpmRecording:
             self.check()
 
     def _confirm(self) -> None:
-        """Wait for a time stamp behind all that was sampled up to now; raise DeadlineError where none comes."""
+        """Wait for a time stamp behind all that was sampled up to now; raise DeadlineError where
+        none comes.
+        """
         hz = self._info.sample_hz
         # The first sample was taken after the command: rather too many are wanted than too few.
         self._wanted = math.ceil(self._passed_s() * (1 + _CLOCK_SHARE) * hz)
@@ -135,15 +161,23 @@ class LpmRecording:
             due_s = stamp / hz * (1 + _CLOCK_SHARE)
             self._how.wait(max(round((due_s - self._passed_s()) * NS_PER_S), 0))
             with self._news:
-                if self._news.wait_for(lambda: self._failure is not None or self._confirmed >= self._wanted, _SILENCE_S):
+                if self._news.wait_for(
+                    lambda: self._failure is not None or self._confirmed >= self._wanted, _SILENCE_S
+                ):
                     return
-        raise DeadlineError("time stamp of the PowerShield behind the last sample", _STAMPS * _SILENCE_S, try_next=TRY)
+        raise DeadlineError(
+            "time stamp of the PowerShield behind the last sample",
+            _STAMPS * _SILENCE_S,
+            try_next=TRY,
+        )
 
     def _passed_s(self) -> float:
         return (self._how.now_ns() - self._started_ns) / NS_PER_S
 
     def end(self) -> None:
-        """Stop the acquisition, take what the board still has, and close the trace; ending twice is allowed."""
+        """Stop the acquisition, take what the board still has, and close the trace; ending twice is
+        allowed.
+        """
         if self._writer is None:
             return
         try:
@@ -157,7 +191,8 @@ class LpmRecording:
             if self._failure is not None or not self._completed:
                 self._take_back()
         finally:
-            writer, self._writer = self._writer, None
+            writer = self._writer
+            self._writer = None
             writer.said(buffer_load_most_percent=self.load_percent, end_told=self._completed)
             writer.close()
 
@@ -187,7 +222,8 @@ class LpmRecording:
             self._news.notify_all()
 
     def _follow(self, writer: TraceWriter) -> None:
-        block, heard_s = self._shell.take(), time.monotonic()
+        block = self._shell.take()
+        heard_s = time.monotonic()
         stopped = False
         while not (self._completed or (self._ended and time.monotonic() - heard_s > _LINE_S)):
             if block:
@@ -195,7 +231,8 @@ class LpmRecording:
                 heard_s = time.monotonic()
                 self._append(writer, self._parser.feed(block))
             elif self._stop.is_set() and not stopped:
-                stopped, heard_s = True, time.monotonic()
+                stopped = True
+                heard_s = time.monotonic()
             self._require_data(time.monotonic() - heard_s, stopped)
             block = b"" if self._completed else self._shell.stream()
 
@@ -223,7 +260,9 @@ class LpmRecording:
             case Samples(values):
                 current_a = values * self._how.to_a
                 current_a[current_a > MOST_A] = np.nan
-                writer.analog(current_a, np.full(len(values), self._how.voltage_v), unreadable=BEYOND)
+                writer.analog(
+                    current_a, np.full(len(values), self._how.voltage_v), unreadable=BEYOND
+                )
             case Lost(samples, cause):
                 writer.skip(samples, cause)
             case Tail():
@@ -231,7 +270,8 @@ class LpmRecording:
             case Suspect(start, stop, cause):
                 writer.gap(Gap(start, stop, cause))
             case Edge(at, _) if self._info.sync == "stamps":
-                # Sample `at` is sent at the end of its period, and the event was told after the sample before it: it lies within.
+                # Sample `at` is sent at the end of its period, and the event was told after the
+                # sample before it: it lies within.
                 writer.stamp((at + 0.5) / self._info.sample_hz)
             case Stamp(_, load_percent):
                 self._confirmed = writer.samples
@@ -243,7 +283,10 @@ class LpmRecording:
                         try_next="a lower sample_hz; end what else keeps this machine busy",
                     )
             case Trouble(text):
-                return BenchError(f"the PowerShield reports: {text}", try_next="look at the wiring and the current of the DUT")
+                return BenchError(
+                    f"the PowerShield reports: {text}",
+                    try_next="look at the wiring and the current of the DUT",
+                )
             case End() if not self._stop.is_set():
                 return BenchError(
                     "the PowerShield ended the acquisition by itself",
@@ -257,15 +300,24 @@ class LpmRecording:
         return None
 
     def _leave(self, writer: TraceWriter) -> None:
-        """Note what no time stamp has confirmed as lost, unless nobody wanted it and the board says that all is well."""
-        tail, self._tail = self._tail, None
+        """Note what no time stamp has confirmed as lost, unless nobody wanted it and the board says
+        that all is well.
+        """
+        tail = self._tail
+        self._tail = None
         if tail is None or (self._completed and self._confirmed >= self._wanted):
             return
-        unsaid = ", and the board did not say that the acquisition was complete" if self._ended and not self._completed else ""
+        unsaid = (
+            ", and the board did not say that the acquisition was complete"
+            if self._ended and not self._completed
+            else ""
+        )
         writer.skip(tail.samples, tail.cause + unsaid)
 
     def _give_up(self, writer: TraceWriter) -> None:
-        """Keep what is certain, then let the stream pass until the end: a board that finds no reader would stop the table."""
+        """Keep what is certain, then let the stream pass until the end: a board that finds no
+        reader would stop the table.
+        """
         with suppress(RigError, OSError):
             self._append(writer, self._parser.finish())
             self._leave(writer)

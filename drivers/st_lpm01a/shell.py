@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shell of the X-NUCLEO-LPM01A over a serial port: commands and their answers (ST UM2269 Rev 6 section 4.2.3)."""
+"""The shell of the X-NUCLEO-LPM01A over a serial port: commands and their answers (ST UM2269 Rev 6
+section 4.2.3).
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from rig.host.serial_port import SerialPort, Use
 PROMPT = "PowerShield > "
 ANSWER_S = 2.0
 TRY = "look at the USB cable and at the port's name; unplug the board and plug it in again"
-#: What the manual's tables 5, 7 and 22 give as an answer alone. Of the first two known boards put `ack` and the command before it;
-#: none that answers in these words was seen.
+#: What the manual's tables 5, 7 and 22 give as an answer alone. Of the first two known boards put
+#: `ack` and the command before it; none that answers in these words was seen.
 _ALONE = {
     "powershield": re.compile(r"PowerShield present\b[ :]*(.*)"),
     "status": re.compile(r"(ok|error: (?!status$).*)"),
@@ -23,20 +25,23 @@ _ALONE = {
 }
 _GONE = f"{TRY}; fed by more than this cable, it may still supply the DUT"
 _DETAIL_S = 0.5
-_QUIET_S, _DRAIN_S = 0.2, 15.0
+_QUIET_S = 0.2
+_DRAIN_S = 15.0
 _READ_S = 0.05
 _SHOWN_B = 80
 _STREAM_S = 0.05
-#: USB brings up to 64 bytes at a time, 3000 times a second: to take each of them singly costs a tenth of a core. In this time come
-#: 1000 bytes at most, a quarter of what the terminal holds.
-_GATHER_S, _PIECE_B = 0.005, 1024
+#: USB brings up to 64 bytes at a time, 3000 times a second: to take each of them singly costs a
+#: tenth of a core. In this time come 1000 bytes at most, a quarter of what the terminal holds.
+_GATHER_S = 0.005
+_PIECE_B = 1024
 
 
 class Shell:
     """One open port with a board behind it. Every command is acknowledged by its own text."""
 
     def __init__(self, port: SerialPort) -> None:
-        self._port, self._name = port, port.name
+        self._port = port
+        self._name = port.name
         self._pending = bytearray()
 
     @classmethod
@@ -49,8 +54,11 @@ class Shell:
         return self._port.read(_READ_S)
 
     def stream(self) -> bytes:
-        """Return what comes within some 50 ms: bytes of an acquisition are too many to be parsed one packet at a time."""
-        block, end_s = bytearray(), time.monotonic() + _STREAM_S
+        """Return what comes within some 50 ms: bytes of an acquisition are too many to be parsed
+        one packet at a time.
+        """
+        block = bytearray()
+        end_s = time.monotonic() + _STREAM_S
         while (left_s := end_s - time.monotonic()) > 0:
             try:
                 piece = self._port.read(left_s)
@@ -69,14 +77,15 @@ class Shell:
 
     def take(self) -> bytes:
         """Return and forget what came after the last answer."""
-        left, self._pending = bytes(self._pending), bytearray()
+        left = bytes(self._pending)
+        self._pending = bytearray()
         return left
 
     def command(self, text: str, limit_s: float = ANSWER_S) -> str:
         """Send a command and return what its acknowledgement tells.
 
-        Raises BenchError with the board's own words where it refuses, DeadlineError where it says nothing, RemoteProtocolError
-        for the answer to another command.
+        Raises BenchError with the board's own words where it refuses, DeadlineError where it says
+        nothing, RemoteProtocolError for the answer to another command.
         """
         self.write(text)
         for line in self._lines(limit_s):
@@ -87,24 +96,45 @@ class Shell:
             if (told := _told(text, said)) is not None:
                 return told
             if said.startswith("err"):
-                detail = next((more for more in self._lines(_DETAIL_S) if more.startswith("Error detail")), "no detail came")
-                raise BenchError(
-                    f"the PowerShield refuses {text!r}", evidence=f"{said}; {detail}", try_next="its manual, UM2269, chapter 4"
+                detail = next(
+                    (more for more in self._lines(_DETAIL_S) if more.startswith("Error detail")),
+                    "no detail came",
                 )
-            raise RemoteProtocolError(f"the PowerShield answers something else to {text!r}", evidence=repr(line), try_next=TRY)
-        raise DeadlineError(f"answer of the PowerShield to {text!r}", limit_s, evidence=self._shown(b""), try_next=TRY)
+                raise BenchError(
+                    f"the PowerShield refuses {text!r}",
+                    evidence=f"{said}; {detail}",
+                    try_next="its manual, UM2269, chapter 4",
+                )
+            raise RemoteProtocolError(
+                f"the PowerShield answers something else to {text!r}",
+                evidence=repr(line),
+                try_next=TRY,
+            )
+        raise DeadlineError(
+            f"answer of the PowerShield to {text!r}",
+            limit_s,
+            evidence=self._shown(b""),
+            try_next=TRY,
+        )
 
     def supply_on(self) -> bool:
         """Say whether the board supplies the target now."""
         # The manual can be read as an answer behind the acknowledgement or as a line of its own.
-        said = self.command("pwr get") or next((line for line in self._lines(ANSWER_S) if line.startswith("pwr ")), "")
+        said = self.command("pwr get") or next(
+            (line for line in self._lines(ANSWER_S) if line.startswith("pwr ")), ""
+        )
         word = said.removeprefix("pwr ").strip()
         if word not in ("on", "off"):
-            raise RemoteProtocolError("the PowerShield does not tell whether its supply is on", evidence=repr(said), try_next=TRY)
+            raise RemoteProtocolError(
+                "the PowerShield does not tell whether its supply is on",
+                evidence=repr(said),
+                try_next=TRY,
+            )
         return word == "on"
 
     def drain(self) -> int:
-        """End whatever goes on and pass over what an earlier run has left; return about how many bytes that was.
+        """End whatever goes on and pass over what an earlier run has left; return about how many
+        bytes that was.
 
         Raises RemoteProtocolError where no board answers.
         """
@@ -119,17 +149,22 @@ class Shell:
                 quiet_s = time.monotonic()
         token = f"{os.getpid():x}-{time.monotonic_ns():x}"
         self.write(f"echo {token}")
-        answer, heard_at = f"{PROMPT}echo {token}".encode(), len(heard)
+        answer = f"{PROMPT}echo {token}".encode()
+        heard_at = len(heard)
         end_s = time.monotonic() + ANSWER_S
         while (found := heard.find(answer, max(heard_at - len(answer), 0))) < 0:
             if time.monotonic() > end_s:
                 raise RemoteProtocolError(
-                    f"no PowerShield answers at {self._name}", evidence=self._shown(bytes(heard)), try_next=f"another port; {TRY}"
+                    f"no PowerShield answers at {self._name}",
+                    evidence=self._shown(bytes(heard)),
+                    try_next=f"another port; {TRY}",
                 )
             heard += self.read()
         self._pending = heard[found + len(answer) :]
         lines = heard[:found].translate(None, b"\0").splitlines()
-        return sum(len(line) for line in lines if not line.startswith((PROMPT.encode(), b"Error detail")))
+        return sum(
+            len(line) for line in lines if not line.startswith((PROMPT.encode(), b"Error detail"))
+        )
 
     def close(self) -> None:
         """Let go of the port; closing twice is allowed."""

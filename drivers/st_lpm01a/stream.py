@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the data streams of the X-NUCLEO-LPM01A tell, and the text stream, sans IO: bytes in, samples with certain positions out.
+"""What the data streams of the X-NUCLEO-LPM01A tell, and the text stream, sans IO: bytes in,
+samples with certain positions out.
 
-Formats: ST UM2269 Rev 6 section 4.4; what it does not tell of (`event`, `TimeStamp` with `<`, a NUL after it) is what public
-clients assert of real boards. A sample carries no time: its place is its number, and a time stamp every 1000 samples is the only
-check of that number. So samples are handed out only once the next time stamp has confirmed them; those it cannot place are lost.
+Formats: ST UM2269 Rev 6 section 4.4; what it does not tell of (`event`, `TimeStamp` with `<`, a NUL
+after it) is what public clients assert of real boards. A sample carries no time: its place is its
+number, and a time stamp every 1000 samples is the only check of that number. So samples are handed
+out only once the next time stamp has confirmed them; those it cannot place are lost.
 """
 
 from __future__ import annotations
@@ -22,13 +24,16 @@ STAMP_SAMPLES = 1000
 #: Data without a good time stamp for this long are no stream any more.
 PATIENCE_SAMPLES = 5 * STAMP_SAMPLES
 #: What two clocks in one board may differ, and the step of a time stamp.
-_CLOCK_SHARE, _CLOCK_MS = 1e-3, 2.0
+_CLOCK_SHARE = 1e-3
+_CLOCK_MS = 2.0
 _ROW_B = 9
 _LINE_B = 200
 _GARBLED_B = 4  # of its seven, at least, are still there in a damaged sample
 _T = TypeVar("_T", bound=np.generic)
 PROMPT = b"PowerShield > "
-_POWERS_OF_TEN = np.concatenate([10.0 ** np.arange(100), 10.0 ** np.arange(-99.0, 0.0)])  # by exponent, negative ones from the end
+_POWERS_OF_TEN = np.concatenate(
+    [10.0 ** np.arange(100), 10.0 ** np.arange(-99.0, 0.0)]
+)  # by exponent, negative ones from the end
 _ASCII_WRAP_MS = 1_000_000  # three digits of seconds are documented; what follows 999 s is not
 TRY = "a shorter USB cable without a hub; the trace up to here is kept"
 
@@ -128,7 +133,9 @@ class Clock:
     first: bool = True
 
     def samples_since(self, time_ms: int) -> int | None:
-        """Return how many samples lie between the last good stamp and this one; None where that is no whole number of spans."""
+        """Return how many samples lie between the last good stamp and this one; None where that is
+        no whole number of spans.
+        """
         span_ms = STAMP_SAMPLES * 1000 / self.sample_hz
         elapsed_ms = (time_ms - self.last_ms) % self.wrap_ms
         least = 0 if self.first else 1
@@ -142,12 +149,14 @@ class Clock:
         return spans * STAMP_SAMPLES if abs(elapsed_ms - spans * span_ms) <= limit_ms else None
 
     def accept(self, time_ms: int) -> None:
-        self.last_ms, self.first = time_ms, False
+        self.last_ms = time_ms
+        self.first = False
 
 
 @dataclass(slots=True)
 class _Segment:
-    """What came since the last good time stamp: good samples, where damage was among them, and edges.
+    """What came since the last good time stamp: good samples, where damage was among them, and
+    edges.
 
     An edge knows how many good samples and how many damages came before it.
     """
@@ -171,11 +180,15 @@ class _Segment:
             self.first_damage, self.excerpt = self.count, repr(piece[:40])[1:]
         self.last_damage = self.count
         self.damages += 1
-        self.garbled += len(piece) < _ROW_B and sum(byte in b"0123456789+-" for byte in piece) >= _GARBLED_B
+        self.garbled += (
+            len(piece) < _ROW_B and sum(byte in b"0123456789+-" for byte in piece) >= _GARBLED_B
+        )
 
 
 class AsciiParser:
-    """The stream of format ascii_dec, also with output energy; `most` is a value no sample can have (A or J)."""
+    """The stream of format ascii_dec, also with output energy; `most` is a value no sample can have
+    (A or J).
+    """
 
     _SAMPLE = re.compile(rb"(\d{4})([+-]\d\d)")
     _STAMP = re.compile(rb"Time[Ss]tamp:?[ ><](\d{3,})s[ ><](\d{3})ms, buff (\d{2,3})%")
@@ -209,16 +222,23 @@ class AsciiParser:
             at = end.end()
         del self._buffer[:at]
         if len(self._buffer) > _LINE_B:
-            raise RemoteProtocolError("the stream has no ends of lines", evidence=repr(bytes(self._buffer[:60])), try_next=TRY)
+            raise RemoteProtocolError(
+                "the stream has no ends of lines",
+                evidence=repr(bytes(self._buffer[:60])),
+                try_next=TRY,
+            )
         if self._segment.count + self._segment.damages > PATIENCE_SAMPLES:
             raise RemoteProtocolError(
-                f"no good time stamp among {self._segment.count} samples", evidence=self._segment.excerpt, try_next=TRY
+                f"no good time stamp among {self._segment.count} samples",
+                evidence=self._segment.excerpt,
+                try_next=TRY,
             )
         return items
 
     def finish(self) -> list[Item]:
         """Tell how much no time stamp has confirmed."""
-        segment, self._segment = self._segment, _Segment()
+        segment = self._segment
+        self._segment = _Segment()
         return unconfirmed(segment.count + segment.damages, segment.excerpt)
 
     def _rows(self, at: int) -> int:
@@ -226,12 +246,15 @@ class AsciiParser:
         count = min((len(self._buffer) - at) // _ROW_B, STAMP_SAMPLES)
         if not count or self._ended or not 48 <= self._buffer[at] <= 57:
             return 0
-        rows = np.frombuffer(bytes(self._buffer[at : at + count * _ROW_B]), dtype=np.uint8).reshape(count, _ROW_B)
+        rows = np.frombuffer(bytes(self._buffer[at : at + count * _ROW_B]), dtype=np.uint8).reshape(
+            count, _ROW_B
+        )
         digits = rows - np.uint8(ord("0"))
         good = (rows[:, 7] == 13) & (rows[:, 8] == 10) & ((rows[:, 4] == 43) | (rows[:, 4] == 45))
         for column in self._DIGITS:
             good &= digits[:, column] < 10
-        rows, digits = _leading(good, rows), _leading(good, digits)
+        rows = _leading(good, rows)
+        digits = _leading(good, digits)
         mantissa = digits[:, :4].astype(np.float64) @ np.array([1000.0, 100.0, 10.0, 1.0])
         exponent = digits[:, 5].astype(np.int64) * 10 + digits[:, 6]
         values = mantissa * _POWERS_OF_TEN[np.where(rows[:, 4] == 45, -exponent, exponent)]
@@ -279,7 +302,9 @@ class AsciiParser:
         segment = self._segment
         samples = self._clock.samples_since(time_ms)
         # Whole spans too few, and nothing damaged: more likely that one digit of the time is wrong.
-        whole_spans = samples is not None and samples != segment.count and segment.count % STAMP_SAMPLES == 0
+        whole_spans = (
+            samples is not None and samples != segment.count and segment.count % STAMP_SAMPLES == 0
+        )
         if samples is None or (whole_spans and not segment.damages):
             self._bad_stamps += 1
             if self._bad_stamps > 1:
@@ -290,7 +315,8 @@ class AsciiParser:
         if segment.count > samples:
             raise contradiction(time_ms, self._clock, segment.count)
         self._clock.accept(time_ms)
-        self._segment, self._bad_stamps = _Segment(), 0
+        self._segment = _Segment()
+        self._bad_stamps = 0
         return [*self._close(segment, samples), Stamp(time_ms, load_percent)]
 
     def _close(self, segment: _Segment, samples: int) -> list[Item]:
@@ -299,11 +325,13 @@ class AsciiParser:
             return self._hand_out(segment, samples, 0)
         if segment.damages == segment.bad_stamps and segment.count != samples:
             # No sample line is damaged, and yet there are too few: they can be missing anywhere.
-            segment.first_damage, segment.last_damage = 0, segment.count
+            segment.first_damage = 0
+            segment.last_damage = segment.count
             segment.excerpt = segment.excerpt or "no damaged line"
             segment.edges = []
             return self._hand_out(segment, 0, samples)
-        before, after = segment.first_damage, segment.count - segment.last_damage
+        before = segment.first_damage
+        after = segment.count - segment.last_damage
         missing = samples - before - after
         if missing < segment.last_damage - segment.first_damage:
             raise contradiction(self._clock.last_ms, self._clock, segment.count)
@@ -311,7 +339,13 @@ class AsciiParser:
         items = self._hand_out(segment, before, missing)
         if missing > segment.last_damage - segment.first_damage + segment.garbled:
             # More than damaged lines of samples: whole ones are missing, perhaps elsewhere.
-            items.append(Suspect(base, base + samples, f"a damaged stream: {segment.excerpt}, and whole lines are missing"))
+            items.append(
+                Suspect(
+                    base,
+                    base + samples,
+                    f"a damaged stream: {segment.excerpt}, and whole lines are missing",
+                )
+            )
         elif not missing:
             cause = f"a damaged line that was no sample may have told of an edge: {segment.excerpt}"
             items.append(Suspect(max(base + before - 1, 0), base + before + 1, cause))
@@ -337,11 +371,19 @@ class AsciiParser:
 
     def _number(self, number: int, place: int) -> list[Item]:
         """Check that no event is missing before this one."""
-        last, self._edge = self._edge, (number, place)
-        # Two digits are documented by what clients match; whether the counter goes on at 100 or at 00 is not.
+        last = self._edge
+        self._edge = (number, place)
+        # Two digits are documented by what clients match; whether the counter goes on at 100 or at
+        # 00 is not.
         if last is None or number in (last[0] + 1, (last[0] + 1) % 100):
             return []
-        return [Suspect(max(last[1] - 1, 0), place + 1, f"events {last[0]} and {number} follow each other: one was lost between")]
+        return [
+            Suspect(
+                max(last[1] - 1, 0),
+                place + 1,
+                f"events {last[0]} and {number} follow each other: one was lost between",
+            )
+        ]
 
 
 def _leading(good: NDArray[np.bool_], rows: NDArray[_T]) -> NDArray[_T]:
@@ -350,11 +392,22 @@ def _leading(good: NDArray[np.bool_], rows: NDArray[_T]) -> NDArray[_T]:
 
 
 def unconfirmed(samples: int, damage: str) -> list[Item]:
-    """Return what a stream ends with: samples since the last time stamp, and what damage was among them."""
-    cause = f"a damaged stream: {damage}, and no time stamp follows" if damage else "no time stamp follows"
+    """Return what a stream ends with: samples since the last time stamp, and what damage was among
+    them.
+    """
+    cause = (
+        f"a damaged stream: {damage}, and no time stamp follows"
+        if damage
+        else "no time stamp follows"
+    )
     return [Tail(samples, cause)] if samples else []
 
 
 def contradiction(time_ms: int, clock: Clock, count: int) -> RemoteProtocolError:
-    evidence = f"{time_ms} ms after {clock.last_ms} ms, {count} samples between, {clock.sample_hz} a second"
-    return RemoteProtocolError("time stamps and samples contradict each other", evidence=evidence, try_next=TRY)
+    evidence = (
+        f"{time_ms} ms after {clock.last_ms} ms, {count} samples between, "
+        f"{clock.sample_hz} a second"
+    )
+    return RemoteProtocolError(
+        "time stamps and samples contradict each other", evidence=evidence, try_next=TRY
+    )

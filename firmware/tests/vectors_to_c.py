@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns tests/vectors/frames.json into a C header, so that C and Python are tested by the same bytes."""
+"""Turns tests/vectors/frames.json into a C header, so that C and Python are tested by the same
+bytes.
+"""
 
 import json
 import sys
@@ -29,7 +31,12 @@ def messages(entries: list[dict]) -> str:
     for entry in entries:
         numbers = [value for value in entry["fields"].values() if isinstance(value, int)]
         body = ", ".join(f"{value & 0xFFFFFFFFFFFFFFFF}U" for value in numbers)
-        cells = (json.dumps(entry["name"]), str(entry["type"]), array(entry["payload"]), f"(const uint64_t[]){{{body}}}")
+        cells = (
+            json.dumps(entry["name"]),
+            str(entry["type"]),
+            array(entry["payload"]),
+            f"(const uint64_t[]){{{body}}}",
+        )
         lines.append("    {" + ", ".join(cells) + "},")
     return "\n".join(lines)
 
@@ -40,11 +47,21 @@ def main() -> None:
 #include <stddef.h>
 #include <stdint.h>
 
-struct cobs_vector {{ const char *name; const uint8_t *decoded; size_t decoded_b; const uint8_t *encoded; size_t encoded_b; }};
-struct frame_vector {{ const char *name; uint8_t type; uint8_t seq; const uint8_t *payload; size_t payload_b;
-                      const uint8_t *encoded; size_t encoded_b; }};
-struct message_vector {{ const char *name; uint8_t type; const uint8_t *payload; size_t payload_b; const uint64_t *fields; }};
-struct bad_vector {{ const char *name; const uint8_t *stream; size_t stream_b; size_t max_payload; }};
+struct cobs_vector {{
+    const char *name; const uint8_t *decoded; size_t decoded_b;
+    const uint8_t *encoded; size_t encoded_b;
+}};
+struct frame_vector {{
+    const char *name; uint8_t type; uint8_t seq; const uint8_t *payload; size_t payload_b;
+    const uint8_t *encoded; size_t encoded_b;
+}};
+struct message_vector {{
+    const char *name; uint8_t type; const uint8_t *payload; size_t payload_b;
+    const uint64_t *fields;
+}};
+struct bad_vector {{
+    const char *name; const uint8_t *stream; size_t stream_b; size_t max_payload;
+}};
 
 static const struct cobs_vector cobs_vectors[] = {{
 {rows(vectors["cobs"], "decoded", "encoded")}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the parts of a bench suit each other: device and task, device and monitors, scenario and task; raises where not."""
+"""Whether the parts of a bench suit each other: device and task, device and monitors, scenario and
+task; raises where not.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from rig.timebase.edge_clock import EDGE_CLOCK
 
 def refuse_mismatch(info: SutInfo, task: Task) -> None:
     """Raise where the device runs another workload or another model than the bench says."""
-    if not (task.accepts(info) if isinstance(task, Chooser) else info.task in (task.name, "any", "")):
+    if not (
+        task.accepts(info) if isinstance(task, Chooser) else info.task in (task.name, "any", "")
+    ):
         raise LocalProtocolError(
             f"the device runs {info.task or info.model!r}, the bench asks for {task.name!r}",
             evidence="" if info.task else f"the model it names: {info.model}",
@@ -32,8 +36,11 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
         )
 
 
-def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tuple[str, MonitorInfo]]) -> None:
-    """Raise where a monitor cannot see what ties the SUT, of this kind, to it; `monitors` are kind and info of each rail.
+def refuse_invisible_pulses(
+    sut: SutInfo, kind: str, monitors: Mapping[str, tuple[str, MonitorInfo]]
+) -> None:
+    """Raise where a monitor cannot see what ties the SUT, of this kind, to it; `monitors` are kind
+    and info of each rail.
 
     Without a monitor the SUT's own time stamps are the clock: then it must have some.
     """
@@ -47,7 +54,8 @@ def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tupl
     if monitors and not sut.has_sync_line and sut.clock != "CLOCK_MONOTONIC":
         raise BenchError(
             "the device has no SYNC line, so energy cannot be tied to its phases",
-            try_next="give its port a mark() and a pin; or [monitor.none], which measures accuracy and latency alone",
+            try_next="give its port a mark() and a pin; or [monitor.none], which measures accuracy "
+            "and latency alone",
         )
     for rail, (monitor, info) in monitors.items():
         place = f"{f'rail.{rail}' if rail else 'monitor'}.{monitor}"
@@ -57,7 +65,8 @@ def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tupl
             raise ConfigError(
                 f"{sut.name} has no SYNC line for {info.name} to see",
                 path=place,
-                try_next="a monitor that reads this host's own clock (rapl, nvml), or a simulated one for a try",
+                try_next="a monitor that reads this host's own clock (rapl, nvml), or a simulated "
+                "one for a try",
             )
         if info.sync in ("none", "clock"):
             why, hint = info.no_sync
@@ -67,7 +76,8 @@ def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tupl
                 evidence=why,
                 try_next=(hint or "a monitor that sees edges (rig list)")
                 + (
-                    ", or a SUT that is this host and counts its clock: [sut.cpu], or [sut.posix] host_clock = true"
+                    ", or a SUT that is this host and counts its clock: [sut.cpu], or [sut.posix] "
+                    "host_clock = true"
                     if info.sync == "clock"
                     else ""
                 ),
@@ -75,7 +85,8 @@ def refuse_invisible_pulses(sut: SutInfo, kind: str, monitors: Mapping[str, tupl
         needed_s = info.min_pulse_s or 2 / info.edge_hz
         if hold_s and hold_s < needed_s * (1 - 1e-9):
             raise ConfigError(
-                f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which needs {needed_s * 1e6:g} us",
+                f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which needs "
+                f"{needed_s * 1e6:g} us",
                 path=f"sut.{kind}.sync_hold_us",
                 try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
             )

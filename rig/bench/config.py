@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bench file (TOML) -> frozen dataclasses; unknown keys and wrong types are refused, with the path of the key.
+"""Bench file (TOML) -> frozen dataclasses; unknown keys and wrong types are refused, with the path
+of the key.
 
-[bench]                      name, trials, seed
-[sut.KIND] [monitor.KIND]    exactly one kind each; keys are the Settings of that kind; [monitor.none]: there is no monitor
-[scenario.KIND] [task.KIND]
-[claim]                      metric = value: what the five trials are compared with
-[metadata]                   anything; stored as it is
+[bench]                      name, trials, seed [sut.KIND] [monitor.KIND]    exactly one kind each;
+keys are the Settings of that kind; [monitor.none]: there is no monitor [scenario.KIND] [task.KIND]
+[claim]                      metric = value: what the five trials are compared with [metadata]
+anything; stored as it is
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from cattrs.strategies import configure_union_passthrough
 from rig.bench import plugins
 from rig.errors import ConfigError
 
-#: A field of Settings that names a file: relative to the bench file, or to the working directory where it comes from the
-#: command line. A value equal to the field's default stays as it is.
+#: A field of Settings that names a file: relative to the bench file, or to the working directory
+#: where it comes from the command line. A value equal to the field's default stays as it is.
 PathText = Annotated[str, "path"]
 #: The kind of monitor that a bench without one names.
 NO_MONITOR = "none"
@@ -55,7 +55,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A whole bench file, resolved; `monitors` are named by their rails, the only one of a bench by the empty name.
+    """A whole bench file, resolved; `monitors` are named by their rails, the only one of a bench by
+    the empty name.
 
     A bench without a monitor has `no_monitor` instead: what is stated of the device's own clock.
     """
@@ -71,7 +72,9 @@ class Config:
     no_monitor: Choice | None = None
 
     def toml(self) -> str:
-        """Return the file as resolved: every setting, also the defaults; it loads to the same Config."""
+        """Return the file as resolved: every setting, also the defaults; it loads to the same
+        Config.
+        """
         tree: dict[str, Any] = {"bench": dataclasses.asdict(self.bench)}
         tree["sut"] = _table(self.sut)
         for rail, choice in self.monitors.items():
@@ -115,7 +118,10 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
     name, equals, text = override.partition("=")
     keys = name.strip().split(".")
     if not equals or len(keys) < 2 or not all(keys):
-        raise ConfigError(f"--set {override}", try_next="--set section.kind.key=value, as --set task.asc.data=FOLDER")
+        raise ConfigError(
+            f"--set {override}",
+            try_next="--set section.kind.key=value, as --set task.asc.data=FOLDER",
+        )
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -151,24 +157,37 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
         json.dumps(tree.get("metadata", {}), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ConfigError(
-            "holds what JSON cannot say", path="metadata", evidence=str(error), try_next="dates as text, no nan"
+            "holds what JSON cannot say",
+            path="metadata",
+            evidence=str(error),
+            try_next="dates as text, no nan",
         ) from error
     choices = {
-        section: _choice(section, tree.get(section), folder, overridden) for section in plugins.GROUPS if section != "monitor"
+        section: _choice(section, tree.get(section), folder, overridden)
+        for section in plugins.GROUPS
+        if section != "monitor"
     }
     claim = _typed(dict[str, float], tree.get("claim", {}), "claim")
     for name, value in claim.items():
         if not math.isfinite(value):
             raise ConfigError(
-                f"{value} is no value that {name} can have", path=f"claim.{name}", try_next="a finite number, in SI units"
+                f"{value} is no value that {name} can have",
+                path=f"claim.{name}",
+                try_next="a finite number, in SI units",
             )
     bench = _typed(BenchSettings, tree.get("bench", {}), "bench")
     if not re.fullmatch(r"[\w .+-]{1,80}", bench.name) or bench.name.startswith("."):
         raise ConfigError(
-            f"{bench.name!r} names a folder", path="bench.name", try_next="letters, digits, space, and . _ + - inside"
+            f"{bench.name!r} names a folder",
+            path="bench.name",
+            try_next="letters, digits, space, and . _ + - inside",
         )
     if bench.trials < 1:
-        raise ConfigError(f"{bench.trials} trials", path="bench.trials", try_next="1 or more; the replication rule wants 5")
+        raise ConfigError(
+            f"{bench.trials} trials",
+            path="bench.trials",
+            try_next="1 or more; the replication rule wants 5",
+        )
     monitors = _monitors(tree, folder, overridden)
     none = monitors.pop("") if "" in monitors and monitors[""].kind == NO_MONITOR else None
     return Config(
@@ -182,18 +201,24 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
     )
 
 
-def _monitors(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]) -> dict[str, Choice]:
+def _monitors(
+    tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]
+) -> dict[str, Choice]:
     rails = tree.get("rail", {})
     if not rails:
         return {"": _choice("monitor", tree.get("monitor"), folder, overridden)}
     if "monitor" in tree:
         raise ConfigError(
-            "both are given", path="monitor, rail", try_next="[monitor.KIND] for one supply, [rail.NAME.KIND] for several"
+            "both are given",
+            path="monitor, rail",
+            try_next="[monitor.KIND] for one supply, [rail.NAME.KIND] for several",
         )
     for name in rails:
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
             raise ConfigError(
-                f"{name!r} names a folder", path="rail", try_next="small letters, digits and _: [rail.core.joulescope]"
+                f"{name!r} names a folder",
+                path="rail",
+                try_next="small letters, digits and _: [rail.core.joulescope]",
             )
         if isinstance(rails[name], dict) and NO_MONITOR in rails[name]:
             raise ConfigError(
@@ -201,12 +226,21 @@ def _monitors(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, 
                 path=f"rail.{name}.{NO_MONITOR}",
                 try_next=f"leave the rail out; [monitor.{NO_MONITOR}] where nothing is measured",
             )
-    return {name: _choice("monitor", table, folder, overridden, f"rail.{name}") for name, table in rails.items()}
+    return {
+        name: _choice("monitor", table, folder, overridden, f"rail.{name}")
+        for name, table in rails.items()
+    }
 
 
-def _choice(section: str, table: Any, folder: Path, overridden: set[tuple[str, ...]], place: str = "") -> Choice:
+def _choice(
+    section: str, table: Any, folder: Path, overridden: set[tuple[str, ...]], place: str = ""
+) -> Choice:
     place = place or section
-    if not isinstance(table, dict) or len(table) != 1 or not isinstance(next(iter(table.values())), dict):
+    if (
+        not isinstance(table, dict)
+        or len(table) != 1
+        or not isinstance(next(iter(table.values())), dict)
+    ):
         have = ", ".join(table) if isinstance(table, dict) else repr(table)
         kinds = ", ".join(plugins.names(section))
         raise ConfigError(
@@ -219,16 +253,30 @@ def _choice(section: str, table: Any, folder: Path, overridden: set[tuple[str, .
     kind_of_settings = plugins.find(section, kind).Settings
     settings = _typed(kind_of_settings, _with_defaults(kind_of_settings, values), f"{place}.{kind}")
     here = (*place.split("."), kind)
-    from_here = {keys[len(here)] for keys in overridden if keys[: len(here)] == here and len(keys) > len(here)}
+    from_here = {
+        keys[len(here)]
+        for keys in overridden
+        if keys[: len(here)] == here and len(keys) > len(here)
+    }
     return Choice(kind, _absolute(settings, folder, from_here))
 
 
 def _with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill up tables inside a table from their defaults, so that one key of them can be given alone."""
+    """Fill up tables inside a table from their defaults, so that one key of them can be given
+    alone.
+    """
     filled = dict(values)
     for part in dataclasses.fields(kind):
-        default = part.default_factory() if part.default_factory is not dataclasses.MISSING else part.default
-        if isinstance(filled.get(part.name), dict) and dataclasses.is_dataclass(default) and not isinstance(default, type):
+        default = (
+            part.default_factory()
+            if part.default_factory is not dataclasses.MISSING
+            else part.default
+        )
+        if (
+            isinstance(filled.get(part.name), dict)
+            and dataclasses.is_dataclass(default)
+            and not isinstance(default, type)
+        ):
             filled[part.name] = dataclasses.asdict(default) | filled[part.name]
     return filled
 
@@ -249,9 +297,14 @@ def _typed(kind: Any, value: Any, path: str) -> Any:
         return _converter().structure(value, kind)
     except cattrs.BaseValidationError as error:
         place, cause = _first_cause(error, path)
-        if isinstance(cause, ConfigError):  # of the settings' own check: it has said all, and where within
-            own, place = cause.cause.removeprefix(f"{cause.path}: "), f"{place}.{cause.path}" if cause.path else place
-            raise ConfigError(own, path=place, evidence=cause.evidence, try_next=cause.try_next) from error
+        if isinstance(
+            cause, ConfigError
+        ):  # of the settings' own check: it has said all, and where within
+            own = cause.cause.removeprefix(f"{cause.path}: ")
+            place = f"{place}.{cause.path}" if cause.path else place
+            raise ConfigError(
+                own, path=place, evidence=cause.evidence, try_next=cause.try_next
+            ) from error
         raise ConfigError(_message(cause), path=place, try_next=_hint(cause)) from error
 
 
@@ -274,8 +327,11 @@ def _converter() -> cattrs.Converter:
 
 
 def _exactly(value: Any, kind: type) -> Any:
-    # Nothing is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5; true is not 1.
-    if not isinstance(value, (int, float) if kind is float else kind) or (isinstance(value, bool) and kind is not bool):
+    # Nothing is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5; true is not
+    # 1.
+    if not isinstance(value, (int, float) if kind is float else kind) or (
+        isinstance(value, bool) and kind is not bool
+    ):
         raise _WrongTypeError(f"{value!r} is not {'an' if kind is int else 'a'} {kind.__name__}")
     return kind(value)
 
@@ -294,7 +350,11 @@ def _first_cause(error: BaseException, path: str) -> tuple[str, BaseException]:
 def _hint(cause: BaseException) -> str:
     if not isinstance(cause, cattrs.ForbiddenExtraKeysError):
         return ""
-    allowed = [part.name for part in dataclasses.fields(cause.cl)] if dataclasses.is_dataclass(cause.cl) else []
+    allowed = (
+        [part.name for part in dataclasses.fields(cause.cl)]
+        if dataclasses.is_dataclass(cause.cl)
+        else []
+    )
     return _nearest(sorted(cause.extra_fields)[0], allowed)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The monitor of one rail of several: what it says of itself, and every error of its own, names the rail.
+"""The monitor of one rail of several: what it says of itself, and every error of its own, names the
+rail.
 
 A driver does not know which rail it measures, and two instruments of a kind have the same words.
 """
@@ -21,7 +22,9 @@ from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
 
 
 def open_monitor(rail: str, choice: Choice, table: Table) -> EnergyMonitor:
-    """Open the monitor of a rail, of the empty name where it is the only one; raises what its driver does."""
+    """Open the monitor of a rail, of the empty name where it is the only one; raises what its
+    driver does.
+    """
     kind = plugins.find("monitor", choice.kind)
     if not rail:
         monitor: EnergyMonitor = kind.open(choice.settings, table)
@@ -35,11 +38,15 @@ class _Naming:
     """Put the name of a rail, and its own keys, into the words of a driver."""
 
     def __init__(self, rail: str, kind: str) -> None:
-        self._rail, self._place, self._here = rail, f"monitor.{kind}", f"rail.{rail}.{kind}"
+        self._rail = rail
+        self._place = f"monitor.{kind}"
+        self._here = f"rail.{rail}.{kind}"
 
     @contextmanager
     def errors(self, passing: BaseException | None = None) -> Iterator[None]:
-        """Name the rail in errors that are raised here; one that is only `passing` through may be of anything else."""
+        """Name the rail in errors that are raised here; one that is only `passing` through may be
+        of anything else.
+        """
         try:
             yield
         except RigError as error:
@@ -48,10 +55,13 @@ class _Naming:
             raise
 
     def _name(self, error: RigError) -> None:
-        error.cause, error.evidence, error.try_next = (self.keys(text) for text in (error.cause, error.evidence, error.try_next))
+        error.cause, error.evidence, error.try_next = (
+            self.keys(text) for text in (error.cause, error.evidence, error.try_next)
+        )
         if isinstance(error, ConfigError):
             error.path = self.keys(error.path)
-        # A driver may raise an error that it keeps more than once; one that begins with a key has said which rail.
+        # A driver may raise an error that it keeps more than once; one that begins with a key has
+        # said which rail.
         if not error.cause.startswith(("rail ", f"rail.{self._rail}.")):
             error.cause = f"rail {self._rail}: {error.cause}"
         error.args = (error.cause,)
@@ -69,13 +79,16 @@ class _Monitor:
     """An energy monitor behind another, for its words."""
 
     def __init__(self, naming: _Naming, monitor: EnergyMonitor) -> None:
-        self._naming, self._monitor = naming, monitor
+        self._naming = naming
+        self._monitor = monitor
 
     @property
     def info(self) -> MonitorInfo:
         with self._naming.errors():
             info = self._monitor.info
-        return replace(info, no_sync=self._naming.keys(info.no_sync), details=self._naming.keys(info.details))
+        return replace(
+            info, no_sync=self._naming.keys(info.no_sync), details=self._naming.keys(info.details)
+        )
 
     def power(self, on: bool) -> None:
         with self._naming.errors():
@@ -94,7 +107,8 @@ class _Recording:
     """A recording behind another, for its words."""
 
     def __init__(self, naming: _Naming, recording: AbstractContextManager[Recording]) -> None:
-        self._naming, self._recording = naming, recording
+        self._naming = naming
+        self._recording = recording
 
     def __enter__(self) -> _Recording:
         with self._naming.errors():
@@ -105,6 +119,11 @@ class _Recording:
         with self._naming.errors():
             self._running.check()
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> bool | None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
         with self._naming.errors(passing=value):
             return self._recording.__exit__(kind, value, trace)

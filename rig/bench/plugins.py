@@ -9,7 +9,12 @@ from typing import Any
 from rig.errors import ConfigError
 
 #: Section of a bench file -> entry point group.
-GROUPS = {"sut": "rig.suts", "monitor": "rig.monitors", "scenario": "rig.scenarios", "task": "rig.tasks"}
+GROUPS = {
+    "sut": "rig.suts",
+    "monitor": "rig.monitors",
+    "scenario": "rig.scenarios",
+    "task": "rig.tasks",
+}
 COMMANDS = "rig.commands"
 
 
@@ -29,18 +34,27 @@ def commands() -> list[str]:
 
 
 def command(name: str) -> Any:
-    """Return the click command behind a name, or None; raise ConfigError where a package that it needs is not installed."""
-    found = next((entry_point for entry_point in entry_points(group=COMMANDS) if entry_point.name == name), None)
+    """Return the click command behind a name, or None; raise ConfigError where a package that it
+    needs is not installed.
+    """
+    found = next(
+        (entry_point for entry_point in entry_points(group=COMMANDS) if entry_point.name == name),
+        None,
+    )
     return found and _loaded(found, f"rig {name}", name)
 
 
 def find(section: str, kind: str) -> Any:
-    """Return the class behind a kind: it has a frozen dataclass `Settings` and a classmethod `open(settings, table)`."""
+    """Return the class behind a kind: it has a frozen dataclass `Settings` and a classmethod
+    `open(settings, table)`.
+    """
     for entry_point in entry_points(group=GROUPS[section]):
         if entry_point.name == kind:
             return _loaded(entry_point, f"{section}.{kind}", extra(kind))
     raise ConfigError(
-        f"no such kind of {section}", path=f"{section}.{kind}", try_next=f"one of: {', '.join(names(section)) or 'none installed'}"
+        f"no such kind of {section}",
+        path=f"{section}.{kind}",
+        try_next=f"one of: {', '.join(names(section)) or 'none installed'}",
     )
 
 
@@ -49,5 +63,7 @@ def _loaded(entry_point: EntryPoint, path: str, extra_name: str) -> Any:
         return entry_point.load()
     except ImportError as error:
         raise ConfigError(
-            f"needs a package that is not installed: {error.name}", path=path, try_next=f"pip install 'neurorig[{extra_name}]'"
+            f"needs a package that is not installed: {error.name}",
+            path=path,
+            try_next=f"pip install 'neurorig[{extra_name}]'",
         ) from error

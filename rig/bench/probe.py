@@ -33,24 +33,32 @@ from rig.trace.trace import TRACE, Trace
 #: So long a supply is read.
 _READ_S = 0.25
 _NO_CLOCK = "firmware built for performance mode; or a monitor that sees edges (rig list)"
-_WIRE = "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only simulated devices"
+_WIRE = (
+    "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only "
+    "simulated devices"
+)
 
 
 def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding, None, None]:
-    """Power the device and talk to it, one finding a step; a backend with a `probe` of its own says more than that it opens."""
+    """Power the device and talk to it, one finding a step; a backend with a `probe` of its own says
+    more than that it opens.
+    """
     resolved = config.load(Path(path), overrides)
     table = Table(folder=resolved.folder, seed=resolved.bench.seed)
     yield Finding(
         "bench file",
         True,
-        f"{resolved.sut.kind} and {_kinds(resolved.monitors) or 'no monitor'}, {resolved.scenario.kind} of {resolved.task.kind}",
+        f"{resolved.sut.kind} and {_kinds(resolved.monitors) or 'no monitor'}, "
+        f"{resolved.scenario.kind} of {resolved.task.kind}",
     )
     with Guardian() as guardian, ExitStack() as stack:
         task = open_part("task", resolved, table)
         table.reference, table.sample = getattr(task, "reference", None), task.payload(0)
         table.programs = task.programs if isinstance(task, Programmed) else {}
         table.searcher = task.searcher if isinstance(task, Searched) else None
-        yield Finding("task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes")
+        yield Finding(
+            "task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
+        )
         table.monitored = bool(resolved.monitors)
         table.world.supply_on = not table.monitored
         monitors: dict[str, EnergyMonitor] = {}
@@ -59,14 +67,21 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         for rail, choice in resolved.monitors.items():
             monitor = monitors[rail] = open_monitor(rail, choice, table)
             stack.callback(monitor.close)
-            yield Finding(_of("monitor", rail), True, f"{monitor.info.name}, {monitor.info.sample_hz:g} samples per second")
-        guardian.watch(resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated])
+            yield Finding(
+                _of("monitor", rail),
+                True,
+                f"{monitor.info.name}, {monitor.info.sample_hz:g} samples per second",
+            )
+        guardian.watch(
+            resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
+        )
         for rail, monitor in monitors.items():
             if monitor.info.switches:
                 yield _off(_of("supply off", rail), monitor, table)
         for monitor in monitors.values():
             monitor.power(True)
-        kind, failed = plugins.find("sut", resolved.sut.kind), False
+        kind = plugins.find("sut", resolved.sut.kind)
+        failed = False
         if hasattr(kind, "probe"):
             for finding in kind.probe(resolved.sut.settings, table):
                 yield finding
@@ -79,7 +94,12 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         yield Finding("device", True, _about(sut.info))
         yield _workload(sut.info, task)
         if not monitors and sut.info.clock == EDGE_CLOCK:
-            yield Finding("clock", False, "the device tells no time, and there is no monitor to see its pulses", _NO_CLOCK)
+            yield Finding(
+                "clock",
+                False,
+                "the device tells no time, and there is no monitor to see its pulses",
+                _NO_CLOCK,
+            )
         readings: dict[str, Reading | None] = {}
         for rail, monitor in monitors.items():
             with tempfile.TemporaryDirectory() as scratch:
@@ -88,12 +108,18 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
                 trace = Trace.open(Path(scratch) / TRACE)
                 readings[rail] = Reading.of(trace, monitor.info.accuracy)
             yield _edges(_of("SYNC wire", rail), completion, sut.info, trace)
-        yield from supply.on("supply on", readings, {rail: monitor.info for rail, monitor in monitors.items()})
+        yield from supply.on(
+            "supply on", readings, {rail: monitor.info for rail, monitor in monitors.items()}
+        )
 
 
 def _no_monitor(choice: Choice) -> Finding:
     limit = f"within {choice.settings.clock_ppm:g} ppm ({choice.settings.clock_source})"
-    return Finding("monitor", True, f"none: the device's own time stamps are the clock, {limit}; there is no energy")
+    return Finding(
+        "monitor",
+        True,
+        f"none: the device's own time stamps are the clock, {limit}; there is no energy",
+    )
 
 
 def _read(monitor: EnergyMonitor, table: Table) -> Reading | None:
@@ -118,7 +144,11 @@ def _off(name: str, monitor: EnergyMonitor, table: Table) -> Finding:
 
 def _unanswered(monitors: Mapping[str, EnergyMonitor], table: Table) -> Iterator[Finding]:
     """Read the supplies of a device that did not answer; a simulated one is not there by then."""
-    real = {rail: monitor for rail, monitor in monitors.items() if not monitor.info.simulated and monitor.info.sync != "start"}
+    real = {
+        rail: monitor
+        for rail, monitor in monitors.items()
+        if not monitor.info.simulated and monitor.info.sync != "start"
+    }
     yield from supply.on(
         "supply on",
         {rail: _read(monitor, table) for rail, monitor in real.items()},
@@ -139,7 +169,11 @@ def _workload(info: SutInfo, task: Task) -> Finding:
         refuse_mismatch(info, task)
     except RigError as error:
         return Finding("workload", False, error.cause, error.try_next)
-    return Finding("workload", True, f"{info.model or info.task or 'unknown to the device'}, as the bench asks for {task.name}")
+    return Finding(
+        "workload",
+        True,
+        f"{info.model or info.task or 'unknown to the device'}, as the bench asks for {task.name}",
+    )
 
 
 def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Finding:
@@ -149,11 +183,19 @@ def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Fi
         told = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
         if isinstance(told, Problem):
             return Finding(name, False, f"{told.code}: {told.detail}", _WIRE)
-        return Finding(name, True, f"{len(told)} pulses of the device, as many edges at the monitor: they are its only clock")
+        return Finding(
+            name,
+            True,
+            f"{len(told)} pulses of the device, as many edges at the monitor: they are its only "
+            "clock",
+        )
     alignment = tie(trace, ticks, info.tick_hz, info.sync_hold_s, info.clock)
     said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
     if trace.sync == "clock":
-        said = f"{alignment.marks} marks of the device, by the clock that the monitor reads: there is no wire"
+        said = (
+            f"{alignment.marks} marks of the device, by the clock that the monitor reads: "
+            "there is no wire"
+        )
     wrong = "; ".join(f"{problem.code}: {problem.detail}" for problem in alignment.problems)
     return Finding(name, not wrong, wrong or said, _WIRE if wrong else "")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look what is attached: instruments of every kind that can look, and serial ports at which a device under test may be.
+"""Look what is attached: instruments of every kind that can look, and serial ports at which a
+device under test may be.
 
 Nothing is opened that could notice: an opened serial port restarts many boards.
 """
@@ -20,16 +21,23 @@ from rig.bench import plugins
 from rig.errors import RigError
 from rig.interfaces.monitor import Found
 
-MONITOR, SERIAL, ONBOARD = "monitor", "serial port", "on-board port"
-FOUND, PROBLEM, MISSING = "found", "problem", "not installed"
+MONITOR = "monitor"
+SERIAL = "serial port"
+ONBOARD = "on-board port"
+FOUND = "found"
+PROBLEM = "problem"
+MISSING = "not installed"
 _UDEV = "the maker's udev rules (udevadm control --reload, plug it in again)"
 #: What to look at when a desk seems empty.
 EMPTY = (
-    "cables: USB cables that only charge look the same; is the instrument switched on? lsusb, or dmesg -w while you plug it in",
-    "permissions: serial ports need the group dialout (sudo usermod -aG dialout $USER, then log in again)",
+    "cables: USB cables that only charge look the same; is the instrument switched on? lsusb, or "
+    "dmesg -w while you plug it in",
+    "permissions: serial ports need the group dialout (sudo usermod -aG dialout $USER, then log in "
+    "again)",
     f"USB instruments need {_UDEV}: 72-joulescope.rules for a Joulescope",
     "virtual machines and containers see only what is passed through to them",
-    'instruments in the network are not looked for: name them in the bench file, as resource = "TCPIP::..."',
+    "instruments in the network are not looked for: name them in the bench file, as resource = "
+    '"TCPIP::..."',
 )
 
 
@@ -37,7 +45,8 @@ EMPTY = (
 class Row:
     """One thing found, one kind that could not look, or one that lacks its package.
 
-    `setting` is what to put into a bench file to use it. `state` is FOUND, PROBLEM (with `problem` and `try_next`) or MISSING.
+    `setting` is what to put into a bench file to use it. `state` is FOUND, PROBLEM (with `problem`
+    and `try_next`) or MISSING.
     """
 
     kind: str
@@ -54,13 +63,23 @@ def scan(
     ports: Callable[[], Iterable[Any]] | None = None,
     missing: Callable[[str], Iterable[str]] | None = None,
 ) -> list[Row]:
-    """Return what is attached: instruments first, then serial ports that none of them claimed; changes nothing on any of it.
+    """Return what is attached: instruments first, then serial ports that none of them claimed;
+    changes nothing on any of it.
 
-    `monitors`: what gives the class of each kind, those installed unless given; `ports`: what lists serial ports as pyserial does;
-    `missing`: what names the packages of a kind that are not installed. One that fails hides no other: its error is its row.
+    `monitors`: what gives the class of each kind, those installed unless given; `ports`: what lists
+    serial ports as pyserial does; `missing`: what names the packages of a kind that are not
+    installed. One that fails hides no other: its error is its row.
     """
-    kinds = monitors if monitors is not None else {kind: partial(plugins.find, MONITOR, kind) for kind in plugins.names(MONITOR)}
-    rows = [row for kind, find in sorted(kinds.items()) for row in _instruments(kind, find, missing or _missing)]
+    kinds = (
+        monitors
+        if monitors is not None
+        else {kind: partial(plugins.find, MONITOR, kind) for kind in plugins.names(MONITOR)}
+    )
+    rows = [
+        row
+        for kind, find in sorted(kinds.items())
+        for row in _instruments(kind, find, missing or _missing)
+    ]
     return rows + _ports(ports or _comports, rows)
 
 
@@ -74,10 +93,19 @@ def is_empty(rows: Iterable[Row]) -> bool:
     return all(row.state == MISSING or row.kind == ONBOARD for row in rows)
 
 
-def _instruments(kind: str, find: Callable[[], Any], missing: Callable[[str], Iterable[str]]) -> list[Row]:
+def _instruments(
+    kind: str, find: Callable[[], Any], missing: Callable[[str], Iterable[str]]
+) -> list[Row]:
     packages = list(missing(kind))
     if packages:
-        return [Row(kind, ", ".join(packages), MISSING, try_next=f"pip install 'neurorig[{plugins.extra(kind)}]'")]
+        return [
+            Row(
+                kind,
+                ", ".join(packages),
+                MISSING,
+                try_next=f"pip install 'neurorig[{plugins.extra(kind)}]'",
+            )
+        ]
     try:
         look = getattr(find(), "scan", None)
         return [_instrument(kind, found) for found in look()] if look else []
@@ -86,9 +114,19 @@ def _instruments(kind: str, find: Callable[[], Any], missing: Callable[[str], It
         if "pip install" in error.try_next:
             return [Row(kind, error.cause, MISSING, try_next=error.try_next)]
         return [Row(kind, "not looked for", PROBLEM, problem=problem, try_next=error.try_next)]
-    except Exception as error:  # a vendor's library may raise anything, and the others are to be looked for
+    except (
+        Exception
+    ) as error:  # a vendor's library may raise anything, and the others are to be looked for
         hint = "rig list says whether the driver loads; reinstall its package"
-        return [Row(kind, "not looked for", PROBLEM, problem=f"{type(error).__name__}: {error}", try_next=hint)]
+        return [
+            Row(
+                kind,
+                "not looked for",
+                PROBLEM,
+                problem=f"{type(error).__name__}: {error}",
+                try_next=hint,
+            )
+        ]
 
 
 def _instrument(kind: str, found: Found) -> Row:
@@ -117,20 +155,29 @@ def _comports() -> Iterable[Any]:
 
 
 def _ports(comports: Callable[[], Iterable[Any]], rows: Iterable[Row]) -> list[Row]:
-    claimed = {os.path.realpath(quoted) for row in rows for quoted in re.findall(r'"([^"]*)"', row.setting)}
+    claimed = {
+        os.path.realpath(quoted) for row in rows for quoted in re.findall(r'"([^"]*)"', row.setting)
+    }
     try:
         ports = sorted(comports(), key=lambda port: str(port.device))
     except Exception as error:  # as with the instruments
         return [Row(SERIAL, "not looked for", PROBLEM, problem=f"{type(error).__name__}: {error}")]
-    return [_port(port) for port in ports if os.path.realpath(port.device) not in claimed and not _is_hollow(port)]
+    return [
+        _port(port)
+        for port in ports
+        if os.path.realpath(port.device) not in claimed and not _is_hollow(port)
+    ]
 
 
 def _port(port: Any) -> Row:
     kind = SERIAL if port.vid is not None else ONBOARD
     named = f": {port.description}" if port.description not in (None, "", "n/a") else ""
-    name, setting = f"{port.device}{named}", f'[sut.uart]\nport = "{port.device}"'
+    name = f"{port.device}{named}"
+    setting = f'[sut.uart]\nport = "{port.device}"'
     serial = port.serial_number or ""
-    if os.access(port.device, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+    if os.access(
+        port.device, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids
+    ):
         return Row(kind, name, FOUND, serial, setting)
     return Row(kind, name, PROBLEM, serial, setting, *_refused(Path(port.device)))
 
@@ -147,8 +194,16 @@ def _refused(device: Path) -> tuple[str, str]:
 
 
 def _is_hollow(port: Any) -> bool:
-    """Say whether the kernel lists a port behind which there is no chip: of those a PC has up to 32."""
+    """Say whether the kernel lists a port behind which there is no chip: of those a PC has up to
+    32.
+    """
     try:
-        return port.vid is None and Path(f"/sys/class/tty/{Path(port.device).name}/type").read_text(encoding="ascii").strip() == "0"
+        return (
+            port.vid is None
+            and Path(f"/sys/class/tty/{Path(port.device).name}/type")
+            .read_text(encoding="ascii")
+            .strip()
+            == "0"
+        )
     except OSError:
         return False

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a bench is simulated, by what its bench file names: nobody measures a virtual device and calls it a real one."""
+"""Whether a bench is simulated, by what its bench file names: nobody measures a virtual device and
+calls it a real one.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,28 @@ class Simulates(Protocol):
 
 
 def contradictions(config: Config, provenance: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the provenance says otherwise than the bench file: kinds, rails, and what of them is simulated."""
-    sut, monitors = provenance["sut"], provenance["monitors"]
+    """Yield what the provenance says otherwise than the bench file: kinds, rails, and what of them
+    is simulated.
+    """
+    sut = provenance["sut"]
+    monitors = provenance["monitors"]
     yield from _of_part("sut", config.sut, "sut", sut)
     if list(monitors) != list(config.monitors):
-        yield f"its monitors are {', '.join(monitors) or 'one'}, those of bench.toml {', '.join(config.monitors) or 'one'}"
+        yield (
+            f"its monitors are {', '.join(monitors) or 'one'}, those of bench.toml "
+            f"{', '.join(config.monitors) or 'one'}"
+        )
         return
     if config.no_monitor is not None:
-        due = {"limit_ppm": config.no_monitor.settings.clock_ppm, "source": config.no_monitor.settings.clock_source}
+        due = {
+            "limit_ppm": config.no_monitor.settings.clock_ppm,
+            "source": config.no_monitor.settings.clock_source,
+        }
         if provenance.get("device_clock") != due:
-            yield f"device_clock is {str(provenance.get('device_clock'))[:80]}, bench.toml has {str(due)[:80]}"
+            yield (
+                f"device_clock is {str(provenance.get('device_clock'))[:80]}, bench.toml has "
+                f"{str(due)[:80]}"
+            )
     for rail, choice in config.monitors.items():
         yield from _of_part("monitor", choice, f"monitor {rail}".strip(), monitors[rail])
     parts = [sut["simulated"], *(about["simulated"] for about in monitors.values())]
@@ -43,4 +57,7 @@ def _of_part(section: str, choice: Choice, name: str, about: Mapping[str, Any]) 
     kind = plugins.find(section, choice.kind)
     due = kind.simulates(choice.settings) if isinstance(kind, Simulates) else None
     if type(about["simulated"]) is not bool or due not in (None, about["simulated"]):
-        yield f"{name}: simulated is {about['simulated']!r}, for [{section}.{choice.kind}] so set it is {due!r}"
+        yield (
+            f"{name}: simulated is {about['simulated']!r}, for [{section}.{choice.kind}] so "
+            f"set it is {due!r}"
+        )

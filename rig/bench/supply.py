@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a monitor reads of a supply that is off, and that is on: whether the DUT is fed by it, and by nothing else."""
+"""What a monitor reads of a supply that is off, and that is on: whether the DUT is fed by it, and
+by nothing else.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from rig.uncertainty.window_effects import ranges_a
 from rig.units import quantity
 
 _OTHERS = (
-    "unplug USB, debug probe and UART adapter, one after the other: each of them may feed the device, a UART through its pins; "
+    "unplug USB, debug probe and UART adapter, one after the other: each of them may feed the "
+    "device, a UART through its pins; "
     "then look at jumpers that join supplies"
 )
 _SIGMAS = 3.0
@@ -26,7 +29,8 @@ _SIGMAS = 3.0
 class Reading:
     """Mean voltage, current and power of a supply.
 
-    `still_v` is up to where a voltage may be none; `powerless`: the power may be that of nothing wired.
+    `still_v` is up to where a voltage may be none; `powerless`: the power may be that of nothing
+    wired.
     """
 
     voltage_v: float
@@ -41,8 +45,10 @@ class Reading:
         if trace.duration_s <= 0 or trace.lost_between(0.0, trace.duration_s) is None:
             return None
         (integral,) = trace.integrals([(0.0, trace.duration_s)], ranges_a(accuracy), bridged=True)
-        duration_s, samples = integral.duration_s, max(integral.duration_s * trace.sample_hz, 1.0)
-        voltage_v, current_a = integral.volt_s / duration_s, integral.charge_c / duration_s
+        duration_s = integral.duration_s
+        samples = max(integral.duration_s * trace.sample_hz, 1.0)
+        voltage_v = integral.volt_s / duration_s
+        current_a = integral.charge_c / duration_s
         powerless = integral.energy_j <= unwired_j(integral, accuracy, trace.sample_hz)
         if not powerless and may_be_one_sided(integral, accuracy):
             powerless = one_sided(trace.power_w(0.0, duration_s)[1], integral, accuracy)
@@ -62,32 +68,59 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
     said = _said(reading, info)
     if info.reads_voltage and abs(reading.voltage_v) > reading.still_v:
         return Finding(name, False, f"{said}: another cable feeds the device", _OTHERS)
-    return Finding(name, True, f"{said}: no voltage of another cable" if info.reads_voltage else f"{said}, and not measured")
+    return Finding(
+        name,
+        True,
+        f"{said}: no voltage of another cable"
+        if info.reads_voltage
+        else f"{said}, and not measured",
+    )
 
 
-def on(name: str, readings: Mapping[str, Reading | None], infos: Mapping[str, MonitorInfo]) -> list[Finding]:
-    """Judge supplies that are on, of a device that answers: voltage and power can be told from those of nothing wired.
+def on(
+    name: str, readings: Mapping[str, Reading | None], infos: Mapping[str, MonitorInfo]
+) -> list[Finding]:
+    """Judge supplies that are on, of a device that answers: voltage and power can be told from
+    those of nothing wired.
 
     Of several, one may have nothing drawn from it.
     """
     drawn = any(reading is not None and not reading.powerless for reading in readings.values())
     found = []
     for rail, reading in readings.items():
-        title, info = f"{name} of {rail}" if rail else name, infos[rail]
+        title = f"{name} of {rail}" if rail else name
+        info = infos[rail]
         if reading is None:
             found.append(Finding(title, True, "nothing could be read"))
             continue
         said = _said(reading, info)
         if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
-            hint = "switch on what feeds the monitor; is the device wired behind it, and the right way round?"
+            hint = (
+                "switch on what feeds the monitor; is the device wired behind it, and the "
+                "right way round?"
+            )
             found.append(Finding(title, False, f"{said}: there is no voltage", hint))
         elif not reading.powerless:
             found.append(Finding(title, True, said))
         elif drawn:
-            found.append(Finding(title, True, f"{said}: nothing is drawn from it, another rail feeds the device"))
+            found.append(
+                Finding(
+                    title, True, f"{said}: nothing is drawn from it, another rail feeds the device"
+                )
+            )
         else:
-            cause = "no more than nothing wired may show: another cable feeds the device, or its current takes another way"
-            found.append(Finding(title, False, f"{said}, {cause}", f"{_OTHERS}; where it draws so little, another instrument"))
+            cause = (
+                "no more than nothing wired may show: another cable feeds the device, or "
+                "its current takes another way"
+            )
+            found.append(
+                Finding(
+                    title,
+                    False,
+                    f"{said}, {cause}",
+                    f"{_OTHERS}; where it draws so little, another instrument",
+                )
+            )
     return found
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that outlives a killed rig by a moment, to switch the DUT's supply off.
 
-Ctrl-C and errors are handled by the rig itself. After kill -9, or when the machine runs out of memory, nobody is left to tell a
-real instrument: then this process finds its pipe closed, opens the instrument again, and closes it, which leaves the supply off.
+Ctrl-C and errors are handled by the rig itself. After kill -9, or when the machine runs out of
+memory, nobody is left to tell a real instrument: then this process finds its pipe closed, opens the
+instrument again, and closes it, which leaves the supply off.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from rig.interfaces.context import Table
 
 _RELEASED = "released\n"
 #: A killed process's ports are free at once, a USB instrument may need to be found again.
-_TRIES, _PAUSE_S = 10, 1.0
+_TRIES = 10
+_PAUSE_S = 1.0
 
 
 class Guardian:
@@ -34,21 +36,36 @@ class Guardian:
         self._process: subprocess.Popen[str] | None = None
 
     def watch(self, resolved: Config, rails: Sequence[str]) -> None:
-        """Start the process for the monitors of these rails; none is needed for simulated ones, which die with the rig."""
+        """Start the process for the monitors of these rails; none is needed for simulated ones,
+        which die with the rig.
+        """
         if not rails:
             return
-        command = [sys.executable, "-c", "import sys; from rig.bench.supply_watchdog import main; sys.exit(main())"]
+        command = [
+            sys.executable,
+            "-c",
+            "import sys; from rig.bench.supply_watchdog import main; sys.exit(main())",
+        ]
         try:
             # In a session of its own: Ctrl-C is for the rig, which switches off by itself.
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, text=True, start_new_session=True
+            )
         except OSError as error:
-            raise BenchError("no process can be started to watch over the supply", evidence=str(error)) from error
+            raise BenchError(
+                "no process can be started to watch over the supply", evidence=str(error)
+            ) from error
         self._say(json.dumps({"bench": resolved.toml(), "rails": list(rails)}) + "\n")
 
     def __enter__(self) -> Guardian:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._process is not None:
             self._say(_RELEASED)
             with suppress(OSError):
@@ -64,7 +81,9 @@ class Guardian:
 
 
 def switch_off(bench_toml: str, rails: Sequence[str]) -> list[str]:
-    """Open and close the monitors of these rails, so that the supply is off; return what went wrong, a line a rail."""
+    """Open and close the monitors of these rails, so that the supply is off; return what went
+    wrong, a line a rail.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "bench.toml"
         path.write_text(bench_toml, encoding="utf-8")
@@ -73,7 +92,8 @@ def switch_off(bench_toml: str, rails: Sequence[str]) -> list[str]:
 
 
 def _switch_off(resolved: Config, rail: str) -> str:
-    choice, said = resolved.monitors[rail], ""
+    choice = resolved.monitors[rail]
+    said = ""
     for attempt in range(_TRIES):
         if attempt:
             time.sleep(_PAUSE_S)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recompute every number of a session from its raw files and compare; read what is left of one that was cut off.
+"""Recompute every number of a session from its raw files and compare; read what is left of one that
+was cut off.
 
-The folder may come from a stranger, who made it to be believed, or to harm whoever checks it: what is found is a finding, and
-nothing in it is a crash.
+The folder may come from a stranger, who made it to be believed, or to harm whoever checks it: what
+is found is a finding, and nothing in it is a crash.
 """
 
 from __future__ import annotations
@@ -51,9 +52,12 @@ from rig.trace.trace import PARTIAL, TRACE
 from rig.units import quantity
 
 _SHOWN = 5
-#: Sums of many samples are rounded in the order in which a processor, or a release of numpy, adds them: closer than that is equal.
-_RELATIVE, _ABSOLUTE = 1e-9, 1e-15
-_BYTES, _ROUNDED = "byte for byte equal", "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
+#: Sums of many samples are rounded in the order in which a processor, or a release of numpy, adds
+#: them: closer than that is equal.
+_RELATIVE = 1e-9
+_ABSOLUTE = 1e-15
+_BYTES = "byte for byte equal"
+_ROUNDED = "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
 #: Means that are shown beside what was found: of each phase, and of all.
 _MAIN = re.compile(r"(latency|energy)_[a-z]+")
 #: What status a folder has in which something lies that belongs into no session.
@@ -64,7 +68,9 @@ Read = Callable[[Sequence[Path]], Mapping[Path, Fingerprint]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """All findings, the session's status, and its complete trials as recomputed; `head` stands for the whole session."""
+    """All findings, the session's status, and its complete trials as recomputed; `head` stands for
+    the whole session.
+    """
 
     status: str
     findings: tuple[Finding, ...]
@@ -78,7 +84,9 @@ class Check:
 
 
 def check(path: Path, read: Read = fingerprint.read) -> Check:
-    """Check one session folder; raises DataError when it is none. `read` returns the fingerprints of its traces."""
+    """Check one session folder; raises DataError when it is none. `read` returns the fingerprints
+    of its traces.
+    """
     if strange := inventory.strange(path):
         return Check(UNREAD, tuple(strange), ())
     folder = SessionFolder(path)
@@ -88,7 +96,10 @@ def check(path: Path, read: Read = fingerprint.read) -> Check:
         context = results.Context.of(folder)
         rails = [rail for rail, about in context.provenance["monitors"].items()]
     except Exception as error:
-        found = [*files.findings(folder, told, ()), Finding(_to_blame(error), False, _cannot("the trials", error))]
+        found = [
+            *files.findings(folder, told, ()),
+            Finding(_to_blame(error), False, _cannot("the trials", error)),
+        ]
         return Check(told.status, tuple(found), (), told.head)
     return _Session(folder, told, context, read).checked(rails)
 
@@ -122,19 +133,28 @@ class _Session:
         found += self._provenance()
         replay, of_replay = self._replay()
         found += of_replay
-        finished = [number for number in self.folder.trials() if self.journal.of_trial("trial_finished", number)]
+        finished = [
+            number
+            for number in self.folder.trials()
+            if self.journal.of_trial("trial_finished", number)
+        ]
         whole = [number for number in finished if not files.changed(found, f"trial-{number}/")]
         traces = {number: self._traces(number, rails) for number in whole}
         prints = self.read([path for paths in traces.values() for path in paths])
-        found += check_traces.findings(self.folder.path, self.context.provenance["monitors"], traces, prints)
+        found += check_traces.findings(
+            self.folder.path, self.context.provenance["monitors"], traces, prints
+        )
         trials = []
         for number in self.folder.trials():
-            broken = {path: prints[path].fault for path in traces.get(number, ()) if prints[path].fault}
+            broken = {
+                path: prints[path].fault for path in traces.get(number, ()) if prints[path].fault
+            }
             try:
                 trial, of_trial = self._trial(number, replay, found, broken)
             # Whatever a stranger's file does to the code that reads it is a finding, and no crash.
             except Exception as error:
-                trial, of_trial = None, [Finding(f"trial-{number}", False, _cannot("it", error))]
+                trial = None
+                of_trial = [Finding(f"trial-{number}", False, _cannot("it", error))]
             found += of_trial
             trials += [trial] if trial is not None else []
         found += self._complete()
@@ -150,7 +170,9 @@ class _Session:
         """Compare the provenance with the bench file."""
         digest = hashlib.sha256((self.folder.path / BENCH).read_bytes()).hexdigest()
         if self.context.provenance.get("bench_sha256") != digest:
-            yield Finding(PROVENANCE, False, f"bench_sha256 is of another {BENCH}: that has {digest[:16]}...")
+            yield Finding(
+                PROVENANCE, False, f"bench_sha256 is of another {BENCH}: that has {digest[:16]}..."
+            )
         try:
             for text in simulated.contradictions(self.context.config, self.context.provenance):
                 yield Finding(PROVENANCE, False, text)
@@ -162,16 +184,24 @@ class _Session:
             replay = Replay.of(self.context)
         except Exception as error:
             said = _cause(error)
-            blamed = next((name for name in (CATALOGUE, PROVENANCE, BENCH) if said.startswith(name)), PROVENANCE)
+            blamed = next(
+                (name for name in (CATALOGUE, PROVENANCE, BENCH) if said.startswith(name)),
+                PROVENANCE,
+            )
             return None, [Finding(blamed, False, f"plans and scores cannot be recomputed: {said}")]
         if replay is None:
             kind = self.context.config.task.kind
-            said = f"plans and scores are not recomputed: the task {kind} offers no stand-in (rig.interfaces.task.Replicated)"
+            said = (
+                f"plans and scores are not recomputed: the task {kind} offers no stand-in "
+                "(rig.interfaces.task.Replicated)"
+            )
             return None, [Finding(COMPLETIONS, True, said)]
         return replay, []
 
     def _traces(self, number: int, rails: Sequence[str]) -> list[Path]:
-        places = [place / rail / TRACE for place in sittings(self.folder.trial(number)) for rail in rails]
+        places = [
+            place / rail / TRACE for place in sittings(self.folder.trial(number)) for rail in rails
+        ]
         return [path for path in places if path.exists()]
 
     def _complete(self) -> Iterator[Finding]:
@@ -179,12 +209,21 @@ class _Session:
         due = sum(event.get("trials", 0) for event in self.journal.events)
         there = self.folder.trials()
         if self.journal.status == "success" and there != list(range(1, due + 1)):
-            yield Finding(EVENTS, False, f"says {due} trials, there are {', '.join(map(str, there)) or 'none'}")
+            yield Finding(
+                EVENTS,
+                False,
+                f"says {due} trials, there are {', '.join(map(str, there)) or 'none'}",
+            )
 
     def _trial(
-        self, number: int, replay: Replay | None, found: Sequence[Finding], broken: Mapping[Path, str]
+        self,
+        number: int,
+        replay: Replay | None,
+        found: Sequence[Finding],
+        broken: Mapping[Path, str],
     ) -> tuple[Trial | None, list[Finding]]:
-        path, finished = self.folder.trial(number), self.journal.of_trial("trial_finished", number)
+        path = self.folder.trial(number)
+        finished = self.journal.of_trial("trial_finished", number)
         seed = trial_seed(self.context.config.bench.seed, number)
         if finished is None:
             return _cut_off(self.context, path, number, seed)
@@ -192,38 +231,72 @@ class _Session:
         started = self.journal.of_trial("trial_started", number)
         if started is None or started["seed"] != seed:
             told = None if started is None else started["seed"]
-            own.append(Finding(EVENTS, False, f"the seed of trial {number} is {told}, bench.toml and its number give {seed}"))
-        damaged = [name for name in files.changed(found, f"trial-{number}/") if name.endswith(TRACE)]
+            own.append(
+                Finding(
+                    EVENTS,
+                    False,
+                    f"the seed of trial {number} is {told}, bench.toml and its number give {seed}",
+                )
+            )
+        damaged = [
+            name for name in files.changed(found, f"trial-{number}/") if name.endswith(TRACE)
+        ]
         if damaged:
-            # The reader of a damaged trace may crash this process: what was changed is said, nothing is computed from it.
-            return None, [*own, Finding(path.name, False, f"not recomputed, because {damaged[0]} was changed")]
+            # The reader of a damaged trace may crash this process: what was changed is said,
+            # nothing is computed from it.
+            return None, [
+                *own,
+                Finding(path.name, False, f"not recomputed, because {damaged[0]} was changed"),
+            ]
         if broken:
-            said = {str(one.relative_to(self.folder.path)): f"cannot be read: {why}" for one, why in broken.items()}
+            said = {
+                str(one.relative_to(self.folder.path)): f"cannot be read: {why}"
+                for one, why in broken.items()
+            }
             own += [Finding(name, False, text) for name, text in said.items()]
-            return None, [*own, Finding(path.name, False, f"not recomputed, because {next(iter(said))} cannot be read")]
+            return None, [
+                *own,
+                Finding(
+                    path.name, False, f"not recomputed, because {next(iter(said))} cannot be read"
+                ),
+            ]
         if replay is not None:
             own += self._again(path, seed, replay)
         if any(not finding.ok and finding.name.endswith(COMPLETIONS) for finding in own):
             # What no plan has asked for may ask for any amount of time and memory.
-            return None, [*own, Finding(path.name, False, "not recomputed: its steps or answers are not those of its plan")]
+            return None, [
+                *own,
+                Finding(
+                    path.name,
+                    False,
+                    "not recomputed: its steps or answers are not those of its plan",
+                ),
+            ]
         try:
             trial = results.reduce_trial(self.context, path, number, seed)
         except Exception as error:
             return None, [*own, Finding(path.name, False, _cannot("it", error))]
-        said_problems = [{"code": problem.code, "detail": problem.detail} for problem in trial.problems]
+        said_problems = [
+            {"code": problem.code, "detail": problem.detail} for problem in trial.problems
+        ]
         if finished["problems"] != said_problems:
-            text = f"problems of trial {number} are {finished['problems']}, recomputed {said_problems}"
+            text = (
+                f"problems of trial {number} are {finished['problems']}, recomputed {said_problems}"
+            )
             own.append(Finding(EVENTS, False, text))
         return trial, [*own, *_samples(path, trial), *_lines(path, trial)]
 
     def _again(self, path: Path, seed: int, replay: Replay) -> Iterator[Finding]:
         """Score a trial's answers again, and compare its steps with the plan of its seed."""
-        count, wrong = 0, 0
+        count = 0
+        wrong = 0
         for place in sittings(path):
             name = str((place / COMPLETIONS).relative_to(self.folder.path))
             at = 0
             try:
-                for at, line, again in replay.rescored(session_folder.read_lines(place / COMPLETIONS)):
+                for at, line, again in replay.rescored(
+                    session_folder.read_lines(place / COMPLETIONS)
+                ):
                     count += 1
                     if text := _difference_of(line, again):
                         wrong += 1
@@ -233,7 +306,9 @@ class _Session:
                 wrong += 1
                 yield Finding(name, False, f"line {at + 1} cannot be scored again: {_cause(error)}")
         if wrong > _SHOWN:
-            yield Finding(f"{path.name}/{COMPLETIONS}", False, f"{wrong - _SHOWN} more lines differ")
+            yield Finding(
+                f"{path.name}/{COMPLETIONS}", False, f"{wrong - _SHOWN} more lines differ"
+            )
         if wrong:
             return
         told = [item for steps in counted(path) for item in steps]
@@ -241,7 +316,9 @@ class _Session:
         try:
             differences = list(replay.differences(seed, told))
         except NotInSession as error:
-            yield Finding(name, True, f"{count} lines scored again; the plan is not made again: {error.cause}")
+            yield Finding(
+                name, True, f"{count} lines scored again; the plan is not made again: {error.cause}"
+            )
             return
         except Exception as error:
             yield Finding(name, False, f"its plan cannot be recomputed: {_cause(error)}")
@@ -249,9 +326,15 @@ class _Session:
         yield from (Finding(name, False, text) for text in differences)
         phases = replay.phases(self.context.provenance["sut"], told)
         if self.context.phases != phases:
-            yield Finding(PROVENANCE, False, f"phases are {self.context.phases}, those of {path.name} are {phases}")
+            yield Finding(
+                PROVENANCE,
+                False,
+                f"phases are {self.context.phases}, those of {path.name} are {phases}",
+            )
         if not differences:
-            yield Finding(name, True, f"{count} lines scored again, and the plan of seed {seed} found again")
+            yield Finding(
+                name, True, f"{count} lines scored again, and the plan of seed {seed} found again"
+            )
 
     def _results(self, trials: Sequence[Trial]) -> Iterator[Finding]:
         path = self.folder.path / RESULTS
@@ -263,20 +346,30 @@ class _Session:
         stored = path.read_text(encoding="utf-8", errors="replace")
         again = session_folder.json_text(results.derive(self.context, trials))
         different = "" if stored == again else _difference(stored, again)
-        yield Finding(RESULTS, not different, different or f"every number recomputed, {_BYTES if stored == again else _ROUNDED}")
+        yield Finding(
+            RESULTS,
+            not different,
+            different or f"every number recomputed, {_BYTES if stored == again else _ROUNDED}",
+        )
 
     def _report(self) -> Iterator[Finding]:
-        """Make the report again and compare; what other versions draw otherwise says nothing of the session."""
+        """Make the report again and compare; what other versions draw otherwise says nothing of the
+        session.
+        """
         path = self.folder.path / REPORT
         if not path.exists():
             return
         told = self.context.provenance
         now = {"neurorig": version("neurorig"), "revision": revision(), "packages": packages()}
         if differing := [name for name, value in now.items() if told.get(name) != value]:
-            other = f"made by another {' and '.join(differing)}: not made again (rig report does, and overwrites it)"
+            other = (
+                f"made by another {' and '.join(differing)}: not made again (rig report "
+                "does, and overwrites it)"
+            )
             yield Finding(REPORT, True, other)
             return
-        # Here, because it brings matplotlib: half a second that the other commands need not wait for.
+        # Here, because it brings matplotlib: half a second that the other commands need not wait
+        # for.
         from rig.report.report import rendered
 
         stored = path.read_text(encoding="utf-8", errors="replace")
@@ -286,26 +379,41 @@ class _Session:
             yield Finding(REPORT, False, _cannot("it", error))
             return
         at, one, other = _first_difference(stored, again)
-        said = f"line {at} is {one[:100]!r}, made again it is {other[:100]!r}" if at else f"made again, {_BYTES}"
+        said = (
+            f"line {at} is {one[:100]!r}, made again it is {other[:100]!r}"
+            if at
+            else f"made again, {_BYTES}"
+        )
         yield Finding(REPORT, not at, said)
 
 
 def _samples(path: Path, trial: Trial) -> Iterator[Finding]:
-    stored = (path / SAMPLES).read_text(encoding="utf-8", errors="replace").split("\n") if (path / SAMPLES).exists() else []
+    stored = (
+        (path / SAMPLES).read_text(encoding="utf-8", errors="replace").split("\n")
+        if (path / SAMPLES).exists()
+        else []
+    )
     again = codec.samples_text(trial).split("\n")
-    rounded, different = False, []
+    rounded = False
+    different = []
     for number in range(max(len(stored), len(again))):
-        one, other = _line(stored, number), _line(again, number)
+        one = _line(stored, number)
+        other = _line(again, number)
         if one != other and (text := _difference(one, other)):
             different.append(f"line {number + 1}: {text}")
         rounded = rounded or one != other
     for text in different[:_SHOWN]:
         yield Finding(f"{path.name}/{SAMPLES}", False, text)
     if len(different) > _SHOWN:
-        yield Finding(f"{path.name}/{SAMPLES}", False, f"{len(different) - _SHOWN} more lines differ")
+        yield Finding(
+            f"{path.name}/{SAMPLES}", False, f"{len(different) - _SHOWN} more lines differ"
+        )
     if not different:
-        count, how = len(trial.measured.samples), _ROUNDED if rounded else _BYTES
-        yield Finding(f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, {how}{_means(trial)}")
+        count = len(trial.measured.samples)
+        how = _ROUNDED if rounded else _BYTES
+        yield Finding(
+            f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, {how}{_means(trial)}"
+        )
 
 
 def _line(lines: list[str], number: int) -> str:
@@ -313,7 +421,9 @@ def _line(lines: list[str], number: int) -> str:
 
 
 def _difference(stored: str, again: str) -> str:
-    """Return what differs between two JSON texts, by more than rounding; empty where nothing does."""
+    """Return what differs between two JSON texts, by more than rounding; empty where nothing
+    does.
+    """
     try:
         return _difference_of(strict_json.parse(stored), json.loads(again))
     except ValueError:
@@ -327,7 +437,9 @@ def _difference_of(stored: Any, again: Any) -> str:
 def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
     if isinstance(stored, dict) and isinstance(again, dict):
         for key in {**stored, **again}:
-            yield from _paths(stored.get(key), again.get(key), f"{place}.{key}" if place else str(key))
+            yield from _paths(
+                stored.get(key), again.get(key), f"{place}.{key}" if place else str(key)
+            )
     elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
         for number, (one, other) in enumerate(zip(stored, again, strict=True)):
             yield from _paths(one, other, f"{place}[{number}]")
@@ -337,7 +449,9 @@ def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
 
 def _equal(stored: Any, again: Any) -> bool:
     numbers = isinstance(stored, float) and isinstance(again, float)
-    return stored == again or (numbers and math.isclose(stored, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE))
+    return stored == again or (
+        numbers and math.isclose(stored, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    )
 
 
 def _lines(path: Path, trial: Trial) -> Iterator[Finding]:
@@ -346,16 +460,24 @@ def _lines(path: Path, trial: Trial) -> Iterator[Finding]:
     stored = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
     at, one, other = _first_difference(stored, "".join(line + "\n" for line in trial.lines))
     if at:
-        yield Finding(f"{path.name}/{session_folder.LINES}", False, f"line {at} is {one[:100]!r}, recomputed {other[:100]!r}")
+        yield Finding(
+            f"{path.name}/{session_folder.LINES}",
+            False,
+            f"line {at} is {one[:100]!r}, recomputed {other[:100]!r}",
+        )
 
 
 def _first_difference(stored: str, again: str) -> tuple[int, str, str]:
     """Return the number of the first line that differs, and both; 0 where none does."""
     pairs = zip_longest(stored.split("\n"), again.split("\n"), fillvalue="")
-    return next(((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]), (0, "", ""))
+    return next(
+        ((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]), (0, "", "")
+    )
 
 
-def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tuple[Trial | None, list[Finding]]:
+def _cut_off(
+    context: results.Context, path: Path, number: int, seed: int
+) -> tuple[Trial | None, list[Finding]]:
     """Measure what a killed or failed trial left; the original files stay untouched."""
     with tempfile.TemporaryDirectory() as scratch:
         try:
@@ -364,7 +486,13 @@ def _cut_off(context: results.Context, path: Path, number: int, seed: int) -> tu
                     _readable(place / rail, Path(scratch) / place.relative_to(path) / rail)
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))
         except Exception as error:
-            return None, [Finding(path.name, False, f"was cut off, and nothing of it can be measured: {_cause(error)}")]
+            return None, [
+                Finding(
+                    path.name,
+                    False,
+                    f"was cut off, and nothing of it can be measured: {_cause(error)}",
+                )
+            ]
     pairs = f"{trial.counts['pairs']} of {trial.counts['marks']} marks have an edge"
     if not context.monitored:
         pairs = f"{trial.counts['marks']} marks"
@@ -383,6 +511,12 @@ def _readable(folder: Path, scratch: Path) -> None:
 
 
 def _means(trial: Trial) -> str:
-    main = [name for name in trial.metrics if name in ("accuracy", "power_idle", "power_dynamic") or _MAIN.fullmatch(name)]
-    shown = [f"{name} {quantity(trial.metrics[name].value, trial.metrics[name].unit)}" for name in main]
+    main = [
+        name
+        for name in trial.metrics
+        if name in ("accuracy", "power_idle", "power_dynamic") or _MAIN.fullmatch(name)
+    ]
+    shown = [
+        f"{name} {quantity(trial.metrics[name].value, trial.metrics[name].unit)}" for name in main
+    ]
     return ": " + ", ".join(shown) if trial.measured.samples else ""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a session against the hashes in events.jsonl: none changed, none missing, none added."""
+"""The files of a session against the hashes in events.jsonl: none changed, none missing, none
+added.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,17 @@ from pathlib import PurePosixPath
 from rig.model.finding import Finding
 from rig.store import inventory, session_folder
 from rig.store.journal import Journal
-from rig.store.session_folder import BENCH, COMPLETIONS, EVENTS, PROVENANCE, RESULTS, SAMPLES, SIGNATURE, UART, SessionFolder
+from rig.store.session_folder import (
+    BENCH,
+    COMPLETIONS,
+    EVENTS,
+    PROVENANCE,
+    RESULTS,
+    SAMPLES,
+    SIGNATURE,
+    UART,
+    SessionFolder,
+)
 from rig.trace.trace import TRACE
 
 #: Names of files and their hashes, as events.jsonl has them.
@@ -17,31 +29,52 @@ Files = Mapping[str, str]
 
 
 def findings(folder: SessionFolder, journal: Journal, rails: Sequence[str]) -> Iterator[Finding]:
-    """Yield a finding for each file that is listed, and for each that is not; `rails` are those that are recorded."""
+    """Yield a finding for each file that is listed, and for each that is not; `rails` are those
+    that are recorded.
+    """
     for fault in journal.faults:
         yield Finding(EVENTS, False, fault)
     if journal.torn:
-        yield Finding(EVENTS, False, "ends in the midst of a line: the process that wrote it was killed")
+        yield Finding(
+            EVENTS, False, "ends in the midst of a line: the process that wrote it was killed"
+        )
     listed = _listed(journal)
     there = inventory.files(folder.path)
     for name, digest in listed.items():
         if name not in there:
             yield Finding(name, False, "is missing")
         elif (now := session_folder.sha256(there[name])) != digest:
-            yield Finding(name, False, f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}...")
+            yield Finding(
+                name, False, f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}..."
+            )
         else:
             yield Finding(name, True, "unchanged")
-    unfinished = tuple(f"trial-{number}/" for number in folder.trials() if journal.of_trial("trial_finished", number) is None)
+    unfinished = tuple(
+        f"trial-{number}/"
+        for number in folder.trials()
+        if journal.of_trial("trial_finished", number) is None
+    )
     for name in there:
         # What a trial that was cut off left behind is in no list yet.
-        if name not in listed and name not in (EVENTS, SIGNATURE) and not name.startswith(unfinished):
+        if (
+            name not in listed
+            and name not in (EVENTS, SIGNATURE)
+            and not name.startswith(unfinished)
+        ):
             yield Finding(name, False, "was added: no line of events.jsonl names it")
-    known = {str(above) for name in (*listed, *(f"{one}x" for one in unfinished)) for above in PurePosixPath(name).parents}
+    known = {
+        str(above)
+        for name in (*listed, *(f"{one}x" for one in unfinished))
+        for above in PurePosixPath(name).parents
+    }
     for name in inventory.folders(folder.path):
-        # A sitting that was killed before it wrote anything leaves an empty folder, which is set aside.
+        # A sitting that was killed before it wrote anything leaves an empty folder, which is set
+        # aside.
         set_aside = any(session_folder.CUT_OFF.fullmatch(part) for part in name.split("/"))
         if name not in known and not set_aside and not name.startswith(unfinished):
-            yield Finding(f"{name}/", False, "was added: no line of events.jsonl names a file in it")
+            yield Finding(
+                f"{name}/", False, "was added: no line of events.jsonl names a file in it"
+            )
     for name, why in _unlisted(folder, journal, rails, listed):
         yield Finding(EVENTS, False, f"names no {name}{why}")
 
@@ -52,7 +85,9 @@ def changed(found: Sequence[Finding], prefix: str) -> list[str]:
 
 
 def _listed(journal: Journal) -> dict[str, str]:
-    """Return the hash of every file by its name in the session's folder; the last line that names it counts."""
+    """Return the hash of every file by its name in the session's folder; the last line that names
+    it counts.
+    """
     listed: dict[str, str] = {}
     trials: dict[int, Files] = {}
     for event in journal.events:
@@ -60,10 +95,16 @@ def _listed(journal: Journal) -> dict[str, str]:
             trials[event["trial"]] = event["files"]
         elif event["event"] != "trial_resumed":
             listed |= event.get("files", {})
-    return listed | {f"trial-{number}/{name}": digest for number, files in trials.items() for name, digest in files.items()}
+    return listed | {
+        f"trial-{number}/{name}": digest
+        for number, files in trials.items()
+        for name, digest in files.items()
+    }
 
 
-def _unlisted(folder: SessionFolder, journal: Journal, rails: Sequence[str], listed: Files) -> Iterator[tuple[str, str]]:
+def _unlisted(
+    folder: SessionFolder, journal: Journal, rails: Sequence[str], listed: Files
+) -> Iterator[tuple[str, str]]:
     """Yield what every session has, and this one's lines do not name."""
     for name in (BENCH, PROVENANCE, *([RESULTS] if journal.status == "success" else [])):
         if name not in listed:
@@ -77,11 +118,17 @@ def _unlisted(folder: SessionFolder, journal: Journal, rails: Sequence[str], lis
                 sittings[event["trial"]] = event["sitting"]
             case "trial_finished":
                 due = _due_of_trial(sittings.get(event["trial"], 1), rails)
-                yield from ((name, f" of trial-{event['trial']}") for name in due if name not in event["files"])
+                yield from (
+                    (name, f" of trial-{event['trial']}")
+                    for name in due
+                    if name not in event["files"]
+                )
 
 
 def _due_of_trial(sittings: int, rails: Sequence[str]) -> Iterator[str]:
     yield SAMPLES
-    for place in [f"sitting-{number}/" for number in range(1, sittings + 1)] if sittings > 1 else [""]:
+    for place in (
+        [f"sitting-{number}/" for number in range(1, sittings + 1)] if sittings > 1 else [""]
+    ):
         yield from (place + COMPLETIONS, place + UART)
         yield from (f"{place}{rail}/{TRACE}" if rail else place + TRACE for rail in rails)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial's steps and answers once more, without device and data: the plan by its seed, the scores by the bytes in the session."""
+"""A trial's steps and answers once more, without device and data: the plan by its seed, the scores
+by the bytes in the session.
+"""
 
 from __future__ import annotations
 
@@ -34,24 +36,35 @@ class Replay:
 
         Raises DataError where the session contradicts itself.
         """
-        choice, facts = context.config.task, context.provenance["task"]
+        choice = context.config.task
+        facts = context.provenance["task"]
         kind = plugins.find("task", choice.kind)
         if not isinstance(kind, Replicated):
             return None
         task = kind.replica(choice.settings, facts, context.catalogue)
         _refuse_other(task, facts)
         info = SutInfo(**context.provenance["sut"])
-        scenario = context.scenario.fitted(info) if isinstance(context.scenario, Fitter) else context.scenario
+        scenario = (
+            context.scenario.fitted(info)
+            if isinstance(context.scenario, Fitter)
+            else context.scenario
+        )
         return cls(scenario, task)
 
     def score(self, item: Done) -> Done:
-        """Return a step that is done with the scores that its output has; raise RigError where it can have none."""
+        """Return a step that is done with the scores that its output has; raise RigError where it
+        can have none.
+        """
         if item.step is None:
             return Done(item.number, None, item.completion)
         return done(self.task, item.number, item.step, item.completion)
 
-    def rescored(self, lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
-        """Yield for each line of completions.jsonl its number, itself, and the line as it must be."""
+    def rescored(
+        self, lines: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
+        """Yield for each line of completions.jsonl its number, itself, and the line as it must
+        be.
+        """
         for number, line in enumerate(lines, start=1):
             item = codec.done_from_json(dict(line))
             _refuse_strange(item, len(self.task))
@@ -60,12 +73,16 @@ class Replay:
             yield number, line, json.loads(json.dumps(again))
 
     def differences(self, seed: int, told: Sequence[Done]) -> Iterator[str]:
-        """Yield where what was done in a trial is not the plan of its seed; the first difference ends the comparison."""
+        """Yield where what was done in a trial is not the plan of its seed; the first difference
+        ends the comparison.
+        """
         known = {item.number: item for item in told if item.step is not None}
         if len(known) < sum(item.step is not None for item in told):
             yield "a step was done twice"
             return
-        plan, number, completion = self.scenario.plan(self.task, seed), 0, None
+        plan = self.scenario.plan(self.task, seed)
+        number = 0
+        completion = None
         while True:
             try:
                 step = plan.send(completion)
@@ -77,12 +94,21 @@ class Replay:
                 completion = None
                 continue
             if item is None or item.step != step:
-                yield f"step {number} was {_shown(item.step if item else None)}, the plan of seed {seed} has {_shown(step)}"
+                yield (
+                    f"step {number} was {_shown(item.step if item else None)}, the plan of "
+                    f"seed {seed} has {_shown(step)}"
+                )
                 return
             completion = item.completion
         if known:
             yield f"step {min(known)} is none of the plan of seed {seed}, which has {number}"
-        elif not told or told[0].number != 0 or told[0].step is not None or told[-1].step is not None or told[-1].number <= number:
+        elif (
+            not told
+            or told[0].number != 0
+            or told[0].step is not None
+            or told[-1].step is not None
+            or told[-1].number <= number
+        ):
             yield "the trial does not begin and end with a SYNC burst"
 
     def phases(self, info: Mapping[str, Any], told: Sequence[Done]) -> list[str]:
@@ -93,12 +119,21 @@ class Replay:
 
 
 def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:
-    """Raise DataError where the provenance names another task than the bench file, or other workloads."""
-    names = [task.workload(index) for index in range(len(task))] if isinstance(task, Optimized) else None
+    """Raise DataError where the provenance names another task than the bench file, or other
+    workloads.
+    """
+    names = (
+        [task.workload(index) for index in range(len(task))]
+        if isinstance(task, Optimized)
+        else None
+    )
     due = {"name": task.name, "samples": len(task), "names": names}
     for key, value in due.items():
         if facts.get(key) != value:
-            raise DataError(f"provenance.json has the task's {key} as {str(facts.get(key))[:60]!r}, it is {str(value)[:60]!r}")
+            raise DataError(
+                f"provenance.json has the task's {key} as {str(facts.get(key))[:60]!r}, it is "
+                f"{str(value)[:60]!r}"
+            )
 
 
 def _refuse_strange(item: Done, samples: int) -> None:

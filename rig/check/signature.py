@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who vouches for a session: a detached signature of events.jsonl, whose chain stands for every other file.
+"""Who vouches for a session: a detached signature of events.jsonl, whose chain stands for every
+other file.
 
-Made by `ssh-keygen -Y sign -n neurorig -f KEY SESSION/events.jsonl`, with any key that SSH knows. Whom to believe stands in a file
-of allowed signers (`ssh-keygen(1)`, ALLOWED SIGNERS): a line `NAME KEYTYPE KEY` each.
+Made by `ssh-keygen -Y sign -n neurorig -f KEY SESSION/events.jsonl`, with any key that SSH knows.
+Whom to believe stands in a file of allowed signers (`ssh-keygen(1)`, ALLOWED SIGNERS): a line `NAME
+KEYTYPE KEY` each.
 """
 
 from __future__ import annotations
@@ -17,23 +19,33 @@ from rig.store import inventory
 from rig.store.session_folder import EVENTS, SIGNATURE
 
 NAMESPACE = "neurorig"
-_PROGRAM, _LIMIT_S = "ssh-keygen", 20.0
+_PROGRAM = "ssh-keygen"
+_LIMIT_S = 20.0
 
 
 def unverified(session: Path) -> list[Finding]:
-    """Return what there is to say of a signature that nobody asked to verify: nothing where there is none."""
+    """Return what there is to say of a signature that nobody asked to verify: nothing where there
+    is none.
+    """
     said = "is a signature, not verified: rig check --signers FILE, with the keys that you trust"
     return [Finding(SIGNATURE, True, said)] if SIGNATURE in inventory.files(session) else []
 
 
 def verified(session: Path, signers: Path) -> Finding:
-    """Say whether one of the allowed signers signed a session as it is; raise ConfigError where that cannot be found out."""
+    """Say whether one of the allowed signers signed a session as it is; raise ConfigError where
+    that cannot be found out.
+    """
     if not signers.is_file():
-        raise ConfigError(f"{signers} is no file", path="--signers", try_next="a line for each signer: NAME KEYTYPE KEY")
+        raise ConfigError(
+            f"{signers} is no file",
+            path="--signers",
+            try_next="a line for each signer: NAME KEYTYPE KEY",
+        )
     if SIGNATURE not in inventory.files(session):
         made = f"{_PROGRAM} -Y sign -n {NAMESPACE} -f KEY {session / EVENTS}"
         return Finding(SIGNATURE, False, f"is missing: nobody signed this session ({made} does)")
-    signature, content = session / SIGNATURE, (session / EVENTS).read_bytes()
+    signature = session / SIGNATURE
+    content = (session / EVENTS).read_bytes()
     found = _run(["find-principals", "-s", str(signature), "-f", str(signers)], b"")
     names = found.stdout.decode(errors="replace").split("\n")
     if found.returncode or not names[0]:
@@ -49,9 +61,15 @@ def verified(session: Path, signers: Path) -> Finding:
 def _run(words: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
     command = [_PROGRAM, "-Y", *words]
     try:
-        return subprocess.run(command, input=content, capture_output=True, check=False, timeout=_LIMIT_S)
+        return subprocess.run(
+            command, input=content, capture_output=True, check=False, timeout=_LIMIT_S
+        )
     except FileNotFoundError as error:
         hint = "OpenSSH 8.2 or newer, which brings it"
-        raise ConfigError(f"{_PROGRAM} is not installed", path="--signers", try_next=hint) from error
+        raise ConfigError(
+            f"{_PROGRAM} is not installed", path="--signers", try_next=hint
+        ) from error
     except subprocess.TimeoutExpired as error:
-        raise ConfigError(f"{_PROGRAM} was not done after {_LIMIT_S:.0f} s", path="--signers") from error
+        raise ConfigError(
+            f"{_PROGRAM} was not done after {_LIMIT_S:.0f} s", path="--signers"
+        ) from error

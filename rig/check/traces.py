@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The traces of a session against each other: a trial whose samples another has already is no further measurement."""
+"""The traces of a session against each other: a trial whose samples another has already is no
+further measurement.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import Any
 from rig.model.finding import Finding
 from rig.trace.fingerprint import Fingerprint
 
-#: A monitor that plays one recording in every trial: the same samples are no forgery, and no further measurement either.
+#: A monitor that plays one recording in every trial: the same samples are no forgery, and no
+#: further measurement either.
 _PLAYBACK = "playback"
 
 
@@ -21,16 +24,23 @@ def findings(
     traces: Mapping[int, Sequence[Path]],
     prints: Mapping[Path, Fingerprint],
 ) -> Iterator[Finding]:
-    """Yield which traces of a session's trials are copies, and which say otherwise than the provenance what is simulated."""
+    """Yield which traces of a session's trials are copies, and which say otherwise than the
+    provenance what is simulated.
+    """
     for (one, ones), (_, others) in combinations(traces.items(), 2):
-        copies = [late for early, late in product(ones, others) if prints[early].copies(prints[late])]
+        copies = [
+            late for early, late in product(ones, others) if prints[early].copies(prints[late])
+        ]
         for late in dict.fromkeys(copies):
             name = str(late.relative_to(session))
             if _about(late, monitors).get("kind") == _PLAYBACK:
                 said = f"plays the same recording as trial {one}: one measurement, not two"
                 yield Finding(name, True, said)
             else:
-                said = f"holds the same samples as the trace of trial {one}: no instrument gives them twice"
+                said = (
+                    f"holds the same samples as the trace of trial {one}: no instrument "
+                    "gives them twice"
+                )
                 yield Finding(name, False, said)
     for path, found in prints.items():
         told = _about(path, monitors).get("simulated")
@@ -40,6 +50,8 @@ def findings(
 
 
 def _about(trace: Path, monitors: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what the provenance says of the monitor of a trace: a rail's lies in a folder of its name."""
+    """Return what the provenance says of the monitor of a trace: a rail's lies in a folder of its
+    name.
+    """
     about: Mapping[str, Any] = monitors.get(trace.parent.name, monitors.get("", {}))
     return about

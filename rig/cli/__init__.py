@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: rig demo, run, plan, probe, list, check, report, and, in files of their own, scan, measure and firmware."""
+"""The command line: rig demo, run, plan, probe, list, check, report, and, in files of their own,
+scan, measure and firmware.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,26 @@ from rig.store.session_folder import SessionFolder
 
 OUT = tables.Terminal()
 ERR = tables.Terminal(stderr=True)
-#: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the bench failed,
-#: 130 stopped by Ctrl-C.
-FALSE, STOPPED = 1, 130
+#: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the
+#: bench failed, 130 stopped by Ctrl-C.
+FALSE = 1
+STOPPED = 130
 DEMO = Path(__file__).parent.with_name("demo.toml")
 
 _bench = click.argument("bench", type=click.Path(path_type=Path))
-_set = click.option("--set", "overrides", multiple=True, metavar="A.B=V", help="Override a key of the bench file; may be repeated.")
+_set = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="A.B=V",
+    help="Override a key of the bench file; may be repeated.",
+)
 _sessions = click.option(
-    "--sessions", type=click.Path(path_type=Path), default=Path("sessions"), show_default=True, help="Where sessions are kept."
+    "--sessions",
+    type=click.Path(path_type=Path),
+    default=Path("sessions"),
+    show_default=True,
+    help="Where sessions are kept.",
 )
 
 
@@ -66,19 +79,27 @@ def main() -> None:
     except Exception as error:
         ERR.print_exception()
         tables.print_error(
-            ERR, BenchError(f"a fault of the rig itself: {error!r}", try_next="what was measured is kept: rig check SESSION")
+            ERR,
+            BenchError(
+                f"a fault of the rig itself: {error!r}",
+                try_next="what was measured is kept: rig check SESSION",
+            ),
         )
         sys.exit(BenchError.exit_code)
 
 
 class _Commands(click.Group):
-    """Our commands, and those of tasks: found by entry point and imported only when they are called or listed."""
+    """Our commands, and those of tasks: found by entry point and imported only when they are called
+    or listed.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *plugins.commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found: click.Command | None = super().get_command(ctx, cmd_name) or plugins.command(cmd_name)
+        found: click.Command | None = super().get_command(ctx, cmd_name) or plugins.command(
+            cmd_name
+        )
         return found
 
 
@@ -89,7 +110,12 @@ def rig() -> None:
 
 
 @rig.command()
-@click.option("--bench", type=click.Path(path_type=Path), default=DEMO, help="Another bench than the built-in virtual one.")
+@click.option(
+    "--bench",
+    type=click.Path(path_type=Path),
+    default=DEMO,
+    help="Another bench than the built-in virtual one.",
+)
 @_sessions
 def demo(bench: Path, sessions: Path) -> int:
     """Run acoustic scene classification, five trials, without any hardware."""
@@ -100,7 +126,9 @@ def demo(bench: Path, sessions: Path) -> int:
 @rig.command()
 @_bench
 @_set
-@click.option("--trials", type=click.IntRange(1), help="Another number of trials than the bench file's.")
+@click.option(
+    "--trials", type=click.IntRange(1), help="Another number of trials than the bench file's."
+)
 @_sessions
 def run(bench: Path, overrides: tuple[str, ...], trials: int | None, sessions: Path) -> int:
     """Run all trials of a bench file; print the results and the verdict."""
@@ -114,7 +142,9 @@ def _run(bench: Path, overrides: Sequence[str], trials: int | None, sessions: Pa
 
 
 @rig.command()
-@click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument(
+    "path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
 def resume(path: Path) -> int:
     """Go on with a session that was cut off, where it stopped; the bench must be the same."""
     with tables.RunProgress(OUT) as progress:
@@ -132,7 +162,13 @@ def _finish(result: session.Result) -> int:
 @rig.command()
 @_bench
 @_set
-@click.option("--trial", type=click.IntRange(1), default=1, show_default=True, help="The trial whose plan is shown.")
+@click.option(
+    "--trial",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="The trial whose plan is shown.",
+)
 @click.option("--all", "whole", is_flag=True, help="Show every step.")
 def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> None:
     """Print the steps of a trial; no device is touched."""
@@ -145,7 +181,10 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
         OUT.print(f"   ...  {len(steps) - len(shown)} more steps (--all)")
     counts = Counter(type(step).__name__ for step in steps)
     idle_s = sum(step.duration_s for step in steps if isinstance(step, Idle))
-    of_trial = f"{counts['Load']} loads, {counts['Query']} queries, {counts['Idle']} idle times ({idle_s:g} s)"
+    of_trial = (
+        f"{counts['Load']} loads, {counts['Query']} queries, {counts['Idle']} idle "
+        f"times ({idle_s:g} s)"
+    )
     if counts["Solve"]:
         search_s = sum(step.timeout_s for step in steps if isinstance(step, Solve))
         of_trial += f", {counts['Solve']} searches ({search_s:g} s at most)"
@@ -163,13 +202,23 @@ def _step(step: Step) -> str:
         case Idle(duration_s):
             return f"idle  {duration_s:g} s"
         case Query():
-            remarks = [f"{step.repeat} times" if step.repeat > 1 else "", "warm-up" if step.warmup else ""]
-            return f"query sample {', '.join(map(str, step.indices))} " + ", ".join(filter(None, remarks))
+            remarks = [
+                f"{step.repeat} times" if step.repeat > 1 else "",
+                "warm-up" if step.warmup else "",
+            ]
+            return f"query sample {', '.join(map(str, step.indices))} " + ", ".join(
+                filter(None, remarks)
+            )
         case Solve():
             target = "" if step.target is None else f", to {step.target}"
-            return f"solve workload {step.index} for {step.timeout_s:g} s{target}, seed {step.seed}{', warm-up' * step.warmup}"
+            return (
+                f"solve workload {step.index} for {step.timeout_s:g} s{target}, seed "
+                f"{step.seed}{', warm-up' * step.warmup}"
+            )
         case Stream():
-            return f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows} windows"
+            return (
+                f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows} windows"
+            )
 
 
 @rig.command()
@@ -182,7 +231,11 @@ def probe(bench: Path, overrides: tuple[str, ...]) -> int:
     with closing(probe_bench(bench, overrides)) as rows:
         for row in rows:
             good = good and row.ok
-            OUT.print(f"{'[green]ok[/]    ' if row.ok else '[red]failed[/]'} {escape(f'{row.name}: {row.detail}')}", soft_wrap=True)
+            OUT.print(
+                f"{'[green]ok[/]    ' if row.ok else '[red]failed[/]'} "
+                f"{escape(f'{row.name}: {row.detail}')}",
+                soft_wrap=True,
+            )
             if row.try_next:
                 OUT.print(f"       try: {escape(row.try_next)}", soft_wrap=True)
     return 0 if good else 3
@@ -192,10 +245,21 @@ def probe(bench: Path, overrides: tuple[str, ...]) -> int:
 @_sessions
 def list_(sessions: Path) -> None:
     """List backends, monitors, scenarios, tasks and sessions."""
-    titles = {"sut": "systems under test", "monitor": "monitors", "scenario": "scenarios", "task": "tasks"}
+    titles = {
+        "sut": "systems under test",
+        "monitor": "monitors",
+        "scenario": "scenarios",
+        "task": "tasks",
+    }
     for section, title in titles.items():
-        tables.print_rows(OUT, title, [(name, _about(section, name)) for name in plugins.names(section)])
-    tables.print_rows(OUT, f"sessions in {sessions}", [(path.name, _status(path)) for path in _session_folders(sessions)])
+        tables.print_rows(
+            OUT, title, [(name, _about(section, name)) for name in plugins.names(section)]
+        )
+    tables.print_rows(
+        OUT,
+        f"sessions in {sessions}",
+        [(path.name, _status(path)) for path in _session_folders(sessions)],
+    )
 
 
 def _about(section: str, name: str) -> str:
@@ -216,7 +280,11 @@ def _status(path: Path) -> str:
         folder.events()
         status = folder.journal().status
         status = "killed or running" if status == "killed" else status
-        content = session_folder.read_json(path / session_folder.RESULTS) if (path / session_folder.RESULTS).exists() else None
+        content = (
+            session_folder.read_json(path / session_folder.RESULTS)
+            if (path / session_folder.RESULTS).exists()
+            else None
+        )
         verdict = f"verdict {str(content['replication']['ok']).lower()}" if content else ""
     except (DataError, OSError, LookupError, TypeError, ValueError):
         return "not readable"
@@ -224,7 +292,9 @@ def _status(path: Path) -> str:
 
 
 def _labels(path: Path) -> tuple[labels.Label, ...]:
-    """Return what must stand beside a session's numbers; also of one that was cut off, or is damaged."""
+    """Return what must stand beside a session's numbers; also of one that was cut off, or is
+    damaged.
+    """
     try:
         return labels.of_provenance(SessionFolder(path).provenance())
     except (DataError, OSError, LookupError, TypeError, ValueError):
@@ -232,26 +302,38 @@ def _labels(path: Path) -> tuple[labels.Label, ...]:
 
 
 @rig.command("check")
-@click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument(
+    "path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
 @click.option(
     "--claim",
     "claimed",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Test a claim on the session: a TOML file of metric = value, a bench file's [claim], or a published results.json.",
+    help="Test a claim on the session: a TOML file of metric = value, a bench file's [claim], or a "
+    "published results.json.",
 )
-@click.option("--signers", type=click.Path(path_type=Path), metavar="FILE", help="Whose signatures to believe.")
+@click.option(
+    "--signers",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Whose signatures to believe.",
+)
 def check_(path: Path, claimed: Path | None, signers: Path | None) -> int:
     """Recompute every number of a session from its raw files and compare; test a claim on them."""
     tested = claim.read(claimed) if claimed else None
     checked = check(path)
     if checked.status != UNREAD:
-        vouched = signature.unverified(path) if signers is None else [signature.verified(path, signers)]
+        vouched = (
+            signature.unverified(path) if signers is None else [signature.verified(path, signers)]
+        )
         checked = replace(checked, findings=(*checked.findings, *vouched))
         tables.print_labels(OUT, _labels(path))
     tables.print_check(OUT, path, checked)
     if not checked.ok:
         if tested:
-            OUT.print("the claim is not tested: the session is not what was measured, or did not finish")
+            OUT.print(
+                "the claim is not tested: the session is not what was measured, or did not finish"
+            )
         return FALSE
     content = session_folder.read_json(path / session_folder.RESULTS)
     if tested is None:
@@ -259,19 +341,24 @@ def check_(path: Path, claimed: Path | None, signers: Path | None) -> int:
         return 0
     claim.refuse_other(tested, content, checked.trials)
     found = claim.verdicts(tested.values, checked.trials)
-    tables.print_claim(OUT, tested, {name: results.verdict_content(one) for name, one in found.items()}, content)
+    tables.print_claim(
+        OUT, tested, {name: results.verdict_content(one) for name, one in found.items()}, content
+    )
     return 0 if all(verdict.ok for verdict in found.values()) else FALSE
 
 
 @rig.command()
-@click.argument("path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument(
+    "path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
 def report(path: Path) -> int:
     """Write the session's report: one HTML page; say so when the session was changed since."""
     OUT.print(escape(str(_write_report(path))), soft_wrap=True)
     changed = [finding for finding in check(path).findings if not finding.ok]
     if changed:
         ERR.print(
-            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig check {escape(str(path))}",
+            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): rig "
+            f"check {escape(str(path))}",
             soft_wrap=True,
         )
     return FALSE if changed else 0
@@ -283,8 +370,17 @@ def _write_report(folder: Path) -> Path:
 
     try:
         return write_report(folder)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise DataError(f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}") from error
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise DataError(
+            f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}"
+        ) from error
 
 
 rig.add_command(coverage)

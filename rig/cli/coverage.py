@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig coverage`: which cells of a grid are done, failed or missing, in sessions that finished and in those that were cut off."""
+"""`rig coverage`: which cells of a grid are done, failed or missing, in sessions that finished and
+in those that were cut off.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,15 @@ from rig.store.session_folder import SessionFolder
 
 @click.command()
 @click.argument(
-    "paths", metavar="SESSION...", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+    "paths",
+    metavar="SESSION...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
 def coverage(paths: tuple[Path, ...]) -> int:
-    """Show which cells are done, failed or missing; of several sessions, each cell as in the one that has most of it.
+    """Show which cells are done, failed or missing; of several sessions, each cell as in the one
+    that has most of it.
 
     Exit code 1 where one is not done.
     """
@@ -37,8 +44,20 @@ def _cells(path: Path) -> Sequence[Covered]:
     try:
         context = results.Context.of(folder)
         cells = grid.summed(results.survey_of(context, folder.trial(number)) for number in trials)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise DataError(f"a file of {path} was damaged", evidence=repr(error), try_next=f"rig check {path}") from error
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise DataError(
+            f"a file of {path} was damaged", evidence=repr(error), try_next=f"rig check {path}"
+        ) from error
     if not cells:
-        raise DataError(f"the scenario of {path} is no grid of cells", try_next="a session of [scenario.optimization]")
+        raise DataError(
+            f"the scenario of {path} is no grid of cells",
+            try_next="a session of [scenario.optimization]",
+        )
     return cells

@@ -19,8 +19,12 @@ from rig.firmware.emulator import Emulator
 
 _OUT = Terminal()
 _folder = click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
-_image = click.argument("path", metavar="[DIR|IMAGE]", type=click.Path(path_type=Path), default=Path())
-_workload = click.option("--workload", default="null", show_default=True, help="Which image of DIR: null, asc or qubo.")
+_image = click.argument(
+    "path", metavar="[DIR|IMAGE]", type=click.Path(path_type=Path), default=Path()
+)
+_workload = click.option(
+    "--workload", default="null", show_default=True, help="Which image of DIR: null, asc or qubo."
+)
 
 
 @click.group()
@@ -30,7 +34,13 @@ def firmware() -> None:
 
 @firmware.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--port", "name", required=True, metavar="NAME", help="The port to start from; a wrong name lists them.")
+@click.option(
+    "--port",
+    "name",
+    required=True,
+    metavar="NAME",
+    help="The port to start from; a wrong name lists them.",
+)
 def new(folder: Path, name: str) -> None:
     """Write a project of one port into DIR; it builds without the rig."""
     port = projects.create(folder, name, projects.sources())
@@ -42,42 +52,63 @@ def new(folder: Path, name: str) -> None:
 @_folder
 @click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
 def build(folder: Path, settings: tuple[str, ...]) -> None:
-    """Build the images of the project in DIR and show their size; settings go to make, as BOARD=stm32g071."""
+    """Build the images of the project in DIR and show their size; settings go to make, as
+    BOARD=stm32g071.
+    """
     if "=" in folder.name and not folder.exists():
         folder, settings = Path(), (str(folder), *settings)
     port = projects.read_port(folder / projects.PORT_FILE)
     _make(folder, port, settings)
     images = projects.images(folder)
     if not images:
-        raise BenchError(f"make made no image below {folder / 'build'}", try_next="look at the Makefile's `all`")
+        raise BenchError(
+            f"make made no image below {folder / 'build'}", try_next="look at the Makefile's `all`"
+        )
     size = toolchain.find(f"{port.compiler.removesuffix('gcc').removesuffix('cc')}size")
-    subprocess.run([size, *(image.relative_to(folder) for image in images)], cwd=folder, check=False)
+    subprocess.run(
+        [size, *(image.relative_to(folder) for image in images)], cwd=folder, check=False
+    )
 
 
 @firmware.command()
 @_image
 @_workload
-@click.option("--machine", default="", help="QEMU's name of the board, where the project names none or another.")
+@click.option(
+    "--machine",
+    default="",
+    help="QEMU's name of the board, where the project names none or another.",
+)
 def emulate(path: Path, workload: str, machine: str) -> None:
     """Run the project in DIR, or an image, in QEMU until Ctrl-C; says how to reach it."""
     bench = Path("BENCH")
     options: tuple[str, ...] = ()
     if path.is_dir():
-        port, bench = projects.read_port(path / projects.PORT_FILE), path / f"{workload}.toml"
+        port = projects.read_port(path / projects.PORT_FILE)
+        bench = path / f"{workload}.toml"
         options = port.options if machine in ("", port.machine) else ()
         machine = machine or port.machine
         if not machine:
-            hint = "the port posix runs as a process: rig probe BENCH --set sut.posix.program=build/posix/null"
+            hint = (
+                "the port posix runs as a process: rig probe BENCH --set "
+                "sut.posix.program=build/posix/null"
+            )
             raise ConfigError(f"QEMU has no machine for {path}", path="--machine", try_next=hint)
         toolchain.find("qemu-system-arm")  # before the build, which may take a while
         _make(path, port, (port.emulated,) if port.emulated else ())
         path = _chosen(path, workload, emulated=bool(port.emulated))
     elif not machine:
-        raise ConfigError("an image does not say which board it is for", path="--machine", try_next="qemu-system-arm -M help")
+        raise ConfigError(
+            "an image does not say which board it is for",
+            path="--machine",
+            try_next="qemu-system-arm -M help",
+        )
     _refuse_other_files(path)
     with Emulator(path, machine, options) as emulator:
         _say(f"{path} runs in QEMU, machine {machine}: simulated, its times are those of no device")
-        _say(f"reach it: rig probe {bench} --set sut.uart.port={emulator.url} --set sut.uart.simulated=true")
+        _say(
+            f"reach it: rig probe {bench} --set sut.uart.port={emulator.url} --set "
+            "sut.uart.simulated=true"
+        )
         _say("Ctrl-C ends it")
         try:
             emulator.wait()
@@ -88,18 +119,33 @@ def emulate(path: Path, workload: str, machine: str) -> None:
 @firmware.command()
 @_image
 @_workload
-@click.option("--tool", type=click.Choice(flasher.TOOLS), help="What writes it; the first that is installed unless given.")
+@click.option(
+    "--tool",
+    type=click.Choice(flasher.TOOLS),
+    help="What writes it; the first that is installed unless given.",
+)
 @click.option("--target", default="", help="OpenOCD's target file, or pyOCD's name of the part.")
-@click.option("--interface", default="interface/stlink.cfg", show_default=True, help="OpenOCD's file of the adapter.")
+@click.option(
+    "--interface",
+    default="interface/stlink.cfg",
+    show_default=True,
+    help="OpenOCD's file of the adapter.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show the command.")
-def flash(path: Path, workload: str, tool: str | None, target: str, interface: str, dry_run: bool) -> None:
+def flash(
+    path: Path, workload: str, tool: str | None, target: str, interface: str, dry_run: bool
+) -> None:
     """Write the project's image in DIR, or an image, to the board."""
     if path.is_dir():
         path = _chosen(path, workload, emulated=False)
     _refuse_other_files(path)
     if projects.is_for_emulator(path):
         hint = "rig firmware build, then the image beside it without -emulated"
-        raise ConfigError(f"{path} was built for the emulator", evidence="its clocks are not the board's", try_next=hint)
+        raise ConfigError(
+            f"{path} was built for the emulator",
+            evidence="its clocks are not the board's",
+            try_next=hint,
+        )
     tool = tool or toolchain.find_first(flasher.TOOLS)
     command = flasher.command(tool, path, target, interface)
     _say(shlex.join(command))
@@ -107,8 +153,13 @@ def flash(path: Path, workload: str, tool: str | None, target: str, interface: s
         return
     code = subprocess.run([toolchain.find(tool), *command[1:]], check=False).returncode
     if code:
-        hint = "what it says above; is the board powered, its adapter plugged in, and nobody else debugging it?"
-        raise BenchError(f"{tool} did not write the image", evidence=f"exit code {code}", try_next=hint)
+        hint = (
+            "what it says above; is the board powered, its adapter plugged in, and nobody "
+            "else debugging it?"
+        )
+        raise BenchError(
+            f"{tool} did not write the image", evidence=f"exit code {code}", try_next=hint
+        )
 
 
 def _make(folder: Path, port: projects.Port, settings: Sequence[str]) -> None:
@@ -116,22 +167,39 @@ def _make(folder: Path, port: projects.Port, settings: Sequence[str]) -> None:
     toolchain.find(port.compiler)
     code = subprocess.run([make, "-C", folder, *settings], check=False).returncode
     if code:
-        raise BenchError("the firmware does not build", evidence=f"make ended with {code}", try_next="the first error above")
+        raise BenchError(
+            "the firmware does not build",
+            evidence=f"make ended with {code}",
+            try_next="the first error above",
+        )
 
 
 def _chosen(folder: Path, workload: str, *, emulated: bool) -> Path:
-    """Return the only image of `workload` below a project; raise ConfigError where there are none or several."""
-    found = [path for path in projects.images(folder) if path.stem == workload and projects.is_for_emulator(path) == emulated]
+    """Return the only image of `workload` below a project; raise ConfigError where there are none
+    or several.
+    """
+    found = [
+        path
+        for path in projects.images(folder)
+        if path.stem == workload and projects.is_for_emulator(path) == emulated
+    ]
     if len(found) == 1:
         return found[0]
     if found:
-        raise ConfigError(f"several images of {workload}", try_next=f"name one of {', '.join(map(str, found))}")
-    raise ConfigError(f"no image of {workload} below {folder / 'build'}", try_next=f"rig firmware build {folder}")
+        raise ConfigError(
+            f"several images of {workload}", try_next=f"name one of {', '.join(map(str, found))}"
+        )
+    raise ConfigError(
+        f"no image of {workload} below {folder / 'build'}", try_next=f"rig firmware build {folder}"
+    )
 
 
 def _refuse_other_files(image: Path) -> None:
     if not image.is_file() or not projects.is_image(image):
-        raise ConfigError(f"{image} is no linked program (ELF)", try_next="an image below build/, or the folder of a project")
+        raise ConfigError(
+            f"{image} is no linked program (ELF)",
+            try_next="an image below build/, or the folder of a project",
+        )
 
 
 def _say(text: str) -> None:

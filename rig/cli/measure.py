@@ -52,27 +52,65 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
 
 @click.command()
 @click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
-@click.option("--edges", type=click.Choice(trace_windows.PATTERNS), help="Windows between edges of SYNC [default: fall-fall].")
-@click.option("--markers", "by_markers", is_flag=True, help="Windows between markers: 1a to 1b, or each to the next.")
-@click.option("--times", multiple=True, metavar="START-STOP", help="A window in seconds from the first sample; may be repeated.")
+@click.option(
+    "--edges",
+    type=click.Choice(trace_windows.PATTERNS),
+    help="Windows between edges of SYNC [default: fall-fall].",
+)
+@click.option(
+    "--markers",
+    "by_markers",
+    is_flag=True,
+    help="Windows between markers: 1a to 1b, or each to the next.",
+)
+@click.option(
+    "--times",
+    multiple=True,
+    metavar="START-STOP",
+    help="A window in seconds from the first sample; may be repeated.",
+)
 @click.option("--whole", is_flag=True, help="The whole trace as one window.")
 @click.option("--source", default="", metavar="NAME", help="Source in a JLS file that has several.")
-@click.option("--current", default="", metavar="NAME", help="Signal or column of the current; a column's unit after a colon: I:mA.")
+@click.option(
+    "--current",
+    default="",
+    metavar="NAME",
+    help="Signal or column of the current; a column's unit after a colon: I:mA.",
+)
 @click.option("--voltage", default="", metavar="NAME", help="Signal or column of the voltage.")
-@click.option("--supply-v", type=float, default=0.0, metavar="VOLTS", help="The voltage, where none was recorded.")
-@click.option("--power", default="", metavar="NAME", help="Signal or column of the power, instead of current and voltage.")
-@click.option("--sync", default="", metavar="NAME", help="Digital signal or column of SYNC, or 'none'.")
-@click.option("--time", default="", metavar="NAME", help="Column of the times, or 'none' with --rate.")
+@click.option(
+    "--supply-v",
+    type=float,
+    default=0.0,
+    metavar="VOLTS",
+    help="The voltage, where none was recorded.",
+)
+@click.option(
+    "--power",
+    default="",
+    metavar="NAME",
+    help="Signal or column of the power, instead of current and voltage.",
+)
+@click.option(
+    "--sync", default="", metavar="NAME", help="Digital signal or column of SYNC, or 'none'."
+)
+@click.option(
+    "--time", default="", metavar="NAME", help="Column of the times, or 'none' with --rate."
+)
 @click.option(
     "--rate",
     "rate_hz",
     type=float,
     default=0.0,
     metavar="HZ",
-    help="Sampling rate, where the file says none; it may not contradict its times by more than 1 %.",
+    help="Sampling rate, where the file says none; it may not contradict its times by more than 1 "
+    "%.",
 )
 @click.option(
-    "--calibration", type=click.Path(path_type=Path), metavar="FILE", help="What the instrument promises: docs/UNCERTAINTY.md."
+    "--calibration",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What the instrument promises: docs/UNCERTAINTY.md.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, SI units, all digits.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, SI units, all digits.")
@@ -96,11 +134,15 @@ def measure(
 ) -> int:
     """Print energy, charge and power of windows on a trace of any origin.
 
-    TRACE is a trace of the rig's own, the folder of a trial, a JLS file of another program (Joulescope UI), a .ppk2 file (Nordic
-    Power Profiler), or a CSV table (any with named columns). Exit code 1 says that a window has no energy.
+    TRACE is a trace of the rig's own, the folder of a trial, a JLS file of another program
+    (Joulescope UI), a .ppk2 file (Nordic Power Profiler), or a CSV table (any with named columns).
+    Exit code 1 says that a window has no energy.
     """
     if sum((bool(edges), by_markers, bool(times), whole)) > 1:
-        raise ConfigError("windows can be chosen in one way at a time", try_next="one of --edges, --markers, --times, --whole")
+        raise ConfigError(
+            "windows can be chosen in one way at a time",
+            try_next="one of --edges, --markers, --times, --whole",
+        )
     if as_csv and as_json:
         raise ConfigError("--csv and --json are two formats", try_next="one of them")
     options = Options(**signals)
@@ -111,9 +153,13 @@ def measure(
         promised = _promised(promised or accuracy_beside(path), opened, options, notes)
         spans = _spans(opened, edges, by_markers, times, whole, notes)
         limits = opened.promised(promised) if promised else None
-        rows = [_told(row) for row in trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)]
+        rows = [
+            _told(row)
+            for row in trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)
+        ]
         content = _content(path, opened, promised, notes, rows)
-    out, err = tables.Terminal(), tables.Terminal(stderr=True)
+    out = tables.Terminal()
+    err = tables.Terminal(stderr=True)
     if as_json:
         out.out(json.dumps(content, indent=1, allow_nan=False), highlight=False)
         return _code(rows)
@@ -126,13 +172,23 @@ def measure(
     return _code(rows)
 
 
-def _promised(promised: Accuracy | None, opened: Opened, options: Options, notes: list[str]) -> Accuracy | None:
-    """Return the accuracy that may be used: limits of current and voltage say nothing of a power that the instrument computed."""
+def _promised(
+    promised: Accuracy | None, opened: Opened, options: Options, notes: list[str]
+) -> Accuracy | None:
+    """Return the accuracy that may be used: limits of current and voltage say nothing of a power
+    that the instrument computed.
+    """
     if promised is not None and not opened.has_current:
-        notes.append("uncertainty unknown: the calibration has ranges of current and voltage, the trace power alone")
+        notes.append(
+            "uncertainty unknown: the calibration has ranges of current and voltage, the trace "
+            "power alone"
+        )
         return None
     if promised is not None and options.supply_v:
-        notes.append("the voltage was not measured: its uncertainty is what the calibration says of [[voltage]]")
+        notes.append(
+            "the voltage was not measured: its uncertainty is what the calibration says of "
+            "[[voltage]]"
+        )
     return promised
 
 
@@ -141,22 +197,38 @@ def _folder(scratch: Path | None) -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix="rig-measure-", dir=scratch)
     except OSError as error:
         raise ConfigError(
-            f"{scratch} cannot be written", evidence=error.strerror or str(error), try_next="--scratch FOLDER"
+            f"{scratch} cannot be written",
+            evidence=error.strerror or str(error),
+            try_next="--scratch FOLDER",
         ) from error
 
 
-def _spans(opened: Opened, edges: str | None, by_markers: bool, times: Sequence[str], whole: bool, notes: list[str]) -> list[Span]:
+def _spans(
+    opened: Opened,
+    edges: str | None,
+    by_markers: bool,
+    times: Sequence[str],
+    whole: bool,
+    notes: list[str],
+) -> list[Span]:
     trace = opened.trace
     if times:
         spans = trace_windows.by_times(times)
         for span, text in zip(spans, times, strict=True):
             if span.stop_s > LONGEST_S:
                 long = f"the trace is {trace.duration_s:.6g} s long"
-                raise ConfigError(f"--times {text}", evidence=long, try_next="seconds from the first sample, as --times 0.1-0.35")
+                raise ConfigError(
+                    f"--times {text}",
+                    evidence=long,
+                    try_next="seconds from the first sample, as --times 0.1-0.35",
+                )
         return spans
     if by_markers:
         if opened.marked is None:
-            raise DataError(f"a file of this kind ({opened.origin}) has no markers", try_next="--times or --edges")
+            raise DataError(
+                f"a file of this kind ({opened.origin}) has no markers",
+                try_next="--times or --edges",
+            )
         return _apart(trace_windows.by_markers(markers.read(opened.marked, trace)), notes)
     if edges or (not whole and (len(trace.falls_s) or len(trace.rises_s))):
         return trace_windows.by_edges(trace, edges or trace_windows.PATTERNS[0])
@@ -177,9 +249,15 @@ def _apart(spans: Sequence[Span], notes: list[str]) -> list[Span]:
 
 
 def _told(row: Row) -> Row:
-    """Return the row without what is no finite number: JSON has none for it. A window may be shorter than rounding."""
+    """Return the row without what is no finite number: JSON has none for it. A window may be
+    shorter than rounding.
+    """
     values = dataclasses.asdict(row)
-    unknown = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
+    unknown = [
+        name
+        for name, value in values.items()
+        if isinstance(value, float) and not math.isfinite(value)
+    ]
     if not unknown:
         return row
     why = _NO_NUMBERS if "energy_j" in unknown else f"too short: it has no {', '.join(unknown)}"
@@ -191,7 +269,9 @@ def _code(rows: Sequence[Row]) -> int:
     return _INCOMPLETE if any(row.energy_j is None for row in rows[:-1]) else 0
 
 
-def _content(path: Path, opened: Opened, promised: Accuracy | None, notes: list[str], rows: Sequence[Row]) -> dict[str, Any]:
+def _content(
+    path: Path, opened: Opened, promised: Accuracy | None, notes: list[str], rows: Sequence[Row]
+) -> dict[str, Any]:
     trace = opened.trace
     return {
         "schema": SCHEMA,
@@ -203,7 +283,12 @@ def _content(path: Path, opened: Opened, promised: Accuracy | None, notes: list[
         "duration_s": trace.duration_s,
         "sync": opened.sync,
         "gaps": [
-            {"start_s": gap.start / trace.sample_hz, "stop_s": gap.stop / trace.sample_hz, "cause": gap.cause} for gap in trace.gaps
+            {
+                "start_s": gap.start / trace.sample_hz,
+                "stop_s": gap.stop / trace.sample_hz,
+                "cause": gap.cause,
+            }
+            for gap in trace.gaps
         ],
         "accuracy": dataclasses.asdict(promised) if promised else None,
         "notes": notes,
@@ -217,14 +302,22 @@ def _csv_text(rows: Sequence[Row]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([["" if (value := getattr(row, name)) is None else value for name in names] for row in rows])
+    writer.writerows(
+        [["" if (value := getattr(row, name)) is None else value for name in names] for row in rows]
+    )
     return text.getvalue()
 
 
 def _print_table(out: tables.Terminal, path: Path, opened: Opened, rows: Sequence[Row]) -> None:
     """Print the windows within 80 columns: one prefix a column, four digits."""
     badge = "  [black on yellow] SIMULATED [/]" if opened.about.get("simulated") else ""
-    table = Table(title=f"{escape(path.name)}{badge}", title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(
+        title=f"{escape(path.name)}{badge}",
+        title_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
     table.add_column("\nwindow", no_wrap=True, max_width=7)
     scales = {}
     for heading, name, unit, like in _COLUMNS:
@@ -233,13 +326,18 @@ def _print_table(out: tables.Terminal, path: Path, opened: Opened, rows: Sequenc
         scales[name] = _scale(largest, unit)
         table.add_column(f"{heading}\n{scales[name][1]}", justify="right", no_wrap=True)
     for row in rows:
-        cells = [_cell(getattr(row, name), scales[name][0], _DIGITS.get(heading, 4)) for heading, name, _, _ in _COLUMNS]
+        cells = [
+            _cell(getattr(row, name), scales[name][0], _DIGITS.get(heading, 4))
+            for heading, name, _, _ in _COLUMNS
+        ]
         table.add_row(escape(row.name), *cells, style="bold" if row is rows[-1] else "")
     out.print(table)
     for row in rows:
         if row.problem:
             without = "energy" if row.energy_j is None else "uncertainty"
-            out.print(f"[red]{escape(row.name)}: no {without}[/], {escape(row.problem)}", soft_wrap=True)
+            out.print(
+                f"[red]{escape(row.name)}: no {without}[/], {escape(row.problem)}", soft_wrap=True
+            )
 
 
 def _scale(value: float | None, unit: str) -> tuple[float, str]:

@@ -24,7 +24,9 @@ _WIDTH = 80
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def scan(as_json: bool) -> int:
-    """List attached instruments and serial ports, with the lines for a bench file; exit code 3 if something is wrong."""
+    """List attached instruments and serial ports, with the lines for a bench file; exit code 3 if
+    something is wrong.
+    """
     rows = look()
     console = Terminal()
     if as_json:
@@ -35,7 +37,9 @@ def scan(as_json: bool) -> int:
 
 
 def show(console: Terminal, rows: Sequence[Row]) -> None:
-    """Print the table, what to copy into a bench file, and what is wrong; an empty desk says what to look at."""
+    """Print the table, what to copy into a bench file, and what is wrong; an empty desk says what
+    to look at.
+    """
     if rows:
         console.print(_table(rows, min(console.width, _WIDTH)))
     usable = [row for row in rows if row.setting and row.state == FOUND]
@@ -46,12 +50,20 @@ def show(console: Terminal, rows: Sequence[Row]) -> None:
             console.print(escape(row.setting), soft_wrap=True, highlight=False)
     for row in rows:
         if row.state == PROBLEM:
-            console.print(f"[red]{escape(row.kind)}, {escape(row.name)}[/]: {escape(row.problem)}", soft_wrap=True, highlight=False)
+            console.print(
+                f"[red]{escape(row.kind)}, {escape(row.name)}[/]: {escape(row.problem)}",
+                soft_wrap=True,
+                highlight=False,
+            )
             if row.try_next:
                 console.print(f"  try: {escape(row.try_next)}", soft_wrap=True, highlight=False)
     for row in rows:
         if row.state == MISSING:
-            console.print(f"to look for {escape(row.kind)}: {escape(row.try_next)}", soft_wrap=True, highlight=False)
+            console.print(
+                f"to look for {escape(row.kind)}: {escape(row.try_next)}",
+                soft_wrap=True,
+                highlight=False,
+            )
     if is_empty(rows):
         if any(row.kind == ONBOARD for row in rows):
             console.print("on-board ports are there whether or not anything is connected")
@@ -62,7 +74,10 @@ def show(console: Terminal, rows: Sequence[Row]) -> None:
             console.print(f"  {escape(hint)}", soft_wrap=True, highlight=False)
         console.print("rig demo runs without any hardware")
     else:
-        console.print("Is something missing here? Look at cables, power, the group dialout, and udev rules.", soft_wrap=True)
+        console.print(
+            "Is something missing here? Look at cables, power, the group dialout, and udev rules.",
+            soft_wrap=True,
+        )
 
 
 def _table(rows: Sequence[Row], width: int) -> Table:
@@ -72,5 +87,7 @@ def _table(rows: Sequence[Row], width: int) -> Table:
     table.add_column("serial", overflow="fold")
     table.add_column("state", no_wrap=True)
     for row in rows:
-        table.add_row(escape(row.kind), escape(row.name), escape(row.serial) or "-", _MARKS[row.state])
+        table.add_row(
+            escape(row.kind), escape(row.name), escape(row.serial) or "-", _MARKS[row.state]
+        )
     return table

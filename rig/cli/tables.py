@@ -12,7 +12,15 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
@@ -27,13 +35,24 @@ from rig.results.claim import Claim
 from rig.results.labels import Label
 from rig.results.replication import LIMIT, deviation
 from rig.results.stated import stated
-from rig.store.events import Event, SessionResumed, SessionStarted, StepDone, TrialFinished, TrialResumed, TrialStarted
+from rig.store.events import (
+    Event,
+    SessionResumed,
+    SessionStarted,
+    StepDone,
+    TrialFinished,
+    TrialResumed,
+    TrialStarted,
+)
 from rig.store.session_folder import SessionFolder
 from rig.uncertainty.budget import table as budget_table
 from rig.units import quantity, share
 
-#: Control characters but tabs and ends of lines, marks that turn the direction of writing, and halves of characters.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+#: Control characters but tabs and ends of lines, marks that turn the direction of writing, and
+#: halves of characters.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 #: More than any table is wide.
 _UNBOUND = 1000
 #: What a person looks for first; the rest is in results.json and the report.
@@ -71,9 +90,11 @@ _TELLING = 1e-5
 
 
 class Terminal(Console):
-    """A console that shows text as it is: no word between colons becomes a picture, and no character commands the terminal.
+    """A console that shows text as it is: no word between colons becomes a picture, and no
+    character commands the terminal.
 
-    It goes on in silence when whoever read it has gone (rig run | head): the run matters, not its words.
+    It goes on in silence when whoever read it has gone (rig run | head): the run matters, not its
+    words.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -84,8 +105,12 @@ class Terminal(Console):
         return super().render_str(visible(text), **options)
 
     def out(self, *objects: Any, **options: Any) -> None:
-        """Print text as it is, for programs; characters that command a terminal are no part of any format."""
-        super().out(*(visible(each) if isinstance(each, str) else each for each in objects), **options)
+        """Print text as it is, for programs; characters that command a terminal are no part of any
+        format.
+        """
+        super().out(
+            *(visible(each) if isinstance(each, str) else each for each in objects), **options
+        )
 
     def on_broken_pipe(self) -> None:
         """Send the rest nowhere."""
@@ -94,11 +119,15 @@ class Terminal(Console):
 
 
 def visible(text: str) -> str:
-    """Return a text with a sign in the place of characters that command a terminal, turn the direction of writing, or are none.
+    """Return a text with a sign in the place of characters that command a terminal, turn the
+    direction of writing, or are none.
 
     Bytes of a name that are no UTF-8 are shown by their numbers, so that the file can be found.
     """
-    return _UNSEEN.sub(lambda unseen: ascii(unseen[0])[1:-1] if "\udc80" <= unseen[0] <= "\udcff" else "\ufffd", text)
+    return _UNSEEN.sub(
+        lambda unseen: ascii(unseen[0])[1:-1] if "\udc80" <= unseen[0] <= "\udcff" else "\ufffd",
+        text,
+    )
 
 
 class RunProgress:
@@ -133,20 +162,31 @@ class RunProgress:
                 self._task = self._progress.add_task("queries", total=event.trials * event.queries)
             case SessionResumed():
                 stands = (
-                    f"goes on: {event.finished} of {event.trials} trials are finished, {event.done} queries of the next are done"
+                    f"goes on: {event.finished} of {event.trials} trials are finished, "
+                    f"{event.done} queries of the next are done"
                 )
-                self._console.print(f"session [bold]{escape(str(event.folder))}[/] {stands}", soft_wrap=True)
-                print_labels(self._console, labels.of_provenance(SessionFolder(event.folder).provenance()))
+                self._console.print(
+                    f"session [bold]{escape(str(event.folder))}[/] {stands}", soft_wrap=True
+                )
+                print_labels(
+                    self._console, labels.of_provenance(SessionFolder(event.folder).provenance())
+                )
                 done = event.finished * event.queries + event.done
-                self._task = self._progress.add_task("queries", total=event.trials * event.queries, completed=done)
+                self._task = self._progress.add_task(
+                    "queries", total=event.trials * event.queries, completed=done
+                )
             case TrialStarted() | TrialResumed() if self._task is not None:
                 self._progress.update(self._task, description=f"trial {event.trial}")
-            case StepDone() if self._task is not None and isinstance(event.done.step, Query | Solve | Stream):
+            case StepDone() if self._task is not None and isinstance(
+                event.done.step, Query | Solve | Stream
+            ):
                 self._progress.advance(self._task)
             case TrialFinished():
                 for problem in event.trial.problems:
                     self._console.print(
-                        f"[red]trial {event.trial.number}: {problem.code}[/] {escape(problem.detail)}", soft_wrap=True
+                        f"[red]trial {event.trial.number}: {problem.code}[/] "
+                        f"{escape(problem.detail)}",
+                        soft_wrap=True,
                     )
             case _:
                 return
@@ -178,8 +218,14 @@ def print_results(console: Console, content: dict[str, Any]) -> None:
 
 
 def _print_metrics(console: Console, content: dict[str, Any], title: str) -> None:
-    """Print the main metrics: in a narrow terminal the trials' deviations are a table of their own."""
-    main = {name: metric for name, metric in content["metrics"].items() if name in MAIN_METRICS or _OVERALL.fullmatch(name)}
+    """Print the main metrics: in a narrow terminal the trials' deviations are a table of their
+    own.
+    """
+    main = {
+        name: metric
+        for name, metric in content["metrics"].items()
+        if name in MAIN_METRICS or _OVERALL.fullmatch(name)
+    }
     whole = _metrics_table(content, main, title, intervals=True, trials=True)
     if _width(console, whole) <= console.width:
         console.print(whole)
@@ -192,11 +238,28 @@ def _print_metrics(console: Console, content: dict[str, Any], title: str) -> Non
 
 
 def _metrics_table(
-    content: dict[str, Any], metrics: dict[str, dict[str, Any]], title: str, *, intervals: bool, trials: bool
+    content: dict[str, Any],
+    metrics: dict[str, dict[str, Any]],
+    title: str,
+    *,
+    intervals: bool,
+    trials: bool,
 ) -> Table:
-    told = ["intervals of 95 %: the same samples measured again; other samples of this kind;", "SE: s/sqrt(n) over samples"]
-    caption = "\n".join((told if intervals else []) + (["1 to n: deviation of each trial, in %"] if trials else []))
-    table = Table(title=title or None, title_justify="left", caption=caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    told = [
+        "intervals of 95 %: the same samples measured again; other samples of this kind;",
+        "SE: s/sqrt(n) over samples",
+    ]
+    caption = "\n".join(
+        (told if intervals else []) + (["1 to n: deviation of each trial, in %"] if trials else [])
+    )
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        caption=caption,
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
     table.caption_justify = "left"
     table.add_column("metric", no_wrap=True)
     if intervals:
@@ -205,11 +268,26 @@ def _metrics_table(
         for heading in ("same samples", "other samples", "SE"):
             table.add_column(heading, justify="right", no_wrap=True)
     for trial in content["trials"] if trials else ():
-        table.add_column(str(trial["number"]), justify="right", no_wrap=True, style="" if trial["valid"] else "red")
+        table.add_column(
+            str(trial["number"]),
+            justify="right",
+            no_wrap=True,
+            style="" if trial["valid"] else "red",
+        )
     for name, metric in metrics.items():
         shown = stated(metric)
-        told = [shown.value, shown.unit, shown.same_samples, shown.other_samples, shown.standard_error]
-        table.add_row(escape(name), *(map(escape, told) if intervals else ()), *(_deviations(name, metric) if trials else ()))
+        told = [
+            shown.value,
+            shown.unit,
+            shown.same_samples,
+            shown.other_samples,
+            shown.standard_error,
+        ]
+        table.add_row(
+            escape(name),
+            *(map(escape, told) if intervals else ()),
+            *(_deviations(name, metric) if trials else ()),
+        )
     return table
 
 
@@ -218,9 +296,14 @@ def _print_lines(console: Console, trials: Sequence[dict[str, Any]]) -> None:
     shown = told if all(len(trial["lines"]) <= _LINES for trial in told) else told[:1]
     for trial in shown:
         for line in trial["lines"]:
-            console.print(f"trial {trial['number']}  {escape(line)}", soft_wrap=True, highlight=False)
+            console.print(
+                f"trial {trial['number']}  {escape(line)}", soft_wrap=True, highlight=False
+            )
     if len(shown) < len(told):
-        console.print(f"the lines of {len(told) - len(shown)} more trials: trial-N/results.txt", soft_wrap=True)
+        console.print(
+            f"the lines of {len(told) - len(shown)} more trials: trial-N/results.txt",
+            soft_wrap=True,
+        )
 
 
 def _print_targets(console: Console, rows: Sequence[dict[str, Any]]) -> None:
@@ -234,21 +317,34 @@ def _print_targets(console: Console, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _print_coverage(console: Console, coverage: dict[str, Any]) -> None:
-    """Print how many cells are done, and of each workload that is not whole, what is missing or why it failed."""
-    console.print(f"coverage: {coverage['done']} cells done, {coverage['failed']} failed, {coverage['missing']} missing")
+    """Print how many cells are done, and of each workload that is not whole, what is missing or why
+    it failed.
+    """
+    console.print(
+        f"coverage: {coverage['done']} cells done, {coverage['failed']} failed, "
+        f"{coverage['missing']} missing"
+    )
     for workload in dict.fromkeys(cell["workload"] for cell in coverage["cells"]):
-        cells = [cell for cell in coverage["cells"] if cell["workload"] == workload and cell["state"] != DONE]
+        cells = [
+            cell
+            for cell in coverage["cells"]
+            if cell["workload"] == workload and cell["state"] != DONE
+        ]
         for state in dict.fromkeys(cell["state"] for cell in cells):
             of_state = [cell for cell in cells if cell["state"] == state]
             reasons = dict.fromkeys(reason for cell in of_state for reason in cell["failures"])
             whats = ", ".join(cell["what"] for cell in of_state)
-            console.print(f"  [red]{escape(state)}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}", soft_wrap=True)
+            console.print(
+                f"  [red]{escape(state)}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}",
+                soft_wrap=True,
+            )
 
 
 def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
     """Print a table of workloads and what is asked of each, then what is not done."""
     whats = list(dict.fromkeys(cell.what for cell in cells))
-    table, found = Table(box=SIMPLE_HEAD, pad_edge=False), {(cell.workload, cell.what): cell for cell in cells}
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    found = {(cell.workload, cell.what): cell for cell in cells}
     for title in ("workload", *whats):
         table.add_column(escape(title), no_wrap=True)
     for workload in dict.fromkeys(cell.workload for cell in cells):
@@ -267,34 +363,60 @@ def _state(cell: Covered | None) -> str:
 
 def _unmetered(clock: dict[str, Any]) -> str:
     return (
-        "no energy: there is no monitor; latency is by the device's own clock, which nothing checks: "
+        "no energy: there is no monitor; latency is by the device's own clock, which nothing "
+        "checks: "
         f"within {clock['limit_ppm']:g} ppm ({clock['source']})"
     )
 
 
 def _resolution(row: dict[str, Any]) -> str:
-    window, width = quantity(row["window_s"], "s"), share(row["energy_u95"])
-    said = f"{row['phase']}: a window of {window} cannot tell 5 %: ±{width}, most of it {row['because']}"
-    return said + ("; no length is enough" if row["needed_s"] is None else f"; {quantity(row['needed_s'], 's')} are needed")
+    window = quantity(row["window_s"], "s")
+    width = share(row["energy_u95"])
+    said = (
+        f"{row['phase']}: a window of {window} cannot tell 5 %: ±{width}, most of it "
+        f"{row['because']}"
+    )
+    return said + (
+        "; no length is enough"
+        if row["needed_s"] is None
+        else f"; {quantity(row['needed_s'], 's')} are needed"
+    )
 
 
 def print_budget(console: Console, content: dict[str, Any]) -> None:
-    """Print the uncertainty budgets side by side: shares of the value, what the scatter contains already in brackets."""
+    """Print the uncertainty budgets side by side: shares of the value, what the scatter contains
+    already in brackets.
+    """
     title = "standard uncertainty of the same samples, measured again: share of the value"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    )
     budget = budget_table(content)
     table.add_column("component", overflow="fold")
     for name in budget["metrics"]:
         table.add_column(escape(name.replace("_", "\n")), justify="right", no_wrap=True)
-    telling = [(name, cells) for name, cells in budget["rows"] if any(cell and cell["relative"] >= _TELLING for cell in cells)]
+    telling = [
+        (name, cells)
+        for name, cells in budget["rows"]
+        if any(cell and cell["relative"] >= _TELLING for cell in cells)
+    ]
     for component, cells in telling:
         table.add_row(escape(component), *(_cell(cell) for cell in cells))
     if len(telling) < len(budget["rows"]):
-        table.caption = f"in brackets: contained in the scatter; {len(budget['rows']) - len(telling)} smaller components not shown"
+        table.caption = (
+            "in brackets: contained in the scatter; "
+            f"{len(budget['rows']) - len(telling)} smaller components not shown"
+        )
     sums = [(metric["same_samples"], abs(metric["value"])) for metric in budget["metrics"].values()]
-    table.add_row("[bold]all[/]", *(f"[bold]{share(same['standard_uncertainty'] / value)}[/]" for same, value in sums))
+    table.add_row(
+        "[bold]all[/]",
+        *(f"[bold]{share(same['standard_uncertainty'] / value)}[/]" for same, value in sums),
+    )
     table.add_row("factor for 95 %", *(f"{same['coverage_factor']:.2f}" for same, _ in sums))
-    table.add_row("[bold]± (95 %)[/]", *(f"[bold]{share(same['expanded_uncertainty'] / value)}[/]" for same, value in sums))
+    table.add_row(
+        "[bold]± (95 %)[/]",
+        *(f"[bold]{share(same['expanded_uncertainty'] / value)}[/]" for same, value in sums),
+    )
     if budget["rows"]:
         console.print(table)
 
@@ -322,36 +444,53 @@ def _width(console: Console, table: Table) -> int:
 
 
 def _print_whole(console: Console, table: Table) -> None:
-    """Print a table as wide as it is: in a terminal that is narrower its lines go on below, and no number loses a digit."""
+    """Print a table as wide as it is: in a terminal that is narrower its lines go on below, and no
+    number loses a digit.
+    """
     whole = console.options.update(width=max(console.width, _width(console, table)))
     console.print(Segments(console.render(table, whole)), crop=False)
 
 
-def print_verdict(console: Console, name: str, verdict: dict[str, Any], marked: Sequence[Label]) -> None:
+def print_verdict(
+    console: Console, name: str, verdict: dict[str, Any], marked: Sequence[Label]
+) -> None:
     """Print a verdict, with what must stand beside it."""
     badge = "[black on green] TRUE [/]" if verdict["ok"] else "[white on red] FALSE [/]"
     beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
     console.print(f"{name} {badge}{beside} {escape(verdict['reason'])}".rstrip(), soft_wrap=True)
-    console.print(f"  [dim]{escape(verdict['rule'])}: {escape(verdict['rule_text'])}[/]", soft_wrap=True)
+    console.print(
+        f"  [dim]{escape(verdict['rule'])}: {escape(verdict['rule_text'])}[/]", soft_wrap=True
+    )
 
 
-def print_claim(console: Console, claim: Claim, verdicts: dict[str, dict[str, Any]], content: dict[str, Any]) -> None:
+def print_claim(
+    console: Console, claim: Claim, verdicts: dict[str, dict[str, Any]], content: dict[str, Any]
+) -> None:
     """Print each claimed value beside the mean of the trials, and both verdicts."""
     marked = labels.of_results(content)
     if claim.labels:
-        console.print(f"[yellow]the claim is a result of: {escape(', '.join(claim.labels))}[/]", soft_wrap=True)
+        console.print(
+            f"[yellow]the claim is a result of: {escape(', '.join(claim.labels))}[/]",
+            soft_wrap=True,
+        )
     table = Table(title="the claim", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("metric", "claimed", "mean of the trials", "deviation", "limit"):
         table.add_column(heading, justify="left" if heading == "metric" else "right", no_wrap=True)
     compared = verdicts["replication"]["per_metric"]
     for name, value in claim.values.items():
-        row, unit = compared.get(name), content["metrics"].get(name, {}).get("unit", "")
+        row = compared.get(name)
+        unit = content["metrics"].get(name, {}).get("unit", "")
         if row is None:
             table.add_row(escape(name), escape(quantity(value, unit)), "-", "-", "-")
             continue
         colour = "" if row["ok"] else "red"
         away = f"{100 * row['deviation']:+.2f} %"
-        cells = (quantity(value, unit), quantity(row["mean"], unit), away, f"{100 * row['limit']:.0f} %")
+        cells = (
+            quantity(value, unit),
+            quantity(row["mean"], unit),
+            away,
+            f"{100 * row['limit']:.0f} %",
+        )
         table.add_row(escape(name), *map(escape, cells), style=colour)
     _print_whole(console, table)
     for name, verdict in verdicts.items():
@@ -372,16 +511,26 @@ def print_check(console: Console, path: Path, checked: Check) -> None:
     """Print what a check found; what is as it should be only as a count."""
     good = sum(finding.ok for finding in checked.findings)
     stands = f"{good} of {len(checked.findings)} checks equal"
-    console.print(f"{escape(str(path))}: session {escape(checked.status)}, {stands}", soft_wrap=True)
+    console.print(
+        f"{escape(str(path))}: session {escape(checked.status)}, {stands}", soft_wrap=True
+    )
     if checked.head:
         console.print(f"chain {checked.head}", soft_wrap=True, highlight=False)
     for finding in checked.findings:
         if not finding.ok:
-            word = "[yellow]cut off[/]" if finding.detail.startswith("was cut off") else "[red]differs[/]"
-            console.print(f"{word} {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True)
+            word = (
+                "[yellow]cut off[/]"
+                if finding.detail.startswith("was cut off")
+                else "[red]differs[/]"
+            )
+            console.print(
+                f"{word} {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True
+            )
     for finding in checked.findings:
         if finding.ok and finding.detail != "unchanged":
-            console.print(f"[green]equal[/] {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True)
+            console.print(
+                f"[green]equal[/] {escape(finding.name)}: {escape(finding.detail)}", soft_wrap=True
+            )
 
 
 def print_error(console: Console, error: RigError) -> None:

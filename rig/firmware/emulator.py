@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A firmware image in QEMU, its UART on a TCP port of this machine. What it says of time and energy is no result of a device."""
+"""A firmware image in QEMU, its UART on a TCP port of this machine. What it says of time and energy
+is no result of a device.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +24,36 @@ _OPTIONS = ("-display", "none", "-monitor", "none", "-nic", "none")
 
 
 class Emulator:
-    """A running image; `url` is its UART as pyserial takes it. Ends with its `with` block; `options` are more of QEMU's own."""
+    """A running image; `url` is its UART as pyserial takes it. Ends with its `with` block;
+    `options` are more of QEMU's own.
+    """
 
     def __init__(self, image: Path, machine: str, options: Sequence[str] = ()) -> None:
         program = toolchain.find(PROGRAM)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.url = f"socket://127.0.0.1:{listener.getsockname()[1]}"
-            # The open listener goes to QEMU: a port number alone could be taken by another program meanwhile. Without nodelay each
-            # byte the firmware sends waits for the acknowledgement of the one before.
+            # The open listener goes to QEMU: a port number alone could be taken by another program
+            # meanwhile. Without nodelay each byte the firmware sends waits for the acknowledgement
+            # of the one before.
             line = f"socket,id=uart,fd={listener.fileno()},server=on,wait=off,nodelay=on"
             uart = ["-chardev", line, "-serial", "chardev:uart"]
-            command = [str(program), "-M", machine, "-kernel", str(image), *_OPTIONS, *options, *uart]
+            command = [
+                str(program),
+                "-M",
+                machine,
+                "-kernel",
+                str(image),
+                *_OPTIONS,
+                *options,
+                *uart,
+            ]
             try:
                 self._process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stderr=self._stderr, pass_fds=(listener.fileno(),)
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stderr=self._stderr,
+                    pass_fds=(listener.fileno(),),
                 )
             except BaseException:
                 self._stderr.close()
@@ -48,7 +65,9 @@ class Emulator:
             raise
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Return after `timeout_s` (None: never), or raise DeviceLost when the emulator ends by itself."""
+        """Return after `timeout_s` (None: never), or raise DeviceLost when the emulator ends by
+        itself.
+        """
         try:
             code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -56,12 +75,21 @@ class Emulator:
         self._stderr.seek(0)
         said = self._stderr.read().decode("utf-8", "backslashreplace").strip()
         hint = f"{PROGRAM} -M help lists the machines; the image must be built for this one"
-        raise DeviceLost(f"the emulator ended, exit code {code}", evidence=said or "it said nothing", try_next=hint)
+        raise DeviceLost(
+            f"the emulator ended, exit code {code}",
+            evidence=said or "it said nothing",
+            try_next=hint,
+        )
 
     def __enter__(self) -> Emulator:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._end()
         self._leash.close()
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device firmware's sources: where they are, its ports, and projects made of one port, which build without the rig."""
+"""The device firmware's sources: where they are, its ports, and projects made of one port, which
+build without the rig.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,18 @@ from rig.errors import BenchError, ConfigError
 PORT_FILE = "port.toml"
 _MARK = Path("core/nr_shim.h")
 _INSTALLED = f"share/neurorig/firmware/{_MARK}"
-_ELF, _RUNS = b"\x7fELF", (2, 3)  # e_type: an executable, or one that can be put anywhere
+_ELF = b"\x7fELF"
+_RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
     """What a port.toml says.
 
-    `compiler` is the program that has to be there; `needs` what else of the firmware folder the port is made of; `goals`, where it
-    has no Makefile of its own, the files that the firmware's Makefile shall make. For QEMU: `machine` is its name of the board,
-    empty where it knows none, `options` what else it wants to be told, `emulated` the make target of images for it.
+    `compiler` is the program that has to be there; `needs` what else of the firmware folder the
+    port is made of; `goals`, where it has no Makefile of its own, the files that the firmware's
+    Makefile shall make. For QEMU: `machine` is its name of the board, empty where it knows none,
+    `options` what else it wants to be told, `emulated` the make target of images for it.
     """
 
     about: str
@@ -40,7 +44,9 @@ class Port:
 
 
 def sources() -> Path:
-    """Return the firmware folder: of the checkout, or what an installed package brought; raise BenchError where there is none."""
+    """Return the firmware folder: of the checkout, or what an installed package brought; raise
+    BenchError where there is none.
+    """
     checkout = Path(__file__).resolve().parents[2] / "firmware"
     if (checkout / _MARK).exists():
         return checkout
@@ -57,47 +63,71 @@ def sources() -> Path:
 
 def ports(folder: Path) -> dict[str, Port]:
     """Return the ports below the firmware folder, by name."""
-    return {path.parent.name: read_port(path) for path in sorted(folder.glob(f"ports/*/{PORT_FILE}"))}
+    return {
+        path.parent.name: read_port(path) for path in sorted(folder.glob(f"ports/*/{PORT_FILE}"))
+    }
 
 
 def read_port(path: Path) -> Port:
     """Read a port.toml; raise ConfigError where there is none or it is wrong."""
     try:
-        return cattrs.Converter(forbid_extra_keys=True).structure(tomllib.loads(path.read_text(encoding="utf-8")), Port)
+        return cattrs.Converter(forbid_extra_keys=True).structure(
+            tomllib.loads(path.read_text(encoding="utf-8")), Port
+        )
     except OSError as error:
         hint = "rig firmware new DIR --port NAME makes a project; then give its folder"
-        raise ConfigError(f"{path.parent} is no firmware project", evidence=f"no {PORT_FILE} in it", try_next=hint) from error
+        raise ConfigError(
+            f"{path.parent} is no firmware project", evidence=f"no {PORT_FILE} in it", try_next=hint
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, cattrs.BaseValidationError) as error:
         keys = ", ".join(Port.__dataclass_fields__)
-        raise ConfigError(f"{path} is wrong", evidence=repr(error), try_next=f"its keys are {keys}") from error
+        raise ConfigError(
+            f"{path} is wrong", evidence=repr(error), try_next=f"its keys are {keys}"
+        ) from error
 
 
 def create(folder: Path, name: str, origin: Path) -> Port:
-    """Write a project of port `name` into `folder`, which is new or empty; raise ConfigError otherwise."""
+    """Write a project of port `name` into `folder`, which is new or empty; raise ConfigError
+    otherwise.
+    """
     known = ports(origin)
     if name not in known:
         listed = "; ".join(f"{port} ({about.about})" for port, about in known.items())
-        raise ConfigError(f"there is no port {name}", evidence=f"looked in {origin / 'ports'}", try_next=f"one of {listed}")
+        raise ConfigError(
+            f"there is no port {name}",
+            evidence=f"looked in {origin / 'ports'}",
+            try_next=f"one of {listed}",
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder} is there and not empty", try_next="another name; nothing was written")
+        raise ConfigError(
+            f"{folder} is there and not empty", try_next="another name; nothing was written"
+        )
     port = known[name]
     try:
         for part, place in _parts(name, port, origin):
             _copy(origin / part, folder / place)
         if port.goals:
-            (folder / "Makefile").write_text(_MAKEFILE.format(goals=" ".join(port.goals)), encoding="utf-8")
+            (folder / "Makefile").write_text(
+                _MAKEFILE.format(goals=" ".join(port.goals)), encoding="utf-8"
+            )
         for task, work in _WORK.items():
-            (folder / f"{task}.toml").write_text(_BENCH.format(task=task, work=work), encoding="utf-8")
+            (folder / f"{task}.toml").write_text(
+                _BENCH.format(task=task, work=work), encoding="utf-8"
+            )
         (folder / "README.md").write_text(_readme(name, port), encoding="utf-8")
     except OSError as error:
         raise BenchError(
-            f"{folder} cannot be written", evidence=str(error), try_next="another folder, or its permissions"
+            f"{folder} cannot be written",
+            evidence=str(error),
+            try_next="another folder, or its permissions",
         ) from error
     return port
 
 
 def images(folder: Path) -> list[Path]:
-    """Return the programs built below `folder`: build/BOARD/WORKLOAD.elf, or without the ending for a process of this machine."""
+    """Return the programs built below `folder`: build/BOARD/WORKLOAD.elf, or without the ending for
+    a process of this machine.
+    """
     return [path for path in sorted(folder.glob("build/*/*")) if path.is_file() and is_image(path)]
 
 
@@ -109,7 +139,9 @@ def is_image(path: Path) -> bool:
 
 
 def is_for_emulator(image: Path) -> bool:
-    """Say whether an image was built with the clocks of an emulator, and would run at wrong rates on a board."""
+    """Say whether an image was built with the clocks of an emulator, and would run at wrong rates
+    on a board.
+    """
     return image.parent.name.endswith("-emulated")
 
 
@@ -121,7 +153,9 @@ def _installed_files() -> list[PackagePath]:
 
 
 def _parts(name: str, port: Port, origin: Path) -> Iterator[tuple[str, str]]:
-    """Give each thing to copy and its place: a port with a Makefile of its own goes to the top, where its owner will work on it."""
+    """Give each thing to copy and its place: a port with a Makefile of its own goes to the top,
+    where its owner will work on it.
+    """
     yield from ((part, part) for part in ("core", "workloads", *port.needs))
     if not port.goals:
         yield f"ports/{name}", "."
@@ -133,7 +167,12 @@ def _parts(name: str, port: Port, origin: Path) -> Iterator[tuple[str, str]]:
 
 def _copy(source: Path, place: Path) -> None:
     if source.is_dir():
-        shutil.copytree(source, place, ignore=shutil.ignore_patterns("build*", "__pycache__", "*.o"), dirs_exist_ok=True)
+        shutil.copytree(
+            source,
+            place,
+            ignore=shutil.ignore_patterns("build*", "__pycache__", "*.o"),
+            dirs_exist_ok=True,
+        )
     else:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)
@@ -146,8 +185,9 @@ include firmware.mk
 """
 
 _BENCH = """# rig probe {task}.toml --set sut.uart.port=/dev/ttyACM0
-# `rig scan` lists serial ports, and the lines of your energy monitor, to stand here instead of [monitor.none]. Without one,
-# accuracy and latency are measured by the device's own clock, which nothing checks, and there is no energy.
+# `rig scan` lists serial ports, and the lines of your energy monitor, to stand here instead of
+# [monitor.none]. Without one, accuracy and latency are measured by the device's own clock, which
+# nothing checks, and there is no energy.
 [bench]
 name = "{task}"
 
@@ -176,16 +216,32 @@ seeds = [0, 1]
 
 
 def _readme(name: str, port: Port) -> str:
-    emulate = "`rig firmware emulate` runs the null workload in QEMU and says how to reach it." if port.machine else ""
+    emulate = (
+        "`rig firmware emulate` runs the null workload in QEMU and says how to reach it."
+        if port.machine
+        else ""
+    )
     steps = [
-        "Go through what `BOARD:` marks (`grep -rn BOARD: .`): addresses, clocks, pins." if port.compiler != "cc" else "",
-        "`rig firmware build` (or `make`) makes images under `build/`: `null` only answers; `asc` and `qubo` are benchmarks.",
+        "Go through what `BOARD:` marks (`grep -rn BOARD: .`): addresses, clocks, pins."
+        if port.compiler != "cc"
+        else "",
+        "`rig firmware build` (or `make`) makes images under `build/`: `null` only answers; `asc` "
+        "and `qubo` are benchmarks.",
         emulate,
-        "`rig firmware flash --tool openocd|st-flash|pyocd` writes an image to the board." if port.compiler != "cc" else "",
-        "Wire Tx, Rx and ground, then `rig probe null.toml --set sut.uart.port=/dev/ttyACM0`: it says what works and what to try.",
-        "Wire SYNC to the energy monitor, its lines (`rig scan`) into `asc.toml`, flash `asc`, `rig run asc.toml`; so with `qubo`.",
+        "`rig firmware flash --tool openocd|st-flash|pyocd` writes an image to the board."
+        if port.compiler != "cc"
+        else "",
+        "Wire Tx, Rx and ground, then `rig probe null.toml --set sut.uart.port=/dev/ttyACM0`: it "
+        "says what works and what to try.",
+        "Wire SYNC to the energy monitor, its lines (`rig scan`) into `asc.toml`, flash `asc`, "
+        "`rig run asc.toml`; so with `qubo`.",
     ]
-    numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(filter(None, steps), start=1))
+    numbered = "\n".join(
+        f"{number}. {step}" for number, step in enumerate(filter(None, steps), start=1)
+    )
     title = f"# Firmware for neurorig {version('neurorig')}, from its port {name}"
-    rest = "`core/` and `workloads/` are the rig's; leave them as they are: results name the hash of all sources."
+    rest = (
+        "`core/` and `workloads/` are the rig's; leave them as they are: results name the "
+        "hash of all sources."
+    )
     return f"{title}\n\n{numbered}\n\n{rest}\n"

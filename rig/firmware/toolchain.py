@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers, emulators and flashing tools: found on PATH, or named as missing with the package that has them."""
+"""Compilers, emulators and flashing tools: found on PATH, or named as missing with the package that
+has them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from rig.errors import DeviceNotFound
 PACKAGES = {
     "make": "apt-get install make",
     "cc": "apt-get install gcc libc6-dev",
-    "arm-none-eabi-gcc": "apt-get install gcc-arm-none-eabi; elsewhere: Arm GNU Toolchain, arm-none-eabi",
+    "arm-none-eabi-gcc": "apt-get install gcc-arm-none-eabi; elsewhere: Arm GNU Toolchain, "
+    "arm-none-eabi",
     "qemu-system-arm": "apt-get install qemu-system-arm; elsewhere: QEMU",
     "openocd": "apt-get install openocd",
     "st-flash": "apt-get install stlink-tools",
@@ -30,7 +33,9 @@ def find(program: str) -> Path:
 
 
 def find_first(programs: Iterable[str]) -> str:
-    """Return the first of `programs` that is installed; raise DeviceNotFound with all their packages."""
+    """Return the first of `programs` that is installed; raise DeviceNotFound with all their
+    packages.
+    """
     programs = list(programs)
     for program in programs:
         if shutil.which(program):
@@ -41,5 +46,7 @@ def find_first(programs: Iterable[str]) -> str:
 def _missing(cause: str, programs: Iterable[str]) -> DeviceNotFound:
     hints = [f"{program}: {PACKAGES[program]}" for program in programs if program in PACKAGES]
     return DeviceNotFound(
-        cause, evidence="looked for on PATH", try_next="; or ".join(hints) or "install it, or add its folder to PATH"
+        cause,
+        evidence="looked for on PATH",
+        try_next="; or ".join(hints) or "install it, or add its folder to PATH",
     )

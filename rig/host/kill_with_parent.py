@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that ends another one when this one is gone, however that came: for programs that know no leash of their own."""
+"""A process that ends another one when this one is gone, however that came: for programs that know
+no leash of their own.
+"""
 
 import os
 import signal
@@ -14,7 +16,8 @@ class Leash:
     """Held from its making until `close`, for the process `pid`, a child of ours."""
 
     def __init__(self, pid: int) -> None:
-        # By its path and isolated: it needs nothing but the standard library. In a session of its own: Ctrl-C is not for it.
+        # By its path and isolated: it needs nothing but the standard library. In a session of its
+        # own: Ctrl-C is not for it.
         command = [sys.executable, "-I", "-S", __file__, str(pid)]
         self._holder = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 

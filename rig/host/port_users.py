@@ -10,13 +10,17 @@ _PROC = Path("/proc")
 
 
 def users(path: str) -> list[str]:
-    """Return "open in process 4711 (minicom)" for each process that has the file open, as far as the system tells."""
+    """Return "open in process 4711 (minicom)" for each process that has the file open, as far as
+    the system tells.
+    """
     wanted = Path(path).resolve()
     found = []
     for process in sorted(_PROC.glob("[0-9]*"), key=lambda folder: int(folder.name)):
         with suppress(OSError):
             if any(_is(link, wanted) for link in (process / "fd").iterdir()):
-                found.append(f"open in process {process.name} ({(process / 'comm').read_text().strip()})")
+                found.append(
+                    f"open in process {process.name} ({(process / 'comm').read_text().strip()})"
+                )
     return found
 
 

@@ -9,7 +9,8 @@ import time
 def steady_ns() -> int:
     """Return nanoseconds from some instant, as the host's crystal counts them.
 
-    NTP slews CLOCK_MONOTONIC, chrony by up to 8 % unless told otherwise: that looks like samples which do not come.
+    NTP slews CLOCK_MONOTONIC, chrony by up to 8 % unless told otherwise: that looks like samples
+    which do not come.
     """
     raw = getattr(time, "CLOCK_MONOTONIC_RAW", None)
     return time.monotonic_ns() if raw is None else time.clock_gettime_ns(raw)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty. Foreign exceptions end here.
+"""A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty. Foreign exceptions
+end here.
 
 Shared by backends and drivers, which may not import each other.
 """
@@ -27,7 +28,10 @@ else:
     _FOREIGN = (OSError, termios.error)
 
 _AT_OPEN: tuple[type[Exception], ...] = (*_FOREIGN, ValueError)
-_IN_USE: tuple[type[Exception], ...] = (*_AT_OPEN, TypeError)  # pyserial lets TypeError out once a port is closed
+_IN_USE: tuple[type[Exception], ...] = (
+    *_AT_OPEN,
+    TypeError,
+)  # pyserial lets TypeError out once a port is closed
 _BLOCK_B = 65_536
 _POLL_S = 0.01  # of ports that cannot be waited for with select
 _WRITE_TIMEOUT_S = 10.0
@@ -36,12 +40,16 @@ _DENIED = {errno.EACCES, errno.EPERM}
 _NO_PORT = {errno.ENOTTY, errno.EISDIR}
 
 
-DENIED_TRY = "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
+DENIED_TRY = (
+    "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Who uses a port: the keys of the bench file that name it, and what to look at when it is gone or takes nothing."""
+    """Who uses a port: the keys of the bench file that name it, and what to look at when it is gone
+    or takes nothing.
+    """
 
     section: str = "sut"
     gone: str = "look at the cable and at the DUT's supply"
@@ -51,25 +59,43 @@ class Use:
 class SerialPort:
     """One open port, held alone where the system knows how to; `wire` is told every block."""
 
-    def __init__(self, port: serial.Serial, name: str, wire: Callable[[str, bytes], None], use: Use) -> None:
+    def __init__(
+        self, port: serial.Serial, name: str, wire: Callable[[str, bytes], None], use: Use
+    ) -> None:
         self.name = name
-        self._port, self._wire, self._use = port, wire, use
+        self._port = port
+        self._wire = wire
+        self._use = use
         self._fd = _descriptor(port)
         if self._fd is not None:
-            port.timeout, port.write_timeout = 0, _WRITE_TIMEOUT_S
+            port.timeout = 0
+            port.write_timeout = _WRITE_TIMEOUT_S
         with suppress(ValueError, AttributeError, NotImplementedError, *_FOREIGN):
-            port.set_low_latency_mode(True)  # an FTDI bridge waits 1 ms instead of 16; others do not know it
+            port.set_low_latency_mode(
+                True
+            )  # an FTDI bridge waits 1 ms instead of 16; others do not know it
 
     @classmethod
     def open(
-        cls, url: str, baud: int, wire: Callable[[str, bytes], None] = lambda direction, block: None, use: Use | None = None
+        cls,
+        url: str,
+        baud: int,
+        wire: Callable[[str, bytes], None] = lambda direction, block: None,
+        use: Use | None = None,
     ) -> SerialPort:
         """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
         use = use or Use()
         if baud <= 0:
-            raise ConfigError(f"a line rate is above 0 baud, not {baud}", path=f"{use.section}.baud")
+            raise ConfigError(
+                f"a line rate is above 0 baud, not {baud}", path=f"{use.section}.baud"
+            )
         try:
-            return cls(serial.serial_for_url(url, baudrate=baud, timeout=_POLL_S, exclusive=True), url, wire, use)
+            return cls(
+                serial.serial_for_url(url, baudrate=baud, timeout=_POLL_S, exclusive=True),
+                url,
+                wire,
+                use,
+            )
         except _AT_OPEN as error:
             raise _refusal(error, url, f"{use.section}.port") from error
 
@@ -79,9 +105,15 @@ class SerialPort:
         return int(self._port.baudrate)
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none came."""
+        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none
+        came.
+        """
         with self._guarded("read"):
-            block = self._read_polled(timeout_s) if self._fd is None else self._read_ready(self._fd, timeout_s)
+            block = (
+                self._read_polled(timeout_s)
+                if self._fd is None
+                else self._read_ready(self._fd, timeout_s)
+            )
         if block:
             self._wire("rx", block)
         return block
@@ -100,7 +132,9 @@ class SerialPort:
 
     def close(self) -> None:
         """Let go; closing twice is allowed."""
-        left_open = getattr(self._port, "_socket", None)  # pyserial forgets to close a socket whose peer is gone
+        left_open = getattr(
+            self._port, "_socket", None
+        )  # pyserial forgets to close a socket whose peer is gone
         with suppress(*_FOREIGN):
             self._port.close()
         if left_open is not None:
@@ -124,7 +158,11 @@ class SerialPort:
             awaited = f"room to write on {self.name}"
             raise DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next=self._use.stuck) from error
         except _IN_USE as error:
-            raise DeviceLost(f"the port {self.name} is gone", evidence=f"{what}: {error}", try_next=self._use.gone) from error
+            raise DeviceLost(
+                f"the port {self.name} is gone",
+                evidence=f"{what}: {error}",
+                try_next=self._use.gone,
+            ) from error
 
 
 def _descriptor(port: serial.Serial) -> int | None:
@@ -143,18 +181,35 @@ def _number(error: BaseException | None) -> int | None:
 
 
 def _refusal(error: Exception, url: str, path: str) -> RigError:
-    number, said = _number(error), str(error)
+    number = _number(error)
+    said = str(error)
     if number in _BUSY:
         evidence = "; ".join([said, *users(url)])
-        return DeviceBusy(f"the port {url} is in use", evidence=evidence, try_next="end the terminal or other rig that holds it")
+        return DeviceBusy(
+            f"the port {url} is in use",
+            evidence=evidence,
+            try_next="end the terminal or other rig that holds it",
+        )
     if number in _DENIED:
-        return DeviceNotFound(f"the port {url} may not be opened", evidence=said, try_next=DENIED_TRY)
+        return DeviceNotFound(
+            f"the port {url} may not be opened", evidence=said, try_next=DENIED_TRY
+        )
     if isinstance(error, ValueError):
         return ConfigError(f"{url!r} cannot be opened: {error}", path=path)
     if "://" in url:
-        return DeviceNotFound(f"nothing answers at {url}", evidence=said, try_next="start the bridge; look at host and port")
-    found = ", ".join(f"{port.device} ({port.description})" for port in list_ports.comports()) or "none"
+        return DeviceNotFound(
+            f"nothing answers at {url}",
+            evidence=said,
+            try_next="start the bridge; look at host and port",
+        )
+    found = (
+        ", ".join(f"{port.device} ({port.description})" for port in list_ports.comports()) or "none"
+    )
     evidence = f"{said}; ports here: {found}"
     if number in _NO_PORT:
-        return DeviceNotFound(f"{url} is no serial port", evidence=evidence, try_next="name one of these")
-    return DeviceNotFound(f"there is no port {url}", evidence=evidence, try_next="plug it in, or name one of these")
+        return DeviceNotFound(
+            f"{url} is no serial port", evidence=evidence, try_next="name one of these"
+        )
+    return DeviceNotFound(
+        f"there is no port {url}", evidence=evidence, try_next="plug it in, or name one of these"
+    )

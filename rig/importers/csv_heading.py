@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heading of a text table: which column is time, current, voltage, power or SYNC, and in what unit."""
+"""The heading of a text table: which column is time, current, voltage, power or SYNC, and in what
+unit.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from rig.importers.opened import Options
 _PREFIXES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 _ROLES = {"a": "current", "v": "voltage", "w": "power", "s": "time"}
 #: What a unit measures, and its factor to SI.
-UNITS = {prefix + unit: (role, factor) for unit, role in _ROLES.items() for prefix, factor in _PREFIXES.items()}
+UNITS = {
+    prefix + unit: (role, factor)
+    for unit, role in _ROLES.items()
+    for prefix, factor in _PREFIXES.items()
+}
 #: How a unit is written; M is mega, whose place nobody's milli may take.
 _WRITTEN = {key: key[:-1] + (key[-1].upper() if key[-1] in "avw" else key[-1]) for key in UNITS}
 #: A heading that is SYNC without being told so.
@@ -34,7 +40,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The SYNC line: a column of levels, one character `bit` of a column of several, or a voltage."""
+    """The SYNC line: a column of levels, one character `bit` of a column of several, or a
+    voltage.
+    """
 
     column: Column
     bit: int | None = None
@@ -43,7 +51,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What is read of each row; `current` holds power where there is no current, `beside` is a power beside current and voltage."""
+    """What is read of each row; `current` holds power where there is no current, `beside` is a
+    power beside current and voltage.
+    """
 
     time: Column | None
     current: Column
@@ -66,37 +76,66 @@ def choose(names: Sequence[str], options: Options) -> Heading:
     current = None if options.power else _one(names, "current", options.current)
     power = None if current else _one(names, "power", options.power)
     if current is None and power is None:
-        raise _unclear(names, "no column of current or power", "--current COLUMN:UNIT, as I:mA, or --power COLUMN:UNIT")
-    line = _line(names, options.sync, [column for column in (time, current, power) if column is not None])
+        raise _unclear(
+            names,
+            "no column of current or power",
+            "--current COLUMN:UNIT, as I:mA, or --power COLUMN:UNIT",
+        )
+    line = _line(
+        names, options.sync, [column for column in (time, current, power) if column is not None]
+    )
     voltage = None
     if current is not None and options.supply_v:
         notes.append(f"voltage: {options.supply_v} V, as given")
     elif current is not None:
-        others = [name if options.voltage or line is None or at != line.column.at else "" for at, name in enumerate(names)]
+        others = [
+            name if options.voltage or line is None or at != line.column.at else ""
+            for at, name in enumerate(names)
+        ]
         voltage = _one(others, "voltage", options.voltage)
         if voltage is not None and line is not None and line.column.at == voltage.at:
-            raise _unclear(names, f"{voltage.name} cannot be voltage and SYNC", "--sync COLUMN, another one, or --sync none")
+            raise _unclear(
+                names,
+                f"{voltage.name} cannot be voltage and SYNC",
+                "--sync COLUMN, another one, or --sync none",
+            )
         if voltage is None:
             hint = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UNIT"
             raise _unclear(names, "no voltage beside the current", hint)
     if power is not None:
         notes.append(f"{power.name} alone: there is no charge and no current")
     if line is not None:
-        notes.append(f"SYNC: {line.column.name}" + ("" if line.bit is None else f", character {line.bit + 1}"))
+        notes.append(
+            f"SYNC: {line.column.name}"
+            + ("" if line.bit is None else f", character {line.bit + 1}")
+        )
     else:
         digital = [name for name in names if re.fullmatch(r"D\d(\s*-\s*D\d)?", name)]
-        among = f" among the columns {', '.join(filter(None, names))}" if options.sync != "none" else ""
-        notes.append(f"no SYNC{among}" + (f"; there are the lines {', '.join(digital)}: --sync D0" if digital else ""))
+        among = (
+            f" among the columns {', '.join(filter(None, names))}" if options.sync != "none" else ""
+        )
+        notes.append(
+            f"no SYNC{among}"
+            + (f"; there are the lines {', '.join(digital)}: --sync D0" if digital else "")
+        )
     value = current if current is not None else power
     assert value is not None
     taken = [("time", time), ("current", current), ("voltage", voltage), ("power", power)]
-    notes.append("; ".join(f"{role}: {column.name} in {column.unit}" for role, column in taken if column is not None))
+    notes.append(
+        "; ".join(
+            f"{role}: {column.name} in {column.unit}"
+            for role, column in taken
+            if column is not None
+        )
+    )
     beside = _beside(names, line) if power is None else None
     return Heading(time, value, voltage, line, power is not None, tuple(notes), beside)
 
 
 def unit_of(name: str) -> str:
-    """Return the unit in a heading, as a key of UNITS: "I (mA)", "Current[uA]", "current_a", "V"; empty when there is none."""
+    """Return the unit in a heading, as a key of UNITS: "I (mA)", "Current[uA]", "current_a", "V";
+    empty when there is none.
+    """
     plain = name.strip().replace("µ", "u").replace("μ", "u").lower()
     for pattern in (r"[(\[]\s*(\w+)\s*[)\]]\s*$", r"[_/]\s*(\w+)$", r"^(\w+)$"):
         found = re.search(pattern, plain)
@@ -109,17 +148,29 @@ def _one(names: Sequence[str], role: str, wanted: str) -> Column | None:
     if wanted:
         return _named(names, role, wanted)
     units = [unit_of(name) for name in names]
-    found = [_column(names[at], at, unit) for at, unit in enumerate(units) if unit and UNITS[unit][0] == role]
+    found = [
+        _column(names[at], at, unit)
+        for at, unit in enumerate(units)
+        if unit and UNITS[unit][0] == role
+    ]
     if len(found) > 1:
         which = ", ".join(column.name for column in found)
         none = ", or --time none with --rate HZ" if role == "time" else ""
-        raise _unclear(names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN{none}")
+        raise _unclear(
+            names, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN{none}"
+        )
     return found[0] if found else None
 
 
 def _beside(names: Sequence[str], line: Line | None) -> Column | None:
-    """Return the column of a power that is not asked for; None where there is none, or more than one."""
-    found = [(at, unit) for at, name in enumerate(names) if (unit := unit_of(name)) and UNITS[unit][0] == "power"]
+    """Return the column of a power that is not asked for; None where there is none, or more than
+    one.
+    """
+    found = [
+        (at, unit)
+        for at, name in enumerate(names)
+        if (unit := unit_of(name)) and UNITS[unit][0] == "power"
+    ]
     if len(found) != 1 or (line is not None and line.column.at == found[0][0]):
         return None
     at, unit = found[0]
@@ -127,16 +178,25 @@ def _beside(names: Sequence[str], line: Line | None) -> Column | None:
 
 
 def _named(names: Sequence[str], role: str, wanted: str) -> Column:
-    name, unit = wanted, unit_of(wanted)
+    name = wanted
+    unit = unit_of(wanted)
     if wanted not in names and ":" in wanted:
         name, _, said = wanted.rpartition(":")
         plain = said.strip().replace("µ", "u").replace("μ", "u")
         unit = plain[:-1] + plain[-1:].lower()
     if list(names).count(name) != 1:
-        raise _unclear(names, f"{list(names).count(name) or 'no'} columns are called {name}", f"--{role} COLUMN:UNIT, one of these")
+        raise _unclear(
+            names,
+            f"{list(names).count(name) or 'no'} columns are called {name}",
+            f"--{role} COLUMN:UNIT, one of these",
+        )
     if unit not in UNITS or UNITS[unit][0] != role:
         units = ", ".join(_WRITTEN[key] for key, (of, _) in UNITS.items() if of == role)
-        raise _unclear(names, f"column {name} has no unit of {role}", f"--{role} '{name}:UNIT' with one of {units}")
+        raise _unclear(
+            names,
+            f"column {name} has no unit of {role}",
+            f"--{role} '{name}:UNIT' with one of {units}",
+        )
     return _column(name, list(names).index(name), unit)
 
 
@@ -148,15 +208,26 @@ def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> Line |
     if wanted == "none":
         return None
     if not wanted:
-        found = [at for at, name in enumerate(names) if re.sub(r"[\s_]*[(_/]m?v\)?$", "", name.lower()) in _SYNC_NAMES]
+        found = [
+            at
+            for at, name in enumerate(names)
+            if re.sub(r"[\s_]*[(_/]m?v\)?$", "", name.lower()) in _SYNC_NAMES
+        ]
         if len(found) != 1:
             return None
         wanted = names[found[0]]
     if wanted in names:
         unit = unit_of(wanted)
-        role, at = UNITS[unit][0] if unit else "", list(names).index(wanted)
-        if any(column.at == at for column in others) or (role not in ("", "voltage") and wanted.rstrip().endswith((")", "]"))):
-            raise _unclear(names, f"{wanted} is a column of {role}, and no SYNC", "--sync COLUMN, another one, or --sync none")
+        role = UNITS[unit][0] if unit else ""
+        at = list(names).index(wanted)
+        if any(column.at == at for column in others) or (
+            role not in ("", "voltage") and wanted.rstrip().endswith((")", "]"))
+        ):
+            raise _unclear(
+                names,
+                f"{wanted} is a column of {role}, and no SYNC",
+                "--sync COLUMN, another one, or --sync none",
+            )
         if role == "voltage":
             return Line(_column(wanted, at, unit), None, True)
         return Line(Column(wanted, at))
@@ -165,8 +236,14 @@ def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> Line |
         asked = re.fullmatch(r"D(\d)", wanted)
         if bits and asked and int(bits[1]) <= int(asked[1]) <= int(bits[2]):
             return Line(Column(name, at), int(asked[1]) - int(bits[1]))
-    raise _unclear(names, f"no column is called {wanted}", "--sync COLUMN, one of these, or --sync none")
+    raise _unclear(
+        names, f"no column is called {wanted}", "--sync COLUMN, one of these, or --sync none"
+    )
 
 
 def _unclear(names: Sequence[str], cause: str, try_next: str) -> DataError:
-    return DataError(cause, evidence=f"the columns are {', '.join(name or '(no name)' for name in names)}", try_next=try_next)
+    return DataError(
+        cause,
+        evidence=f"the columns are {', '.join(name or '(no name)' for name in names)}",
+        try_next=try_next,
+    )

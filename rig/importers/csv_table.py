@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convert a text table (CSV) of evenly sampled current and voltage into a trace of the rig's own.
 
-The text is read once, in pieces, into a file of numbers beside the trace; times tell the rate and which samples are missing.
+The text is read once, in pieces, into a file of numbers beside the trace; times tell the rate and
+which samples are missing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from rig.trace.writer import TraceWriter
 _PIECE = 1 << 16
 _HEAD_B = 1 << 16
 _DELIMITERS = (";", "\t", ",")
-#: Levels of a digital line, as programs write them. X: it was both within one sample; -: not known (Power Profiler).
+#: Levels of a digital line, as programs write them. X: it was both within one sample; -: not known
+#: (Power Profiler).
 _LEVELS = {
     **dict.fromkeys(("1", "1.0", "true", "h", "high"), HIGH),
     **dict.fromkeys(("0", "0.0", "false", "l", "low"), LOW),
@@ -45,7 +47,15 @@ _LEVEL_CHARACTERS = 16
 #: No stamp that a program prints is longer; of one that is, no digit gets lost either.
 _STAMP_CHARACTERS = 64
 _ROW = np.dtype(
-    [("time", "f8"), ("line", "i8"), ("current", "f8"), ("voltage", "f8"), ("level", "i1"), ("sync_v", "f4"), ("power", "f8")]
+    [
+        ("time", "f8"),
+        ("line", "i8"),
+        ("current", "f8"),
+        ("voltage", "f8"),
+        ("level", "i1"),
+        ("sync_v", "f4"),
+        ("power", "f8"),
+    ]
 )
 #: A cell that is a date or a time of day.
 _DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
@@ -53,7 +63,9 @@ _DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a table is written: its heading, and where its rows begin (the number of lines before them)."""
+    """How a table is written: its heading, and where its rows begin (the number of lines before
+    them).
+    """
 
     encoding: str
     delimiter: str
@@ -74,12 +86,26 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     try:
         stamps = _read(path, form, heading, numbers, notes)
         layout = _laid_out(path, form, numbers, stamps, heading, options)
-        rate_hz, runs = layout.rate_hz, layout.runs
-        require_rate(path.name, rate_hz, runs[-1].first + runs[-1].rows, "is the unit of the times right? --time COLUMN:UNIT")
-        kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
+        rate_hz = layout.rate_hz
+        runs = layout.runs
+        require_rate(
+            path.name,
+            rate_hz,
+            runs[-1].first + runs[-1].rows,
+            "is the unit of the times right? --time COLUMN:UNIT",
+        )
+        kind = (
+            "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
+        )
         about = {"converted_from": path.name, "simulated": False}
         with TraceWriter(
-            folder, sample_hz=rate_hz, edge_hz=rate_hz, source=path.name, serial="", about=about, sync_kind=kind
+            folder,
+            sample_hz=rate_hz,
+            edge_hz=rate_hz,
+            source=path.name,
+            serial="",
+            about=about,
+            sync_kind=kind,
         ) as writer:
             levels, beside = _write(numbers, runs, heading, options, writer)
             levels.stamp(rate_hz, writer, notes)
@@ -95,7 +121,15 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     if stamps.first_s:
         notes.append(f"time 0 is the file's {stamps.first_s} s")
     about |= {"sync": kind}
-    return Opened(Trace.open(folder / TRACE), "table", tuple(notes), not heading.is_power, None, about, layout.rate_ppm)
+    return Opened(
+        Trace.open(folder / TRACE),
+        "table",
+        tuple(notes),
+        not heading.is_power,
+        None,
+        about,
+        layout.rate_ppm,
+    )
 
 
 def _form(path: Path) -> _Form:
@@ -105,10 +139,15 @@ def _form(path: Path) -> _Form:
         raise DataError(f"{path} is empty")
     encoding = _encoding(head)
     if encoding != "utf-16" and b"\0" in head:
-        raise DataError(f"{path} is neither a JLS file nor a text table", evidence=f"it begins with {head[:16]!r}")
+        raise DataError(
+            f"{path} is neither a JLS file nor a text table",
+            evidence=f"it begins with {head[:16]!r}",
+        )
     lines = StringIO(head.decode(encoding, errors="ignore"), newline=None).read().split("\n")
     comments = [at for at, line in enumerate(lines) if line.startswith("#")]
-    rows = [at for at, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))]
+    rows = [
+        at for at, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))
+    ]
     if not rows:
         raise DataError(f"{path} has no rows")
     first = rows[0]
@@ -118,7 +157,11 @@ def _form(path: Path) -> _Form:
     if all(is_number(cell.replace(",", ".")) for cell in cells):
         # NumPy puts its heading behind a #; without any, the columns are called by their numbers.
         said = _split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
-        names = said if len(said) == len(cells) else [str(number) for number in range(1, len(cells) + 1)]
+        names = (
+            said
+            if len(said) == len(cells)
+            else [str(number) for number in range(1, len(cells) + 1)]
+        )
         first -= 1
     return _Form(encoding, delimiter, tuple(names), first + 1)
 
@@ -140,7 +183,9 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:
     """Turn text into rows of numbers in SI units; return what is known of their times."""
-    stamps, cut, count = Stamps(round(1 / heading.time.factor) if heading.time else 1), "", 0
+    stamps = Stamps(round(1 / heading.time.factor) if heading.time else 1)
+    cut = ""
+    count = 0
     # Between commas, a comma is no decimal one.
     decimal = DecimalMark("." if form.delimiter == "," else "")
     with path.open(encoding=form.encoding, errors="replace") as stream, numbers.open("wb") as out:
@@ -149,9 +194,13 @@ def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[
         at = form.skipped
         for lines in _pieces(stream):
             if not lines[-1].endswith("\n"):
-                # Whoever wrote it may have been stopped in the middle of a number: what is left of it may be one, too.
+                # Whoever wrote it may have been stopped in the middle of a number: what is left of
+                # it may be one, too.
                 lines.pop()
-                cut = f"the last line, {at + len(lines) + 1}, does not end and may be cut off: it is left out"
+                cut = (
+                    f"the last line, {at + len(lines) + 1}, does not end and may be cut off: "
+                    "it is left out"
+                )
                 notes.append(cut)
                 if not lines:
                     break
@@ -167,7 +216,9 @@ def _read(path: Path, form: _Form, heading: Heading, numbers: Path, notes: list[
 
 
 def _against_dates(path: Path, form: _Form, rows: int, options: Options) -> list[str]:
-    """Compare a rate that was given with dates or times of day in a column that is not read, where there is one."""
+    """Compare a rate that was given with dates or times of day in a column that is not read, where
+    there is one.
+    """
     with path.open(encoding=form.encoding, errors="replace") as stream:
         lines = (line for line in islice(stream, form.skipped, None) if line.strip())
         found = dated.find(form.names, _split(next(lines), form.delimiter))
@@ -176,7 +227,10 @@ def _against_dates(path: Path, form: _Form, rows: int, options: Options) -> list
         last = next(islice(lines, rows - 2, None))
     fitted = found.fit(_split(last, form.delimiter)[found.at], rows, options.rate_hz)
     if fitted is None:
-        return [f"--rate {options.rate_hz:.10g} Hz is not compared with the column {found.name}, whose times are not understood"]
+        return [
+            f"--rate {options.rate_hz:.10g} Hz is not compared with the column {found.name}, whose "
+            "times are not understood"
+        ]
     try:
         return given_rate.of_times(path.name, found.name, options.rate_hz, *fitted)
     except DataError as error:
@@ -185,8 +239,12 @@ def _against_dates(path: Path, form: _Form, rows: int, options: Options) -> list
         return [f"{error.cause}: {error.evidence}"]
 
 
-def _laid_out(path: Path, form: _Form, numbers: Path, stamps: Stamps, heading: Heading, options: Options) -> Layout:
-    """Return how the rows lie; at a rate that was given, each is one sample, and their times only say whether that can be."""
+def _laid_out(
+    path: Path, form: _Form, numbers: Path, stamps: Stamps, heading: Heading, options: Options
+) -> Layout:
+    """Return how the rows lie; at a rate that was given, each is one sample, and their times only
+    say whether that can be.
+    """
 
     def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         with numbers.open("rb") as stream:
@@ -203,7 +261,9 @@ def _laid_out(path: Path, form: _Form, numbers: Path, stamps: Stamps, heading: H
         if heading.time is not None:
             given_hz = options.rate_hz
             rounded_s = max(stamps.resolution_s, JITTER / given_hz)
-            notes = given_rate.of_times(path.name, heading.time.name, given_hz, fit(given_hz), rounded_s)
+            notes = given_rate.of_times(
+                path.name, heading.time.name, given_hz, fit(given_hz), rounded_s
+            )
         else:
             notes = _against_dates(path, form, rows, options)
         return Layout(options.rate_hz, 0.0, [Run(rows, 0, 1)], notes=tuple(notes))
@@ -235,8 +295,13 @@ class _Piece:
 
     def rows(self, stamps: Stamps) -> NDArray[Any]:
         """Return the rows, with the number of the line of each."""
-        heading, line = self.heading, self.heading.sync
-        numeric = [("current", heading.current), ("voltage", heading.voltage), ("power", heading.beside)]
+        heading = self.heading
+        line = self.heading.sync
+        numeric = [
+            ("current", heading.current),
+            ("voltage", heading.voltage),
+            ("power", heading.beside),
+        ]
         if line is not None and line.is_voltage:
             numeric.append(("sync_v", line.column))
         columns = [(name, column) for name, column in numeric if column is not None]
@@ -251,7 +316,8 @@ class _Piece:
         rows = np.zeros(len(found), dtype=_ROW)
         rows["time"], rows["line"] = times_s, places
         for number, (name, column) in enumerate(columns):
-            # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A exactly as written.
+            # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A
+            # exactly as written.
             values = without_no_readings(found[f"c{number}"]) / round(1 / column.factor)
             if column is not heading.beside:
                 self._require_single(values, column, places)
@@ -262,14 +328,27 @@ class _Piece:
 
     def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
         """Let NumPy read the piece; raises ValueError for whatever is not plain."""
-        delimiter, time = self.form.delimiter, self.heading.time
-        if any(line.count(delimiter) != len(self.form.names) - 1 or line.isspace() for line in self.lines):
+        delimiter = self.form.delimiter
+        time = self.heading.time
+        if any(
+            line.count(delimiter) != len(self.form.names) - 1 or line.isspace()
+            for line in self.lines
+        ):
             raise ValueError
         lines = self._plain()
         # Without times, the first column stands in their place, and nobody looks at it.
         columns = [time.at if time else 0, *(column.at for column in [*numeric, *texts])]
         dtype = np.dtype([("time", f"U{_STAMP_CHARACTERS}"), *_kinds(len(numeric), len(texts))])
-        rows = np.atleast_1d(np.loadtxt(lines, delimiter=delimiter, usecols=columns, dtype=dtype, comments=None, quotechar='"'))
+        rows = np.atleast_1d(
+            np.loadtxt(
+                lines,
+                delimiter=delimiter,
+                usecols=columns,
+                dtype=dtype,
+                comments=None,
+                quotechar='"',
+            )
+        )
         if time is None:
             rows["time"] = "0"
         if (np.char.str_len(rows["time"]) == _STAMP_CHARACTERS).any():
@@ -277,7 +356,9 @@ class _Piece:
         return rows
 
     def _plain(self) -> list[str]:
-        """Return lines with decimal points; raises ValueError where cells have to be looked at one by one."""
+        """Return lines with decimal points; raises ValueError where cells have to be looked at one
+        by one.
+        """
         joined = "".join(self.lines)
         # Python takes 1_012 and digits of other scripts for numbers.
         if "_" in joined or not joined.isascii():
@@ -285,11 +366,19 @@ class _Piece:
         has = {mark for mark in ".," if mark in joined} if self.form.delimiter != "," else set()
         if has - {self.decimal.mark} and self.decimal.mark != ".":
             raise ValueError
-        return [line.replace(",", ".") for line in self.lines] if self.decimal.mark == "," else self.lines
+        return (
+            [line.replace(",", ".") for line in self.lines]
+            if self.decimal.mark == ","
+            else self.lines
+        )
 
-    def _slow(self, numeric: Sequence[Column], texts: Sequence[Column]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.str_]]:
+    def _slow(
+        self, numeric: Sequence[Column], texts: Sequence[Column]
+    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.str_]]:
         """Read line by line; an empty cell is a lost sample."""
-        found, places, times = [], [], []
+        found = []
+        places = []
+        times = []
         for number, line in enumerate(self.lines, start=self.before + 1):
             if not line.strip():
                 continue
@@ -303,14 +392,17 @@ class _Piece:
         return rows, np.array(places, dtype=np.int64), np.array(times, dtype=np.str_)
 
     def _cells(self, line: str, number: int) -> list[str]:
-        cells, due = _split(line, self.form.delimiter), len(self.form.names)
+        cells = _split(line, self.form.delimiter)
+        due = len(self.form.names)
         if len(cells) >= due and not any(cells[due:]):
             return cells
         commas = "are these decimal commas? export with points, or with ; between the cells"
         raise DataError(
             f"{self.path}, line {number} has {len(cells)} cells where the heading has {due}",
             evidence=line.rstrip("\n")[:80],
-            try_next=commas if len(cells) > due and self.form.delimiter == "," else "mend that line, or take it out",
+            try_next=commas
+            if len(cells) > due and self.form.delimiter == ","
+            else "mend that line, or take it out",
         )
 
     def _number(self, cell: str, column: Column, number: int) -> float:
@@ -327,7 +419,8 @@ class _Piece:
         try:
             text = self.decimal.pointed(cell)
         except ValueError as error:
-            text, hint = "", str(error)
+            text = ""
+            hint = str(error)
             if self.form.delimiter == "," and "." not in cell:
                 hint = "are these decimal commas? export with points, or with ; between the cells"
         if is_number(text):
@@ -335,17 +428,32 @@ class _Piece:
         if not cell:
             return "nan"
         if _DATE.fullmatch(cell):
-            hint = "no dates: export the time in seconds; or --time none --rate HZ, if each row is one sample and none is missing"
-        raise DataError(f"{self.path}, line {number}: {name} is not a number", evidence=repr(cell), try_next=hint)
+            hint = (
+                "no dates: export the time in seconds; or --time none --rate HZ, if each "
+                "row is one sample and none is missing"
+            )
+        raise DataError(
+            f"{self.path}, line {number}: {name} is not a number",
+            evidence=repr(cell),
+            try_next=hint,
+        )
 
-    def _require_single(self, values: NDArray[np.float64], column: Column, places: NDArray[np.int64]) -> None:
+    def _require_single(
+        self, values: NDArray[np.float64], column: Column, places: NDArray[np.int64]
+    ) -> None:
         large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST))
         if large.size:
             evidence = f"{values[large[0]]:.6g}, where {LARGEST:.3g} is the most that can be stored"
             where = f"{self.path}, line {places[large[0]]}: {column.name}"
-            raise DataError(f"{where} is beyond single precision", evidence=evidence, try_next="is the unit right?")
+            raise DataError(
+                f"{where} is beyond single precision",
+                evidence=evidence,
+                try_next="is the unit right?",
+            )
 
-    def _levels(self, texts: NDArray[np.str_], line: Line, places: NDArray[np.int64]) -> NDArray[np.int8]:
+    def _levels(
+        self, texts: NDArray[np.str_], line: Line, places: NDArray[np.int64]
+    ) -> NDArray[np.int8]:
         if line.bit is not None:
             texts = np.array([text[line.bit : line.bit + 1] for text in texts.tolist()])
         plain, inverse = np.unique(np.char.lower(np.char.strip(texts)), return_inverse=True)
@@ -355,7 +463,8 @@ class _Piece:
                 raise DataError(
                     f"{self.path}, line {places[row]}: {line.column.name} is not a level",
                     evidence=repr(text),
-                    try_next="--sync COLUMN, of levels 0 and 1, or of a voltage with its unit in the heading",
+                    try_next="--sync COLUMN, of levels 0 and 1, or of a voltage with its unit in "
+                    "the heading",
                 )
         codes = np.array([_LEVELS[text] for text in plain.tolist()], dtype=np.int8)
         return codes[inverse]
@@ -381,7 +490,9 @@ def _write(
             left = run.rows
             while left:
                 count = min(left, _PIECE)
-                rows = np.fromfile(stream, dtype=_ROW, count=count)  # of its own memory: the trace takes no other
+                rows = np.fromfile(
+                    stream, dtype=_ROW, count=count
+                )  # of its own memory: the trace takes no other
                 if heading.sync is not None:
                     if heading.sync.is_voltage:
                         writer.sync_voltage(rows["sync_v"])

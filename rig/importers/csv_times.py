@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times of rows, as text -> seconds from the first: the first is taken away exactly, as UNIX times have more digits than a
-float holds. Pure."""
+"""The times of rows, as text -> seconds from the first: the first is taken away exactly, as UNIX
+times have more digits than a float holds. Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Where the first stamp is more than this many steps from 0, floats would lose more than 2**-22 of a step.
+#: Where the first stamp is more than this many steps from 0, floats would lose more than 2**-22 of
+#: a step.
 _FAR = 2.0**30
-#: Among so many stamps at either end, one has all digits that are printed: programs that drop zeros drop them here and there.
+#: Among so many stamps at either end, one has all digits that are printed: programs that drop zeros
+#: drop them here and there.
 _LAST_DIGITS = 64
 
 
@@ -27,7 +30,9 @@ class Stamps:
     _places: tuple[int, int] | None = None
 
     def seconds(self, texts: NDArray[np.str_]) -> NDArray[np.float64]:
-        """Return seconds from the first stamp of all, NaN where there is none; raises ValueError where one is no number."""
+        """Return seconds from the first stamp of all, NaN where there is none; raises ValueError
+        where one is no number.
+        """
         values = texts.astype(np.float64)
         known = np.flatnonzero(np.isfinite(values))
         if not len(known):
@@ -36,7 +41,9 @@ class Stamps:
             self.first = Decimal(str(texts[known[0]]).strip())
             step = float(np.median(np.abs(np.diff(values[known])))) if len(known) > 1 else 0.0
             self._exactly = not step * _FAR > abs(values[known[0]])
-        begin, end = (_places(texts[part]) for part in (known[:_LAST_DIGITS], known[-_LAST_DIGITS:]))
+        begin, end = (
+            _places(texts[part]) for part in (known[:_LAST_DIGITS], known[-_LAST_DIGITS:])
+        )
         self._places = (begin if self._places is None else self._places[0], end)
         with np.errstate(over="ignore", invalid="ignore"):
             since = self._exact(texts) if self._exactly else values - float(self.first)
@@ -44,7 +51,9 @@ class Stamps:
 
     @property
     def resolution_s(self) -> float:
-        """Return one step of the last digit that was printed, in seconds; of first and last stamps, the coarser."""
+        """Return one step of the last digit that was printed, in seconds; of first and last stamps,
+        the coarser.
+        """
         return 10.0 ** max(self._places) / self.units if self._places else 0.0
 
     @property
@@ -54,7 +63,9 @@ class Stamps:
 
     def _exact(self, texts: NDArray[np.str_]) -> NDArray[np.float64]:
         assert self.first is not None
-        return np.array([_difference(text, self.first) for text in texts.tolist()], dtype=np.float64)
+        return np.array(
+            [_difference(text, self.first) for text in texts.tolist()], dtype=np.float64
+        )
 
 
 def _difference(text: str, first: Decimal) -> float:

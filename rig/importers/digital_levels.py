@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SYNC line of a file that tells its level sample by sample: low, high, both within one sample, or not known."""
+"""The SYNC line of a file that tells its level sample by sample: low, high, both within one sample,
+or not known.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,28 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from rig.trace.writer import TraceWriter
 
-HIGH, LOW, BOTH, UNKNOWN = 1, 0, 2, -1
-#: More changes than this is no line between a device and a monitor, but noise; each takes 100 bytes of memory.
+HIGH = 1
+LOW = 0
+BOTH = 2
+UNKNOWN = -1
+#: More changes than this is no line between a device and a monitor, but noise; each takes 100 bytes
+#: of memory.
 _CHANGES = 1 << 21
 
 
 @dataclass(slots=True)
 class Levels:
-    """Collects the line as stretches of equal level, by their first sample; levels that nobody knows end one."""
+    """Collects the line as stretches of equal level, by their first sample; levels that nobody
+    knows end one.
+    """
 
     name: str
     stretches: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, first: int, levels: NDArray[np.int8]) -> None:
-        """Append levels of samples from `first` on; raises DataError when they change as no line does."""
+        """Append levels of samples from `first` on; raises DataError when they change as no line
+        does.
+        """
         last = self.stretches[-1][1] if self.stretches else UNKNOWN
         changes = np.flatnonzero(np.diff(levels, prepend=np.int8(last)))
         if len(self.stretches) + len(changes) > _CHANGES:
@@ -41,10 +51,11 @@ class Levels:
         self.stretches.append((first, UNKNOWN))
 
     def stamp(self, rate_hz: float, writer: TraceWriter, notes: list[str]) -> None:
-        """Stamp the edges: between two samples half a sample early, as rig/trace/trace.py has it; within a sample that was both,
-        in its middle.
+        """Stamp the edges: between two samples half a sample early, as rig/trace/trace.py has it;
+        within a sample that was both, in its middle.
         """
-        unclear, before = 0, UNKNOWN
+        unclear = 0
+        before = UNKNOWN
         for (at, level), (stop, after) in pairwise([*self.stretches, (-1, UNKNOWN)]):
             known = before in (LOW, HIGH)
             if known and level in (LOW, HIGH):
@@ -57,4 +68,7 @@ class Levels:
                 unclear += 1
             before = level
         if unclear:
-            notes.append(f"{unclear} times SYNC changes faster than the samples tell: these edges are left out")
+            notes.append(
+                f"{unclear} times SYNC changes faster than the samples tell: these edges are left "
+                "out"
+            )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sampling rate that was given against what a file says of itself: the difference is said, and beyond 1 % refused. Pure."""
+"""A sampling rate that was given against what a file says of itself: the difference is said, and
+beyond 1 % refused. Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ _SILENT = 200e-6
 
 
 def compared(name: str, given_hz: float, said: Mapping[str, float]) -> list[str]:
-    """Return notes on what of a file contradicts a rate that was given; raises DataError where all of it does by more than 1 %.
+    """Return notes on what of a file contradicts a rate that was given; raises DataError where all
+    of it does by more than 1 %.
 
     `said` are rates by what in the file says so.
     """
@@ -31,17 +34,24 @@ def compared(name: str, given_hz: float, said: Mapping[str, float]) -> list[str]
             evidence=", ".join(f"{each}: {rate_hz:.10g} Hz" for each, rate_hz in said.items()),
             try_next="leave out --rate, or give one within 1 %",
         )
-    return [_note(given_hz, what, said[what], part) for what, part in off.items() if abs(part) > _SILENT]
+    return [
+        _note(given_hz, what, said[what], part) for what, part in off.items() if abs(part) > _SILENT
+    ]
 
 
 def _note(given_hz: float, what: str, rate_hz: float, part: float) -> str:
     more = "more" if part > 0 else "less"
-    return f"--rate {given_hz:.10g} Hz is taken, {share(abs(part))} {more} than {what} has it: {rate_hz:.10g} Hz"
+    return (
+        f"--rate {given_hz:.10g} Hz is taken, {share(abs(part))} {more} than {what} has it: "
+        f"{rate_hz:.10g} Hz"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How the times of rows fit an even sampling: how many there are, over how long, and how far one is from it at most."""
+    """How the times of rows fit an even sampling: how many there are, over how long, and how far
+    one is from it at most.
+    """
 
     rows: int
     duration_s: float
@@ -53,36 +63,52 @@ class Fit:
         return (self.rows - 1) / self.duration_s if self.duration_s > 0 else 0.0
 
     def is_near(self, resolution_s: float) -> bool:
-        """Tell whether no row is off by more than 1 % of all time, and by what their stamps are rounded to."""
+        """Tell whether no row is off by more than 1 % of all time, and by what their stamps are
+        rounded to.
+        """
         return self.duration_s > 0 and self.off_s <= _REFUSED * self.duration_s + resolution_s
 
 
 def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
-    """Compare times of rows, in seconds, with an even sampling from the first on; rows without a time count, and are not off."""
-    rows, first_s, least_s, most_s, off_s = 0, np.nan, np.inf, -np.inf, 0.0
+    """Compare times of rows, in seconds, with an even sampling from the first on; rows without a
+    time count, and are not off.
+    """
+    rows = 0
+    first_s = np.nan
+    least_s = np.inf
+    most_s = -np.inf
+    off_s = 0.0
     for times_s in pieces:
         known = np.flatnonzero(np.isfinite(times_s))
         if len(known):
-            first_s = times_s[known[0]] - (rows + known[0]) / rate_hz if np.isnan(first_s) else first_s
+            first_s = (
+                times_s[known[0]] - (rows + known[0]) / rate_hz if np.isnan(first_s) else first_s
+            )
             rest_s = times_s[known] - first_s - (rows + known) / rate_hz
             off_s = max(off_s, float(np.abs(rest_s).max()))
-            least_s, most_s = min(least_s, float(times_s[known].min())), max(most_s, float(times_s[known].max()))
+            least_s = min(least_s, float(times_s[known].min()))
+            most_s = max(most_s, float(times_s[known].max()))
         rows += len(times_s)
     return Fit(rows, max(most_s - least_s, 0.0), off_s)
 
 
 def of_times(name: str, column: str, given_hz: float, found: Fit, resolution_s: float) -> list[str]:
-    """Return notes on how the times of a column contradict a rate that was given; raises DataError beyond 1 %."""
+    """Return notes on how the times of a column contradict a rate that was given; raises DataError
+    beyond 1 %.
+    """
     if found.rows < 2 or not found.duration_s:
         return [f"--rate {given_hz:.10g} Hz is taken: the column {column} tells no rate"]
     average_hz = found.average_hz
     if not found.is_near(resolution_s):
         other = (
-            "" if abs(given_hz / average_hz - 1) > _REFUSED else f", and a row is up to {found.off_s:.3g} s off an even sampling"
+            ""
+            if abs(given_hz / average_hz - 1) > _REFUSED
+            else f", and a row is up to {found.off_s:.3g} s off an even sampling"
         )
         raise DataError(
             f"{name}: --rate {given_hz:.10g} contradicts the column {column}",
-            evidence=f"its {found.rows} rows in {found.duration_s:.6g} s are {average_hz:.6g} samples a second on average{other}",
+            evidence=f"its {found.rows} rows in {found.duration_s:.6g} s are {average_hz:.6g} "
+            f"samples a second on average{other}",
             try_next="leave out --rate; resample the table where its rows are not even; "
             "--time none, only where the column does not tell when the samples were taken",
         )
@@ -93,7 +119,12 @@ def of_times(name: str, column: str, given_hz: float, found: Fit, resolution_s: 
 
 
 def advice(average: Fit, resolution_s: float) -> str:
-    """Return what to try with a table whose times are not even; `average` is how they fit their own average rate."""
+    """Return what to try with a table whose times are not even; `average` is how they fit their own
+    average rate.
+    """
     if average.is_near(resolution_s):
-        return f"--rate {average.average_hz:.6g}, if each row is one sample and none is missing; else resample it at even times"
+        return (
+            f"--rate {average.average_hz:.6g}, if each row is one sample and none is "
+            "missing; else resample it at even times"
+        )
     return "resample it at even times: no rate is within 1 % of these"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert a JLS file of version 1, as the Joulescope software wrote it until 2022, into a trace of the rig's own.
+"""Convert a JLS file of version 1, as the Joulescope software wrote it until 2022, into a trace of
+the rig's own.
 
-Source: joulescope/data_recorder.py. Such a file holds the raw samples of a JS110 with its calibration ("raw"), or what was made of
-them or of a JS220's at a lower rate ("float32_v2"). Samples lie in blocks ABN, about a second of them in a collection whose start,
-CLS, tells the range of the voltage; a first block MJS tells the rate, a last one how many samples there are.
+Source: joulescope/data_recorder.py. Such a file holds the raw samples of a JS110 with its
+calibration ("raw"), or what was made of them or of a JS220's at a lower rate ("float32_v2").
+Samples lie in blocks ABN, about a second of them in a collection whose start, CLS, tells the range
+of the voltage; a first block MJS tells the rate, a last one how many samples there are.
 """
 
 from __future__ import annotations
@@ -30,18 +32,25 @@ from rig.importers.power_beside import PowerBeside
 from rig.trace.trace import TRACE, Gap, Trace
 from rig.trace.writer import TraceWriter
 
-#: The lines that a file may carry; on a JS110 only where it was set to put its inputs there, in the place of the lowest bits.
+#: The lines that a file may carry; on a JS110 only where it was set to put its inputs there, in the
+#: place of the lowest bits.
 LINES = ("current_lsb", "voltage_lsb")
 #: The file's numbers of what its arrays hold.
-_CURRENT, _VOLTAGE, _POWER, _BITS = 0x01, 0x11, 0x21, (0x41, 0x51)
+_CURRENT = 0x01
+_VOLTAGE = 0x11
+_POWER = 0x21
+_BITS = (0x41, 0x51)
 _ARRAYS = struct.Struct("<4sIII")
 _KINDS: dict[int, np.dtype[Any]] = {2: np.dtype("<f4"), 8: np.dtype("u1")}
-_NAME_B, _COLLECTION_B = 128, 12
+_NAME_B = 128
+_COLLECTION_B = 12
 #: No form of the data has fewer bytes a sample.
 _LEAST_B = 4
-#: The share of a sample for which a line was high is told in 15ths. That of a JS110 was in 255ths, and its product with 15 was cut
-#: to a byte: this is the inverse of 15 modulo 256, which brings it back.
-_FIFTEENTHS, _INVERSE = 15, 239
+#: The share of a sample for which a line was high is told in 15ths. That of a JS110 was in 255ths,
+#: and its product with 15 was cut to a byte: this is the inverse of 15 modulo 256, which brings it
+#: back.
+_FIFTEENTHS = 15
+_INVERSE = 239
 _WHAT = "current [A], voltage [V], power [W], current_lsb, voltage_lsb"
 
 
@@ -72,9 +81,12 @@ class _Piece:
 
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
-    """Convert block by block; raises DataError that names the place of the damage, and ConfigError."""
+    """Convert block by block; raises DataError that names the place of the damage, and
+    ConfigError.
+    """
     _check(options)
-    found, levels = _Recording(path.name), Levels(options.sync)
+    found = _Recording(path.name)
+    levels = Levels(options.sync)
     kind = "none" if options.sync in ("", "none") else "stamps"
     with path.open("rb") as stream:
         file = TaggedFile(stream, path.name)
@@ -82,14 +94,23 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         _heading(blocks, found)
         rate_hz = options.rate_hz or found.rate_hz
         if options.rate_hz:
-            found.notes += given_rate.compared(path.name, rate_hz, {"the file's sampling rate": found.rate_hz})
+            found.notes += given_rate.compared(
+                path.name, rate_hz, {"the file's sampling rate": found.rate_hz}
+            )
         require_rate(path.name, rate_hz, path.stat().st_size // _LEAST_B)
         folder = scratch / "converted"
         folder.mkdir(parents=True, exist_ok=True)
-        source, serial = ("Joulescope JS110" if found.is_raw else "Joulescope"), found.known.serial if found.known else ""
+        source = "Joulescope JS110" if found.is_raw else "Joulescope"
+        serial = found.known.serial if found.known else ""
         about = {"converted_from": path.name, "simulated": False}
         with TraceWriter(
-            folder, sample_hz=rate_hz, edge_hz=rate_hz, source=source, serial=serial, about=about, sync_kind=kind
+            folder,
+            sample_hz=rate_hz,
+            edge_hz=rate_hz,
+            source=source,
+            serial=serial,
+            about=about,
+            sync_kind=kind,
         ) as writer:
             beside = PowerBeside("power")
             for piece in _pieces(blocks, found):
@@ -98,21 +119,39 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                 found.notes += beside.notes(options.supply_v)
             for first, stop in found.decoder.slips if found.decoder else []:
                 if first < writer.samples:
-                    writer.gap(Gap(max(first - 1, 0), min(stop, writer.samples), "samples were lost here, nobody knows how many"))
+                    writer.gap(
+                        Gap(
+                            max(first - 1, 0),
+                            min(stop, writer.samples),
+                            "samples were lost here, nobody knows how many",
+                        )
+                    )
             levels.stamp(rate_hz, writer, found.notes)
     notes = (*_said(options), *_ended(file.is_closed, found), *found.notes)
-    return Opened(Trace.open(folder / TRACE), "jls1", notes, not options.power, None, about | {"sync": kind})
+    return Opened(
+        Trace.open(folder / TRACE), "jls1", notes, not options.power, None, about | {"sync": kind}
+    )
 
 
 def _check(options: Options) -> None:
     if options.time not in ("", "none") or options.source:
-        raise ConfigError("a JLS file of version 1 has one source and no column of times", path="time, source")
+        raise ConfigError(
+            "a JLS file of version 1 has one source and no column of times", path="time, source"
+        )
     for role in ("current", "voltage", "power"):
         if getattr(options, role) not in ("", role):
             name = getattr(options, role)
-            raise DataError(f"no signal is called {name}", evidence=f"it has {_WHAT}", try_next=f"--{role} {role}")
+            raise DataError(
+                f"no signal is called {name}",
+                evidence=f"it has {_WHAT}",
+                try_next=f"--{role} {role}",
+            )
     if options.sync not in ("", "none", *LINES):
-        raise DataError(f"no digital signal is called {options.sync}", evidence=f"it has {_WHAT}", try_next=f"--sync {LINES[0]}")
+        raise DataError(
+            f"no digital signal is called {options.sync}",
+            evidence=f"it has {_WHAT}",
+            try_next=f"--sync {LINES[0]}",
+        )
 
 
 def _said(options: Options) -> Iterator[str]:
@@ -127,23 +166,41 @@ def _said(options: Options) -> Iterator[str]:
 
 
 def _ended(is_closed: bool, found: _Recording) -> Iterator[str]:
-    """Say how the recording ended; raises DataError where samples are missing that its writer counted."""
+    """Say how the recording ended; raises DataError where samples are missing that its writer
+    counted.
+    """
     read = found.decoder.read if found.decoder else found.samples
     if not found.samples:
         raise DataError(f"{found.name} has no samples", evidence=f"{read} were read")
     if is_closed and found.expected != read:
-        raise DataError(f"{found.name} is damaged", evidence=f"it says to have {found.expected} samples, and has {read}")
+        raise DataError(
+            f"{found.name} is damaged",
+            evidence=f"it says to have {found.expected} samples, and has {read}",
+        )
     if not is_closed:
-        yield f"{found.name} was not closed properly: what is complete in it was read, and its end may be missing"
+        yield (
+            f"{found.name} was not closed properly: what is complete in it was read, and its "
+            "end may be missing"
+        )
     if found.decoder is None:
         return
     if found.decoder.changes:
-        count, changes = found.decoder.interpolated, found.decoder.changes
-        yield f"{count} samples after {changes} changes of the current's range are interpolated, as the Joulescope software does"
+        count = found.decoder.interpolated
+        changes = found.decoder.changes
+        yield (
+            f"{count} samples after {changes} changes of the current's range are "
+            "interpolated, as the Joulescope software does"
+        )
     if found.decoder.waiting:
-        yield f"the last {found.decoder.waiting} samples, within a change of the current's range, are left out"
+        yield (
+            f"the last {found.decoder.waiting} samples, within a change of the current's "
+            "range, are left out"
+        )
     if found.decoder.slips:
-        yield f"{len(found.decoder.slips)} times samples were lost that left no trace but a toggle out of step: they are gaps"
+        yield (
+            f"{len(found.decoder.slips)} times samples were lost that left no trace but a "
+            "toggle out of step: they are gaps"
+        )
 
 
 def _heading(blocks: Iterator[Block], found: _Recording) -> None:
@@ -156,7 +213,10 @@ def _heading(blocks: Iterator[Block], found: _Recording) -> None:
         elif block.tag == "CLS":
             break
     if not found.rate_hz:
-        raise DataError(f"{found.name} does not say how it was recorded", evidence="there is no configuration before the samples")
+        raise DataError(
+            f"{found.name} does not say how it was recorded",
+            evidence="there is no configuration before the samples",
+        )
     if not found.is_raw:
         return
     if found.known is None:
@@ -178,17 +238,25 @@ def _calibration(content: bytes, name: str) -> Calibration:
 def _configure(content: dict[str, Any], found: _Recording) -> None:
     if content.get("type") != "config":
         return
-    form, version = content.get("data_format", "raw"), str(content.get("data_recorder_format_version", "1"))
+    form = content.get("data_format", "raw")
+    version = str(content.get("data_recorder_format_version", "1"))
     if form == "none":
-        raise DataError(f"{found.name} has no samples", evidence="its recording was ended before the first")
+        raise DataError(
+            f"{found.name} has no samples", evidence="its recording was ended before the first"
+        )
     if form not in ("raw", "float32_v2") or version not in ("1", "2"):
-        raise DataError(f"{found.name} has samples of an unknown form", evidence=f"{form}, format version {version}")
+        raise DataError(
+            f"{found.name} has samples of an unknown form",
+            evidence=f"{form}, format version {version}",
+        )
     try:
         found.rate_hz = float(content["sampling_frequency"])
     except (KeyError, TypeError, ValueError):
         found.rate_hz = math.nan
     if not 0 < found.rate_hz < math.inf:
-        raise DataError(f"{found.name} has no sampling rate", evidence=repr(content.get("sampling_frequency")))
+        raise DataError(
+            f"{found.name} has no sampling rate", evidence=repr(content.get("sampling_frequency"))
+        )
     found.is_raw = form == "raw"
 
 
@@ -196,10 +264,14 @@ def _pieces(blocks: Iterator[Block], found: _Recording) -> Iterator[_Piece]:
     """Yield all samples, and take note of what stands between them."""
     for block in blocks:
         if block.tag == "CLS" and len(block.value) > _COLLECTION_B:
-            _collect(_json(Block(block.tag, block.value[_COLLECTION_B:], block.at), found), block, found)
+            _collect(
+                _json(Block(block.tag, block.value[_COLLECTION_B:], block.at), found), block, found
+            )
         elif block.tag == "MJS":
             content = _json(block, found)
-            found.expected = content.get("size") if content.get("type") == "footer" else found.expected
+            found.expected = (
+                content.get("size") if content.get("type") == "footer" else found.expected
+            )
         elif block.tag == "ABN":
             piece = _raw(block, found.decoder, found) if found.decoder else _arrays(block, found)
             found.samples += len(piece.current)
@@ -207,11 +279,14 @@ def _pieces(blocks: Iterator[Block], found: _Recording) -> Iterator[_Piece]:
 
 
 def _collect(content: dict[str, Any], block: Block, found: _Recording) -> None:
-    """Begin a collection: the range of its voltage, and its place, which must be the one behind what was read."""
+    """Begin a collection: the range of its voltage, and its place, which must be the one behind
+    what was read.
+    """
     found.voltage_range = content.get("v_range", 0)
     if found.is_raw and found.voltage_range not in (0, 1):
         raise _odd(block, found, f"its voltage has the range {found.voltage_range!r}")
-    at, read = content.get("sample_id"), found.decoder.read if found.decoder else found.samples
+    at = content.get("sample_id")
+    read = found.decoder.read if found.decoder else found.samples
     if isinstance(at, int):
         found.first_id = at - read if found.first_id is None else found.first_id
         if at != found.first_id + read:
@@ -221,8 +296,12 @@ def _collect(content: dict[str, Any], block: Block, found: _Recording) -> None:
 def _raw(block: Block, decoder: Decoder, found: _Recording) -> _Piece:
     if len(block.value) % 4:
         raise _odd(block, found, f"{len(block.value)} bytes are no whole samples")
-    samples = decoder.put(np.frombuffer(block.value, dtype="<u2").reshape(-1, 2), found.voltage_range)
-    return _Piece(samples.current_a, samples.voltage_v, samples.current_a * samples.voltage_v, samples.bits)
+    samples = decoder.put(
+        np.frombuffer(block.value, dtype="<u2").reshape(-1, 2), found.voltage_range
+    )
+    return _Piece(
+        samples.current_a, samples.voltage_v, samples.current_a * samples.voltage_v, samples.bits
+    )
 
 
 def _arrays(block: Block, found: _Recording) -> _Piece:
@@ -231,7 +310,10 @@ def _arrays(block: Block, found: _Recording) -> _Piece:
         columns = _unpack(block.value)
         current, voltage, power = (columns[key] for key in (_CURRENT, _VOLTAGE, _POWER))
         bits = np.stack([_levels(columns[key]) for key in _BITS], axis=1)
-        if any(numbers.dtype != np.dtype("<f4") or len(numbers) != len(bits) for numbers in (current, voltage, power)):
+        if any(
+            numbers.dtype != np.dtype("<f4") or len(numbers) != len(bits)
+            for numbers in (current, voltage, power)
+        ):
             raise ValueError("arrays of different lengths or kinds")
         bits[~np.isfinite(current)] = UNKNOWN
     except (ValueError, KeyError, struct.error) as error:
@@ -257,20 +339,30 @@ def _unpack(value: bytes) -> dict[int, NDArray[Any]]:
     for number in range(counts >> 24):
         kind, length_b = struct.unpack_from("<II", value, _ARRAYS.size + 8 * number)
         if (kind & 0xFF) in _KINDS:
-            dtype, length_b = _KINDS[kind & 0xFF], length_b & 0xFFFFFF
-            found[kind >> 8 & 0xFF] = np.frombuffer(value, dtype, length_b // dtype.itemsize, at).copy()
+            dtype = _KINDS[kind & 0xFF]
+            length_b = length_b & 0xFFFFFF
+            found[kind >> 8 & 0xFF] = np.frombuffer(
+                value, dtype, length_b // dtype.itemsize, at
+            ).copy()
         at += -(-length_b // 8) * 8
     return found
 
 
-def _write(piece: _Piece, options: Options, levels: Levels, writer: TraceWriter, beside: PowerBeside) -> None:
+def _write(
+    piece: _Piece, options: Options, levels: Levels, writer: TraceWriter, beside: PowerBeside
+) -> None:
     if options.sync in LINES:
         levels.add(writer.samples, piece.bits[:, LINES.index(options.sync)])
-    count, lost = len(piece.current), "the instrument lost these samples"
+    count = len(piece.current)
+    lost = "the instrument lost these samples"
     if options.power:
         writer.analog(piece.power, np.ones(count, dtype=np.float32), unreadable=lost)
     else:
-        voltage = np.full(count, options.supply_v, dtype=np.float32) if options.supply_v else piece.voltage
+        voltage = (
+            np.full(count, options.supply_v, dtype=np.float32)
+            if options.supply_v
+            else piece.voltage
+        )
         writer.analog(piece.current, voltage, unreadable=lost)
         beside.add(piece.current, voltage, piece.power)
 
@@ -286,4 +378,6 @@ def _json(block: Block, found: _Recording) -> dict[str, Any]:
 
 
 def _odd(block: Block, found: _Recording, what: str) -> DataError:
-    return DataError(f"{found.name}: block {block.tag} at byte {block.at} has another form", evidence=what)
+    return DataError(
+        f"{found.name}: block {block.tag} at byte {block.at} has another form", evidence=what
+    )

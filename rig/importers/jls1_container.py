@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container of JLS version 1: blocks of a tag, a length, a value and a CRC, in a file that says its own length.
+"""The container of JLS version 1: blocks of a tag, a length, a value and a CRC, in a file that says
+its own length.
 
-Source: the description at the head of joulescope/datafile.py, and what that program writes. Little endian throughout.
+Source: the description at the head of joulescope/datafile.py, and what that program writes. Little
+endian throughout.
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ from rig.errors import DataError
 MAGIC = b"\xd3tagfmt \r\n \n  \x1a\x1c"
 #: File length (0 while it is written), three bytes that mean nothing, version, CRC of all before.
 _HEADER = struct.Struct("<16sQ3xBI")
-#: Tag of three letters, flags, length of the value. Behind the value: zeros up to a multiple of 8 bytes less 4, and the CRC.
-_START, _CRC = struct.Struct("<3sBI"), struct.Struct("<I")
-_COMPRESSED, _ENCRYPTED = 0x80, 0x40
+#: Tag of three letters, flags, length of the value. Behind the value: zeros up to a multiple of 8
+#: bytes less 4, and the CRC.
+_START = struct.Struct("<3sBI")
+_CRC = struct.Struct("<I")
+_COMPRESSED = 0x80
+_ENCRYPTED = 0x40
 #: No block of a recording is as large: what claims to be would fill the memory.
 _LARGEST_B = 64 << 20
 
@@ -36,12 +41,13 @@ class Block:
 class TaggedFile:
     """Reads the blocks of an open file one after the other; `name` is what errors call it.
 
-    `is_closed` says whether its writer closed it and nothing is missing of it. Raises DataError for what is damaged, or another
-    format.
+    `is_closed` says whether its writer closed it and nothing is missing of it. Raises DataError for
+    what is damaged, or another format.
     """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
-        self._stream, self._name = stream, name
+        self._stream = stream
+        self._name = name
         self._size_b = stream.seek(0, 2)
         stream.seek(0)
         head = stream.read(_HEADER.size)
@@ -51,13 +57,17 @@ class TaggedFile:
         if magic != MAGIC or crc != zlib.crc32(head[: -_CRC.size]):
             raise self._damaged("its header does not have the CRC that it says", 0)
         if version != 1:
-            raise DataError(f"{name} is of version {version} of this format", evidence="only version 1 is known")
+            raise DataError(
+                f"{name} is of version {version} of this format", evidence="only version 1 is known"
+            )
         self.is_closed = length_b == self._size_b
         if 0 < length_b < self._size_b:
             raise self._damaged(f"it says to be {length_b} bytes long and is {self._size_b}", 0)
 
     def __iter__(self) -> Iterator[Block]:
-        """Yield blocks up to the end; of a file that was not closed properly, all that are complete."""
+        """Yield blocks up to the end; of a file that was not closed properly, all that are
+        complete.
+        """
         at = self._stream.tell()
         while True:
             head = self._stream.read(_START.size)
@@ -71,7 +81,10 @@ class TaggedFile:
             if length_b > _LARGEST_B:
                 raise self._damaged(f"a block claims {length_b} bytes", at)
             rest = self._stream.read(whole_b - _START.size)
-            if zlib.crc32(rest[: -_CRC.size], zlib.crc32(head)) != _CRC.unpack(rest[-_CRC.size :])[0]:
+            if (
+                zlib.crc32(rest[: -_CRC.size], zlib.crc32(head))
+                != _CRC.unpack(rest[-_CRC.size :])[0]
+            ):
                 raise self._damaged("a block does not have the CRC that it says", at)
             if tag == b"END":
                 return
@@ -93,7 +106,11 @@ class TaggedFile:
         return plain
 
     def _damaged(self, what: str, at: int) -> DataError:
-        return DataError(f"{self._name} is damaged", evidence=f"{what} (byte {at})", try_next="copy it again from its origin")
+        return DataError(
+            f"{self._name} is damaged",
+            evidence=f"{what} (byte {at})",
+            try_next="copy it again from its origin",
+        )
 
 
 def _padded(size_b: int) -> int:

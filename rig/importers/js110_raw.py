@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw samples of a Joulescope JS110 -> amperes, volts and the two bits that may carry its inputs. Pure.
+"""Raw samples of a Joulescope JS110 -> amperes, volts and the two bits that may carry its inputs.
+Pure.
 
-Source: joulescope/v0/calibration.py and raw_processor.pxi. A sample is two numbers of 16 bits. Their upper 14 are current and
-voltage as the converter gave them. Below those: of the current, two bits of the range; of the voltage, a bit that toggles from
-sample to sample, and the third bit of the range. A sample that the host never received is all ones.
+Source: joulescope/v0/calibration.py and raw_processor.pxi. A sample is two numbers of 16 bits.
+Their upper 14 are current and voltage as the converter gave them. Below those: of the current, two
+bits of the range; of the voltage, a bit that toggles from sample to sample, and the third bit of
+the range. A sample that the host never received is all ones.
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from rig.importers.digital_levels import UNKNOWN
 
-#: Ranges 0 (10 A) to 6 (18 uA); in 7 the supply is off, and there is no current; 8 stands for a lost sample.
-_RANGES, _OFF, _LOST = 7, 7, 8
-#: After a change of range the current is wrong for so many samples, and interpolated: to (row) and from (column). Matrix "n" of
-#: the instrument's own software, its default ("interp_1_n_1").
+#: Ranges 0 (10 A) to 6 (18 uA); in 7 the supply is off, and there is no current; 8 stands for a
+#: lost sample.
+_RANGES = 7
+_OFF = 7
+_LOST = 8
+#: After a change of range the current is wrong for so many samples, and interpolated: to (row) and
+#: from (column). Matrix "n" of the instrument's own software, its default ("interp_1_n_1").
 _SETTLING = np.array(
     [
         [0, 5, 7, 7, 7, 7, 7, 8, 0],
@@ -37,7 +42,8 @@ _SETTLING = np.array(
     ],
     dtype=np.int64,
 )
-#: Where the range changes again and again for longer than this (32 us), nothing is known of the current.
+#: Where the range changes again and again for longer than this (32 us), nothing is known of the
+#: current.
 _LONGEST = 64
 #: As much of anything is no recording.
 _ENDLESS = 1 << 20
@@ -45,7 +51,9 @@ _ENDLESS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What makes amperes and volts of a sample: (number + offset) * gain, by range; and the serial number of its instrument."""
+    """What makes amperes and volts of a sample: (number + offset) * gain, by range; and the serial
+    number of its instrument.
+    """
 
     current_offset: NDArray[np.float32]
     current_gain: NDArray[np.float32]
@@ -55,14 +63,18 @@ class Calibration:
 
 
 def calibration(text: bytes) -> Calibration:
-    """Return what a calibration block says; raises DataError for another form, and for the gains of 1 that stand for none."""
+    """Return what a calibration block says; raises DataError for another form, and for the gains of
+    1 that stand for none.
+    """
     try:
         content = json.loads(text)
         current = [_numbers(content["current"][name], _RANGES) for name in ("offset", "gain")]
         voltage = [_numbers(content["voltage"][name], 2) for name in ("offset", "gain")]
         serial = str(content["serial_number"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DataError("the calibration of the recording cannot be read", evidence=repr(error)) from error
+        raise DataError(
+            "the calibration of the recording cannot be read", evidence=repr(error)
+        ) from error
     if np.all(current[1] == 1) and np.all(voltage[1] == 1):
         raise DataError(
             "it was recorded without the calibration of its instrument",
@@ -82,7 +94,9 @@ def _numbers(values: Any, least: int) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Calibrated samples; `bits` are the lowest bits of current and voltage (columns 0 and 1), UNKNOWN where a sample was lost."""
+    """Calibrated samples; `bits` are the lowest bits of current and voltage (columns 0 and 1),
+    UNKNOWN where a sample was lost.
+    """
 
     current_a: NDArray[np.float32]
     voltage_v: NDArray[np.float32]
@@ -95,7 +109,9 @@ class Samples:
     def part(self, start: int, stop: int) -> Samples:
         """Return samples start <= k < stop."""
         where = slice(start, stop)
-        return Samples(self.current_a[where], self.voltage_v[where], self.bits[where], self.ranges[where])
+        return Samples(
+            self.current_a[where], self.voltage_v[where], self.bits[where], self.ranges[where]
+        )
 
     def then(self, others: Samples) -> Samples:
         """Return these samples and `others` behind them."""
@@ -104,10 +120,12 @@ class Samples:
 
 
 class Decoder:
-    """Makes samples of raw ones, piece by piece; what a change of range has not settled waits for the next piece.
+    """Makes samples of raw ones, piece by piece; what a change of range has not settled waits for
+    the next piece.
 
-    `changes` counts the times that the current was interpolated, `interpolated` its samples. `slips` are runs of samples (first,
-    last + 1) before each of which the toggle stands still: some were lost there, and nobody knows how many.
+    `changes` counts the times that the current was interpolated, `interpolated` its samples.
+    `slips` are runs of samples (first, last + 1) before each of which the toggle stands still: some
+    were lost there, and nobody knows how many.
     """
 
     def __init__(self, known: Calibration) -> None:
@@ -124,7 +142,9 @@ class Decoder:
         return 0 if self._before is None else len(self._before) - self._told
 
     def put(self, raw: NDArray[np.uint16], voltage_range: int) -> Samples:
-        """Take samples, a row each of current and voltage; return those before the first that is not settled."""
+        """Take samples, a row each of current and voltage; return those before the first that is
+        not settled.
+        """
         piece = self._calibrated(raw, voltage_range)
         # An edge may have been lost with the samples.
         piece.bits[self._slipped(raw)] = UNKNOWN
@@ -138,13 +158,22 @@ class Decoder:
                 break
             self._interpolate(samples.current_a, settled, start, end)
         if len(samples) - stop > _ENDLESS:
-            raise DataError("the range of the current changes without an end", evidence=f"up to sample {self.read}")
-        given = Samples(settled, samples.voltage_v, samples.bits, samples.ranges).part(self._told, stop)
+            raise DataError(
+                "the range of the current changes without an end",
+                evidence=f"up to sample {self.read}",
+            )
+        given = Samples(settled, samples.voltage_v, samples.bits, samples.ranges).part(
+            self._told, stop
+        )
         # The last sample given back stays: the next change interpolates from it.
         keep = max(stop - 1, 0)
-        self._before, self._told = samples.part(keep, len(samples)), stop - keep
+        self._before = samples.part(keep, len(samples))
+        self._told = stop - keep
         if len(self.slips) > _ENDLESS:
-            raise DataError("samples are out of step again and again", evidence=f"{len(self.slips)} times up to sample {self.read}")
+            raise DataError(
+                "samples are out of step again and again",
+                evidence=f"{len(self.slips)} times up to sample {self.read}",
+            )
         return given
 
     def _slipped(self, raw: NDArray[np.uint16]) -> NDArray[np.bool_]:
@@ -152,28 +181,39 @@ class Decoder:
         toggles = np.where((raw == 0xFFFF).all(axis=1), -1, (raw[:, 1] >> 1) & 1).astype(np.int8)
         joined = np.concatenate([[self._toggle], toggles])
         still: NDArray[np.bool_] = (joined[1:] == joined[:-1]) & (joined[1:] >= 0)
-        bounds = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).view(np.int8))) + self.read
+        bounds = (
+            np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).view(np.int8)))
+            + self.read
+        )
         self.slips += [(int(first), int(stop)) for first, stop in bounds.reshape(-1, 2)]
         self._toggle = int(joined[-1])
         return still
 
     def _calibrated(self, raw: NDArray[np.uint16], voltage_range: int) -> Samples:
-        known, lost = self._known, (raw == 0xFFFF).all(axis=1)
+        known = self._known
+        lost = (raw == 0xFFFF).all(axis=1)
         ranges = np.where(lost, _LOST, (raw[:, 0] & 3) | ((raw[:, 1] & 1) << 2)).astype(np.uint8)
         number = (raw >> 2).astype(np.float32)
         current = (number[:, 0] + known.current_offset[ranges]) * known.current_gain[ranges]
-        voltage = (number[:, 1] + known.voltage_offset[voltage_range]) * known.voltage_gain[voltage_range]
+        voltage = (number[:, 1] + known.voltage_offset[voltage_range]) * known.voltage_gain[
+            voltage_range
+        ]
         voltage[lost] = np.nan
         bits = ((raw >> 2) & 1).astype(np.int8)
         bits[lost] = UNKNOWN
         return Samples(current.astype(np.float32), voltage.astype(np.float32), bits, ranges)
 
     def _spans(self, ranges: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
-        """Yield where the current is not settled: the first such sample, and the first good one behind."""
+        """Yield where the current is not settled: the first such sample, and the first good one
+        behind.
+        """
         changes = np.flatnonzero(ranges[1:] != ranges[:-1]) + 1
         settling = _SETTLING[ranges[changes], ranges[changes - 1]]
-        start, end = -1, -1
-        for at, length in zip(changes[settling > 0].tolist(), settling[settling > 0].tolist(), strict=True):
+        start = -1
+        end = -1
+        for at, length in zip(
+            changes[settling > 0].tolist(), settling[settling > 0].tolist(), strict=True
+        ):
             if at > end and start >= 0:
                 yield start, end
             start = at if at > end else start
@@ -181,9 +221,15 @@ class Decoder:
         if start >= 0:
             yield start, end
 
-    def _interpolate(self, raw_a: NDArray[np.float32], settled_a: NDArray[np.float32], start: int, end: int) -> None:
-        """Draw a line from the last sample before a change to the first good one behind; where either is lost, the other holds."""
-        before, after, count = raw_a[start - 1], raw_a[end], end - start
+    def _interpolate(
+        self, raw_a: NDArray[np.float32], settled_a: NDArray[np.float32], start: int, end: int
+    ) -> None:
+        """Draw a line from the last sample before a change to the first good one behind; where
+        either is lost, the other holds.
+        """
+        before = raw_a[start - 1]
+        after = raw_a[end]
+        count = end - start
         before = before if np.isfinite(before) else after
         line = before + (after - before) / (count + 1) * np.arange(1, count + 1)
         settled_a[start:end] = line if count + 1 < _LONGEST else np.nan

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers that somebody put on a trace: annotations in a JLS file, or in an annotation file beside it."""
+"""Markers that somebody put on a trace: annotations in a JLS file, or in an annotation file beside
+it.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,10 @@ _KINDS = {pyjls.AnnotationType.VMARKER: "vertical", pyjls.AnnotationType.TEXT: "
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Where the markers of a trace are: in the JLS file `path`, and in annotation files beside `original`, which `path` may be a
-    copy of. The trace's first sample is sample `first` of `signal`."""
+    """Where the markers of a trace are: in the JLS file `path`, and in annotation files beside
+    `original`, which `path` may be a copy of. The trace's first sample is sample `first` of
+    `signal`.
+    """
 
     path: Path
     original: Path
@@ -42,7 +46,8 @@ class Marked:
 
 
 def jls_state(path: Path) -> tuple[bool, bool]:
-    """Say whether a file is JLS version 2, and whether it was closed properly; raises DataError when it cannot be read.
+    """Say whether a file is JLS version 2, and whether it was closed properly; raises DataError
+    when it cannot be read.
 
     The library's reader is not asked: it may crash on an unclosed file, or rewrite it.
     """
@@ -59,25 +64,31 @@ def jls_state(path: Path) -> tuple[bool, bool]:
 def read(marked: Marked, trace: Trace) -> list[Marker]:
     """Return all markers in the order of their times; raises DataError.
 
-    An annotation file (NAME.anno.jls, as Joulescope UI writes it) counts samples of its own: its markers are placed by UTC.
+    An annotation file (NAME.anno.jls, as Joulescope UI writes it) counts samples of its own: its
+    markers are placed by UTC.
     """
     found: list[Marker] = []
     with reading(marked.path) as reader:
         signals = {signal.signal_id: signal for signal in reader.signals.values()}
         own = signals[marked.signal]
         dated = len(time_stamps(reader, marked.signal)) > 0
-        # Where a rate was given in the place of the file's, it is all signals' rates that were wrong by the same factor.
+        # Where a rate was given in the place of the file's, it is all signals' rates that were
+        # wrong by the same factor.
         file_s = own.sample_rate / trace.sample_hz
         for file in [marked.path, *_beside(marked.original)]:
             for signal, at, name, kind in markers_in(file, file == marked.path):
                 if signal is not None:
-                    row, before_s = signals[signal], (int(own.sample_id_offset) + marked.first) / own.sample_rate
+                    row = signals[signal]
+                    before_s = (int(own.sample_id_offset) + marked.first) / own.sample_rate
                     at_s = (int(row.sample_id_offset) + at) / row.sample_rate - before_s
                 elif dated:
-                    at_s = (reader.timestamp_to_sample_id(marked.signal, at) - marked.first) / own.sample_rate
+                    at_s = (
+                        reader.timestamp_to_sample_id(marked.signal, at) - marked.first
+                    ) / own.sample_rate
                 else:
                     raise DataError(
-                        f"marker {name} of {file.name} has a date and {marked.original.name} none, so it has no place",
+                        f"marker {name} of {file.name} has a date and {marked.original.name} none, "
+                        "so it has no place",
                         try_next="markers on the signal itself, or --times",
                     )
                 found.append(Marker(name, at_s * file_s, kind))
@@ -85,7 +96,9 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
 
 
 def trace_beside(annotation_file: Path) -> str:
-    """Return the name of the trace that an annotation file belongs to; empty where its name is none of an annotation file."""
+    """Return the name of the trace that an annotation file belongs to; empty where its name is none
+    of an annotation file.
+    """
     stem, found, _ = annotation_file.name.rpartition(_ANNOTATED)
     return f"{stem}.jls" if found else ""
 
@@ -108,19 +121,30 @@ def _beside(original: Path) -> Iterator[Path]:
     for path in sorted(original.parent.iterdir()):
         if path.name.startswith(f"{original.stem}{_ANNOTATED}") and path.suffix == ".jls":
             if jls_state(path) != (True, True):
-                raise DataError(f"{path} is not a JLS file that was closed properly", try_next="save the annotations again")
+                raise DataError(
+                    f"{path} is not a JLS file that was closed properly",
+                    try_next="save the annotations again",
+                )
             yield path
 
 
 def markers_in(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
-    """Return signal, place, name and kind of each; the place is a sample where the file is the trace's own, UTC where
-    there is no signal."""
+    """Return signal, place, name and kind of each; the place is a sample where the file is the
+    trace's own, UTC where there is no signal.
+    """
     found: list[tuple[int | None, int, str, str]] = []
     with reading(path) as reader:
         for signal in reader.signals.values():
             here: list[tuple[int, str, str]] = []
 
-            def take(at: int, y: float | None, kind: int, group: int, data: Any, here: list[tuple[int, str, str]] = here) -> bool:
+            def take(
+                at: int,
+                y: float | None,
+                kind: int,
+                group: int,
+                data: Any,
+                here: list[tuple[int, str, str]] = here,
+            ) -> bool:
                 if kind in _KINDS:
                     name = data if isinstance(data, str) else json.dumps(data)
                     here.append((int(at), name.split(_SEPARATOR)[0], _KINDS[kind]))
@@ -132,5 +156,12 @@ def markers_in(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
                 if sampled and own:
                     found.append((signal.signal_id, at, name, kind))
                 else:
-                    found.append((None, reader.sample_id_to_timestamp(signal.signal_id, at) if sampled else at, name, kind))
+                    found.append(
+                        (
+                            None,
+                            reader.sample_id_to_timestamp(signal.signal_id, at) if sampled else at,
+                            name,
+                            kind,
+                        )
+                    )
     return found

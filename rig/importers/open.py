@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open a trace of any origin: the rig's own, a JLS file that another program wrote, or a table. How: docs/MEASURE.md."""
+"""Open a trace of any origin: the rig's own, a JLS file that another program wrote, or a table.
+How: docs/MEASURE.md.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from rig.uncertainty.accuracy import Accuracy
 
 
 def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opened:
-    """Open `path`; what is not the rig's own is converted into `scratch`, a folder of this trace alone. Never writes to `path`.
+    """Open `path`; what is not the rig's own is converted into `scratch`, a folder of this trace
+    alone. Never writes to `path`.
 
     Raises DataError for what cannot be read, ConfigError where the options do not fit.
     """
@@ -31,25 +34,35 @@ def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opene
     is_jls, is_closed = jls_state(path)
     if not is_jls:
         return _converted(path, scratch, options)
-    readable, notes = path, []
+    readable = path
+    notes = []
     if not is_closed:
         readable = _recovered(path, scratch)
-        notes.append(f"{path.name} was not closed properly: what could be recovered was read, and its end may be missing")
+        notes.append(
+            f"{path.name} was not closed properly: what could be recovered was read, and its end "
+            "may be missing"
+        )
     with reading(readable) as reader:
-        about, own = about_of(reader), {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
+        about = about_of(reader)
+        own = {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
     if not (own and about.get("sample_hz")):
         converted = jls2.convert(readable, scratch, options, original=path)
         return replace(converted, notes=(*notes, *converted.notes))
     if options != Options():
         raise ConfigError(
-            f"{path} is a trace of the rig's own", try_next="it has one signal of each kind: leave out what names them"
+            f"{path} is a trace of the rig's own",
+            try_next="it has one signal of each kind: leave out what names them",
         )
     trace = Trace.open(readable)
-    return Opened(trace, "rig", tuple(notes), marked=Marked(readable, path, CURRENT, 0), about=about)
+    return Opened(
+        trace, "rig", tuple(notes), marked=Marked(readable, path, CURRENT, 0), about=about
+    )
 
 
 def accuracy_beside(path: Path) -> Accuracy | None:
-    """Return what the session around a trace of its own says of its monitor's accuracy; None elsewhere. Raises DataError."""
+    """Return what the session around a trace of its own says of its monitor's accuracy; None
+    elsewhere. Raises DataError.
+    """
     if path.is_file() and path.name not in (TRACE, PARTIAL):
         return None
     folder = path.resolve() if path.is_dir() else path.resolve().parent
@@ -63,7 +76,10 @@ def accuracy_beside(path: Path) -> Accuracy | None:
         rail = folder.name if folder.name in monitors else ""
         return accuracy.from_json(monitors[rail]["accuracy"]) if rail in monitors else None
     except (KeyError, TypeError, cattrs.BaseValidationError) as error:
-        raise DataError(f"{session / PROVENANCE} says nothing of the accuracy of this trace", evidence=repr(error)) from error
+        raise DataError(
+            f"{session / PROVENANCE} says nothing of the accuracy of this trace",
+            evidence=repr(error),
+        ) from error
 
 
 def _converted(path: Path, scratch: Path, options: Options) -> Opened:
@@ -75,9 +91,15 @@ def _converted(path: Path, scratch: Path, options: Options) -> Opened:
     if head.startswith(ppk2.MAGIC):
         return ppk2.convert(path, scratch, options)
     if path.name.endswith((".jls", PARTIAL)):
-        raise DataError(f"{path} is not a JLS file", evidence="it begins neither as JLS version 2 does nor as version 1")
+        raise DataError(
+            f"{path} is not a JLS file",
+            evidence="it begins neither as JLS version 2 does nor as version 1",
+        )
     if path.suffix == ".ppk":
-        raise DataError(f"{path} is of Power Profiler's first format", try_next="open it in Power Profiler, and save it as .ppk2")
+        raise DataError(
+            f"{path} is of Power Profiler's first format",
+            try_next="open it in Power Profiler, and save it as .ppk2",
+        )
     return csv_table.convert(path, scratch, options)
 
 
@@ -102,10 +124,16 @@ def _recovered(path: Path, scratch: Path) -> Path:
     try:
         recover(path, folder / TRACE)
     except DataError as error:
-        # The last line of what the copying process said is its reason; before it stands where in its source it was.
+        # The last line of what the copying process said is its reason; before it stands where in
+        # its source it was.
         reason = (error.evidence.strip().splitlines() or [""])[-1].strip()
-        hint = "copy it again from where it was recorded; what its own program cannot open either is lost"
-        raise DataError(f"{path} is damaged: nothing can be recovered", evidence=reason, try_next=hint) from error
+        hint = (
+            "copy it again from where it was recorded; what its own program cannot open "
+            "either is lost"
+        )
+        raise DataError(
+            f"{path} is damaged: nothing can be recovered", evidence=reason, try_next=hint
+        ) from error
     for name in (GAPS, EDGES):
         if path.with_name(name).exists():
             shutil.copyfile(path.with_name(name), folder / name)

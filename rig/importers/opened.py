@@ -16,7 +16,8 @@ from rig.trace.trace import Trace
 from rig.uncertainty.accuracy import Accuracy
 
 #: Sampling rates that a trace can have: JLS keeps them in 32 bits.
-LEAST_HZ, MOST_HZ = 1e-3, 2.0**32 - 1
+LEAST_HZ = 1e-3
+MOST_HZ = 2.0**32 - 1
 #: No trace is longer, and JLS keeps no later time.
 LONGEST_S = 100 * 365.25 * 86_400
 #: Samples are stored in single precision.
@@ -25,11 +26,13 @@ LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a file of another origin does not say of itself, or says of several things at once; empty and 0: not given.
+    """What a file of another origin does not say of itself, or says of several things at once;
+    empty and 0: not given.
 
-    `source` names the source in a JLS file. `current`, `voltage`, `power`, `sync` and `time` name signals or columns; a column
-    whose heading has no unit takes one after a colon, as "I:mA". `sync` and `time` "none" ignore all. `supply_v` stands for the
-    voltage where there is none. `rate_hz` is the sampling rate where the file's own is missing, or known better by 1 % at most.
+    `source` names the source in a JLS file. `current`, `voltage`, `power`, `sync` and `time` name
+    signals or columns; a column whose heading has no unit takes one after a colon, as "I:mA".
+    `sync` and `time` "none" ignore all. `supply_v` stands for the voltage where there is none.
+    `rate_hz` is the sampling rate where the file's own is missing, or known better by 1 % at most.
     """
 
     source: str = ""
@@ -43,22 +46,35 @@ class Options:
 
     def __post_init__(self) -> None:
         if not 0 <= self.supply_v <= LARGEST:
-            raise ConfigError(f"{self.supply_v}", path="supply_v", try_next="what the supply was set to, in volts, above 0")
+            raise ConfigError(
+                f"{self.supply_v}",
+                path="supply_v",
+                try_next="what the supply was set to, in volts, above 0",
+            )
         if self.rate_hz and not LEAST_HZ <= self.rate_hz <= MOST_HZ:
-            raise ConfigError(f"{self.rate_hz}", path="rate_hz", try_next=f"samples a second, {LEAST_HZ:g} to {MOST_HZ:.0f}")
+            raise ConfigError(
+                f"{self.rate_hz}",
+                path="rate_hz",
+                try_next=f"samples a second, {LEAST_HZ:g} to {MOST_HZ:.0f}",
+            )
         if self.supply_v and self.voltage:
             raise ConfigError("both are given", path="supply_v, voltage", try_next="one of them")
         if self.power and (self.current or self.voltage or self.supply_v):
-            raise ConfigError("power is voltage times current already", path="power", try_next="it alone, or the two others")
+            raise ConfigError(
+                "power is voltage times current already",
+                path="power",
+                try_next="it alone, or the two others",
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A trace ready to be measured; `notes` say what was taken for what.
 
-    `has_current` is False where the file tells power alone: then charge and current mean nothing. `about` is what its recorder
-    wrote of it, where that was the rig; `marked` says where its markers are, where it can have any. `rate_ppm` is how far the
-    sampling rate may be off, where the file leaves that open.
+    `has_current` is False where the file tells power alone: then charge and current mean nothing.
+    `about` is what its recorder wrote of it, where that was the rig; `marked` says where its
+    markers are, where it can have any. `rate_ppm` is how far the sampling rate may be off, where
+    the file leaves that open.
     """
 
     trace: Trace
@@ -75,27 +91,47 @@ class Opened:
         return str(self.about.get("sync", "none"))
 
     def promised(self, accuracy: Accuracy) -> Accuracy:
-        """Return an instrument's accuracy for this trace: a rate that is not known is an error of the clock, another one."""
+        """Return an instrument's accuracy for this trace: a rate that is not known is an error of
+        the clock, another one.
+        """
         if not self.rate_ppm:
             return accuracy
-        clock_u, rate_u = accuracy.clock_ppm / accuracy.divisor, self.rate_ppm / math.sqrt(3.0)
+        clock_u = accuracy.clock_ppm / accuracy.divisor
+        rate_u = self.rate_ppm / math.sqrt(3.0)
         return replace(accuracy, clock_ppm=accuracy.divisor * math.hypot(clock_u, rate_u))
 
 
-def require_rate(name: str, rate_hz: float, samples: int, hint: str = "--rate HZ, if you know it") -> None:
-    """Raise DataError where no trace can have this rate, or where so many samples would take centuries."""
+def require_rate(
+    name: str, rate_hz: float, samples: int, hint: str = "--rate HZ, if you know it"
+) -> None:
+    """Raise DataError where no trace can have this rate, or where so many samples would take
+    centuries.
+    """
     if not LEAST_HZ <= rate_hz <= MOST_HZ:
         limits = f"{rate_hz!r} Hz; a trace has {LEAST_HZ:g} to {MOST_HZ:.0f}"
-        raise DataError(f"{name} has no sampling rate that a trace can have", evidence=limits, try_next=hint)
+        raise DataError(
+            f"{name} has no sampling rate that a trace can have", evidence=limits, try_next=hint
+        )
     if samples / rate_hz > LONGEST_S:
-        evidence = f"{samples} samples at {rate_hz:.6g} Hz take {samples / rate_hz / 365.25 / 86_400:.0f} years"
-        raise DataError(f"{name} cannot be as long as its sampling rate says", evidence=evidence, try_next=hint)
+        evidence = (
+            f"{samples} samples at {rate_hz:.6g} Hz take "
+            f"{samples / rate_hz / 365.25 / 86_400:.0f} years"
+        )
+        raise DataError(
+            f"{name} cannot be as long as its sampling rate says", evidence=evidence, try_next=hint
+        )
 
 
 def require_single(values: NDArray[np.floating[Any]], what: str) -> None:
-    """Raise DataError where a finite number is too large to be stored; what is not finite is a lost sample."""
+    """Raise DataError where a finite number is too large to be stored; what is not finite is a lost
+    sample.
+    """
     with np.errstate(invalid="ignore"):
         large = np.isfinite(values) & (np.abs(values) > LARGEST)
     if large.any():
-        evidence = f"{float(values[large][0]):.6g}, where {LARGEST:.3g} is the most that can be stored"
-        raise DataError(f"{what} is beyond single precision", evidence=evidence, try_next="is the unit right?")
+        evidence = (
+            f"{float(values[large][0]):.6g}, where {LARGEST:.3g} is the most that can be stored"
+        )
+        raise DataError(
+            f"{what} is beyond single precision", evidence=evidence, try_next="is the unit right?"
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A power that a file has beside current and voltage, against their product: where samples are means, the two differ. Pure."""
+"""A power that a file has beside current and voltage, against their product: where samples are
+means, the two differ. Pure.
+"""
 
 from __future__ import annotations
 
@@ -30,23 +32,31 @@ class PowerBeside:
         """Add samples; those that lack one of the three do not count."""
         product = np.multiply(current, voltage, dtype=np.float64)
         known = np.isfinite(product) & np.isfinite(power)
-        product, told = product[known], power[known].astype(np.float64)
+        product = product[known]
+        told = power[known].astype(np.float64)
         self.told += float(told.sum())
         self.product += float(product.sum())
         self.apart += float(np.abs(product - told).sum())
         self.size += float(np.abs(told).sum())
 
     def notes(self, given_v: float = 0.0) -> list[str]:
-        """Say how much the energy by the product, which is measured, differs from that by the power; nothing where it does not."""
+        """Say how much the energy by the product, which is measured, differs from that by the
+        power; nothing where it does not.
+        """
         if not self.size and not self.product:
             return [f"{self.name} has no numbers beside current and voltage"]
         if self.apart <= _ROUNDING * self.size:
             return []
         voltage = f"{given_v:g} V, as given," if given_v else "voltage"
-        each = f"; sample by sample they differ by {share(self.apart / self.size)}" if self.size else ""
+        each = (
+            f"; sample by sample they differ by {share(self.apart / self.size)}"
+            if self.size
+            else ""
+        )
         return [
             f"the energy by current times {voltage} is {self._whole()} over the whole{each}; "
-            f"--power {shlex.quote(self.name)} takes the latter, without charge, current and uncertainty"
+            f"--power {shlex.quote(self.name)} takes the latter, without charge, current and "
+            "uncertainty"
         ]
 
     def _whole(self) -> str:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert a recording that Nordic's Power Profiler application saved (.ppk2) into a trace of the rig's own.
+"""Convert a recording that Nordic's Power Profiler application saved (.ppk2) into a trace of the
+rig's own.
 
-Source: src/utils/saveFileHandler.ts, src/globals.ts and src/utils/bitConversion.ts of pc-nrfconnect-ppk. The file is a ZIP archive:
-metadata.json tells the rate; session.raw has six bytes a sample, the current in uA (little endian) and two bits for each of eight
-lines (big endian, D0 lowest): 0 not known, 1 low, 2 high, 3 both within the sample.
+Source: src/utils/saveFileHandler.ts, src/globals.ts and src/utils/bitConversion.ts of
+pc-nrfconnect-ppk. The file is a ZIP archive: metadata.json tells the rate; session.raw has six
+bytes a sample, the current in uA (little endian) and two bits for each of eight lines (big endian,
+D0 lowest): 0 not known, 1 low, 2 high, 3 both within the sample.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
 MAGIC = b"PK\x03\x04"
-_SAMPLES, _ABOUT = "session.raw", "metadata.json"
+_SAMPLES = "session.raw"
+_ABOUT = "metadata.json"
 _ROW = np.dtype([("current_ua", "<f4"), ("lines", ">u2")])
 _PIECE = 1 << 18
 _ABOUT_B = 1 << 20
@@ -40,7 +43,9 @@ _BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, OSError, ValueError)
 
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
-    """Convert piece by piece; raises DataError and ConfigError. The file has no voltage: `options` must."""
+    """Convert piece by piece; raises DataError and ConfigError. The file has no voltage: `options`
+    must.
+    """
     with _intact(path):
         archive = ZipFile(path)
     with archive:
@@ -61,20 +66,41 @@ def _intact(path: Path) -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:
-        raise DataError(f"{path.name} is damaged", evidence=str(error), try_next="copy or save it again") from error
+        raise DataError(
+            f"{path.name} is damaged", evidence=str(error), try_next="copy or save it again"
+        ) from error
 
 
 def _check(options: Options) -> None:
     if options.time not in ("", "none") or options.source:
-        raise ConfigError("a recording of Power Profiler has one source and no column of times", path="time, source")
-    for role, name in (("voltage", options.voltage), ("power", options.power), ("current", options.current)):
+        raise ConfigError(
+            "a recording of Power Profiler has one source and no column of times",
+            path="time, source",
+        )
+    for role, name in (
+        ("voltage", options.voltage),
+        ("power", options.power),
+        ("current", options.current),
+    ):
         if name and (role, name) != ("current", "current"):
-            raise DataError(f"no signal is called {name}", evidence="it has current and the lines D0 to D7", try_next="--supply-v")
+            raise DataError(
+                f"no signal is called {name}",
+                evidence="it has current and the lines D0 to D7",
+                try_next="--supply-v",
+            )
     if not options.supply_v:
         hint = "--supply-v VOLTS, what the supply was set to"
-        raise DataError("there is no voltage beside the current", evidence="it has current and the lines D0 to D7", try_next=hint)
+        raise DataError(
+            "there is no voltage beside the current",
+            evidence="it has current and the lines D0 to D7",
+            try_next=hint,
+        )
     if options.sync not in ("", "none") and not _LINE.fullmatch(options.sync):
-        raise DataError(f"no line is called {options.sync}", evidence="there are D0 to D7", try_next="--sync D0, or --sync none")
+        raise DataError(
+            f"no line is called {options.sync}",
+            evidence="there are D0 to D7",
+            try_next="--sync D0, or --sync none",
+        )
 
 
 def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> Opened:
@@ -87,24 +113,41 @@ def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> O
     folder.mkdir(parents=True, exist_ok=True)
     is_synced = options.sync not in ("", "none")
     kind = "stamps" if is_synced else "none"
-    notes.append(f"SYNC: {options.sync}" if is_synced else "no SYNC; there are the lines D0 to D7: --sync D0")
-    about, levels = {"converted_from": path.name, "simulated": False}, Levels(options.sync)
+    notes.append(
+        f"SYNC: {options.sync}" if is_synced else "no SYNC; there are the lines D0 to D7: --sync D0"
+    )
+    about = {"converted_from": path.name, "simulated": False}
+    levels = Levels(options.sync)
     with TraceWriter(
-        folder, sample_hz=rate_hz, edge_hz=rate_hz, source="Power Profiler", serial="", about=about, sync_kind=kind
+        folder,
+        sample_hz=rate_hz,
+        edge_hz=rate_hz,
+        source="Power Profiler",
+        serial="",
+        about=about,
+        sync_kind=kind,
     ) as writer:
         for rows in _rows(archive, path, notes):
             if is_synced:
                 levels.add(writer.samples, _levels(rows, int(options.sync[1])))
             current_a = rows["current_ua"].astype(np.float64) / 1e6
-            writer.analog(current_a, np.full(len(rows), options.supply_v), unreadable="the instrument lost these samples")
+            writer.analog(
+                current_a,
+                np.full(len(rows), options.supply_v),
+                unreadable="the instrument lost these samples",
+            )
         levels.stamp(rate_hz, writer, notes)
         if not writer.samples:
             raise DataError(f"{path.name} has no samples")
-    return Opened(Trace.open(folder / TRACE), "ppk2", tuple(notes), True, None, about | {"sync": kind})
+    return Opened(
+        Trace.open(folder / TRACE), "ppk2", tuple(notes), True, None, about | {"sync": kind}
+    )
 
 
 def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:
-    """Return the rate that the file says, by what says so; empty where it does not: a rate that is given needs none."""
+    """Return the rate that the file says, by what says so; empty where it does not: a rate that is
+    given needs none.
+    """
     try:
         return {"the file's sampling rate": _rate_hz(archive, path)}
     except DataError:
@@ -113,17 +156,25 @@ def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:
 
 def _rate_hz(archive: ZipFile, path: Path) -> float:
     if archive.getinfo(_ABOUT).file_size > _ABOUT_B:
-        raise DataError(f"{path.name}: {_ABOUT} is too large", evidence=f"{archive.getinfo(_ABOUT).file_size} bytes")
+        raise DataError(
+            f"{path.name}: {_ABOUT} is too large",
+            evidence=f"{archive.getinfo(_ABOUT).file_size} bytes",
+        )
     with _intact(path):
         text = archive.read(_ABOUT)
     try:
         content: dict[str, Any] = json.loads(text)
-        version, rate_hz = content["formatVersion"], float(content["metadata"]["samplesPerSecond"])
+        version = content["formatVersion"]
+        rate_hz = float(content["metadata"]["samplesPerSecond"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         hint = "--rate HZ, if you know it"
-        raise DataError(f"{path.name} does not say its sampling rate", evidence=repr(error), try_next=hint) from error
+        raise DataError(
+            f"{path.name} does not say its sampling rate", evidence=repr(error), try_next=hint
+        ) from error
     if version != 2:
-        raise DataError(f"{path.name} is of format version {version!r}", evidence="only version 2 is known")
+        raise DataError(
+            f"{path.name} is of format version {version!r}", evidence="only version 2 is known"
+        )
     return rate_hz
 
 

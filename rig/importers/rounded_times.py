@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether times that were rounded are those of an even sampling: then steps of 1 and 2 ms are 700 samples a second. Pure."""
+"""Whether times that were rounded are those of an even sampling: then steps of 1 and 2 ms are 700
+samples a second. Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,49 +18,76 @@ _ROUNDS = 80
 _GOLDEN = (5**0.5 - 1) / 2
 
 
-def even_rate(pieces: Callable[[], Iterable[NDArray[np.float64]]], resolution_s: float) -> tuple[int, float] | None:
-    """Return the number of rows and the time of the last, in seconds from the first, which is at 0, where a line through all is
-    nowhere off by more than rounding to `resolution_s` explains; else None. `pieces` is called twice."""
-    rows, last_s = 0, -1.0
+def even_rate(
+    pieces: Callable[[], Iterable[NDArray[np.float64]]], resolution_s: float
+) -> tuple[int, float] | None:
+    """Return the number of rows and the time of the last, in seconds from the first, which is at 0,
+    where a line through all is nowhere off by more than rounding to `resolution_s` explains; else
+    None. `pieces` is called twice.
+    """
+    rows = 0
+    last_s = -1.0
     for times_s in pieces():
         if not (np.diff(times_s, prepend=last_s) > 0).all():
             return None
-        rows, last_s = rows + len(times_s), float(times_s[-1])
+        rows = rows + len(times_s)
+        last_s = float(times_s[-1])
     if rows < 3:
         return None
     at, low, high = _extremes(pieces(), last_s / (rows - 1), -(-rows // _BLOCKS))
-    return (rows, last_s) if _width(at, low, high, 2 * resolution_s / (rows - 1)) <= _SLACK * resolution_s else None
+    return (
+        (rows, last_s)
+        if _width(at, low, high, 2 * resolution_s / (rows - 1)) <= _SLACK * resolution_s
+        else None
+    )
 
 
 def is_line(numbers: NDArray[np.int64], times: NDArray[np.float64], resolution: float) -> bool:
-    """Tell whether a line through the times of samples, by their ascending numbers, is nowhere off by more than rounding."""
+    """Tell whether a line through the times of samples, by their ascending numbers, is nowhere off
+    by more than rounding.
+    """
     span = int(numbers[-1] - numbers[0])
     rest = times - times[0] - (numbers - numbers[0]) * (float(times[-1] - times[0]) / span)
     block = (numbers - numbers[0]) // -(-(span + 1) // _BLOCKS)
     begins = np.flatnonzero(np.diff(block, prepend=-1))
-    low, high = np.minimum.reduceat(rest, begins), np.maximum.reduceat(rest, begins)
+    low = np.minimum.reduceat(rest, begins)
+    high = np.maximum.reduceat(rest, begins)
     at = (numbers[begins] - numbers[0]).astype(np.float64)
     return _width(at, low, high, 2 * resolution / span) <= _SLACK * resolution
 
 
-def _width(at: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], lean: float) -> float:
-    """Return how far from each other the rows are at least, across a line; it may lean by two steps of rounding over all rows."""
+def _width(
+    at: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], lean: float
+) -> float:
+    """Return how far from each other the rows are at least, across a line; it may lean by two steps
+    of rounding over all rows.
+    """
 
     def width(part: float) -> float:
         return float((high - part * lean * at).max() - (low - part * lean * at).min())
 
     bracket = (-1.0, 1.0)
     for _ in range(_ROUNDS):
-        inner = bracket[1] - _GOLDEN * (bracket[1] - bracket[0]), bracket[0] + _GOLDEN * (bracket[1] - bracket[0])
-        bracket = (bracket[0], inner[1]) if width(inner[0]) <= width(inner[1]) else (inner[0], bracket[1])
+        inner = (
+            bracket[1] - _GOLDEN * (bracket[1] - bracket[0]),
+            bracket[0] + _GOLDEN * (bracket[1] - bracket[0]),
+        )
+        bracket = (
+            (bracket[0], inner[1]) if width(inner[0]) <= width(inner[1]) else (inner[0], bracket[1])
+        )
     return width(sum(bracket) / 2)
 
 
 def _extremes(
     pieces: Iterable[NDArray[np.float64]], period_s: float, block: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the number of the first row of each block, and how far its rows are from an even grid at least and at most."""
-    rows, at, low, high = 0, [], [], []
+    """Return the number of the first row of each block, and how far its rows are from an even grid
+    at least and at most.
+    """
+    rows = 0
+    at = []
+    low = []
+    high = []
     for times_s in pieces:
         rest_s = times_s - np.arange(rows, rows + len(times_s)) * period_s
         begins = np.arange(0, len(times_s), block)

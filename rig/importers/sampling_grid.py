@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of rows -> an even grid: the rate they were sampled at, how well they tell it, and where samples are missing. Pure."""
+"""Times of rows -> an even grid: the rate they were sampled at, how well they tell it, and where
+samples are missing. Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,13 @@ from rig.importers.lossy_times import longest_period_s, more_lost, numbers_of
 from rig.importers.rounded_times import even_rate
 from rig.units import scale, share
 
-#: How far an interval may be from a whole number of samples, and a row from the even grid, both in samples. Stamps that a computer
-#: made, or that were rounded, scatter; more than this and nobody knows which sample is which.
-JITTER, OFF_GRID = 0.3, 1.0
-#: A pause of so many samples need not be a whole number of them: whoever sampled may have started anew.
+#: How far an interval may be from a whole number of samples, and a row from the even grid, both in
+#: samples. Stamps that a computer made, or that were rounded, scatter; more than this and nobody
+#: knows which sample is which.
+JITTER = 0.3
+OFF_GRID = 1.0
+#: A pause of so many samples need not be a whole number of them: whoever sampled may have started
+#: anew.
 _PAUSE = 8
 #: A rate nearer than this to a whole number is that number: the rest is rounding of the times.
 _WHOLE = 1e-7
@@ -32,11 +37,14 @@ _EQUAL = 0.1
 _FINE = 0.2
 #: So many lost samples, and no more, may look like the rounding of an even sampling that lost none.
 _DOUBTFUL = 2
-#: A lower rate that explains gaps is taken for the rate where chance makes one in fewer than this of the traces.
+#: A lower rate that explains gaps is taken for the rate where chance makes one in fewer than this
+#: of the traces.
 _BY_CHANCE = 0.01
-#: Of more rows than this it is not looked for which of them are missing behind rounded times: they are held in memory for that.
+#: Of more rows than this it is not looked for which of them are missing behind rounded times: they
+#: are held in memory for that.
 _MOST_ROWS = 1 << 23
-#: The clock of an instrument is known to this, in ppm: a rate that is known less well is worth a word.
+#: The clock of an instrument is known to this, in ppm: a rate that is known less well is worth a
+#: word.
 _CLOCK_PPM = 50.0
 #: Whoever takes this for one trace has mistaken two; and a disk would be full of nothing.
 _MOST_MISSING = 10**9
@@ -47,7 +55,9 @@ Pieces = Callable[[], Iterable[tuple[NDArray[np.float64], NDArray[np.int64]]]]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rows without a missing sample between them: how many, the place of the first on the grid, and its line in the file."""
+    """Rows without a missing sample between them: how many, the place of the first on the grid, and
+    its line in the file.
+    """
 
     rows: int
     first: int
@@ -56,7 +66,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The rate of rows, how far it may be off, where they lie, and in words what the times leave open."""
+    """The rate of rows, how far it may be off, where they lie, and in words what the times leave
+    open.
+    """
 
     rate_hz: float
     rate_ppm: float
@@ -70,10 +82,12 @@ class _UnevenError(DataError):
 
 
 def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> Layout:
-    """Return how rows lie that have these times, in seconds, and lines in the file; `pieces` may be called several times.
+    """Return how rows lie that have these times, in seconds, and lines in the file; `pieces` may be
+    called several times.
 
-    `resolution_s` is what the times are rounded to. What an even sampling explains that lost nothing is taken for one. Raises
-    DataError where times run backwards, stand still, or are not even.
+    `resolution_s` is what the times are rounded to. What an even sampling explains that lost
+    nothing is taken for one. Raises DataError where times run backwards, stand still, or are not
+    even.
     """
     grid = Grid(path)
     try:
@@ -82,28 +96,39 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> Layout:
         rate_hz = grid.rate_hz()
         runs = grid.runs(rate_hz)
     except _UnevenError:
-        found = None if resolution_s < _FINE * grid.period_s else _explained(pieces, resolution_s, grid)
+        found = (
+            None if resolution_s < _FINE * grid.period_s else _explained(pieces, resolution_s, grid)
+        )
         if found is None:
             raise
         return found
     lost = _lost(runs)
-    layout = _layout(rate_hz, grid.duration_s, grid.unsure_s(rate_hz, resolution_s), runs, resolution_s)
-    if not lost or not resolution_s or (resolution_s < _FINE * grid.period_s and grid.is_equal(resolution_s)):
+    layout = _layout(
+        rate_hz, grid.duration_s, grid.unsure_s(rate_hz, resolution_s), runs, resolution_s
+    )
+    if (
+        not lost
+        or not resolution_s
+        or (resolution_s < _FINE * grid.period_s and grid.is_equal(resolution_s))
+    ):
         return layout
     found = _explained(pieces, resolution_s, grid)
     if found is not None and not _lost(found.runs):
         if lost > _DOUBTFUL:
             return found
         either_ppm = abs(rate_hz / found.rate_hz - 1) * 1e6 + found.rate_ppm
-        return replace(layout, rate_ppm=either_ppm, notes=(_doubt(lost, found.rate_hz, resolution_s),))
+        return replace(
+            layout, rate_ppm=either_ppm, notes=(_doubt(lost, found.rate_hz, resolution_s),)
+        )
     if found is not None and (not grid.is_equal(resolution_s) or _is_better(found.runs, runs)):
         return found
     return _with_doubt(layout, pieces, resolution_s)
 
 
 def _explained(pieces: Pieces, resolution_s: float, grid: Grid) -> Layout | None:
-    """Return the layout of rows of an even sampling whose times were rounded, with as few missing rows as may be; None where
-    rounding explains less."""
+    """Return the layout of rows of an even sampling whose times were rounded, with as few missing
+    rows as may be; None where rounding explains less.
+    """
     even = even_rate(lambda: (times_s for times_s, _ in pieces()), resolution_s)
     if even is not None:
         rows, last_s = even
@@ -116,23 +141,39 @@ def _explained(pieces: Pieces, resolution_s: float, grid: Grid) -> Layout | None
         return None
     numbers, begins = found
     ends = [*begins[1:], len(times_s)]
-    duration_s = sum(float(times_s[stop - 1] - times_s[start]) for start, stop in zip(begins, ends, strict=True))
-    samples = sum(int(numbers[stop - 1] - numbers[start]) for start, stop in zip(begins, ends, strict=True))
+    duration_s = sum(
+        float(times_s[stop - 1] - times_s[start]) for start, stop in zip(begins, ends, strict=True)
+    )
+    samples = sum(
+        int(numbers[stop - 1] - numbers[start]) for start, stop in zip(begins, ends, strict=True)
+    )
     breaks = [0, *(np.flatnonzero(np.diff(numbers) > 1) + 1).tolist(), len(numbers)]
-    runs = [Run(stop - start, int(numbers[start]), int(lines[start])) for start, stop in pairwise(breaks)]
-    layout = _layout(samples / duration_s, duration_s, len(begins) * resolution_s, runs, resolution_s)
+    runs = [
+        Run(stop - start, int(numbers[start]), int(lines[start]))
+        for start, stop in pairwise(breaks)
+    ]
+    layout = _layout(
+        samples / duration_s, duration_s, len(begins) * resolution_s, runs, resolution_s
+    )
     other = more_lost(times_s, resolution_s, numbers) if len(begins) == 1 else None
     if other is None:
         return layout
     either_ppm = (other / samples - 1) * 1e6 + layout.rate_ppm
     return replace(
-        layout, rate_ppm=either_ppm, known="", notes=(_doubt(_lost(runs), other / duration_s, resolution_s, other - samples),)
+        layout,
+        rate_ppm=either_ppm,
+        known="",
+        notes=(_doubt(_lost(runs), other / duration_s, resolution_s, other - samples),),
     )
 
 
 def _head(pieces: Pieces) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return times and lines, of more rows than can be searched no more than tell that there are more."""
-    times_s, lines, rows = [], [], 0
+    """Return times and lines, of more rows than can be searched no more than tell that there are
+    more.
+    """
+    times_s = []
+    lines = []
+    rows = 0
     for these_s, those in pieces():
         times_s.append(these_s)
         lines.append(those)
@@ -147,22 +188,32 @@ def _lost(runs: list[Run]) -> int:
 
 
 def _is_better(runs: list[Run], plain: list[Run]) -> bool:
-    """Tell whether a lower rate explains more gaps than chance has it: their places are then evenly spaced, and none of these
-    places has a row."""
-    fewer, gaps, samples = len(plain) - len(runs), len(plain) - 1, plain[-1].first + plain[-1].rows
-    # Even spacings of so many places differ by where they begin and how wide they are: about as many as this.
-    return fewer > _DOUBTFUL and 2 * math.log(samples / fewer) + fewer * math.log(gaps / samples) < math.log(_BY_CHANCE)
+    """Tell whether a lower rate explains more gaps than chance has it: their places are then evenly
+    spaced, and none of these places has a row.
+    """
+    fewer = len(plain) - len(runs)
+    gaps = len(plain) - 1
+    samples = plain[-1].first + plain[-1].rows
+    # Even spacings of so many places differ by where they begin and how wide they are: about as
+    # many as this.
+    return fewer > _DOUBTFUL and 2 * math.log(samples / fewer) + fewer * math.log(
+        gaps / samples
+    ) < math.log(_BY_CHANCE)
 
 
 def _with_doubt(layout: Layout, pieces: Pieces, resolution_s: float) -> Layout:
-    """Return a layout with gaps, where its times may mean a lower rate and fewer gaps: of one row where all steps are equal to
-    the last digit."""
-    if layout.rate_hz * resolution_s < 1 - _FINE or not any(_single(pair) for pair in pairwise(layout.runs)):
+    """Return a layout with gaps, where its times may mean a lower rate and fewer gaps: of one row
+    where all steps are equal to the last digit.
+    """
+    if layout.rate_hz * resolution_s < 1 - _FINE or not any(
+        _single(pair) for pair in pairwise(layout.runs)
+    ):
         return layout
     lowest_hz = 1 / longest_period_s(_head(pieces)[0], resolution_s)
     lower_ppm = (layout.rate_hz / lowest_hz - 1) * 1e6
     note = (
-        f"{_rows_missing(_lost(layout.runs), resolution_s)} cannot tell single ones from a lower rate: "
+        f"{_rows_missing(_lost(layout.runs), resolution_s)} cannot tell single ones from a lower "
+        "rate: "
         f"it is at least {lowest_hz:.6g} samples a second"
     )
     return replace(layout, rate_ppm=max(layout.rate_ppm, lower_ppm), notes=(note,))
@@ -172,20 +223,32 @@ def _single(pair: tuple[Run, Run]) -> bool:
     return pair[1].first - pair[0].first - pair[0].rows == 1
 
 
-def _layout(rate_hz: float, duration_s: float, limit_s: float, runs: list[Run], resolution_s: float) -> Layout:
+def _layout(
+    rate_hz: float, duration_s: float, limit_s: float, runs: list[Run], resolution_s: float
+) -> Layout:
     rate_ppm = limit_s / duration_s * 1e6
     if rate_ppm <= _CLOCK_PPM:
         return Layout(rate_hz, rate_ppm, runs)
-    why = f"rounded to {_short(resolution_s)}" if limit_s <= resolution_s * len(runs) else f"off by {_short(limit_s)}"
+    why = (
+        f"rounded to {_short(resolution_s)}"
+        if limit_s <= resolution_s * len(runs)
+        else f"off by {_short(limit_s)}"
+    )
     # A rate that is given takes the rows for all samples.
     better = ": --rate HZ if you know it better" if len(runs) == 1 else ""
-    return Layout(rate_hz, rate_ppm, runs, f"known to ±{share(rate_ppm * 1e-6)}, as its stamps are {why}{better}")
+    return Layout(
+        rate_hz,
+        rate_ppm,
+        runs,
+        f"known to ±{share(rate_ppm * 1e-6)}, as its stamps are {why}{better}",
+    )
 
 
 def _doubt(lost: int, other_hz: float, resolution_s: float, more: int = 0) -> str:
     best = f"and {more} more missing" if more else f"--rate {other_hz:.6g} if none is missing"
     return (
-        f"{_rows_missing(lost, resolution_s)} cannot tell that from {other_hz:.6g} samples a second{', ' if more else ': '}{best}"
+        f"{_rows_missing(lost, resolution_s)} cannot tell that from {other_hz:.6g} samples "
+        f"a second{', ' if more else ': '}{best}"
     )
 
 
@@ -241,20 +304,28 @@ class Grid:
             self._stretches.append(_Stretch(float(times_s[0]), float(times_s[0]), 0, int(lines[0])))
             steps_s = np.diff(times_s)
             if not len(steps_s):
-                raise DataError(f"{self.path} has one row: no rate can be told", try_next="--rate HZ")
+                raise DataError(
+                    f"{self.path} has one row: no rate can be told", try_next="--rate HZ"
+                )
             self.period_s = _period(steps_s)
         last = self._stretches[-1]
-        steps_s = np.diff(times_s, prepend=last.last_s if last.rows else times_s[0] - abs(self.period_s or 1.0))
+        steps_s = np.diff(
+            times_s, prepend=last.last_s if last.rows else times_s[0] - abs(self.period_s or 1.0)
+        )
         self._check(steps_s, times_s, lines)
         breaks = np.flatnonzero(np.rint(steps_s / self.period_s) > 1)
         for number, (start, stop) in enumerate(pairwise([0, *breaks.tolist(), len(times_s)])):
             if number:
-                self._stretches.append(_Stretch(float(times_s[start]), float(times_s[start]), 0, int(lines[start])))
+                self._stretches.append(
+                    _Stretch(float(times_s[start]), float(times_s[start]), 0, int(lines[start]))
+                )
             if stop > start:
                 self._stretches[-1].add(times_s[start:stop])
 
     def rate_hz(self) -> float:
-        """Return the rate of the samples, from the runs without a gap; raises DataError when there are too few."""
+        """Return the rate of the samples, from the runs without a gap; raises DataError when there
+        are too few.
+        """
         intervals = sum(run.rows - 1 for run in self._stretches)
         if not intervals:
             raise DataError(f"{self.path}: no two rows follow each other evenly", try_next=_TRY)
@@ -263,19 +334,26 @@ class Grid:
         return float(whole) if whole and abs(rate_hz / whole - 1) < _WHOLE else rate_hz
 
     def runs(self, rate_hz: float) -> list[Run]:
-        """Return the runs at their places on the grid of `rate_hz`; raises DataError where one does not fit it."""
+        """Return the runs at their places on the grid of `rate_hz`; raises DataError where one does
+        not fit it.
+        """
         runs: list[Run] = []
         for stretch in self._stretches:
             first = round((stretch.first_s - self._stretches[0].first_s) * rate_hz)
             free = runs[-1].first + runs[-1].rows if runs else 0
             first = max(first, free + 1 if runs else 0)
             if first - free > _MOST_MISSING:
-                evidence = f"{first - free:.3g} samples would be missing before it at {rate_hz:.10g} Hz"
-                raise self._error(stretch.line, "its time is far from that of the row before", evidence)
+                evidence = (
+                    f"{first - free:.3g} samples would be missing before it at {rate_hz:.10g} Hz"
+                )
+                raise self._error(
+                    stretch.line, "its time is far from that of the row before", evidence
+                )
             if (off := stretch.off(rate_hz)) > OFF_GRID:
                 raise _UnevenError(
                     f"{self.path} is not evenly sampled",
-                    evidence=f"the {stretch.rows} rows from line {stretch.line} on are {off:.1f} samples off at {rate_hz:.10g} Hz",
+                    evidence=f"the {stretch.rows} rows from line {stretch.line} on are {off:.1f} "
+                    f"samples off at {rate_hz:.10g} Hz",
                     try_next=_TRY,
                 )
             runs.append(Run(stretch.rows, first, stretch.line))
@@ -291,13 +369,21 @@ class Grid:
         return self._rough_s <= _EQUAL * resolution_s
 
     def unsure_s(self, rate_hz: float, resolution_s: float) -> float:
-        """Return how far the length of all stretches together may be off: what was rounded away at their ends, or how far rows are
-        from the grid; nothing where all steps are equal, as then the times say what they mean."""
+        """Return how far the length of all stretches together may be off: what was rounded away at
+        their ends, or how far rows are from the grid; nothing where all steps are equal, as then
+        the times say what they mean.
+        """
         if self.is_equal(resolution_s):
             return 0.0
-        return sum(max(stretch.off(rate_hz) / rate_hz, resolution_s) for stretch in self._stretches if stretch.rows > 1)
+        return sum(
+            max(stretch.off(rate_hz) / rate_hz, resolution_s)
+            for stretch in self._stretches
+            if stretch.rows > 1
+        )
 
-    def _check(self, steps_s: NDArray[np.float64], times_s: NDArray[np.float64], lines: NDArray[np.int64]) -> None:
+    def _check(
+        self, steps_s: NDArray[np.float64], times_s: NDArray[np.float64], lines: NDArray[np.int64]
+    ) -> None:
         if (back := np.flatnonzero(steps_s <= 0)).size:
             at = int(back[0])
             evidence = f"{times_s[at]:.10g} s after {times_s[at] - steps_s[at]:.10g} s"
@@ -309,15 +395,21 @@ class Grid:
         uneven = (beside > JITTER) & (samples < _PAUSE) | (np.rint(samples) < 1)
         if uneven.any():
             at = int(np.flatnonzero(uneven)[0])
-            evidence = f"{steps_s[at]:.6g} s after the row before, where {self.period_s:.6g} s are usual"
+            evidence = (
+                f"{steps_s[at]:.6g} s after the row before, where {self.period_s:.6g} s are usual"
+            )
             raise self._error(int(lines[at]), "not evenly sampled", evidence, _UnevenError)
 
-    def _error(self, line: int, what: str, evidence: str = "", kind: type[DataError] = DataError) -> DataError:
+    def _error(
+        self, line: int, what: str, evidence: str = "", kind: type[DataError] = DataError
+    ) -> DataError:
         return kind(f"{self.path}, line {line}: {what}", evidence=evidence, try_next=_TRY)
 
 
 def _period(steps_s: NDArray[np.float64]) -> float:
-    """Return the usual interval: the mean of those about the median, so that rounded times do not mislead."""
+    """Return the usual interval: the mean of those about the median, so that rounded times do not
+    mislead.
+    """
     middle_s = float(np.median(steps_s))
     usual = steps_s[np.abs(steps_s - middle_s) <= middle_s / 2]
     return float(np.mean(usual)) if len(usual) else middle_s

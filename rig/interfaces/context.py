@@ -13,7 +13,9 @@ from rig.simulation.world import World
 
 
 class Searcher(Protocol):
-    """A search for a vector of low cost that goes on step by step, so that a virtual device can do it in virtual time."""
+    """A search for a vector of low cost that goes on step by step, so that a virtual device can do
+    it in virtual time.
+    """
 
     @property
     def cost(self) -> int:
@@ -23,21 +25,25 @@ class Searcher(Protocol):
         """Search on for at least `work` touched neighbours."""
 
     def output(self, met: bool) -> bytes:
-        """Return what a device answers at the end: the best cost so far and its vector; `met`: the target was reached."""
+        """Return what a device answers at the end: the best cost so far and its vector; `met`: the
+        target was reached.
+        """
 
 
 @dataclass(slots=True)
 class Table:
     """Handed to every backend, monitor and task when it is opened.
 
-    `folder` is where the bench file lies: relative paths in it start there. `world` is the truth behind simulated devices.
-    `wire` is told every block of bytes that passes the UART, with its direction "tx" (host to device) or "rx"; cheap, never raises.
-    `seed` makes everything random on this table repeatable. `reference` is the task's own answer to a payload, where it has one:
-    what a virtual device answers. `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
-    search: what a virtual device does for a Solve. `programs` are the task's own implementations by name, where it has any: what a
-    CPU runs; `program` is the name of the one that the SUT runs, empty where it runs none, None before it is open. `sample` is a
-    payload that the device must accept, for a probe. `trial` is the number of the trial at hand, from 1.
-    `monitored`: there is an energy monitor, which needs a SYNC line.
+    `folder` is where the bench file lies: relative paths in it start there. `world` is the truth
+    behind simulated devices. `wire` is told every block of bytes that passes the UART, with its
+    direction "tx" (host to device) or "rx"; cheap, never raises. `seed` makes everything random on
+    this table repeatable. `reference` is the task's own answer to a payload, where it has one: what
+    a virtual device answers. `searcher` makes a search of a payload from a seed on, where the
+    task's samples are workloads to search: what a virtual device does for a Solve. `programs` are
+    the task's own implementations by name, where it has any: what a CPU runs; `program` is the name
+    of the one that the SUT runs, empty where it runs none, None before it is open. `sample` is a
+    payload that the device must accept, for a probe. `trial` is the number of the trial at hand,
+    from 1. `monitored`: there is an energy monitor, which needs a SYNC line.
     """
 
     folder: Path = field(default_factory=Path)

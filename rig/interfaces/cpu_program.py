@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task offers besides so that this computer's processor can be a system under test: its workload as a program."""
+"""What a task offers besides so that this computer's processor can be a system under test: its
+workload as a program.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from typing import Any, Protocol, runtime_checkable
 class Program:
     """One implementation of a task's workload: where its code is. It runs in a process of its own.
 
-    `entry` is "module:function"; called there with `arguments` (JSON-able), the function returns a Routine. `task` and `model` are
-    what the SUT then says that it runs.
+    `entry` is "module:function"; called there with `arguments` (JSON-able), the function returns a
+    Routine. `task` and `model` are what the SUT then says that it runs.
     """
 
     entry: str
@@ -30,7 +32,8 @@ class Search(Protocol):
         """Return the cost of its best vector so far, by its own account."""
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Search on, in a piece of its own choice: at most until the cost is at or below `until`, or for `left_s`.
+        """Search on, in a piece of its own choice: at most until the cost is at or below `until`,
+        or for `left_s`.
 
         Returns False where it can do no more in the time left.
         """
@@ -41,11 +44,13 @@ class Search(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A workload, ready to run: `load` is untimed, as is `output`; each of `phases` is timed, in the order of the task's.
+    """A workload, ready to run: `load` is untimed, as is `output`; each of `phases` is timed, in
+    the order of the task's.
 
-    The first phase gets what `load` made of a payload, each further one what the phase before returned, `output` what the last
-    returned. A phase may be run many times on the same value, so it must not change it. ValueError from `load` refuses a payload.
-    A workload that is searched has no phases but `search`: it gets what `load` made and a seed, and begins a Search, in timed time.
+    The first phase gets what `load` made of a payload, each further one what the phase before
+    returned, `output` what the last returned. A phase may be run many times on the same value, so
+    it must not change it. ValueError from `load` refuses a payload. A workload that is searched has
+    no phases but `search`: it gets what `load` made and a seed, and begins a Search, in timed time.
     """
 
     load: Callable[[bytes], Any]

@@ -15,13 +15,15 @@ from rig.uncertainty.accuracy import Accuracy
 class MonitorInfo:
     """What a monitor is.
 
-    `sample_hz` is the rate of current and voltage. An edge of SYNC is known to 1 / `edge_hz`: the sampling rate of a digital
-    input, or what the instrument's way of timing edges comes to. A SYNC pulse shorter than `min_pulse_s` can be missed (0: two
-    periods of `edge_hz`). `sync` says what ties marks to the trace (rig/timebase/attach.py): edges seen as "digital", "voltage"
-    or "stamps"; the one edge that starts the trace, "start"; a clock of the host that the device's marks count as well, "clock";
-    or "none": then `no_sync` may say why, and what to try. `resumable`: a trial that was cut off can go on in a recording of its
-    rest alone. `switches`: `power` switches what it measures on and off; a counter of the host, or a recording of earlier, knows
-    no "off". `reads_voltage`: the voltage is measured, and not taken for what was set.
+    `sample_hz` is the rate of current and voltage. An edge of SYNC is known to 1 / `edge_hz`: the
+    sampling rate of a digital input, or what the instrument's way of timing edges comes to. A SYNC
+    pulse shorter than `min_pulse_s` can be missed (0: two periods of `edge_hz`). `sync` says what
+    ties marks to the trace (rig/timebase/attach.py): edges seen as "digital", "voltage" or
+    "stamps"; the one edge that starts the trace, "start"; a clock of the host that the device's
+    marks count as well, "clock"; or "none": then `no_sync` may say why, and what to try.
+    `resumable`: a trial that was cut off can go on in a recording of its rest alone. `switches`:
+    `power` switches what it measures on and off; a counter of the host, or a recording of earlier,
+    knows no "off". `reads_voltage`: the voltage is measured, and not taken for what was set.
     """
 
     name: str
@@ -42,8 +44,9 @@ class MonitorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One instrument that a scan found: how a bench file names it (KEY = VALUE), and what is wrong with it, empty when nothing
-    is."""
+    """One instrument that a scan found: how a bench file names it (KEY = VALUE), and what is wrong
+    with it, empty when nothing is.
+    """
 
     name: str
     serial: str
@@ -56,12 +59,15 @@ class Recording(Protocol):
     """A recording under way; the trace is complete in its folder once the context is left."""
 
     def check(self) -> None:
-        """Raise what went wrong in the recording so far (StorageFull, DeviceLost); called between steps."""
+        """Raise what went wrong in the recording so far (StorageFull, DeviceLost); called between
+        steps.
+        """
 
 
 class EnergyMonitor(Protocol):
-    """Four methods; each raises BenchError and nothing else. A driver that can look for its instruments has a classmethod
-    `scan() -> list[Found]`, which changes nothing on them."""
+    """Four methods; each raises BenchError and nothing else. A driver that can look for its
+    instruments has a classmethod `scan() -> list[Found]`, which changes nothing on them.
+    """
 
     @property
     def info(self) -> MonitorInfo:

@@ -33,7 +33,9 @@ class Scenario(Protocol):
 
 @runtime_checkable
 class Reviewer(Protocol):
-    """What a scenario offers besides whose benchmark has rules of its own for a trial, and lines in which it states a result."""
+    """What a scenario offers besides whose benchmark has rules of its own for a trial, and lines in
+    which it states a result.
+    """
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which rules a trial does not meet."""
@@ -60,15 +62,21 @@ class Withholder(Protocol):
 
 @runtime_checkable
 class Surveyor(Protocol):
-    """What a scenario offers besides whose plan is a grid of cells, of which a device or a session may leave some undone."""
+    """What a scenario offers besides whose plan is a grid of cells, of which a device or a session
+    may leave some undone.
+    """
 
     def survey(self, names: Sequence[str], done: Sequence[Done]) -> tuple[Covered, ...]:
-        """Return the cells of one trial; `names` are those of the task's samples, `done` is what was done of the trial's plan."""
+        """Return the cells of one trial; `names` are those of the task's samples, `done` is what
+        was done of the trial's plan.
+        """
 
 
 @runtime_checkable
 class Metered(Protocol):
-    """Optional hook of a scenario: whether its result is an energy, which a bench without a monitor cannot give."""
+    """Optional hook of a scenario: whether its result is an energy, which a bench without a monitor
+    cannot give.
+    """
 
     @property
     def needs_energy(self) -> bool:
@@ -77,15 +85,23 @@ class Metered(Protocol):
 
 @runtime_checkable
 class Pooler(Protocol):
-    """Optional hook of a scenario: intervals that it knows better than the general methods, from all trials together."""
+    """Optional hook of a scenario: intervals that it knows better than the general methods, from
+    all trials together.
+    """
 
-    def intervals(self, trials: Sequence[Measured], phases: Sequence[str]) -> Mapping[str, Intervals]:
-        """Return both intervals of some of its metrics, by name; every other metric gets those of the general methods."""
+    def intervals(
+        self, trials: Sequence[Measured], phases: Sequence[str]
+    ) -> Mapping[str, Intervals]:
+        """Return both intervals of some of its metrics, by name; every other metric gets those of
+        the general methods.
+        """
 
 
 @runtime_checkable
 class Comparer(Protocol):
-    """Optional hook of a scenario: the costs that it found beside the official and the best known ones."""
+    """Optional hook of a scenario: the costs that it found beside the official and the best known
+    ones.
+    """
 
     def compared(self, trials: Sequence[Measured]) -> Sequence[Compared]:
         """Return the rows of all trials together, those of whole cells first."""
@@ -93,7 +109,11 @@ class Comparer(Protocol):
 
 @runtime_checkable
 class Gatherer(Protocol):
-    """Optional hook of a scenario: values that all trials together tell, and that are no means over trials."""
+    """Optional hook of a scenario: values that all trials together tell, and that are no means over
+    trials.
+    """
 
     def gathered(self, trials: Sequence[Measured], phases: Sequence[str]) -> Mapping[str, float]:
-        """Return the values of some of its metrics, by name; of every other metric the mean over trials is stated."""
+        """Return the values of some of its metrics, by name; of every other metric the mean over
+        trials is stated.
+        """

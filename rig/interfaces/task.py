@@ -28,15 +28,18 @@ class Task(Protocol):
         """Return the bytes that the device gets for sample `index`."""
 
     def score(self, index: int, output: bytes) -> Score:
-        """Score the device's `output` for sample `index`; raise RemoteProtocolError if it has another shape."""
+        """Score the device's `output` for sample `index`; raise RemoteProtocolError if it has
+        another shape.
+        """
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies the data and the model: hashes, counts, split, source; JSON-able.
 
-        What is said of the data becomes the labels of every result (rig/results/labels.py). `source`: where they come from,
-        beginning with "generated" or "random" where they are; `official`: True only where they are the benchmark's own;
-        `unofficial`: what they are called otherwise, in a few words; `statement`: the same in a sentence; `subset`: which part of
-        them is measured, or "all". Whoever leaves them out has the label DATA NOT STATED.
+        What is said of the data becomes the labels of every result (rig/results/labels.py).
+        `source`: where they come from, beginning with "generated" or "random" where they are;
+        `official`: True only where they are the benchmark's own; `unofficial`: what they are called
+        otherwise, in a few words; `statement`: the same in a sentence; `subset`: which part of them
+        is measured, or "all". Whoever leaves them out has the label DATA NOT STATED.
         """
 
 
@@ -50,23 +53,28 @@ class Catalogued(Protocol):
 
 @runtime_checkable
 class Replicated(Protocol):
-    """Optional hook of a task's class: the task once more, without its data, so that `rig check` plans and scores again."""
+    """Optional hook of a task's class: the task once more, without its data, so that `rig check`
+    plans and scores again.
+    """
 
     @classmethod
     def replica(cls, settings: Any, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Task:
-        """Return a stand-in made of the bench file's settings, the task's provenance and its catalogue alone.
+        """Return a stand-in made of the bench file's settings, the task's provenance and its
+        catalogue alone.
 
-        It has what its scenarios' plans ask for and scores as the task does, by the same functions; `payload` raises
-        NotInSession where the session does not hold the content. Raise DataError where settings, facts and entries
-        contradict each other.
+        It has what its scenarios' plans ask for and scores as the task does, by the same functions;
+        `payload` raises NotInSession where the session does not hold the content. Raise DataError
+        where settings, facts and entries contradict each other.
         """
 
 
 @runtime_checkable
 class Played(Protocol):
-    """What a task offers besides whose samples are stretches of a signal in time, so that they can be played as a stream.
+    """What a task offers besides whose samples are stretches of a signal in time, so that they can
+    be played as a stream.
 
-    `window` is how many samples of the signal one inference takes, `sample_b` how many bytes one of them has in a payload.
+    `window` is how many samples of the signal one inference takes, `sample_b` how many bytes one of
+    them has in a payload.
     """
 
     sample_hz: int
@@ -74,21 +82,29 @@ class Played(Protocol):
     sample_b: int
 
     def recordings(self) -> Sequence[tuple[str, tuple[int, ...]]]:
-        """Return for each recording its label and the indices of its samples, one behind the other in time."""
+        """Return for each recording its label and the indices of its samples, one behind the other
+        in time.
+        """
 
 
 @runtime_checkable
 class Optimized(Protocol):
-    """What a task offers besides whose samples are workloads to search for a vector of low cost; its phases are ("solve",)."""
+    """What a task offers besides whose samples are workloads to search for a vector of low cost;
+    its phases are ("solve",).
+    """
 
     def target(self, index: int) -> int:
-        """Return the target cost of workload `index` for the result: the official one, the best known one where there is none."""
+        """Return the target cost of workload `index` for the result: the official one, the best
+        known one where there is none.
+        """
 
     def best_known(self, index: int) -> int | None:
         """Return the lowest cost that is known of workload `index`, None where nobody looked."""
 
     def cell(self, index: int) -> str:
-        """Return the name of the cell that workload `index` is one of, such as "250n_5pct": letters, digits and underscores."""
+        """Return the name of the cell that workload `index` is one of, such as "250n_5pct":
+        letters, digits and underscores.
+        """
 
     def workload(self, index: int) -> str:
         """Return the name of workload `index`, such as "250n_5pct_s0"."""
@@ -96,7 +112,9 @@ class Optimized(Protocol):
 
 @runtime_checkable
 class Searched(Protocol):
-    """What a task offers besides whose workloads a virtual device can really search, in virtual time."""
+    """What a task offers besides whose workloads a virtual device can really search, in virtual
+    time.
+    """
 
     def searcher(self, payload: bytes, seed: int) -> Searcher:
         """Return a search of the workload `payload` from `seed` on."""

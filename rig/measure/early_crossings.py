@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds of a search, those too early for the monitor or for SYNC as well: what bounds their time and energy. Pure.
+"""Thresholds of a search, those too early for the monitor or for SYNC as well: what bounds their
+time and energy. Pure.
 
-QUBO.md: "energy" is the average power since the start of the workload, times the latency. Of a window too short for the monitor the
-average power is that of the next one which is not, and the energy lies between nothing and all of that window's.
+QUBO.md: "energy" is the average power since the start of the workload, times the latency. Of a
+window too short for the monitor the average power is that of the next one which is not, and the
+energy lies between nothing and all of that window's.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from rig.model.steps import Solve
 from rig.model.trial import Crossing, Window
 from rig.stats.summary import NORMAL_95
 
-#: A mark may be late by this share of its time, where the pulse before it held it up: 5 % are to be told.
+#: A mark may be late by this share of its time, where the pulse before it held it up: 5 % are to be
+#: told.
 LATE_SHARE = 0.05
 
 Ticks = tuple[int, int]
@@ -34,15 +37,18 @@ def crossings(
 ) -> tuple[Crossing, ...]:
     """Return a crossing for each threshold of a search, whose windows are `by_ticks`, and `whole`.
 
-    A window shorter than the first of `limits_s` tells no energy; a mark that is less than the second behind another may have
-    waited for its pulse.
+    A window shorter than the first of `limits_s` tells no energy; a mark that is less than the
+    second behind another may have waited for its pulse.
     """
     limit_s, wait_s = limits_s
     ticks = search.crossings(completion, step)
     told = [None if at is None else by_ticks[at] for at in ticks]
     if completion.known is not None and not search.known_fault(completion, step):
         held_s = _held_s(completion, step, timed, wait_s)
-        found = [_by_device(cost, window, limit_s, held) for cost, window, held in zip(step.thresholds, told, held_s, strict=True)]
+        found = [
+            _by_device(cost, window, limit_s, held)
+            for cost, window, held in zip(step.thresholds, told, held_s, strict=True)
+        ]
     else:
         found = _by_marks(step.thresholds, told, limit_s, wait_s)
     return tuple(_bounded(one, found[place:], whole) for place, one in enumerate(found))
@@ -56,7 +62,9 @@ def _by_device(cost: int, window: Window | None, limit_s: float, held_s: float) 
 
 
 def _held_s(completion: Completion, step: Solve, timed: Timed, wait_s: float) -> list[float]:
-    """Return for each threshold by how much marks before it may have held up the search: they wait for SYNC, and it with them."""
+    """Return for each threshold by how much marks before it may have held up the search: they wait
+    for SYNC, and it with them.
+    """
     assert completion.known is not None
     marks = search.marked(completion.marks, step)
     known = [*completion.known, *[None] * (len(marks) - len(completion.known))]
@@ -69,8 +77,11 @@ def _held_s(completion: Completion, step: Solve, timed: Timed, wait_s: float) ->
     return held_s
 
 
-def _by_marks(costs: Sequence[int], told: Sequence[Window | None], limit_s: float, wait_s: float) -> list[Crossing]:
-    before_s, found = 0.0, []
+def _by_marks(
+    costs: Sequence[int], told: Sequence[Window | None], limit_s: float, wait_s: float
+) -> list[Crossing]:
+    before_s = 0.0
+    found = []
     for place, (cost, window) in enumerate(zip(costs, told, strict=True)):
         if window is None:
             found.append(Crossing(cost, None))
@@ -78,35 +89,54 @@ def _by_marks(costs: Sequence[int], told: Sequence[Window | None], limit_s: floa
         length_s = _length_s(window)
         may_have_waited = length_s - before_s < wait_s
         late = may_have_waited and wait_s > LATE_SHARE * length_s
-        found.append(Crossing(cost, window, length_s >= limit_s and not late, least_s=before_s if may_have_waited else None))
+        found.append(
+            Crossing(
+                cost,
+                window,
+                length_s >= limit_s and not late,
+                least_s=before_s if may_have_waited else None,
+            )
+        )
         if place + 1 == len(told) or told[place + 1] is not window:
             before_s = length_s
     return found
 
 
 def _bounded(one: Crossing, following: Sequence[Crossing], whole: Window) -> Crossing:
-    """Give a crossing that is not resolved an energy, and its bounds, by the next window that is."""
+    """Give a crossing that is not resolved an energy, and its bounds, by the next window that
+    is.
+    """
     if one.window is None or one.resolved:
         return one
-    wider = next((other.window for other in following if other.window is not None and other.resolved), whole)
+    wider = next(
+        (other.window for other in following if other.window is not None and other.resolved), whole
+    )
     if wider.energy_j is None or not wider.latency_s:
         return replace(one, window=replace(one.window, energy_j=None))
     share = min(one.window.latency_s / wider.latency_s, 1.0)
     most_j = wider.energy_j + NORMAL_95 * (wider.energy_u_j or 0.0)
-    window = replace(one.window, energy_j=share * wider.energy_j, effects=_effects(one.window, wider, share))
+    window = replace(
+        one.window, energy_j=share * wider.energy_j, effects=_effects(one.window, wider, share)
+    )
     return replace(one, window=window, bounds_j=(0.0, most_j))
 
 
 def _effects(short: Window, wider: Window, share: float) -> Effects:
-    """Return what makes the length of one window uncertain, and, to a share, the energy of another."""
-    mine, its = short.effects.of, wider.effects.of
+    """Return what makes the length of one window uncertain, and, to a share, the energy of
+    another.
+    """
+    mine = short.effects.of
+    its = wider.effects.of
     found = {}
     for name in {**mine, **its}:
-        length, energy = mine.get(name), its.get(name)
+        length = mine.get(name)
+        energy = its.get(name)
         known = length or energy
         assert known is not None
         latency_s = length.latency_s if length else 0.0
-        found[name] = Effect(known.kind, latency_s, share * energy.energy_j if energy else 0.0, known.shape)
+        found[name] = Effect(
+            known.kind, latency_s, share * energy.energy_j if energy else 0.0, known.shape
+        )
     return Effects(found)
 
 

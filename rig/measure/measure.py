@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completions x trace -> windows with latency and energy per phase, idle windows, problems. Pure but for reading the trace."""
+"""Completions x trace -> windows with latency and energy per phase, idle windows, problems. Pure
+but for reading the trace.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from rig.uncertainty.window_effects import beyond, of_energy, ranges_a
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """What one monitor recorded of one supply, and what it promises of its readings; its name is empty when it is the only one."""
+    """What one monitor recorded of one supply, and what it promises of its readings; its name is
+    empty when it is the only one.
+    """
 
     name: str
     trace: Trace
@@ -41,7 +45,9 @@ class Rail:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a trial's raw data say; `rails` are the time bases of all monitors that saw the marks, `counts` those of the first."""
+    """What a trial's raw data say; `rails` are the time bases of all monitors that saw the marks,
+    `counts` those of the first.
+    """
 
     measured: Measured
     timebase: Timebase | None
@@ -61,12 +67,14 @@ def measure(
     open_end: bool = False,
     device_clock_ppm: float = 0.0,
 ) -> Outcome:
-    """Tie the device's marks to the edges of each monitor, integrate each window, and sum over the rails.
+    """Tie the device's marks to the edges of each monitor, integrate each window, and sum over the
+    rails.
 
-    `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks count, or empty; `open_end`: more happened
-    behind the steps that are given, and does not count. Latency is told by the first rail's clock. Where no edges confirm the
-    ticks, latencies come from the device's word alone, there is no energy, and the problem stays. Without any rail the device's
-    clock is the time base, and `device_clock_ppm` the stated limit of its error.
+    `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks count, or empty;
+    `open_end`: more happened behind the steps that are given, and does not count. Latency is told
+    by the first rail's clock. Where no edges confirm the ticks, latencies come from the device's
+    word alone, there is no energy, and the problem stays. Without any rail the device's clock is
+    the time base, and `device_clock_ppm` the stated limit of its error.
     """
     if clock == EDGE_CLOCK:
         return _by_edges(done, phases, tick_hz, hold_s, rails, open_end)
@@ -91,39 +99,60 @@ def measure(
         for rail, alignment, part in zip(rails, alignments, parts, strict=True):
             assert alignment.timebase is not None
             # A crossing lies in the window of its search, which is looked at as a whole.
-            whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.phase != CROSSED]
+            whole = [
+                (span, energy)
+                for span, energy in zip(spans, part, strict=True)
+                if span.phase != CROSSED
+            ]
             problems += faults.gaps(*_apart(whole), rail.trace, alignment.timebase, rail.name)
             problems += faults.beyond(*_apart(whole), rail.name)
             problems += shifted(alignment.timebase, [span.ticks for span, _ in whole])
         problems += _powerless(spans, rails, parts)
     timed = Timed(timebase, tick_hz, accuracy, rails[0].name if rails else "")
     windows = [
-        (span, _window(span, timebase, timed.effects(span.ticks), energy)) for span, energy in zip(spans, energies, strict=True)
+        (span, _window(span, timebase, timed.effects(span.ticks), energy))
+        for span, energy in zip(spans, energies, strict=True)
     ]
-    slowest_hz = min((min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz)
+    slowest_hz = min(
+        (min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz
+    )
     limit_s = faults.shortest_s(slowest_hz, hold_s)
-    problems += faults.short([pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails))
+    problems += faults.short(
+        [pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails)
+    )
     found = samples(windows, timed, limit_s, faults.wait_s(hold_s))
     idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
     counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}
     return Outcome(
         Measured(found, idles, tuple(streams(windows, timed))),
         first.timebase if rails else None,
-        {rail.name: a.timebase for rail, a in zip(rails, alignments, strict=True) if a.timebase is not None},
+        {
+            rail.name: a.timebase
+            for rail, a in zip(rails, alignments, strict=True)
+            if a.timebase is not None
+        },
         tuple(problems),
         sum(item.completion.retransmissions for item in done),
         counts,
     )
 
 
-def covered(done: Sequence[Done], tick_hz: float, hold_s: float, rails: Sequence[Rail], clock: str = "") -> int:
-    """Return the number of the last step up to which the traces of a cut-off sitting hold everything; 0 where they hold nothing."""
+def covered(
+    done: Sequence[Done], tick_hz: float, hold_s: float, rails: Sequence[Rail], clock: str = ""
+) -> int:
+    """Return the number of the last step up to which the traces of a cut-off sitting hold
+    everything; 0 where they hold nothing.
+    """
     if clock == EDGE_CLOCK:
-        return 0  # without the device's own time, nobody knows which edge was whose when the last ones are missing
+        # without the device's own time, nobody knows which edge was whose when the last ones are
+        # missing
+        return 0
 
     def ties(items: Sequence[Done]) -> list[Timebase | None]:
         told = [mark.tick for item in items for mark in item.completion.marks]
-        return [tie(rail.trace, told, tick_hz, hold_s, clock, open_end=True).timebase for rail in rails]
+        return [
+            tie(rail.trace, told, tick_hz, hold_s, clock, open_end=True).timebase for rail in rails
+        ]
 
     whole = list(takewhile(partial(_held, rails=rails, timebases=ties(done)), done))
     # A burst alone fits the edges behind it in more than one way, and has nothing to measure.
@@ -135,20 +164,30 @@ def covered(done: Sequence[Done], tick_hz: float, hold_s: float, rails: Sequence
 def _held(item: Done, rails: Sequence[Rail], timebases: Sequence[Timebase | None]) -> bool:
     """Say whether all marks of a step lie within all traces."""
     return all(
-        timebase is not None and all(timebase.seconds(mark.tick) <= rail.trace.duration_s for mark in item.completion.marks)
+        timebase is not None
+        and all(
+            timebase.seconds(mark.tick) <= rail.trace.duration_s for mark in item.completion.marks
+        )
         for rail, timebase in zip(rails, timebases, strict=True)
     )
 
 
 def together(sittings: Sequence[Outcome]) -> Outcome:
-    """Return the outcome of a trial that was recorded in several sittings; its time base is that of the first."""
+    """Return the outcome of a trial that was recorded in several sittings; its time base is that of
+    the first.
+    """
     first = sittings[0]
     if len(sittings) == 1:
         return first
     return replace(
         first,
         measured=Measured(
-            **{part.name: tuple(item for one in sittings for item in getattr(one.measured, part.name)) for part in fields(Measured)}
+            **{
+                part.name: tuple(
+                    item for one in sittings for item in getattr(one.measured, part.name)
+                )
+                for part in fields(Measured)
+            }
         ),
         problems=tuple(
             replace(problem, detail=f"sitting {number}: {problem.detail}")
@@ -161,7 +200,12 @@ def together(sittings: Sequence[Outcome]) -> Outcome:
 
 
 def _by_edges(
-    done: Sequence[Done], phases: Sequence[str], host_hz: float, hold_s: float, rails: Sequence[Rail], open_end: bool
+    done: Sequence[Done],
+    phases: Sequence[str],
+    host_hz: float,
+    hold_s: float,
+    rails: Sequence[Rail],
+    open_end: bool,
 ) -> Outcome:
     """Measure a device that tells no time: give its marks the times of the first rail's edges."""
     trace = rails[0].trace
@@ -169,7 +213,14 @@ def _by_edges(
     ticks = ticks_of_edges(host_ticks, host_hz, trace.falls_s, trace.edge_hz)
     if isinstance(ticks, Problem):
         counts = {"marks": len(host_ticks), "edges": len(trace.falls_s), "pairs": 0}
-        return Outcome(Measured((), ()), None, {}, (ticks,), sum(item.completion.retransmissions for item in done), counts)
+        return Outcome(
+            Measured((), ()),
+            None,
+            {},
+            (ticks,),
+            sum(item.completion.retransmissions for item in done),
+            counts,
+        )
     at = iter(ticks)
     told = []
     for item in done:
@@ -190,13 +241,25 @@ def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Pr
 def _window(span: Span, timebase: Timebase, latency: Effects, energy: Energy | None) -> Window:
     start_s, stop_s = span.seconds(timebase)
     latency_s = timebase.interval_s(*span.ticks) / span.repeat
-    effects = (latency if energy is None else merged([latency, energy.effects])).scaled(1 / span.repeat)
-    return Window(span.phase, start_s, stop_s, latency_s, None if energy is None else energy.energy_j / span.repeat, effects)
+    effects = (latency if energy is None else merged([latency, energy.effects])).scaled(
+        1 / span.repeat
+    )
+    return Window(
+        span.phase,
+        start_s,
+        stop_s,
+        latency_s,
+        None if energy is None else energy.energy_j / span.repeat,
+        effects,
+    )
 
 
-def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float) -> list[Energy | None]:
-    """Return energy and its uncertainties for each span on one rail; None where samples were lost at its ends, or
-    many of them."""
+def _integrate(
+    spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float
+) -> list[Energy | None]:
+    """Return energy and its uncertainties for each span on one rail; None where samples were lost
+    at its ends, or many of them.
+    """
     trace = rail.trace
     times_s = [span.seconds(timebase) for span in spans]
     whole = [trace.lost_between(*pair) is not None for pair in times_s]
@@ -209,15 +272,24 @@ def _integrate(spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float
             continue
         integral = next(found)
         # A mark was made somewhere within its tick.
-        ends_u_s = tuple(math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0)) for tick in span.ticks)
-        effects = of_energy(integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]), timebase.on_trust)
+        ends_u_s = tuple(
+            math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0))
+            for tick in span.ticks
+        )
+        effects = of_energy(
+            integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]), timebase.on_trust
+        )
         over = beyond(integral, rail.accuracy)
-        energies.append(Energy(integral.energy_j, named(effects, rail.name), over, _unwired_j(integral, rail)))
+        energies.append(
+            Energy(integral.energy_j, named(effects, rail.name), over, _unwired_j(integral, rail))
+        )
     return energies
 
 
 def _unwired_j(integral: Integral, rail: Rail) -> float:
-    """Return how much of a window's energy may be shown with nothing wired: all of it where it is half of a noise."""
+    """Return how much of a window's energy may be shown with nothing wired: all of it where it is
+    half of a noise.
+    """
     limit_j = unwired.unwired_j(integral, rail.accuracy, rail.trace.sample_hz)
     if integral.energy_j > limit_j and unwired.may_be_one_sided(integral, rail.accuracy):
         _, power_w = rail.trace.power_w(integral.start_s, integral.stop_s)
@@ -233,9 +305,14 @@ def _summed(parts: Sequence[Energy | None]) -> Energy | None:
     return Energy(sum(part.energy_j for part in known), merged(part.effects for part in known))
 
 
-def _powerless(spans: Sequence[Span], rails: Sequence[Rail], parts: Sequence[Sequence[Energy | None]]) -> list[Problem]:
+def _powerless(
+    spans: Sequence[Span], rails: Sequence[Rail], parts: Sequence[Sequence[Energy | None]]
+) -> list[Problem]:
     places = [place for place, span in enumerate(spans) if span.phase != CROSSED]
-    of_rails = {rail.name: [part[place] for place in places] for rail, part in zip(rails, parts, strict=True)}
+    of_rails = {
+        rail.name: [part[place] for place in places]
+        for rail, part in zip(rails, parts, strict=True)
+    }
     return faults.powerless([spans[place] for place in places], of_rails)
 
 

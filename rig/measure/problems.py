@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the steps of a trial, and with its windows: a Problem each, with how often and where first."""
+"""What is wrong with the steps of a trial, and with its windows: a Problem each, with how often and
+where first.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,20 @@ from rig.problems import Problem
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 
-#: A window of fewer SYNC samples has its length known no better than 2 % (two edges of a uniform error over one period each).
+#: A window of fewer SYNC samples has its length known no better than 2 % (two edges of a uniform
+#: error over one period each).
 SHORT_PERIODS = 20
 #: No mark takes longer, but for the pulse before it.
 MARK_S = 1e-4
-#: Clocks differ and ticks are whole: how close to twice the pulse a window may come before it is taken for one stretched to it.
+#: Clocks differ and ticks are whole: how close to twice the pulse a window may come before it is
+#: taken for one stretched to it.
 SHORT_MARGIN = 0.02
 
 
 class Energy(NamedTuple):
-    """The energy of a window, in joules; what makes it uncertain; what of it lies beyond the ranges of the instrument, in words;
-    how much the instrument may show with nothing wired to it."""
+    """The energy of a window, in joules; what makes it uncertain; what of it lies beyond the ranges
+    of the instrument, in words; how much the instrument may show with nothing wired to it.
+    """
 
     energy_j: float
     effects: Effects
@@ -49,11 +54,21 @@ def of_steps(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
 
 
 def late_marks(done: Sequence[Done], tick_hz: float, hold_s: float) -> list[Problem]:
-    """Return the problem of marks that came later than the device says that it knew what they tell: one of the two is wrong."""
+    """Return the problem of marks that came later than the device says that it knew what they tell:
+    one of the two is wrong.
+    """
     ticks = hold_s * tick_hz, MARK_S * tick_hz
-    searches = [(item.number, item.step, item.completion) for item in done if isinstance(item.step, Solve)]
-    hit = [(number, said) for number, step, told in searches if (said := search.late_marks(told, step, *ticks))]
-    return [Problem("clock", f"step {hit[0][0]} {hit[0][1]} ({len(hit)} such steps)")] if hit else []
+    searches = [
+        (item.number, item.step, item.completion) for item in done if isinstance(item.step, Solve)
+    ]
+    hit = [
+        (number, said)
+        for number, step, told in searches
+        if (said := search.late_marks(told, step, *ticks))
+    ]
+    return (
+        [Problem("clock", f"step {hit[0][0]} {hit[0][1]} ({len(hit)} such steps)")] if hit else []
+    )
 
 
 def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
@@ -65,7 +80,9 @@ def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
 
 
 def _miscounted(done: Sequence[Done]) -> list[Problem]:
-    """Compare the runs of each query that the device counted with those that were asked for: a latency is divided by them."""
+    """Compare the runs of each query that the device counted with those that were asked for: a
+    latency is divided by them.
+    """
     wrong = []
     for item in done:
         if isinstance(item.step, Query) and item.completion.iterations is not None:
@@ -75,7 +92,13 @@ def _miscounted(done: Sequence[Done]) -> list[Problem]:
     if not wrong:
         return []
     number, got, due = wrong[0]
-    return [Problem("clock", f"in step {number} the device ran {got} times where {due} were asked for ({len(wrong)} such steps)")]
+    return [
+        Problem(
+            "clock",
+            f"in step {number} the device ran {got} times where {due} were asked for ({len(wrong)} "
+            "such steps)",
+        )
+    ]
 
 
 def _disturbed(done: Sequence[Done]) -> list[Problem]:
@@ -85,7 +108,10 @@ def _disturbed(done: Sequence[Done]) -> list[Problem]:
     if not hit:
         return []
     heard_b = sum(item.completion.rx_in_window_b for item in hit)
-    detail = f"{heard_b} bytes reached the device inside {len(hit)} windows, first in step {hit[0].number}"
+    detail = (
+        f"{heard_b} bytes reached the device inside {len(hit)} windows, first in step "
+        f"{hit[0].number}"
+    )
     return [Problem("link", detail)]
 
 
@@ -95,94 +121,162 @@ def _restarted(done: Sequence[Done]) -> list[Problem]:
         return []
     count = sum(item.completion.restarts for item in hit)
     where = f"first in or right before step {hit[0].number}"
-    detail = f"{count} restarts, {where}: the device's ticks begin anew there, and what it was doing was done again"
+    detail = (
+        f"{count} restarts, {where}: the device's ticks begin anew there, and what it was "
+        "doing was done again"
+    )
     return [Problem("restart", detail)]
 
 
-def gaps(spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str) -> list[Problem]:
-    """Return the problems of samples inside windows that were lost, and of those that are no numbers where no gap tells of them."""
+def gaps(
+    spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str
+) -> list[Problem]:
+    """Return the problems of samples inside windows that were lost, and of those that are no
+    numbers where no gap tells of them.
+    """
     where = f"{rail}: " if rail else ""
     return [*_lost(spans, energies, trace, timebase, where), *_unreadable(spans, energies, where)]
 
 
-def _lost(spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, where: str) -> list[Problem]:
+def _lost(
+    spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, where: str
+) -> list[Problem]:
     gaps = [trace.gap_between(*span.seconds(timebase)) for span in spans]
     hit = [(span, gap) for span, gap in zip(spans, gaps, strict=True) if gap is not None]
     if not hit:
         return []
     (span, gap), without = hit[0], sum(energy is None for energy in energies)
     detail = f"{len(hit)} of {len(spans)} windows, first {span.phase} of step {span.item.number}"
-    detail += f" (samples {gap.start} to {gap.stop}: {gap.cause})" + (f"; {without} have no energy" if without else "")
+    detail += f" (samples {gap.start} to {gap.stop}: {gap.cause})" + (
+        f"; {without} have no energy" if without else ""
+    )
     return [Problem("gap", where + detail)]
 
 
 def _unreadable(spans: list[Span], energies: Energies, where: str) -> list[Problem]:
-    hit = [span for span, energy in zip(spans, energies, strict=True) if energy is not None and not math.isfinite(energy.energy_j)]
+    hit = [
+        span
+        for span, energy in zip(spans, energies, strict=True)
+        if energy is not None and not math.isfinite(energy.energy_j)
+    ]
     if not hit:
         return []
-    detail = f"{len(hit)} of {len(spans)} windows, first {hit[0].phase} of step {hit[0].item.number}, have no energy"
-    return [Problem("gap", f"{where}{detail}: samples in them are no numbers, and no gap tells of it")]
+    detail = (
+        f"{len(hit)} of {len(spans)} windows, first {hit[0].phase} of step "
+        f"{hit[0].item.number}, have no energy"
+    )
+    return [
+        Problem("gap", f"{where}{detail}: samples in them are no numbers, and no gap tells of it")
+    ]
 
 
 def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
-    """Return the problem of windows that were measured beyond the ranges whose limits of error are known."""
-    hit = [(span, energy.beyond) for span, energy in zip(spans, energies, strict=True) if energy is not None and energy.beyond]
+    """Return the problem of windows that were measured beyond the ranges whose limits of error are
+    known.
+    """
+    hit = [
+        (span, energy.beyond)
+        for span, energy in zip(spans, energies, strict=True)
+        if energy is not None and energy.beyond
+    ]
     if not hit:
         return []
     span, said = hit[0]
-    detail = f"{len(hit)} of {len(spans)} windows, first {span.phase} of step {span.item.number}, where {said}"
+    detail = (
+        f"{len(hit)} of {len(spans)} windows, first {span.phase} of step "
+        f"{span.item.number}, where {said}"
+    )
     where = f"{rail}: " if rail else ""
-    return [Problem("range", f"{where}{detail}: no limits of error are known there; choose a higher range, or another instrument")]
+    return [
+        Problem(
+            "range",
+            f"{where}{detail}: no limits of error are known there; choose a higher range, or "
+            "another instrument",
+        )
+    ]
 
 
 def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Problem]:
     """Return the problems of windows whose power cannot be told from that of nothing wired.
 
-    Of several rails one may draw nothing for a while: their sum counts. One that never draws anything is named, and so is one
-    whose current flows backwards.
+    Of several rails one may draw nothing for a while: their sum counts. One that never draws
+    anything is named, and so is one whose current flows backwards.
     """
     found = []
     totals = [
         (span, sum(energy.energy_j for energy in known), sum(energy.unwired_j for energy in known))
         for span, *parts in zip(spans, *rails.values(), strict=True)
-        if len(known := [energy for energy in parts if energy is not None and math.isfinite(energy.energy_j)]) == len(rails)
+        if len(
+            known := [
+                energy for energy in parts if energy is not None and math.isfinite(energy.energy_j)
+            ]
+        )
+        == len(rails)
     ]
     hit = [row for row in totals if row[1] <= row[2]]
     if hit:
         found.append(Problem("power", f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}"))
     for rail, energies in rails.items() if len(rails) > 1 else ():
-        known = [(span, one) for span, one in zip(spans, energies, strict=True) if one is not None and math.isfinite(one.energy_j)]
+        known = [
+            (span, one)
+            for span, one in zip(spans, energies, strict=True)
+            if one is not None and math.isfinite(one.energy_j)
+        ]
         backwards = [(span, one) for span, one in known if one.energy_j < -one.unwired_j]
         if backwards:
             span, one = backwards[0]
-            first = f"first {span.phase} of step {span.item.number} with {one.energy_j / span.repeat:.3g} J"
-            found.append(Problem("power", f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it flows backwards"))
+            first = (
+                f"first {span.phase} of step {span.item.number} with "
+                f"{one.energy_j / span.repeat:.3g} J"
+            )
+            found.append(
+                Problem(
+                    "power",
+                    f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it flows "
+                    "backwards",
+                )
+            )
         elif known and all(one.energy_j <= one.unwired_j for _, one in known):
-            span, one = max(known, key=lambda pair: pair[1].energy_j / max(pair[1].unwired_j, 1e-30))
+            span, one = max(
+                known, key=lambda pair: pair[1].energy_j / max(pair[1].unwired_j, 1e-30)
+            )
             most = _untold(span, one.energy_j, one.unwired_j).removeprefix("first ")
-            detail = f"{rail}: nothing is drawn from it in any of {len(known)} windows; the most is {most}"
+            detail = (
+                f"{rail}: nothing is drawn from it in any of {len(known)} windows; the "
+                f"most is {most}"
+            )
             found.append(Problem("power", f"{detail}, and the bench can leave the rail out"))
     return found
 
 
 def _untold(span: Span, energy_j: float, unwired_j: float) -> str:
     return (
-        f"first {span.phase} of step {span.item.number} with {energy_j / span.repeat:.3g} J, where nothing wired may show "
-        f"{unwired_j / span.repeat:.3g} J by the instrument's limits of error: is the current wired, and the supply on, or is the "
-        "device fed by another cable? rig probe compares; where it draws so little, this instrument cannot measure it"
+        f"first {span.phase} of step {span.item.number} with {energy_j / span.repeat:.3g} J, where "
+        "nothing wired may show "
+        f"{unwired_j / span.repeat:.3g} J by the instrument's limits of error: is the current "
+        "wired, and the supply on, or is the "
+        "device fed by another cable? rig probe compares; where it draws so little, this "
+        "instrument cannot measure it"
     )
 
 
-def short(windows: list[tuple[Span, Window]], limit_s: float, monitored: bool = True) -> list[Problem]:
-    """Return the problem of windows that are shorter than `limit_s`; without a monitor their length is known to ticks."""
+def short(
+    windows: list[tuple[Span, Window]], limit_s: float, monitored: bool = True
+) -> list[Problem]:
+    """Return the problem of windows that are shorter than `limit_s`; without a monitor their length
+    is known to ticks.
+    """
     short = [(span, window) for span, window in windows if window.stop_s - window.start_s < limit_s]
     if not short:
         return []
     span, window = min(short, key=lambda pair: pair[1].stop_s - pair[1].start_s)
-    have_s, unit = window.stop_s - window.start_s, "samples" if monitored else "ticks"
+    have_s = window.stop_s - window.start_s
+    unit = "samples" if monitored else "ticks"
     detail = (
-        f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step {span.item.number} with {have_s * 1e6:.1f} us; "
-        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC pulse): "
+        f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step {span.item.number} "
+        f"with {have_s * 1e6:.1f} us; "
+        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC "
+        "pulse): "
     )
     more = "idle_s" if isinstance(span.item.step, Idle) else f"repeat, now {span.repeat},"
     if isinstance(span.item.step, Query) and span.item.step.batch:
@@ -190,15 +284,19 @@ def short(windows: list[tuple[Span, Window]], limit_s: float, monitored: bool = 
     if isinstance(span.item.step, Solve):
         more = "shortest time-out"
     if isinstance(span.item.step, Stream):
-        return [Problem("short", f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse")]
+        return [
+            Problem("short", f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse")
+        ]
     faster = " or the monitor's sample rate" if monitored else ""
     return [Problem("short", f"{detail}raise the scenario's {more}{faster}")]
 
 
 def counts(span: Span) -> bool:
-    """Say whether the length of a window matters: a warm-up is not counted, an untimed query gives an answer only.
+    """Say whether the length of a window matters: a warm-up is not counted, an untimed query gives
+    an answer only.
 
-    A search that ends at its target is as short as it likes: of a crossing that is told too early, nothing is made.
+    A search that ends at its target is as short as it likes: of a crossing that is told too early,
+    nothing is made.
     """
     step = span.item.step
     if isinstance(step, Solve):
@@ -212,6 +310,9 @@ def shortest_s(slowest_hz: float, hold_s: float) -> float:
 
 
 def wait_s(hold_s: float) -> float:
-    """Return the longest distance of two marks of which the second may have waited for the first."""
-    # A device delays a mark until the pulse before it is over and the line was high as long: a phase of that length may be shorter.
+    """Return the longest distance of two marks of which the second may have waited for the
+    first.
+    """
+    # A device delays a mark until the pulse before it is over and the line was high as long: a
+    # phase of that length may be shorter.
     return 2 * hold_s * (1 + SHORT_MARGIN)

@@ -19,7 +19,8 @@ Windows = list[tuple[Span, Window]]
 def samples(windows: Windows, timed: Timed, limit_s: float, wait_s: float) -> tuple[Sample, ...]:
     """Return what counts of queries, searches and streams.
 
-    A window shorter than `limit_s` tells nothing, and a mark less than `wait_s` behind another may have waited for its pulse.
+    A window shorter than `limit_s` tells nothing, and a mark less than `wait_s` behind another may
+    have waited for its pulse.
     """
     return (*_queries(windows), *_searches(windows, timed, limit_s, wait_s), *_hops(windows, timed))
 
@@ -32,7 +33,9 @@ def _queries(windows: Windows) -> Iterator[Sample]:
     for number, group in grouped.items():
         item = group[0][0].item
         assert isinstance(item.step, Query)
-        score = item.score or Score(bool(item.each) and all(one.correct for one in item.each), "", "")
+        score = item.score or Score(
+            bool(item.each) and all(one.correct for one in item.each), "", ""
+        )
         yield Sample(
             number,
             item.step.indices,
@@ -49,13 +52,16 @@ def _queries(windows: Windows) -> Iterator[Sample]:
 
 
 def _searches(windows: Windows, timed: Timed, limit_s: float, wait_s: float) -> Iterator[Sample]:
-    """Yield a sample for each search; a crossing before `limit_s` is not resolved, nor one that a pulse may have held up."""
+    """Yield a sample for each search; a crossing before `limit_s` is not resolved, nor one that a
+    pulse may have held up.
+    """
     grouped: dict[int, Windows] = {}
     for span, window in windows:
         if isinstance(span.item.step, Solve) and not span.item.step.warmup:
             grouped.setdefault(span.item.number, []).append((span, window))
     for number, ((whole, window), *reached) in grouped.items():
-        item, by_ticks = whole.item, {span.ticks: window for span, window in reached}
+        item = whole.item
+        by_ticks = {span.ticks: window for span, window in reached}
         assert isinstance(item.step, Solve)
         score = item.score or Score(False, "", "")
         yield Sample(
@@ -69,7 +75,9 @@ def _searches(windows: Windows, timed: Timed, limit_s: float, wait_s: float) -> 
             case=score.case,
             solve=item.step,
             costs=score.costs,
-            crossings=crossings(item.completion, item.step, window, by_ticks, timed, (limit_s, wait_s)),
+            crossings=crossings(
+                item.completion, item.step, window, by_ticks, timed, (limit_s, wait_s)
+            ),
         )
 
 
@@ -77,9 +85,18 @@ def _hops(windows: Windows, timed: Timed) -> Iterator[Sample]:
     """Yield a sample for each window of each stream."""
     for span, _ in windows:
         if span.phase == STREAMED:
-            own = [window for one, window in windows if one.item is span.item and one.hop is not None]
+            own = [
+                window for one, window in windows if one.item is span.item and one.hop is not None
+            ]
             assert isinstance(span.item.step, Stream)
-            yield from stream.hops(span.item.number, span.item.step, span.item.completion.marks, span.item.each, own, timed)
+            yield from stream.hops(
+                span.item.number,
+                span.item.step,
+                span.item.completion.marks,
+                span.item.each,
+                own,
+                timed,
+            )
 
 
 def streams(windows: Windows, timed: Timed) -> Iterator[Streamed]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a search -> when it ended and when it knew each threshold, in ticks; what was wrong with its answer. Pure."""
+"""The marks of a search -> when it ended and when it knew each threshold, in ticks; what was wrong
+with its answer. Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,28 @@ BEGIN = 0x01
 
 
 def mark_fault(marks: Sequence[Mark], step: Solve) -> str:
-    """Say in which way the marks are not those of a search (begin, thresholds one after the other, end); empty when they are."""
+    """Say in which way the marks are not those of a search (begin, thresholds one after the other,
+    end); empty when they are.
+    """
     phases = [mark.phase for mark in marks]
     if len(phases) < 2 or phases[0] != BEGIN or phases[-1] != END:
         return f"marks the phases {phases} where a search begins with {BEGIN} and ends with {END}"
     reached = [phase - REACHED for phase in phases[1:-1]]
-    if reached != sorted(set(reached)) or any(not 0 <= number < len(step.thresholds) for number in reached):
+    if reached != sorted(set(reached)) or any(
+        not 0 <= number < len(step.thresholds) for number in reached
+    ):
         return f"marks the thresholds {reached}, of {len(step.thresholds)}, not one after the other"
     return ""
 
 
 def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
-    """Return for each threshold the tick of the mark that told that it is reached, None where it never was.
+    """Return for each threshold the tick of the mark that told that it is reached, None where it
+    never was.
 
     A mark of one threshold tells those before it too, as several may be reached at once.
     """
-    found, told = [], list(marks[1:-1])
+    found = []
+    told = list(marks[1:-1])
     for number in range(len(step.thresholds)):
         while told and told[0].phase - REACHED < number:
             told.pop(0)
@@ -40,9 +48,11 @@ def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
 
 
 def known_fault(completion: Completion, step: Solve) -> str:
-    """Say in which way the ticks at which the device knew its thresholds contradict its marks; empty where they do not.
+    """Say in which way the ticks at which the device knew its thresholds contradict its marks;
+    empty where they do not.
 
-    A mark follows what it tells, as it may wait for the pulse before it; the marks must be right (`mark_fault`).
+    A mark follows what it tells, as it may wait for the pulse before it; the marks must be right
+    (`mark_fault`).
     """
     if completion.known is None:
         return ""
@@ -52,19 +62,33 @@ def known_fault(completion: Completion, step: Solve) -> str:
     before = completion.marks[0].tick
     for number, (known, mark) in enumerate(zip(completion.known, at, strict=True)):
         if not before <= known <= mark:
-            return f"says that it knew threshold {number} at tick {known}, and marks it at {mark}, what came before at {before}"
+            return (
+                f"says that it knew threshold {number} at tick {known}, and marks it at "
+                f"{mark}, what came before at {before}"
+            )
         before = known
     return ""
 
 
 def late_marks(completion: Completion, step: Solve, hold_ticks: float, slack_ticks: float) -> str:
-    """Say which mark came later than the pulse before it explains, by what the device says of when it knew; empty where none did.
+    """Say which mark came later than the pulse before it explains, by what the device says of when
+    it knew; empty where none did.
 
     A mark may wait until that pulse of `hold_ticks` is over and the line was high as long.
     """
-    if completion.known is None or mark_fault(completion.marks, step) or known_fault(completion, step):
+    if (
+        completion.known is None
+        or mark_fault(completion.marks, step)
+        or known_fault(completion, step)
+    ):
         return ""
-    at = dict(zip((tick for tick in marked(completion.marks, step) if tick is not None), completion.known, strict=True))
+    at = dict(
+        zip(
+            (tick for tick in marked(completion.marks, step) if tick is not None),
+            completion.known,
+            strict=True,
+        )
+    )
     for before, mark in pairwise(completion.marks[:-1]):
         known = at[mark.tick]
         late = mark.tick - max(known, before.tick + 2 * hold_ticks)
@@ -75,16 +99,22 @@ def late_marks(completion: Completion, step: Solve, hold_ticks: float, slack_tic
 
 
 def crossings(completion: Completion, step: Solve) -> list[tuple[int, int] | None]:
-    """Return for each threshold the ticks of the begin and of when the device knew it: by its own word, else by the mark."""
-    begin, at = completion.marks[0].tick, marked(completion.marks, step)
+    """Return for each threshold the ticks of the begin and of when the device knew it: by its own
+    word, else by the mark.
+    """
+    begin = completion.marks[0].tick
+    at = marked(completion.marks, step)
     if completion.known is not None and not known_fault(completion, step):
         at = [*completion.known, *at[len(completion.known) :]]
     return [None if tick is None else (begin, tick) for tick in at]
 
 
-def problems(number: int, step: Step | None, completion: Completion, score: Score | None) -> list[Problem]:
-    """Return what is wrong with the answer of a search: no vector of the workload, a cost other than claimed or marked, or times of
-    thresholds that contradict its marks."""
+def problems(
+    number: int, step: Step | None, completion: Completion, score: Score | None
+) -> list[Problem]:
+    """Return what is wrong with the answer of a search: no vector of the workload, a cost other
+    than claimed or marked, or times of thresholds that contradict its marks.
+    """
     if not isinstance(step, Solve) or score is None:
         return []
     fault = "" if mark_fault(completion.marks, step) else known_fault(completion, step)
@@ -93,14 +123,28 @@ def problems(number: int, step: Step | None, completion: Completion, score: Scor
 
 
 def _of_costs(number: int, step: Solve, marks: Sequence[Mark], score: Score) -> list[Problem]:
-    costs, said = score.costs, f"step {number}, workload {step.index}"
+    costs = score.costs
+    said = f"step {number}, workload {step.index}"
     if score.fault or costs is None:
         return [Problem("cost", f"{said}: {score.fault or 'no cost'}")]
     if costs.claimed != costs.cost:
-        return [Problem("cost", f"{said}: the device claims {costs.claimed}, its vector costs {costs.cost}")]
+        return [
+            Problem(
+                "cost", f"{said}: the device claims {costs.claimed}, its vector costs {costs.cost}"
+            )
+        ]
     if mark_fault(marks, step):
         return []
-    reached = [cost for cost, at in zip(step.thresholds, marked(marks, step), strict=True) if at is not None]
+    reached = [
+        cost
+        for cost, at in zip(step.thresholds, marked(marks, step), strict=True)
+        if at is not None
+    ]
     if reached and costs.cost > reached[-1]:
-        return [Problem("cost", f"{said}: the device marks {reached[-1]} as reached, its vector costs {costs.cost}")]
+        return [
+            Problem(
+                "cost",
+                f"{said}: the device marks {reached[-1]} as reached, its vector costs {costs.cost}",
+            )
+        ]
     return []

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of steps -> spans of device ticks, each to become a window; what is wrong with the marks. Pure."""
+"""The marks of steps -> spans of device ticks, each to become a window; what is wrong with the
+marks. Pure.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ CROSSED = "reached"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What becomes one window: a phase of a step, its first and last tick, and the number of the stream's window that it is of."""
+    """What becomes one window: a phase of a step, its first and last tick, and the number of the
+    stream's window that it is of.
+    """
 
     item: Done
     phase: str
@@ -63,7 +67,8 @@ def _solve_spans(item: Done, step: Solve, phase: str) -> Iterator[Span]:
 
 def _stream_spans(item: Done, phases: Sequence[str]) -> Iterator[Span]:
     """Yield the whole stream, and each window's phases."""
-    marks, each = item.completion.marks, len(phases) + 1
+    marks = item.completion.marks
+    each = len(phases) + 1
     yield Span(item, STREAMED, (marks[0].tick, marks[-1].tick), 1)
     for place, (begin, end) in enumerate(pairwise(marks[1:-1])):
         hop, phase = divmod(place, each)
@@ -72,7 +77,9 @@ def _stream_spans(item: Done, phases: Sequence[str]) -> Iterator[Span]:
 
 
 def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
-    """Return the phase codes due in a step, or None where any will do (a SYNC burst): docs/PROTOCOL.md section 4."""
+    """Return the phase codes due in a step, or None where any will do (a SYNC burst):
+    docs/PROTOCOL.md section 4.
+    """
     if isinstance(item.step, Query) and item.step.batch:
         return [BATCH, END]
     if isinstance(item.step, Query):
@@ -86,7 +93,8 @@ def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
 
 def mark_fault(item: Done, phases: Sequence[str]) -> str:
     """Say what is wrong with the marks of one step; empty when nothing is."""
-    marks, due = item.completion.marks, _expected_phases(item, phases)
+    marks = item.completion.marks
+    due = _expected_phases(item, phases)
     if isinstance(item.step, Solve) and (fault := search.mark_fault(marks, item.step)):
         return fault
     if due is not None and len(marks) != len(due):

@@ -16,7 +16,9 @@ Ticks = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The first rail's time base, and what it promises; its accuracy is None where no edges confirm the ticks."""
+    """The first rail's time base, and what it promises; its accuracy is None where no edges confirm
+    the ticks.
+    """
 
     timebase: Timebase
     tick_hz: float
@@ -30,4 +32,6 @@ class Timed:
     def window(self, name: str, ticks: Ticks) -> Window:
         """Return the time between two ticks as a window whose energy is not asked for."""
         start_s, stop_s = map(self.timebase.seconds, ticks)
-        return Window(name, start_s, stop_s, self.timebase.interval_s(*ticks), None, self.effects(ticks))
+        return Window(
+            name, start_s, stop_s, self.timebase.interval_s(*ticks), None, self.effects(ticks)
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose windows on a trace by its edges, by markers or by times, and tabulate what they hold. Pure but for reading the trace."""
+"""Choose windows on a trace by its edges, by markers or by times, and tabulate what they hold. Pure
+but for reading the trace.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _UNIFORM = 1 / math.sqrt(12.0)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A window, in seconds from the first sample; `end_u_s` is the standard uncertainty of each of its ends."""
+    """A window, in seconds from the first sample; `end_u_s` is the standard uncertainty of each of
+    its ends.
+    """
 
     name: str
     start_s: float
@@ -36,7 +40,8 @@ class Span:
 class Row:
     """What one window holds; None for what is not known, with the reason in `problem`.
 
-    Names with `_u_` are standard uncertainties; charge and current are None where the trace tells power alone.
+    Names with `_u_` are standard uncertainties; charge and current are None where the trace tells
+    power alone.
     """
 
     name: str
@@ -56,24 +61,36 @@ class Row:
 
 
 def by_edges(trace: Trace, pattern: str) -> list[Span]:
-    """Return a window from each edge of one kind to the next of the other; raises DataError when there is none."""
+    """Return a window from each edge of one kind to the next of the other; raises DataError when
+    there is none.
+    """
     begin, _, end = pattern.partition("-")
     times_s = {"fall": trace.falls_s, "rise": trace.rises_s}
-    starts_s, ends_s = times_s[begin], times_s[end]
+    starts_s = times_s[begin]
+    ends_s = times_s[end]
     at = np.searchsorted(ends_s, starts_s, side="right")
-    pairs = [(float(start_s), float(ends_s[k])) for start_s, k in zip(starts_s, at, strict=True) if k < len(ends_s)]
+    pairs = [
+        (float(start_s), float(ends_s[k]))
+        for start_s, k in zip(starts_s, at, strict=True)
+        if k < len(ends_s)
+    ]
     if not pairs:
         raise DataError(
             f"there is no window from {begin} to {end}",
-            evidence=f"the trace has {len(trace.falls_s)} falling and {len(trace.rises_s)} rising edges of SYNC",
+            evidence=f"the trace has {len(trace.falls_s)} falling and {len(trace.rises_s)} rising "
+            "edges of SYNC",
             try_next="--edges with another pattern, --times, --markers or --whole",
         )
-    return [Span(str(number), *pair, _UNIFORM / trace.edge_hz) for number, pair in enumerate(pairs, start=1)]
+    return [
+        Span(str(number), *pair, _UNIFORM / trace.edge_hz)
+        for number, pair in enumerate(pairs, start=1)
+    ]
 
 
 def by_markers(markers: Sequence[Marker]) -> list[Span]:
-    """Return the window between each pair of markers (1a and 1b); without pairs, from each marker to the next, or from each text to
-    the next. Raises DataError when there is none."""
+    """Return the window between each pair of markers (1a and 1b); without pairs, from each marker
+    to the next, or from each text to the next. Raises DataError when there is none.
+    """
     vertical = [marker for marker in markers if marker.kind == "vertical"]
     found: dict[str, list[float]] = {}
     for marker in vertical:
@@ -81,18 +98,31 @@ def by_markers(markers: Sequence[Marker]) -> list[Span]:
             found.setdefault(marker.name[:-1], []).append(marker.at_s)
     odd = [name for name, at_s in found.items() if len(at_s) != 2]
     if odd:
-        raise DataError(f"marker {odd[0]} has not one a and one b", evidence=f"{len(found[odd[0]])} of that name")
+        raise DataError(
+            f"marker {odd[0]} has not one a and one b",
+            evidence=f"{len(found[odd[0]])} of that name",
+        )
     if found:
         return [Span(name, min(at_s), max(at_s)) for name, at_s in found.items()]
-    single = vertical if len(vertical) > 1 else [marker for marker in markers if marker.kind == "text"]
+    single = (
+        vertical if len(vertical) > 1 else [marker for marker in markers if marker.kind == "text"]
+    )
     if len(single) < 2:
         have = ", ".join(marker.name for marker in markers) or "none"
-        raise DataError("there are no markers to make a window of", evidence=f"markers: {have}", try_next="--times or --edges")
-    return [Span(f"{begin.name} to {end.name}", begin.at_s, end.at_s) for begin, end in pairwise(single)]
+        raise DataError(
+            "there are no markers to make a window of",
+            evidence=f"markers: {have}",
+            try_next="--times or --edges",
+        )
+    return [
+        Span(f"{begin.name} to {end.name}", begin.at_s, end.at_s) for begin, end in pairwise(single)
+    ]
 
 
 def by_times(texts: Sequence[str]) -> list[Span]:
-    """Return the windows that were given as "0.1-0.35", in seconds from the first sample; raises ConfigError."""
+    """Return the windows that were given as "0.1-0.35", in seconds from the first sample; raises
+    ConfigError.
+    """
     spans = []
     for number, text in enumerate(texts, start=1):
         # The minus of an exponent is none between two times: 1e-3-2e-3.
@@ -100,9 +130,15 @@ def by_times(texts: Sequence[str]) -> list[Span]:
         try:
             start_s, stop_s = (float(bound.replace("~", "-")) for bound in bounds)
         except ValueError as error:
-            raise ConfigError(f"--times {text}", try_next="--times START-STOP in seconds, as --times 0.1-0.35") from error
+            raise ConfigError(
+                f"--times {text}", try_next="--times START-STOP in seconds, as --times 0.1-0.35"
+            ) from error
         if not 0 <= start_s < stop_s < math.inf:
-            raise ConfigError(f"--times {text}", evidence="the stop does not come after the start", try_next="--times 0.1-0.35")
+            raise ConfigError(
+                f"--times {text}",
+                evidence="the stop does not come after the start",
+                try_next="--times 0.1-0.35",
+            )
         spans.append(Span(str(number), start_s, stop_s))
     return spans
 
@@ -110,40 +146,57 @@ def by_times(texts: Sequence[str]) -> list[Span]:
 def whole(trace: Trace) -> list[Span]:
     """Return the whole trace as one window; raises DataError for an empty one."""
     if not trace.length:
-        raise DataError(f"{trace.path} has no samples", try_next="another trace; rig check tells how its session ended")
+        raise DataError(
+            f"{trace.path} has no samples",
+            try_next="another trace; rig check tells how its session ended",
+        )
     return [Span("whole", 0.0, trace.duration_s)]
 
 
-def tabulate(trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has_current: bool = True) -> list[Row]:
-    """Return a row for each window and one for all together; a window that touches a gap has no energy, and one that was measured
-    beyond the ranges of the instrument no uncertainty.
+def tabulate(
+    trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has_current: bool = True
+) -> list[Row]:
+    """Return a row for each window and one for all together; a window that touches a gap has no
+    energy, and one that was measured beyond the ranges of the instrument no uncertainty.
 
-    Without an accuracy, no uncertainty is known. With it, that of the total takes gains and offsets to err alike in all windows,
-    and edges and noise anew in each.
+    Without an accuracy, no uncertainty is known. With it, that of the total takes gains and offsets
+    to err alike in all windows, and edges and noise anew in each.
     """
     gaps = [trace.gap_between(span.start_s, span.stop_s) for span in spans]
     good = [span for span, gap in zip(spans, gaps, strict=True) if gap is None]
-    # At an edge the power steps, as the line and the device change together; of a time nobody knows.
+    # At an edge the power steps, as the line and the device change together; of a time nobody
+    # knows.
     at_edges = any(span.end_u_s for span in spans)
     bounds_s = [(span.start_s, span.stop_s) for span in good]
-    integrals = trace.integrals(bounds_s, ranges_a(accuracy) if accuracy else (), steps_at_ends=at_edges)
-    parts = [_Part(integral, span.end_u_s, trace.sample_hz) for integral, span in zip(integrals, good, strict=True)]
+    integrals = trace.integrals(
+        bounds_s, ranges_a(accuracy) if accuracy else (), steps_at_ends=at_edges
+    )
+    parts = [
+        _Part(integral, span.end_u_s, trace.sample_hz)
+        for integral, span in zip(integrals, good, strict=True)
+    ]
     doubts = [_doubt(part.integral, accuracy, at_edges) if accuracy else "" for part in parts]
-    rows, told = [], iter(zip(parts, doubts, strict=True))
+    rows = []
+    told = iter(zip(parts, doubts, strict=True))
     for span, gap in zip(spans, gaps, strict=True):
         if gap is not None:
             problem = f"samples {gap.start} to {gap.stop}: {gap.cause}"
             rows.append(Row(span.name, span.start_s, span.stop_s - span.start_s, problem=problem))
             continue
         part, doubt = next(told)
-        rows.append(_row(span.name, span.start_s, [part], None if doubt else accuracy, has_current, doubt))
+        rows.append(
+            _row(span.name, span.start_s, [part], None if doubt else accuracy, has_current, doubt)
+        )
     return [*rows, _total(rows, spans, parts, None if any(doubts) else accuracy, has_current)]
 
 
 def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
     """Say why nobody knows how uncertain a window is; empty where that is known."""
     if at_edges and not integral.stepped:
-        return f"it touches fewer than {STEPPED} samples: what the first and the last have of it cannot be told"
+        return (
+            f"it touches fewer than {STEPPED} samples: what the first and the last have of "
+            "it cannot be told"
+        )
     over = beyond(integral, accuracy)
     return f"{over}: no limits of error are known there" if over else ""
 
@@ -159,23 +212,33 @@ class _Part:
     def effects(self, accuracy: Accuracy, mean_w: float | None) -> Mapping[str, Effect]:
         """Return the effects on the energy; with a mean power those on what differs from it.
 
-        In a mean the clock errs in energy and duration alike and cancels, and an end that moves changes it by what power differs
-        there.
+        In a mean the clock errs in energy and duration alike and cancels, and an end that moves
+        changes it by what power differs there.
         """
         integral = self.integral
         if mean_w is not None:
-            start, stop = (End(end.outside_w - mean_w, end.inside_w - mean_w) for end in integral.ends)
-            integral, accuracy = replace(integral, ends=(start, stop)), replace(accuracy, clock_ppm=0.0)
+            start, stop = (
+                End(end.outside_w - mean_w, end.inside_w - mean_w) for end in integral.ends
+            )
+            integral = replace(integral, ends=(start, stop))
+            accuracy = replace(accuracy, clock_ppm=0.0)
         return of_energy(integral, accuracy, self.sample_hz, (self.end_u_s, self.end_u_s)).of
 
 
 def _row(
-    name: str, start_s: float | None, parts: Sequence[_Part], accuracy: Accuracy | None, has_current: bool, problem: str = ""
+    name: str,
+    start_s: float | None,
+    parts: Sequence[_Part],
+    accuracy: Accuracy | None,
+    has_current: bool,
+    problem: str = "",
 ) -> Row:
     """Return what windows hold together."""
     integrals = [part.integral for part in parts]
     duration_s = math.fsum(integral.duration_s for integral in integrals)
-    energy_j, charge_c = (math.fsum(getattr(one, name) for one in integrals) for name in ("energy_j", "charge_c"))
+    energy_j, charge_c = (
+        math.fsum(getattr(one, name) for one in integrals) for name in ("energy_j", "charge_c")
+    )
     row = Row(
         name,
         start_s,
@@ -188,7 +251,9 @@ def _row(
     )
     if duration_s:
         mean_w = energy_j / duration_s
-        row = replace(row, mean_w=mean_w, mean_u_w=_divided(_summed_u_j(parts, accuracy, mean_w), duration_s))
+        row = replace(
+            row, mean_w=mean_w, mean_u_w=_divided(_summed_u_j(parts, accuracy, mean_w), duration_s)
+        )
     if not has_current:
         return row
     row = replace(row, charge_c=charge_c, mean_a=_divided(charge_c, duration_s))
@@ -201,8 +266,16 @@ def _row(
     return replace(row, charge_u_c=_summed_u_j(at_1_v, exact), mean_u_a=mean_u_a)
 
 
-def _total(rows: Sequence[Row], spans: Sequence[Span], parts: Sequence[_Part], accuracy: Accuracy | None, has_current: bool) -> Row:
-    """Return the sum over all windows; nothing where a part is missing or two windows share some time."""
+def _total(
+    rows: Sequence[Row],
+    spans: Sequence[Span],
+    parts: Sequence[_Part],
+    accuracy: Accuracy | None,
+    has_current: bool,
+) -> Row:
+    """Return the sum over all windows; nothing where a part is missing or two windows share some
+    time.
+    """
     ordered = sorted(spans, key=lambda span: span.start_s)
     problem = ""
     if len(parts) < len(rows):
@@ -218,8 +291,12 @@ def _divided(value: float | None, by: float) -> float | None:
     return value / by if value is not None and by else None
 
 
-def _summed_u_j(parts: Sequence[_Part], accuracy: Accuracy | None, mean_w: float | None = None) -> float | None:
-    """Combine: one and the same error adds up over the windows, errors made anew in each add in quadrature."""
+def _summed_u_j(
+    parts: Sequence[_Part], accuracy: Accuracy | None, mean_w: float | None = None
+) -> float | None:
+    """Combine: one and the same error adds up over the windows, errors made anew in each add in
+    quadrature.
+    """
     if accuracy is None:
         return None
     effects = [part.effects(accuracy, mean_w) for part in parts]

@@ -7,13 +7,16 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-COMMON, TRIAL, OWN = "common", "trial", "own"
+COMMON = "common"
+TRIAL = "trial"
+OWN = "own"
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one component does to a window: seconds of latency and joules of energy for one standard uncertainty; the shape of its
-    distribution is one of rig/stats/coverage_factor.py."""
+    """What one component does to a window: seconds of latency and joules of energy for one standard
+    uncertainty; the shape of its distribution is one of rig/stats/coverage_factor.py.
+    """
 
     kind: str
     latency_s: float = 0.0
@@ -39,12 +42,19 @@ class Effects:
 
     def scaled(self, factor: float) -> Effects:
         """Return the effects on a value that was multiplied by `factor`."""
-        return Effects({name: Effect(e.kind, e.latency_s * factor, e.energy_j * factor, e.shape) for name, e in self.of.items()})
+        return Effects(
+            {
+                name: Effect(e.kind, e.latency_s * factor, e.energy_j * factor, e.shape)
+                for name, e in self.of.items()
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """What one component does to one metric of one trial, in the metric's unit; `kind` and `shape` as of its effects."""
+    """What one component does to one metric of one trial, in the metric's unit; `kind` and `shape`
+    as of its effects.
+    """
 
     kind: str
     shape: str
@@ -52,7 +62,9 @@ class Influence:
 
 
 def merged(parts: Iterable[Effects]) -> Effects:
-    """Return the effects on a sum of readings: of the same component they add up, as it is one and the same error."""
+    """Return the effects on a sum of readings: of the same component they add up, as it is one and
+    the same error.
+    """
     total: dict[str, Effect] = {}
     for part in parts:
         for name, effect in part.of.items():
@@ -63,5 +75,11 @@ def merged(parts: Iterable[Effects]) -> Effects:
 
 
 def named(effects: Effects, prefix: str) -> Effects:
-    """Return the effects under names that tell whose they are: instruments that differ err apart."""
-    return Effects({f"{prefix}: {name}": effect for name, effect in effects.of.items()}) if prefix else effects
+    """Return the effects under names that tell whose they are: instruments that differ err
+    apart.
+    """
+    return (
+        Effects({f"{prefix}: {name}": effect for name, effect in effects.of.items()})
+        if prefix
+        else effects
+    )

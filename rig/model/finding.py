@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, whether it is as it should be, the evidence, and what to try if it is not."""
+    """What was looked at, whether it is as it should be, the evidence, and what to try if it is
+    not.
+    """
 
     name: str
     ok: bool

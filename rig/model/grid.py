@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells of a plan are done, failed or missing, in a session that finished or in one that was cut off. Pure."""
+"""Which cells of a plan are done, failed or missing, in a session that finished or in one that was
+cut off. Pure.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-DONE, FAILED, MISSING = "done", "failed", "missing"
+DONE = "done"
+FAILED = "failed"
+MISSING = "missing"
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """One cell of a plan, `what` of a `workload`: how often it was asked for, how often it was done, and why it failed."""
+    """One cell of a plan, `what` of a `workload`: how often it was asked for, how often it was
+    done, and why it failed.
+    """
 
     workload: str
     what: str
@@ -22,7 +28,9 @@ class Covered:
 
     @property
     def state(self) -> str:
-        """Return done, failed or missing: failed is what was tried as often as asked, and not always done."""
+        """Return done, failed or missing: failed is what was tried as often as asked, and not
+        always done.
+        """
         if self.done >= self.asked:
             return DONE
         return FAILED if self.done + len(self.failures) >= self.asked else MISSING
@@ -34,7 +42,10 @@ def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
     for cell in (cell for part in parts for cell in part):
         have = found.get((cell.workload, cell.what), replace(cell, asked=0, done=0, failures=()))
         found[cell.workload, cell.what] = replace(
-            have, asked=have.asked + cell.asked, done=have.done + cell.done, failures=have.failures + cell.failures
+            have,
+            asked=have.asked + cell.asked,
+            done=have.done + cell.done,
+            failures=have.failures + cell.failures,
         )
     return list(found.values())
 
@@ -60,5 +71,8 @@ def counts(cells: Sequence[Covered]) -> dict[str, int]:
 
 def content(cells: Sequence[Covered]) -> dict[str, Any]:
     """Return the cells as results.json has them."""
-    rows = [asdict(cell) | {"state": cell.state, "failures": list(dict.fromkeys(cell.failures))} for cell in cells]
+    rows = [
+        asdict(cell) | {"state": cell.state, "failures": list(dict.fromkeys(cell.failures))}
+        for cell in cells
+    ]
     return {**counts(cells), "cells": rows}

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a vector costs, as the host evaluates it, beside its workload's two targets and what the device claimed.
+    """What a vector costs, as the host evaluates it, beside its workload's two targets and what the
+    device claimed.
 
-    `official` is the target that the benchmark publishes, `best_known` the cost of the best vector known; None where there is none.
+    `official` is the target that the benchmark publishes, `best_known` the cost of the best vector
+    known; None where there is none.
     """
 
     cost: int
@@ -24,7 +26,9 @@ class Costs:
 
     @property
     def met(self) -> bool:
-        """Tell whether the target of the result is reached: the official one, the best known one where there is none."""
+        """Tell whether the target of the result is reached: the official one, the best known one
+        where there is none.
+        """
         target = self.best_known if self.official is None else self.official
         return target is not None and self.cost <= target
 
@@ -39,9 +43,10 @@ class Costs:
 class Score:
     """What a task makes of one output: `correct`, and the label and answer as the task names them.
 
-    The answer is empty where one output alone gives none; then `scores` are what it said, and all samples of one `case` are judged
-    together. Of a search, `case` is the workload's cell, `label` its name and `answer` the vector's cost, as text; `costs` has it
-    and the target's as numbers, and it is correct when it is at or below the target's. `fault` says, in words, what makes its
+    The answer is empty where one output alone gives none; then `scores` are what it said, and all
+    samples of one `case` are judged together. Of a search, `case` is the workload's cell, `label`
+    its name and `answer` the vector's cost, as text; `costs` has it and the target's as numbers,
+    and it is correct when it is at or below the target's. `fault` says, in words, what makes its
     output unusable, such as a vector of another length: then there are no costs.
     """
 

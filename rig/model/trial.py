@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number with its unit; `standard_error` is over `n` single values, None where it has no meaning.
+    """A number with its unit; `standard_error` is over `n` single values, None where it has no
+    meaning.
 
-    `share`: it is the share of `n` samples of which something is so, and its interval that of a binomial count
-    (rig/stats/binomial.py). `ranked`: it is a percentile, that one or two of `n` values decide, and no mean of them; `percent`
-    says which, of `values`, where these are known. `smooth` is False where what it is without some samples does not tell what it
-    is with other ones: the median of five, the energy of a whole stream. `higher_is_better` is None where neither direction is
-    the better one. `bounded`: no value below 0 or above 1 can be. `drawn`: it differs from trial to trial as what was drawn for
-    each does, a solver's seeds: trials are not to repeat it.
+    `share`: it is the share of `n` samples of which something is so, and its interval that of a
+    binomial count (rig/stats/binomial.py). `ranked`: it is a percentile, that one or two of `n`
+    values decide, and no mean of them; `percent` says which, of `values`, where these are known.
+    `smooth` is False where what it is without some samples does not tell what it is with other
+    ones: the median of five, the energy of a whole stream. `higher_is_better` is None where neither
+    direction is the better one. `bounded`: no value below 0 or above 1 can be. `drawn`: it differs
+    from trial to trial as what was drawn for each does, a solver's seeds: trials are not to repeat
+    it.
     """
 
     value: float
@@ -45,9 +48,16 @@ class Metric:
     drawn: bool = False
 
     @classmethod
-    def of_percentile(cls, values: Sequence[float], percent: float, unit: str, higher_is_better: bool | None = None) -> Metric:
+    def of_percentile(
+        cls,
+        values: Sequence[float],
+        percent: float,
+        unit: str,
+        higher_is_better: bool | None = None,
+    ) -> Metric:
         """Return a percentile with its standard error."""
-        value, error = percentile(values, percent), percentile_error(values, percent)
+        value = percentile(values, percent)
+        error = percentile_error(values, percent)
         return cls(
             value,
             unit,
@@ -64,7 +74,15 @@ class Metric:
         """Return the share of samples of which something is so."""
         values = [float(outcome) for outcome in outcomes]
         error = standard_error(values)
-        return cls(mean(values), "1", error, len(values), share=True, higher_is_better=higher_is_better, bounded=True)
+        return cls(
+            mean(values),
+            "1",
+            error,
+            len(values),
+            share=True,
+            higher_is_better=higher_is_better,
+            bounded=True,
+        )
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -74,11 +92,13 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One phase of one query, or one idle time: when (seconds of the first monitor), how long, how much energy.
+    """One phase of one query, or one idle time: when (seconds of the first monitor), how long, how
+    much energy.
 
-    `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact integration between the fitted edges, summed over
-    all rails; both are divided by the number of repetitions, and so are the `effects` of what makes them uncertain. `energy_j` is
-    None where samples were lost or no monitor recorded.
+    `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact integration between
+    the fitted edges, summed over all rails; both are divided by the number of repetitions, and so
+    are the `effects` of what makes them uncertain. `energy_j` is None where samples were lost or no
+    monitor recorded.
     """
 
     phase: str
@@ -101,10 +121,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """Which window of a stream a sample is: its number, the number of its scene, and two times that end at its decision.
+    """Which window of a stream a sample is: its number, the number of its scene, and two times that
+    end at its decision.
 
-    `response` begins when the window's last sample was captured, `since_onset` when the first sample of its scene was. Neither
-    has an energy.
+    `response` begins when the window's last sample was captured, `since_onset` when the first
+    sample of its scene was. Neither has an energy.
     """
 
     window: int
@@ -117,8 +138,9 @@ class Hop:
 class Streamed:
     """One stream: from the moment at which it began to its end (`whole`), and what was played.
 
-    `labels`, `onsets_s` (when their first samples were captured, seconds of the first monitor) and `indices` (of the task's
-    samples) are of its scenes. `due` windows were asked for, one every `hop_s`.
+    `labels`, `onsets_s` (when their first samples were captured, seconds of the first monitor) and
+    `indices` (of the task's samples) are of its scenes. `due` windows were asked for, one every
+    `hop_s`.
     """
 
     step: int
@@ -134,12 +156,14 @@ class Streamed:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """One threshold of a search: the window from its start until the device knew it reached; None: it is not.
+    """One threshold of a search: the window from its start until the device knew it reached; None:
+    it is not.
 
-    That moment is the device's own word (`by_device`), by its timer, or else that of the mark. `resolved` is False where the
-    window is too short for the monitor or for the SYNC pulse to tell it. Then it is bounded: it is not longer than said, nor
-    shorter than `least_s` (SYNC pulses may have held up a mark, or the search itself); its energy, made of the average power of
-    the next window that is resolved, lies within `bounds_j`. None: as the window has it.
+    That moment is the device's own word (`by_device`), by its timer, or else that of the mark.
+    `resolved` is False where the window is too short for the monitor or for the SYNC pulse to tell
+    it. Then it is bounded: it is not longer than said, nor shorter than `least_s` (SYNC pulses may
+    have held up a mark, or the search itself); its energy, made of the average power of the next
+    window that is resolved, lies within `bounds_j`. None: as the window has it.
     """
 
     threshold: int
@@ -152,11 +176,13 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed query, or one window of a stream: its windows in the task's order of phases, and how the answer scored.
+    """One timed query, or one window of a stream: its windows in the task's order of phases, and
+    how the answer scored.
 
-    `scores` and `case` as of a task's Score; where it is not `timed`, only the answer counts. A batch has one window, and
-    `each` of its samples a score, in the order of `indices`; it has no label and answer itself, and is correct when all are.
-    A search is `solve`, with its thresholds as `crossings`, and `costs` unless its answer was of no use.
+    `scores` and `case` as of a task's Score; where it is not `timed`, only the answer counts. A
+    batch has one window, and `each` of its samples a score, in the order of `indices`; it has no
+    label and answer itself, and is correct when all are. A search is `solve`, with its thresholds
+    as `crossings`, and `costs` unless its answer was of no use.
     """
 
     step: int
@@ -178,7 +204,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Everything measured in one trial: timed samples, idle windows and streams, in the order they happened."""
+    """Everything measured in one trial: timed samples, idle windows and streams, in the order they
+    happened.
+    """
 
     samples: tuple[Sample, ...]
     idles: tuple[Window, ...]
@@ -187,9 +215,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has all), and its problems; valid
-    when it has none. `lines` state its results in the words of its benchmark, where that has any; it was recorded in so many
-    `sittings`.
+    """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has
+    all), and its problems; valid when it has none. `lines` state its results in the words of its
+    benchmark, where that has any; it was recorded in so many `sittings`.
     """
 
     number: int

@@ -19,7 +19,8 @@ from rig.units import scale
 
 def distributions(what: str, trials: Sequence[Samples], content: dict[str, Any]) -> Plot:
     """Draw a histogram a phase over all trials, and under it each trial by itself."""
-    phases, unit = content["provenance"]["task"]["phases"], "J" if what == "energy" else "s"
+    phases = content["provenance"]["task"]["phases"]
+    unit = "J" if what == "energy" else "s"
     values = [trial.energy_j if what == "energy" else trial.latency_s for trial in trials]
     pooled = np.concatenate([np.zeros((0, len(phases))), *values])
     if not np.isfinite(pooled).any(axis=0).all():
@@ -28,20 +29,34 @@ def distributions(what: str, trials: Sequence[Samples], content: dict[str, Any])
     grid = figure.subplots(2, len(phases), sharex="col", height_ratios=[2.2, 1], squeeze=False)
     for place, name in enumerate(phases):
         factor, shown = scale(float(np.nanmedian(pooled[:, place])), unit)
-        _draw_histogram(grid[0, place], pooled[:, place][np.isfinite(pooled[:, place])] * factor, SERIES[place % len(SERIES)])
-        _draw_ranges(grid[1, place], trials, [each[:, place] * factor for each in values], SERIES[place % len(SERIES)])
+        _draw_histogram(
+            grid[0, place],
+            pooled[:, place][np.isfinite(pooled[:, place])] * factor,
+            SERIES[place % len(SERIES)],
+        )
+        _draw_ranges(
+            grid[1, place],
+            trials,
+            [each[:, place] * factor for each in values],
+            SERIES[place % len(SERIES)],
+        )
         grid[0, place].set_title(name)
         grid[1, place].set_xlabel(f"{what} ({shown})")
     grid[0, 0].set_ylabel("samples")
     grid[1, 0].set_ylabel("trial")
     caption = (
-        "Top: all trials together, with median and 99th percentile. Below, a row a trial: 1st to 99th percentile, the mean as a dot"
+        "Top: all trials together, with median and 99th percentile. Below, a row a "
+        "trial: 1st to 99th percentile, the mean as a dot"
     )
-    return (svg(figure, what, content), f"{caption}{'' if all(trial.valid for trial in trials) else ', hollow where invalid'}.")
+    return (
+        svg(figure, what, content),
+        f"{caption}{'' if all(trial.valid for trial in trials) else ', hollow where invalid'}.",
+    )
 
 
 def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     slack = max((high - low) * 0.02, abs(high) * 1e-6, 1e-9)
     # The rule of Freedman and Diaconis, within bounds.
     width = 2 * float(np.subtract(*np.percentile(values, (75, 25)))) / len(values) ** (1 / 3)
@@ -51,15 +66,25 @@ def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
     for percent, style in ((50, "-"), (99, "--")):
         at = float(np.percentile(values, percent))
         axes.axvline(at, color=INK, lw=0.9, ls=style)
-        axes.text(at, 1.0, f"\u00a0p{percent}", transform=axes.get_xaxis_transform(), va="top", size=7.5)
+        axes.text(
+            at, 1.0, f"\u00a0p{percent}", transform=axes.get_xaxis_transform(), va="top", size=7.5
+        )
     axes.set_ylim(0, float(counts.max()) * 1.15)
     axes.locator_params(axis="y", integer=True)
 
 
-def _draw_ranges(axes: Axes, trials: Sequence[Samples], values: Sequence[Array], colour: str) -> None:
+def _draw_ranges(
+    axes: Axes, trials: Sequence[Samples], values: Sequence[Array], colour: str
+) -> None:
     for row, (trial, each) in enumerate(zip(trials, values, strict=True)):
         known = each[np.isfinite(each)]
         if len(known):
             axes.hlines(row, *np.percentile(known, (1, 99)), color=colour, lw=2.2, alpha=0.6)
-            axes.plot(known.mean(), row, "o", ms=4, color=colour, mfc=colour if trial.valid else "none")
-    axes.set(yticks=range(len(trials)), yticklabels=[str(trial.trial) for trial in trials], ylim=(len(trials) - 0.4, -0.6))
+            axes.plot(
+                known.mean(), row, "o", ms=4, color=colour, mfc=colour if trial.valid else "none"
+            )
+    axes.set(
+        yticks=range(len(trials)),
+        yticklabels=[str(trial.trial) for trial in trials],
+        ylim=(len(trials) - 0.4, -0.6),
+    )

@@ -23,8 +23,10 @@ from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 from rig.units import quantity, scale
 
-#: More samples of the monitor than this are drawn as columns of their mean, smallest and largest; so many are held at a time.
-_COLUMNS, _HELD = 1200, 4_000_000
+#: More samples of the monitor than this are drawn as columns of their mean, smallest and largest;
+#: so many are held at a time.
+_COLUMNS = 1200
+_HELD = 4_000_000
 #: More points than this become an image.
 _DENSE = 2000
 
@@ -32,23 +34,33 @@ View = tuple[float, float]
 
 
 def open_trace(session: SessionFolder, number: int, name: str) -> Trace:
-    """Open a trace that is as it was recorded: the reader of a damaged one may crash the process."""
+    """Open a trace that is as it was recorded: the reader of a damaged one may crash the
+    process.
+    """
     path = session.trial(number) / name
-    recorded = [event["files"].get(name) for event in session.journal().events if event.get("trial") == number and "files" in event]
+    recorded = [
+        event["files"].get(name)
+        for event in session.journal().events
+        if event.get("trial") == number and "files" in event
+    ]
     if not path.exists() or session_folder.sha256(path) not in recorded:
         raise DataError(f"{path} is missing or was changed")
     return Trace.open(path)
 
 
 def residual_limit_s(content: dict[str, Any]) -> float:
-    """Return how far an edge may lie off the line, as rig/timebase/align.py has it for the first monitor."""
+    """Return how far an edge may lie off the line, as rig/timebase/align.py has it for the first
+    monitor.
+    """
     provenance = content["provenance"]
     edge_hz = next(iter(provenance["monitors"].values()))["edge_hz"]
     return float(RESIDUAL_LIMIT_PERIODS / edge_hz + 1 / provenance["sut"]["tick_hz"])
 
 
 def power(trace: Trace, trial: Samples, content: dict[str, Any]) -> Plot:
-    """Draw the power over the sample nearest to the median latency, its phases, idle power and the SYNC line."""
+    """Draw the power over the sample nearest to the median latency, its phases, idle power and the
+    SYNC line.
+    """
     totals_s = trial.latency_s.sum(axis=1)
     place = int(np.argmin(np.abs(totals_s - np.median(totals_s))))
     zero_s = float(trial.start_s[place, 0])
@@ -61,18 +73,27 @@ def power(trace: Trace, trial: Samples, content: dict[str, Any]) -> Plot:
     for idle in content["metrics"].get("power_idle", {}).get("per_trial", ()):
         if idle["trial"] == trial.trial and idle["value"] is not None:
             axes.axhline(
-                idle["value"] * factor, color=INK, ls=(0, (5, 3)), lw=0.9, label=f"idle power: {quantity(idle['value'], 'W')}"
+                idle["value"] * factor,
+                color=INK,
+                ls=(0, (5, 3)),
+                lw=0.9,
+                label=f"idle power: {quantity(idle['value'], 'W')}",
             )
     axes.set_ylim(0, axes.get_ylim()[1] * 1.12)
     _draw_sync(sync, trace, view_s, zero_s)
     figure.legend(loc="outside upper left", ncols=3, handlelength=1.4, columnspacing=1.6)
     runs = f", {trial.repeat} runs of each phase in a row" if trial.repeat > 1 else ""
-    which = f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest to the median latency{runs}."
+    which = (
+        f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest to "
+        f"the median latency{runs}."
+    )
     return svg(figure, "power", content), f"{which} {how} Dotted: SYNC marks."
 
 
 def _view(trace: Trace, start_s: float, stop_s: float) -> View:
-    """Return a window with a bit of what comes before and after, up to the marks of the neighbours."""
+    """Return a window with a bit of what comes before and after, up to the marks of the
+    neighbours.
+    """
     near_s = 4 / min(trace.edge_hz, trace.sample_hz)
     far_s = max(0.12 * (stop_s - start_s), near_s)
     before = trace.falls_s[trace.falls_s < start_s - near_s][-1:].tolist()
@@ -81,34 +102,68 @@ def _view(trace: Trace, start_s: float, stop_s: float) -> View:
 
 
 def _draw_power(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> tuple[float, str]:
-    """Draw the samples, or columns of them, and return the factor of the axis and how it was drawn."""
-    first, last = math.ceil(view_s[0] * trace.sample_hz), math.floor(view_s[1] * trace.sample_hz)
+    """Draw the samples, or columns of them, and return the factor of the axis and how it was
+    drawn.
+    """
+    first = math.ceil(view_s[0] * trace.sample_hz)
+    last = math.floor(view_s[1] * trace.sample_hz)
     per_column = math.ceil((last - first) / _COLUMNS)
-    block, held = [], per_column * max(_HELD // per_column, 1)
+    block = []
+    held = per_column * max(_HELD // per_column, 1)
     for at in range(first, last - per_column + 1, held):
         count = min(held, (last - at) // per_column * per_column)
         # From the middle of the first sample to the middle of the last: these are read whole.
-        _, power_w = trace.power_w((at + 0.5) / trace.sample_hz, (at + count - 0.5) / trace.sample_hz)
+        _, power_w = trace.power_w(
+            (at + 0.5) / trace.sample_hz, (at + count - 0.5) / trace.sample_hz
+        )
         columns = power_w.reshape(-1, per_column)
         block.append([columns.min(axis=1), columns.mean(axis=1), columns.max(axis=1)])
     low_w, mean_w, high_w = np.concatenate(block, axis=1)
     factor, unit = scale(float(high_w.max()), "W")
-    times_ms = ((first + per_column * (np.arange(len(mean_w)) + 0.5)) / trace.sample_hz - zero_s) * 1e3
+    times_ms = (
+        (first + per_column * (np.arange(len(mean_w)) + 0.5)) / trace.sample_hz - zero_s
+    ) * 1e3
     axes.fill_between(times_ms, low_w * factor, high_w * factor, color=FAINT, alpha=0.45, lw=0)
     axes.plot(times_ms, mean_w * factor, color=INK, lw=0.9, drawstyle="steps-mid")
     axes.set_ylabel(f"power ({unit})")
-    return factor, "" if per_column == 1 else f"Line: means of {per_column} samples each; grey: the smallest and largest of them."
+    return (
+        factor,
+        ""
+        if per_column == 1
+        else f"Line: means of {per_column} samples each; grey: the smallest and largest of them.",
+    )
 
 
 def _draw_phases(both: Sequence[Axes], trial: Samples, place: int, phases: Sequence[str]) -> None:
-    starts_ms, stops_ms = ((edge[place] - trial.start_s[place, 0]) * 1e3 for edge in (trial.start_s, trial.stop_s))
+    starts_ms, stops_ms = (
+        (edge[place] - trial.start_s[place, 0]) * 1e3 for edge in (trial.start_s, trial.stop_s)
+    )
     for number, name in enumerate(phases):
-        latency_s, energy_j = float(trial.latency_s[place, number]), float(trial.energy_j[place, number])
-        label = f"{name}: {quantity(latency_s, 's')}, {quantity(energy_j / latency_s, 'W')}, {quantity(energy_j, 'J')}"
-        both[0].axvspan(starts_ms[number], stops_ms[number], color=SERIES[number % len(SERIES)], alpha=0.22, lw=0, label=label)
+        latency_s = float(trial.latency_s[place, number])
+        energy_j = float(trial.energy_j[place, number])
+        label = (
+            f"{name}: {quantity(latency_s, 's')}, {quantity(energy_j / latency_s, 'W')}, "
+            f"{quantity(energy_j, 'J')}"
+        )
+        both[0].axvspan(
+            starts_ms[number],
+            stops_ms[number],
+            color=SERIES[number % len(SERIES)],
+            alpha=0.22,
+            lw=0,
+            label=label,
+        )
         if stops_ms[number] - starts_ms[number] > 0.08 * (stops_ms[-1] - starts_ms[0]):
             at = ((starts_ms[number] + stops_ms[number]) / 2, 0.985)
-            both[0].annotate(name, at, xycoords=("data", "axes fraction"), ha="center", va="top", weight="bold", size=9.5)
+            both[0].annotate(
+                name,
+                at,
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                va="top",
+                weight="bold",
+                size=9.5,
+            )
     for axes in both:
         for mark_ms in [*starts_ms, stops_ms[-1]]:
             axes.axvline(mark_ms, color=INK, lw=0.7, ls=":")
@@ -116,45 +171,88 @@ def _draw_phases(both: Sequence[Axes], trial: Samples, place: int, phases: Seque
 
 def _draw_gaps(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     for gap in trace.gaps:
-        start_s, stop_s = gap.start / trace.sample_hz, gap.stop / trace.sample_hz
+        start_s = gap.start / trace.sample_hz
+        stop_s = gap.stop / trace.sample_hz
         if start_s < view_s[1] and stop_s > view_s[0]:
-            axes.axvspan((start_s - zero_s) * 1e3, (stop_s - zero_s) * 1e3, facecolor="none", edgecolor=BAD, hatch="////", lw=0)
+            axes.axvspan(
+                (start_s - zero_s) * 1e3,
+                (stop_s - zero_s) * 1e3,
+                facecolor="none",
+                edgecolor=BAD,
+                hatch="////",
+                lw=0,
+            )
 
 
 def _draw_sync(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
-    edges = sorted([(at, 0) for at in trace.falls_s.tolist()] + [(at, 1) for at in trace.rises_s.tolist()])
+    edges = sorted(
+        [(at, 0) for at in trace.falls_s.tolist()] + [(at, 1) for at in trace.rises_s.tolist()]
+    )
     inside = [(at, level) for at, level in edges if view_s[0] <= at <= view_s[1]]
     before = 1 - inside[0][1] if inside else 1
     points = [(view_s[0], before), *inside, (view_s[1], inside[-1][1] if inside else before)]
-    axes.plot([(at - zero_s) * 1e3 for at, _ in points], [level for _, level in points], color=INK, lw=0.9, drawstyle="steps-post")
-    axes.set(ylim=(-0.25, 1.25), yticks=[], xlabel="time from the first mark (ms)", xlim=[(at - zero_s) * 1e3 for at in view_s])
+    axes.plot(
+        [(at - zero_s) * 1e3 for at, _ in points],
+        [level for _, level in points],
+        color=INK,
+        lw=0.9,
+        drawstyle="steps-post",
+    )
+    axes.set(
+        ylim=(-0.25, 1.25),
+        yticks=[],
+        xlabel="time from the first mark (ms)",
+        xlim=[(at - zero_s) * 1e3 for at in view_s],
+    )
     axes.set_ylabel("SYNC", rotation=0, ha="right", va="center")
 
 
 def residuals(session: SessionFolder, trace: Trace, number: int, content: dict[str, Any]) -> Plot:
-    """Draw the distance of the SYNC edges of one trial from the fitted line; edges that pair with no mark are left out."""
-    timebase = Timebase(**next(trial["timebase"] for trial in content["trials"] if trial["number"] == number))
+    """Draw the distance of the SYNC edges of one trial from the fitted line; edges that pair with
+    no mark are left out.
+    """
+    timebase = Timebase(
+        **next(trial["timebase"] for trial in content["trials"] if trial["number"] == number)
+    )
     if content["provenance"]["sut"].get("clock") == EDGE_CLOCK:
-        return Markup(), "Not drawn: the device tells no time, and the edges themselves are the times of its marks."
+        return (
+            Markup(),
+            "Not drawn: the device tells no time, and the edges themselves are the times of its "
+            "marks.",
+        )
     if timebase.on_trust:
         return (
             Markup(),
-            "Not drawn: no line is fitted, as marks and trace are tied at one instant, and clocks are taken at their word.",
+            "Not drawn: no line is fitted, as marks and trace are tied at one instant, and clocks "
+            "are taken at their word.",
         )
     completions = codec.read_completions(session.trial(number))
-    marks_s = np.array([timebase.seconds(mark.tick) for done in completions for mark in done.completion.marks])
-    nearest_s = trace.falls_s[np.searchsorted((trace.falls_s[1:] + trace.falls_s[:-1]) / 2, marks_s)]
+    marks_s = np.array(
+        [timebase.seconds(mark.tick) for done in completions for mark in done.completion.marks]
+    )
+    nearest_s = trace.falls_s[
+        np.searchsorted((trace.falls_s[1:] + trace.falls_s[:-1]) / 2, marks_s)
+    ]
     away_us = (nearest_s - marks_s) * 1e6
     paired = np.abs(away_us) <= timebase.residual_max_s * 1e6 + 1e-6
-    limit_s, rail = residual_limit_s(content), next(iter(content["provenance"]["monitors"]))
+    limit_s = residual_limit_s(content)
+    rail = next(iter(content["provenance"]["monitors"]))
     figure = Figure(figsize=(10.4, 2.5), layout="constrained")
     axes = figure.subplots()
     axes.axhspan(-limit_s * 1e6, limit_s * 1e6, color=GOOD, alpha=0.16, lw=0)
-    axes.plot(marks_s[paired], away_us[paired], "o", ms=2.2, color=SERIES[0], rasterized=len(marks_s) > _DENSE)
+    axes.plot(
+        marks_s[paired],
+        away_us[paired],
+        "o",
+        ms=2.2,
+        color=SERIES[0],
+        rasterized=len(marks_s) > _DENSE,
+    )
     axes.set(xlabel=f"time in trial {number} (s)", ylabel="edge minus fitted line (µs)")
     whose = f" of rail {rail}" if rail else ""
     caption = (
-        f"Trial {number}, every paired SYNC edge{whose}. Shaded: the limit, {RESIDUAL_LIMIT_PERIODS:.0f} samples of the SYNC input"
+        f"Trial {number}, every paired SYNC edge{whose}. Shaded: the limit, "
+        f"{RESIDUAL_LIMIT_PERIODS:.0f} samples of the SYNC input"
     )
     caption += " and a tick of the device."
     return svg(figure, "residuals", content), caption

@@ -21,11 +21,19 @@ _SHOWN_DEVIATION = 0.20
 
 def dots(names: Sequence[str], content: dict[str, Any]) -> Plot:
     """Draw each trial's deviation from the claimed value, or from the mean, against the limit."""
-    judged, metrics, claims = content["replication"]["per_metric"], content["metrics"], "audit" in content
+    judged = content["replication"]["per_metric"]
+    metrics = content["metrics"]
+    claims = "audit" in content
     names = [name for name in names if name in judged and judged[name]["mean"] is not None]
     if not names:
         return Markup(), "Not drawn: nothing to compare."
-    away = [[away_from(name, one["value"], judged[name]["claimed"]) for one in metrics[name]["per_trial"]] for name in names]
+    away = [
+        [
+            away_from(name, one["value"], judged[name]["claimed"])
+            for one in metrics[name]["per_trial"]
+        ]
+        for name in names
+    ]
     largest = max((abs(one) for row in away for one in row if math.isfinite(one)), default=0.0)
     shown = min(max(1.15 * largest, 1.4 * LIMIT), _SHOWN_DEVIATION)
     figure = Figure(figsize=(10.4, 0.8 + 0.36 * len(names)), layout="constrained")
@@ -36,21 +44,49 @@ def dots(names: Sequence[str], content: dict[str, Any]) -> Plot:
         axes.axhline(row, color=FAINT, lw=0.4, alpha=0.6)
         _draw_dots(axes, row, away[row], shown, [trial["valid"] for trial in content["trials"]])
         if claims:
-            average = float(np.clip(away_from(name, metrics[name]["value"], judged[name]["claimed"]), -shown, shown))
+            average = float(
+                np.clip(
+                    away_from(name, metrics[name]["value"], judged[name]["claimed"]), -shown, shown
+                )
+            )
             axes.plot(average * 100, row, "D", ms=6, color=INK, mfc="none", zorder=4, clip_on=False)
-    axes.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.4, -0.6), xlim=(-shown * 100, shown * 100))
-    reference, compared = ("claimed value", "their mean (diamond)") if claims else ("mean of the trials", "each")
-    axes.set_xlabel(f"deviation from the {reference} (%); shaded: the limit of ±{LIMIT * 100:.0f} %")
+    axes.set(
+        yticks=range(len(names)),
+        yticklabels=names,
+        ylim=(len(names) - 0.4, -0.6),
+        xlim=(-shown * 100, shown * 100),
+    )
+    reference, compared = (
+        ("claimed value", "their mean (diamond)") if claims else ("mean of the trials", "each")
+    )
+    axes.set_xlabel(
+        f"deviation from the {reference} (%); shaded: the limit of ±{LIMIT * 100:.0f} %"
+    )
     caption = f"Dots are trials, from the top of each row down; the rule compares {compared}."
-    return svg(figure, "trials", content), caption + " Triangles lie beyond the scale; hollow dots are of invalid trials."
+    return svg(
+        figure, "trials", content
+    ), caption + " Triangles lie beyond the scale; hollow dots are of invalid trials."
 
 
-def _draw_dots(axes: Axes, row: int, away: Sequence[float], shown: float, valid: Sequence[bool]) -> None:
-    for distance, counts, offset in zip(away, valid, np.linspace(-0.26, 0.26, len(away)) if len(away) > 1 else (0.0,), strict=True):
-        beyond, colour = abs(distance) > shown, BAD if abs(distance) > LIMIT else SERIES[0]
+def _draw_dots(
+    axes: Axes, row: int, away: Sequence[float], shown: float, valid: Sequence[bool]
+) -> None:
+    for distance, counts, offset in zip(
+        away, valid, np.linspace(-0.26, 0.26, len(away)) if len(away) > 1 else (0.0,), strict=True
+    ):
+        beyond = abs(distance) > shown
+        colour = BAD if abs(distance) > LIMIT else SERIES[0]
         marker = ("<" if distance < 0 else ">") if beyond else "o"
         at = math.copysign(0.985 * shown, distance) if beyond else distance
-        axes.plot(at * 100, row + offset, marker, ms=4.2, color=colour, mfc=colour if counts else "none", zorder=3)
+        axes.plot(
+            at * 100,
+            row + offset,
+            marker,
+            ms=4.2,
+            color=colour,
+            mfc=colour if counts else "none",
+            zorder=3,
+        )
 
 
 def away_from(name: str, value: float | None, reference: float | None) -> float:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report page: one HTML file that says what was measured, how, and whether it holds; derived from the session folder."""
+"""The report page: one HTML file that says what was measured, how, and whether it holds; derived
+from the session folder.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +38,30 @@ from rig.units import quantity, share
 
 #: What a reader looks for first, in tiles.
 _TELLING = (
-    "accuracy", "auc", "throughput", "latency_total", "latency_onset", "latency_response", "within_deadline", "power_active",
-    "power_stream", "energy_total", "energy_dynamic",
-)  # fmt: skip
+    "accuracy",
+    "auc",
+    "throughput",
+    "latency_total",
+    "latency_onset",
+    "latency_response",
+    "within_deadline",
+    "power_active",
+    "power_stream",
+    "energy_total",
+    "energy_dynamic",
+)
 #: A metric of one cell of a grid of searches: the pictures show these.
 _OF_CELL = r".*_\d+n_[0-9p.]+pct.*"
 
-_NO_CURVE = "Not drawn for several supplies: each rail has a clock of its own; rig measure shows each."
+_NO_CURVE = (
+    "Not drawn for several supplies: each rail has a clock of its own; rig measure shows each."
+)
 
 
 def write_report(folder: Path) -> Path:
-    """Write report.html of a finished session and return its path; raises DataError for a session without results."""
+    """Write report.html of a finished session and return its path; raises DataError for a session
+    without results.
+    """
     page = rendered(folder)
     session_folder.write_text(folder / session_folder.REPORT, page)
     SessionFolder(folder).record_derived(session_folder.REPORT)
@@ -54,21 +69,40 @@ def write_report(folder: Path) -> Path:
 
 
 def rendered(folder: Path) -> str:
-    """Return the content of report.html: of the same session, by the same versions, always the same bytes."""
+    """Return the content of report.html: of the same session, by the same versions, always the same
+    bytes.
+    """
     session = SessionFolder(folder)
     session.refuse_other()
     if not (folder / session_folder.RESULTS).exists():
-        raise DataError(f"{folder} has no {session_folder.RESULTS}: its session did not finish", try_next=f"rig check {folder}")
+        raise DataError(
+            f"{folder} has no {session_folder.RESULTS}: its session did not finish",
+            try_next=f"rig check {folder}",
+        )
     content = session_folder.read_json(folder / session_folder.RESULTS)
     if content.get("schema") != SCHEMA:
-        raise DataError(f"{folder / session_folder.RESULTS} is not {SCHEMA}", evidence=f"schema {content.get('schema')!r}")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"quantity": quantity, "value": _value, "percent": _percent, "share": share}
-    template = environment.from_string((files("rig.report") / "report.html").read_text(encoding="utf-8"))
+        raise DataError(
+            f"{folder / session_folder.RESULTS} is not {SCHEMA}",
+            evidence=f"schema {content.get('schema')!r}",
+        )
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "quantity": quantity,
+        "value": _value,
+        "percent": _percent,
+        "share": share,
+    }
+    template = environment.from_string(
+        (files("rig.report") / "report.html").read_text(encoding="utf-8")
+    )
     with matplotlib.style.context(["default", STYLE]):
         special = _special(session, content)
         plots = _plots(session, content) | {name: plot for name, _, plot in special}
-    return template.render(_page(session, content), plots=plots, special=[(name, title) for name, title, _ in special])
+    return template.render(
+        _page(session, content), plots=plots, special=[(name, title) for name, title, _ in special]
+    )
 
 
 def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
@@ -76,31 +110,54 @@ def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
     monitors = [{"rail": rail} | about for rail, about in provenance["monitors"].items()]
     bench_toml = (session.path / session_folder.BENCH).read_text(encoding="utf-8")
     return {
-        "r": content, "p": provenance, "limit": LIMIT, "bench_toml": bench_toml,
+        "r": content,
+        "p": provenance,
+        "limit": LIMIT,
+        "bench_toml": bench_toml,
         "labels": labels.of_results(content),
-        "claims": "audit" in content, "residual_limit_s": residual_limit_s(content) if monitors else None, "monitors": monitors,
-        "budget": budget_table(content), "resolution": content["resolution"],
+        "claims": "audit" in content,
+        "residual_limit_s": residual_limit_s(content) if monitors else None,
+        "monitors": monitors,
+        "budget": budget_table(content),
+        "resolution": content["resolution"],
         "tiles": _tiles(main),
         "main": [_row(name, content) for name in main],
-        "further": [_row(name, content) for name in further], "methods": _methods(content),
+        "further": [_row(name, content) for name in further],
+        "methods": _methods(content),
         "targets": {
-            "head": comparison.HEAD, "meaning": comparison.MEANING,
-            "cells": [comparison.shown(row) for row in content.get("targets", ()) if not row["workload"]],
-            "workloads": [comparison.shown(row) for row in content.get("targets", ()) if row["workload"]],
+            "head": comparison.HEAD,
+            "meaning": comparison.MEANING,
+            "cells": [
+                comparison.shown(row) for row in content.get("targets", ()) if not row["workload"]
+            ],
+            "workloads": [
+                comparison.shown(row) for row in content.get("targets", ()) if row["workload"]
+            ],
         },
-        "problems": [problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")} for problem in content["problems"]],
+        "problems": [
+            problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")}
+            for problem in content["problems"]
+        ],
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
         "hashes": [event for event in session.journal().measured if event.get("files")],
         "head": session.journal().head,
-    }  # fmt: skip
+    }
 
 
 def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Part the metrics: what a reader looks for, claimed or beyond the limit first; percentiles and finer divisions behind."""
+    """Part the metrics: what a reader looks for, claimed or beyond the limit first; percentiles and
+    finer divisions behind.
+    """
     phases = "|".join(re.escape(phase) for phase in content["provenance"]["task"]["phases"])
-    finer = re.compile(rf".*_p\d+(_early_stopping)?|power_({phases})|energy_({phases})_dynamic|energy_idle|{_OF_CELL}")
+    finer = re.compile(
+        rf".*_p\d+(_early_stopping)?|power_({phases})|energy_({phases})_dynamic|energy_idle|{_OF_CELL}"
+    )
     judged = content["replication"]["per_metric"]
-    telling = {name for name, row in judged.items() if "audit" in content or not (row["ok"] or row["mean"] is None)}
+    telling = {
+        name
+        for name, row in judged.items()
+        if "audit" in content or not (row["ok"] or row["mean"] is None)
+    }
     main = [name for name in content["metrics"] if not finer.fullmatch(name) or name in telling]
     return main, [name for name in content["metrics"] if name not in main]
 
@@ -120,15 +177,26 @@ def _tiles(main: list[str]) -> list[str]:
 
 
 def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
-    metric, verdict = content["metrics"][name], content["replication"]["per_metric"].get(name)
+    metric = content["metrics"][name]
+    verdict = content["replication"]["per_metric"].get(name)
     shown = stated(metric)
-    factor, decimals = shown.factor, shown.decimals
+    factor = shown.factor
+    decimals = shown.decimals
     return {
-        "name": name, "unit": shown.unit, "shown": shown, "same": metric["same_samples"], "other": metric["other_samples"],
-        "value": _fixed(metric["value"], factor, decimals), "binomial": metric.get("binomial"),
-        "verdict": verdict, "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and "audit" in content else None,
-        "trials": [_cell(name, single["value"], metric["value"], factor, decimals) for single in metric["per_trial"]],
-    }  # fmt: skip
+        "name": name,
+        "unit": shown.unit,
+        "shown": shown,
+        "same": metric["same_samples"],
+        "other": metric["other_samples"],
+        "value": _fixed(metric["value"], factor, decimals),
+        "binomial": metric.get("binomial"),
+        "verdict": verdict,
+        "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and "audit" in content else None,
+        "trials": [
+            _cell(name, single["value"], metric["value"], factor, decimals)
+            for single in metric["per_trial"]
+        ],
+    }
 
 
 def _methods(content: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
@@ -139,12 +207,21 @@ def _methods(content: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
             interval = metric[key]
             told = f"none: {interval['reason']}" if interval["reason"] else interval["method"]
             found.setdefault((title, told), []).append(name)
-    return [(title, told, names) for (title, told), names in sorted(found.items(), key=lambda item: item[0][0], reverse=True)]
+    return [
+        (title, told, names)
+        for (title, told), names in sorted(found.items(), key=lambda item: item[0][0], reverse=True)
+    ]
 
 
-def _cell(name: str, value: float | None, average: float | None, factor: float, decimals: int) -> dict[str, Any]:
+def _cell(
+    name: str, value: float | None, average: float | None, factor: float, decimals: int
+) -> dict[str, Any]:
     away = away_from(name, value, average)
-    return {"value": _fixed(value, factor, decimals), "deviation": _percent(away), "beyond": abs(away) > LIMIT}
+    return {
+        "value": _fixed(value, factor, decimals),
+        "deviation": _percent(away),
+        "beyond": abs(away) > LIMIT,
+    }
 
 
 def _fixed(value: float | None, factor: float, decimals: int) -> str:
@@ -183,13 +260,25 @@ def _special(session: SessionFolder, content: dict[str, Any]) -> list[tuple[str,
         found.append(("searches", "Cost over time", search.over_time(lines, content)))
         found.append(("gaps", "Gaps by size and density", search.heat(lines, content)))
     if content["scenario"] == "real_time":
-        settings = tomllib.loads((session.path / session_folder.BENCH).read_text(encoding="utf-8"))["scenario"]["real_time"]
-        found.append(("decisions", "Decisions and scenes", stream.decisions(session, content, settings["deadline_s"])))
+        settings = tomllib.loads((session.path / session_folder.BENCH).read_text(encoding="utf-8"))[
+            "scenario"
+        ]["real_time"]
+        found.append(
+            (
+                "decisions",
+                "Decisions and scenes",
+                stream.decisions(session, content, settings["deadline_s"]),
+            )
+        )
     return found
 
 
-def _of_one_trial(session: SessionFolder, measured: list[Samples], content: dict[str, Any]) -> dict[str, Plot]:
-    """Draw what needs a trace: of the first valid trial that was tied to one, and recorded in one go."""
+def _of_one_trial(
+    session: SessionFolder, measured: list[Samples], content: dict[str, Any]
+) -> dict[str, Plot]:
+    """Draw what needs a trace: of the first valid trial that was tied to one, and recorded in one
+    go.
+    """
     if not content["provenance"]["monitors"]:
         return _undrawn("there is no energy monitor, so there is no trace.")
     tied = [trial["number"] for trial in content["trials"] if trial["timebase"] is not None]
@@ -199,7 +288,9 @@ def _of_one_trial(session: SessionFolder, measured: list[Samples], content: dict
         return _undrawn("no trial has a timed sample whose marks were tied to the monitor's edges.")
     usable = [trial for trial in usable if trial.trial in whole]
     if not usable:
-        return _undrawn("each trial was cut off and resumed, and has several traces; rig measure shows each.")
+        return _undrawn(
+            "each trial was cut off and resumed, and has several traces; rig measure shows each."
+        )
     chosen = next((trial for trial in usable if trial.valid), usable[0])
     rail = next(iter(content["provenance"]["monitors"]))
     name = f"{rail}/{TRACE}" if rail else TRACE

@@ -15,7 +15,9 @@ from rig.store.session_folder import SessionFolder
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The timed queries of one trial: arrays of (sample, phase), in seconds and joules; energy is NaN where samples were lost."""
+    """The timed queries of one trial: arrays of (sample, phase), in seconds and joules; energy is
+    NaN where samples were lost.
+    """
 
     trial: int
     valid: bool
@@ -29,9 +31,21 @@ class Samples:
     def read(cls, folder: SessionFolder, trial: dict[str, Any], phases: int) -> Samples:
         """Read samples.jsonl of a trial of results.json."""
         lines = [
-            line for line in session_folder.read_lines(folder.trial(trial["number"]) / session_folder.SAMPLES) if "windows" in line
+            line
+            for line in session_folder.read_lines(
+                folder.trial(trial["number"]) / session_folder.SAMPLES
+            )
+            if "windows" in line
         ]
         keys = ("start_s", "stop_s", "latency_s", "energy_j")
-        table = np.array([[[window[key] for key in keys] for window in line["windows"]] for line in lines], dtype=np.float64)
+        table = np.array(
+            [[[window[key] for key in keys] for window in line["windows"]] for line in lines],
+            dtype=np.float64,
+        )
         columns = np.moveaxis(table.reshape(len(lines), phases, len(keys)), 2, 0)
-        return cls(trial["number"], trial["valid"], max((line["repeat"] for line in lines), default=1), *columns)
+        return cls(
+            trial["number"],
+            trial["valid"],
+            max((line["repeat"] for line in lines), default=1),
+            *columns,
+        )

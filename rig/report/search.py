@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches: how the gap to the target falls over time, seed by seed, and the gaps that are left, cell by cell."""
+"""Searches: how the gap to the target falls over time, seed by seed, and the gaps that are left,
+cell by cell.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from rig.units import quantity
 _BANDS = (10, 5, 1)
 #: Gaps nearer to 0 than this (percent) are drawn on a line, others on a logarithm.
 _LINEAR = 1.0
-_PANELS, _COLUMNS = 6, 3
+_PANELS = 6
+_COLUMNS = 3
 #: A gap of so many percent has the strongest colour.
 _STRONGEST = 15.0
 _CELL = re.compile(r"(\d+)n_([\dp]+)pct")
@@ -41,7 +44,9 @@ def searches(session: SessionFolder, content: dict[str, Any]) -> list[Line]:
 
 
 def over_time(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
-    """Draw the gap of each search against the time at which the device knew it, a panel for each cell."""
+    """Draw the gap of each search against the time at which the device knew it, a panel for each
+    cell.
+    """
     cells = sorted({line["case"] for line in lines}, key=_order)[-_PANELS:]
     if not cells:
         return Markup(), "Not drawn: no search gave a vector."
@@ -56,14 +61,21 @@ def over_time(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
     figure.supxlabel("time since the workload was loaded and the search began", size=8.5)
     figure.supylabel("gap to the target cost (%)", size=8.5)
     caption = (
-        "A line a search, a colour a workload (seed), all trials; dots are its marks, its end is the vector that it returned, "
+        "A line a search, a colour a workload (seed), all trials; dots are its marks, "
+        "its end is the vector that it returned, "
     )
     caption += (
-        "as the host evaluates it. Line at 0: the official target (the best known one where there is none); shaded: gaps to 10, "
+        "as the host evaluates it. Line at 0: the official target (the best known one "
+        "where there is none); shaded: gaps to 10, "
     )
-    caption += "5 and 1 %; below 0 the target is beaten. Dotted: the best known costs, where they are others."
+    caption += (
+        "5 and 1 %; below 0 the target is beaten. Dotted: the best known costs, where "
+        "they are others."
+    )
     more = len({line["case"] for line in lines}) - len(cells)
-    return svg(figure, "searches", content), caption + (f" {more} more cells are not drawn." if more else "")
+    return svg(figure, "searches", content), caption + (
+        f" {more} more cells are not drawn." if more else ""
+    )
 
 
 def _order(case: str) -> tuple[int, float, str]:
@@ -75,14 +87,28 @@ def _draw_cell(axes: Axes, lines: Sequence[Line]) -> None:
         axes.axhspan(0, band, color=GOOD, alpha=0.10, lw=0)
     axes.axhline(0, color=INK, lw=0.9)
     workloads = sorted({line["indices"][0] for line in lines})
-    for index, target, best in dict.fromkeys((line["indices"][0], _target(line), line["costs"]["best_known"]) for line in lines):
+    for index, target, best in dict.fromkeys(
+        (line["indices"][0], _target(line), line["costs"]["best_known"]) for line in lines
+    ):
         if best not in (None, target):
-            axes.axhline(_percent(best, target), color=SERIES[workloads.index(index) % len(SERIES)], lw=0.6, ls=":")
+            axes.axhline(
+                _percent(best, target),
+                color=SERIES[workloads.index(index) % len(SERIES)],
+                lw=0.6,
+                ls=":",
+            )
     for line in lines:
-        colour, target = SERIES[workloads.index(line["indices"][0]) % len(SERIES)], _target(line)
-        told = [(one["window"]["latency_s"], one["threshold"]) for one in line["crossings"] if one["window"]]
+        colour = SERIES[workloads.index(line["indices"][0]) % len(SERIES)]
+        target = _target(line)
+        told = [
+            (one["window"]["latency_s"], one["threshold"])
+            for one in line["crossings"]
+            if one["window"]
+        ]
         at_s = [at for at, _ in told] + [line["windows"][0]["latency_s"]]
-        gaps = [_percent(cost, target) for cost in [*(cost for _, cost in told), line["costs"]["cost"]]]
+        gaps = [
+            _percent(cost, target) for cost in [*(cost for _, cost in told), line["costs"]["cost"]]
+        ]
         axes.plot(at_s, gaps, color=colour, lw=0.8, alpha=0.7, drawstyle="steps-post")
         axes.plot(at_s[:-1], gaps[:-1], "o", ms=2.2, color=colour)
         axes.plot(at_s[-1:], gaps[-1:], "D", ms=3.2, color=colour, mfc="none")
@@ -105,12 +131,15 @@ def _percent(cost: int, target: int) -> float:
 
 def heat(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
     """Draw the mean gap of each cell, nodes by density, a panel for each fixed time-out."""
-    fixed = [line for line in lines if line["solve"]["target"] is None and _CELL.fullmatch(line["case"])]
+    fixed = [
+        line for line in lines if line["solve"]["target"] is None and _CELL.fullmatch(line["case"])
+    ]
     if not fixed:
         return Markup(), "Not drawn: no search had a fixed time-out."
     timeouts_s = sorted({line["solve"]["timeout_s"] for line in fixed})[-_PANELS:]
     cells = {_cell(line["case"]) for line in fixed}
-    nodes, densities = sorted({cell[0] for cell in cells}), sorted({cell[1] for cell in cells})
+    nodes = sorted({cell[0] for cell in cells})
+    densities = sorted({cell[1] for cell in cells})
     columns = min(len(timeouts_s), _COLUMNS)
     rows = -(-len(timeouts_s) // columns)
     figure = Figure(figsize=(10.4, 0.6 + rows * (0.7 + 0.34 * len(nodes))), layout="constrained")
@@ -120,18 +149,29 @@ def heat(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
         of = [line for line in fixed if line["solve"]["timeout_s"] == timeout_s]
         gaps = np.full((len(nodes), len(densities)), np.nan)
         for cell in {_cell(line["case"]) for line in of}:
-            mine = [_percent(line["costs"]["cost"], _target(line)) for line in of if _cell(line["case"]) == cell]
+            mine = [
+                _percent(line["costs"]["cost"], _target(line))
+                for line in of
+                if _cell(line["case"]) == cell
+            ]
             gaps[nodes.index(cell[0]), densities.index(cell[1])] = mean(mine)
         axes.imshow(gaps, cmap=colours, vmin=-_STRONGEST, vmax=_STRONGEST, aspect="auto", alpha=0.8)
         _write_gaps(axes, gaps)
-        axes.set(xticks=range(len(densities)), xticklabels=[f"{density:g} %" for density in densities])
-        axes.set(yticks=range(len(nodes)), yticklabels=[str(count) for count in nodes], title=quantity(timeout_s, "s"))
+        axes.set(
+            xticks=range(len(densities)), xticklabels=[f"{density:g} %" for density in densities]
+        )
+        axes.set(
+            yticks=range(len(nodes)),
+            yticklabels=[str(count) for count in nodes],
+            title=quantity(timeout_s, "s"),
+        )
     for axes in grid[len(timeouts_s) :]:
         axes.set_visible(False)
     figure.supxlabel("density", size=8.5)
     figure.supylabel("nodes", size=8.5)
     caption = (
-        "Mean gap to the official target (the best known one where there is none) in percent, over seeds and trials, after each "
+        "Mean gap to the official target (the best known one where there is none) in "
+        "percent, over seeds and trials, after each "
     )
     caption += "time-out. Green: the target is beaten."
     return svg(figure, "gaps", content), caption
@@ -146,4 +186,12 @@ def _cell(case: str) -> tuple[int, float]:
 def _write_gaps(axes: Axes, gaps: np.ndarray[Any, Any]) -> None:
     for (row, column), gap in np.ndenumerate(gaps):
         shown = "–" if np.isnan(gap) else "0" if gap == 0 else f"{gap:+.1f}".replace("-", "−")
-        axes.text(column, row, shown, ha="center", va="center", size=8, color=FAINT if np.isnan(gap) else "#1a1a1c")
+        axes.text(
+            column,
+            row,
+            shown,
+            ha="center",
+            va="center",
+            size=8,
+            color=FAINT if np.isnan(gap) else "#1a1a1c",
+        )

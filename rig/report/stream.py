@@ -22,18 +22,26 @@ Line = dict[str, Any]
 
 
 def decisions(session: SessionFolder, content: dict[str, Any], deadline_s: float) -> Plot:
-    """Draw the scenes of a trial's first stream, the decisions under them, and their latencies; a `deadline_s` of 0 is a hop."""
+    """Draw the scenes of a trial's first stream, the decisions under them, and their latencies; a
+    `deadline_s` of 0 is a hop.
+    """
     chosen = next((trial for trial in content["trials"] if trial["valid"]), content["trials"][0])
     lines = session_folder.read_lines(session.trial(chosen["number"]) / session_folder.SAMPLES)
     stream = next((line["stream"] for line in lines if "stream" in line), None)
-    hops = [line for line in lines if "response" in line and stream is not None and line["step"] == stream["step"]]
+    hops = [
+        line
+        for line in lines
+        if "response" in line and stream is not None and line["step"] == stream["step"]
+    ]
     if stream is None or not hops:
         return Markup(), "Not drawn: no stream was answered."
     zero_s = stream["whole"]["start_s"]
     stop_s = min(stream["whole"]["stop_s"] - zero_s, _SHOWN_S)
     figure = Figure(figsize=(10.4, 3.9), layout="constrained")
     bars, times = figure.subplots(2, 1, sharex=True, height_ratios=[1.1, 1.5])
-    labels = sorted({scene["label"] for scene in stream["scenes"]} | {hop["answer"] for hop in hops})
+    labels = sorted(
+        {scene["label"] for scene in stream["scenes"]} | {hop["answer"] for hop in hops}
+    )
     colours = {label: SERIES[place % len(SERIES)] for place, label in enumerate(labels)}
     _draw_scenes(bars, stream, zero_s, colours)
     _draw_decisions(bars, hops, zero_s, stream["whole"]["stop_s"] - zero_s, colours)
@@ -45,8 +53,14 @@ def decisions(session: SessionFolder, content: dict[str, Any], deadline_s: float
     times.set_xlabel(f"time from the beginning of the stream, trial {chosen['number']} (s)")
     patches = [Patch(color=colours[label], label=label) for label in labels]
     figure.legend(handles=patches, loc="outside upper left", ncols=len(labels), handlelength=1.0)
-    caption = "Dotted: a new scene begins. A decision stands from its mark to the next; hatched where wrong, by the scene in which "
-    caption += "most of the newest hop lies. Below: from the moment a window was captured to its decision; shaded: the deadline."
+    caption = (
+        "Dotted: a new scene begins. A decision stands from its mark to the next; "
+        "hatched where wrong, by the scene in which "
+    )
+    caption += (
+        "most of the newest hop lies. Below: from the moment a window was captured to "
+        "its decision; shaded: the deadline."
+    )
     more = " Only the beginning is shown." if stop_s == _SHOWN_S else ""
     return svg(figure, "decisions", content), caption + more
 
@@ -55,14 +69,32 @@ def _draw_scenes(axes: Axes, stream: Line, zero_s: float, colours: dict[str, str
     starts_s = [scene["onset_s"] - zero_s for scene in stream["scenes"]]
     stops_s = [*starts_s[1:], stream["whole"]["stop_s"] - zero_s]
     for scene, start_s, stop_s in zip(stream["scenes"], starts_s, stops_s, strict=True):
-        axes.barh(1, stop_s - start_s, left=start_s, height=0.8, color=colours[scene["label"]], alpha=0.75, lw=0)
+        axes.barh(
+            1,
+            stop_s - start_s,
+            left=start_s,
+            height=0.8,
+            color=colours[scene["label"]],
+            alpha=0.75,
+            lw=0,
+        )
 
 
-def _draw_decisions(axes: Axes, hops: Sequence[Line], zero_s: float, end_s: float, colours: dict[str, str]) -> None:
+def _draw_decisions(
+    axes: Axes, hops: Sequence[Line], zero_s: float, end_s: float, colours: dict[str, str]
+) -> None:
     starts_s = [hop["response"]["stop_s"] - zero_s for hop in hops]
     for hop, start_s, stop_s in zip(hops, starts_s, [*starts_s[1:], end_s], strict=True):
         wrong = "" if hop["correct"] else "////"
-        (bar,) = axes.barh(0, stop_s - start_s, left=start_s, height=0.8, color=colours[hop["answer"]], alpha=0.75, lw=0)
+        (bar,) = axes.barh(
+            0,
+            stop_s - start_s,
+            left=start_s,
+            height=0.8,
+            color=colours[hop["answer"]],
+            alpha=0.75,
+            lw=0,
+        )
         bar.set(hatch=wrong, edgecolor=BAD)
 
 
@@ -74,5 +106,14 @@ def _draw_latencies(axes: Axes, hops: Sequence[Line], zero_s: float, deadline_s:
     axes.vlines(at_s, 0, latencies_ms, color=FAINT, lw=0.8)
     for beyond, colour in ((False, SERIES[0]), (True, BAD)):
         mine = [place for place, is_late in enumerate(late) if is_late is beyond]
-        axes.plot([at_s[place] for place in mine], [latencies_ms[place] for place in mine], "o", ms=3.2, color=colour)
-    axes.set(ylabel="decided after (ms)", ylim=(0, 1.15 * max(*latencies_ms, min(deadline_s * 1e3, 4 * max(latencies_ms)))))
+        axes.plot(
+            [at_s[place] for place in mine],
+            [latencies_ms[place] for place in mine],
+            "o",
+            ms=3.2,
+            color=colour,
+        )
+    axes.set(
+        ylabel="decided after (ms)",
+        ylim=(0, 1.15 * max(*latencies_ms, min(deadline_s * 1e3, 4 * max(latencies_ms)))),
+    )

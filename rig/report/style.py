@@ -15,17 +15,40 @@ from numpy.typing import NDArray
 
 from rig.results import labels
 
-# Okabe and Ito's palette, told apart also by the colour-blind. In the page each is a CSS variable, which dark mode changes.
-INK, FAINT, BAD, GOOD = "#1a1a1b", "#8a8a8b", "#d55e01", "#009e74"
+# Okabe and Ito's palette, told apart also by the colour-blind. In the page each is a CSS variable,
+# which dark mode changes.
+INK = "#1a1a1b"
+FAINT = "#8a8a8b"
+BAD = "#d55e01"
+GOOD = "#009e74"
 SERIES = ("#0072b3", "#e69f01", "#56b4ea", "#cc79a8", "#b8a901", "#7a5195")
-_VARIABLES = {INK: "ink", FAINT: "faint", BAD: "bad", GOOD: "good"} | {colour: f"c{i}" for i, colour in enumerate(SERIES)}
+_VARIABLES = {INK: "ink", FAINT: "faint", BAD: "bad", GOOD: "good"} | {
+    colour: f"c{i}" for i, colour in enumerate(SERIES)
+}
 STYLE: dict[str, Any] = {
-    "svg.fonttype": "none", "text.parse_math": False, "font.family": ["DejaVu Sans"], "font.size": 8.5, "hatch.color": BAD,
-    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": FAINT, "xtick.color": INK, "ytick.color": INK,
-    "xtick.labelsize": 8, "ytick.labelsize": 8, "axes.titlesize": 9, "axes.titleweight": "bold", "axes.linewidth": 0.7,
-    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 8, "hatch.linewidth": 0.5,
-    "axes.formatter.useoffset": False,  # a stranger reads 0.002 where 0.002 and, at the edge, +79.99 stands
-}  # fmt: skip
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 8.5,
+    "hatch.color": BAD,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": FAINT,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "hatch.linewidth": 0.5,
+    # a stranger reads 0.002 where 0.002 and, at the edge, +79.99 stands
+    "axes.formatter.useoffset": False,
+}
 
 Array = NDArray[float64]
 #: A drawing, empty where there is nothing to draw, and a sentence about it.
@@ -38,11 +61,21 @@ def svg(figure: Figure, name: str, content: dict[str, Any]) -> Markup:
         figure.suptitle(marked, x=0.997, ha="right", color=BAD, weight="bold", size=9)
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": f"neurorig-{name}"}):
-        figure.savefig(text, format="svg", transparent=True, dpi=200, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+        figure.savefig(
+            text,
+            format="svg",
+            transparent=True,
+            dpi=200,
+            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
+        )
     svg = text.getvalue()
     # Numbered ids are the same in every figure, and nothing refers to them.
     svg = re.sub(r' id="[A-Za-z][A-Za-z0-9.]*_\d+"', "", svg[svg.index("<svg") :])
-    svg = re.sub(r'^<svg[^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg xmlns="http://www.w3.org/2000/svg" \1 class="{name}">', svg)
+    svg = re.sub(
+        r'^<svg[^>]*?(viewBox="[^"]*")[^>]*>',
+        rf'<svg xmlns="http://www.w3.org/2000/svg" \1 class="{name}">',
+        svg,
+    )
     svg = svg.replace("xlink:href", "href").replace("'DejaVu Sans'", "var(--font, sans-serif)")
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var(--{variable}, {colour})")

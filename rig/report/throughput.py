@@ -13,7 +13,9 @@ from rig.results.replication import LIMIT
 
 
 def throughput(content: dict[str, Any]) -> Plot:
-    """Draw the throughput of each trial with its uncertainty, their mean, and the limit around it."""
+    """Draw the throughput of each trial with its uncertainty, their mean, and the limit around
+    it.
+    """
     metric = content["metrics"]["throughput"]
     known = [one for one in metric["per_trial"] if one["value"] is not None]
     if not known or metric["value"] is None:
@@ -27,10 +29,18 @@ def throughput(content: dict[str, Any]) -> Plot:
     for one in known:
         error = 2 * (one["standard_uncertainty"] or 0.0)
         axes.errorbar(one["trial"], one["value"], error, color=FAINT, capsize=3, lw=1)
-        axes.plot(one["trial"], one["value"], "o", ms=6, color=SERIES[0], mfc=SERIES[0] if valid[one["trial"]] else "none")
+        axes.plot(
+            one["trial"],
+            one["value"],
+            "o",
+            ms=6,
+            color=SERIES[0],
+            mfc=SERIES[0] if valid[one["trial"]] else "none",
+        )
     axes.set(xticks=[one["trial"] for one in known], xlabel="trial", ylabel="samples per second")
     axes.margins(x=0.1)
     caption = (
-        f"Inferences over the time of all windows; bars: two standard uncertainties. Line: the mean; shaded: ±{LIMIT:.0%} of it."
+        "Inferences over the time of all windows; bars: two standard uncertainties. "
+        f"Line: the mean; shaded: ±{LIMIT:.0%} of it."
     )
     return svg(figure, "throughput", content), caption

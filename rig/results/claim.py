@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A claim: metric = value. Refused where nothing could ever meet it, before anything is measured; tested on a finished session."""
+"""A claim: metric = value. Refused where nothing could ever meet it, before anything is measured;
+tested on a finished session.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ _TOLD = 12
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Claimed values by metric; of a published result also its task, its scenario, and the labels of its data."""
+    """Claimed values by metric; of a published result also its task, its scenario, and the labels
+    of its data.
+    """
 
     values: dict[str, float]
     task: str = ""
@@ -40,17 +44,30 @@ class Claim:
 
 
 def read(path: Path) -> Claim:
-    """Read a claim: a bench file with [claim], a TOML file of metric = value alone, or the results.json of a published session.
+    """Read a claim: a bench file with [claim], a TOML file of metric = value alone, or the
+    results.json of a published session.
 
-    What a results.json claims is the values of the metrics that its own verdict is about. Raises ConfigError for anything else.
+    What a results.json claims is the values of the metrics that its own verdict is about. Raises
+    ConfigError for anything else.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read", path="--claim", evidence=str(error)) from error
     try:
-        claim = _published(json.loads(text)) if text.lstrip().startswith("{") else _written(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        claim = (
+            _published(json.loads(text))
+            if text.lstrip().startswith("{")
+            else _written(tomllib.loads(text))
+        )
+    except (
+        tomllib.TOMLDecodeError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise ConfigError(
             f"{path} is no claim",
             path="--claim",
@@ -58,7 +75,11 @@ def read(path: Path) -> Claim:
             try_next="lines `metric = value`, a bench file with [claim], or a results.json",
         ) from error
     if not claim.values:
-        raise ConfigError(f"{path} claims nothing", path="--claim", try_next="[claim], and lines `metric = value` in it")
+        raise ConfigError(
+            f"{path} claims nothing",
+            path="--claim",
+            try_next="[claim], and lines `metric = value` in it",
+        )
     for name, value in claim.values.items():
         refuse_no_number(name, value, f"{path}: {name}")
     return claim
@@ -67,7 +88,11 @@ def read(path: Path) -> Claim:
 def refuse_no_number(name: str, value: Any, place: str) -> None:
     """Raise ConfigError where a claimed value is no finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(f"{value!r} is no value that {name} can have", path=place, try_next="a finite number, in SI units")
+        raise ConfigError(
+            f"{value!r} is no value that {name} can have",
+            path=place,
+            try_next="a finite number, in SI units",
+        )
 
 
 def refuse(
@@ -79,14 +104,22 @@ def refuse(
     *,
     monitored: bool = True,
 ) -> None:
-    """Raise ConfigError for a claim that no trial of this plan could meet: a metric it does not give, or an impossible value.
+    """Raise ConfigError for a claim that no trial of this plan could meet: a metric it does not
+    give, or an impossible value.
 
-    `phases` are those that the device marks; where that is not known yet, a claim passes that some device could meet.
+    `phases` are those that the device marks; where that is not known yet, a claim passes that some
+    device could meet.
     """
     if not values:
         return
     batches = any(isinstance(step, Query) and step.batch for step in steps)
-    possible = [phases] if phases else [("batch",)] if batches else [tuple(task.phases), tuple(task.phases[-1:])]
+    possible = (
+        [phases]
+        if phases
+        else [("batch",)]
+        if batches
+        else [tuple(task.phases), tuple(task.phases[-1:])]
+    )
     found = [forecast(scenario, task, steps, each) for each in possible]
     known = [each for each in found if each is not None]
     if not known:
@@ -99,16 +132,26 @@ def refuse(
         if metric is None:
             refuse_unknown(name, metrics, reasons, place, f"{scenario.name} on {task.name}")
         elif metric.unit in _OF_ENERGY and not monitored:
-            raise ConfigError("there is no energy monitor to measure it", path=place, try_next="a [monitor.KIND]; or claim less")
+            raise ConfigError(
+                "there is no energy monitor to measure it",
+                path=place,
+                try_next="a [monitor.KIND]; or claim less",
+            )
         else:
             refuse_impossible(name, value, metric, place)
 
 
-def refuse_unknown(name: str, known: Iterable[str], reasons: Mapping[str, str], place: str, what: str) -> None:
+def refuse_unknown(
+    name: str, known: Iterable[str], reasons: Mapping[str, str], place: str, what: str
+) -> None:
     """Raise ConfigError for a metric that is not among the known ones, with the nearest names."""
     names = list(known)
     if name in reasons:
-        raise ConfigError(f"{what} cannot give it with these settings: {reasons[name]}", path=place, try_next=_several(names))
+        raise ConfigError(
+            f"{what} cannot give it with these settings: {reasons[name]}",
+            path=place,
+            try_next=_several(names),
+        )
     close = difflib.get_close_matches(name, [*names, *reasons], 3)
     nearest = f"did you mean {' or '.join(close)}? " if close else ""
     raise ConfigError(f"{what} has no such metric", path=place, try_next=nearest + _several(names))
@@ -119,20 +162,31 @@ def refuse_impossible(name: str, value: float, metric: Possible | Metric, place:
     refuse_no_number(name, value, place)
     if metric.bounded and not 0 <= value <= 1:
         percent = f": {value / 100:g}, not {value:g} %" if 1 < value <= 100 else ""
-        raise ConfigError(f"{value:g} is no value that {name} can have", path=place, try_next=f"a share from 0 to 1{percent}")
+        raise ConfigError(
+            f"{value:g} is no value that {name} can have",
+            path=place,
+            try_next=f"a share from 0 to 1{percent}",
+        )
     signed = metric.signed if isinstance(metric, Possible) else metric.unit not in _NEVER_NEGATIVE
     if value < 0 and not metric.bounded and not signed:
-        raise ConfigError(f"{value:g} {metric.unit} is no value that {name} can have", path=place, try_next="0 or more")
+        raise ConfigError(
+            f"{value:g} {metric.unit} is no value that {name} can have",
+            path=place,
+            try_next="0 or more",
+        )
 
 
 def refuse_other(claim: Claim, content: Mapping[str, Any], trials: Sequence[Trial]) -> None:
-    """Raise ConfigError for a claim that says nothing of a finished session: of another task or scenario, or of other metrics."""
+    """Raise ConfigError for a claim that says nothing of a finished session: of another task or
+    scenario, or of other metrics.
+    """
     for what, own in (("task", claim.task), ("scenario", claim.scenario)):
         if own and own != content[what]:
             raise ConfigError(
                 f"a claim of {what} {own}, the session is of {content[what]}",
                 path="--claim",
-                try_next="a TOML file with lines `metric = value`, where these are meant to be compared",
+                try_next="a TOML file with lines `metric = value`, where these are meant to be "
+                "compared",
             )
     metrics = {name: metric for trial in trials for name, metric in trial.metrics.items()}
     for name, value in claim.values.items():
@@ -147,7 +201,9 @@ def verdicts(claimed: Mapping[str, float], trials: Sequence[Trial]) -> dict[str,
     names = [name for name in claimed if all(name in trial.metrics for trial in trials)]
     values = [{name: trial.metrics[name].value for name in names} for trial in trials]
     invalid = sum(not trial.valid for trial in trials)
-    directions = {name: metric.higher_is_better for trial in trials for name, metric in trial.metrics.items()}
+    directions = {
+        name: metric.higher_is_better for trial in trials for name, metric in trial.metrics.items()
+    }
     return {
         "replication": replication.replication_check(claimed, values, invalid),
         "audit": replication.audit_check(claimed, values, invalid, directions),
@@ -156,7 +212,9 @@ def verdicts(claimed: Mapping[str, float], trials: Sequence[Trial]) -> dict[str,
 
 def _written(tree: Mapping[str, Any]) -> Claim:
     values = tree.get("claim", tree)
-    if not isinstance(values, Mapping) or any(isinstance(value, Mapping | list) for value in values.values()):
+    if not isinstance(values, Mapping) or any(
+        isinstance(value, Mapping | list) for value in values.values()
+    ):
         raise ValueError("no [claim], and other things than metric = value")
     return Claim(dict(values))
 
@@ -164,11 +222,18 @@ def _written(tree: Mapping[str, Any]) -> Claim:
 def _published(content: Mapping[str, Any]) -> Claim:
     if not str(content["schema"]).startswith("neurorig-results-"):
         raise ValueError(f"schema {content['schema']!r}")
-    judged = [name for name in content["replication"]["per_metric"] if content["metrics"][name]["value"] is not None]
+    judged = [
+        name
+        for name in content["replication"]["per_metric"]
+        if content["metrics"][name]["value"] is not None
+    ]
     labels = [label["text"] for label in content.get("data", {}).get("labels", ())]
     marks = (*(["SIMULATED"] if content["simulated"] else []), *labels)
     return Claim(
-        {name: content["metrics"][name]["value"] for name in judged}, str(content["task"]), str(content["scenario"]), marks
+        {name: content["metrics"][name]["value"] for name in judged},
+        str(content["task"]),
+        str(content["scenario"]),
+        marks,
     )
 
 

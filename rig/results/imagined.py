@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which metrics a bench can give, before anything is measured: a scenario is pure, so it is asked to reduce imagined trials. Pure.
+"""Which metrics a bench can give, before anything is measured: a scenario is pure, so it is asked
+to reduce imagined trials. Pure.
 
-Several trials are imagined, as good, bad and mixed answers, and a device that draws more and less than idle, give other metrics.
+Several trials are imagined, as good, bad and mixed answers, and a device that draws more and less
+than idle, give other metrics.
 """
 
 from __future__ import annotations
@@ -21,12 +23,15 @@ from rig.model.steps import Idle, Query, Solve, Step, Stream
 from rig.model.trial import Crossing, Hop, Measured, Metric, Sample, Streamed, Window
 
 #: Imagined power of an idle device, and length of a window; any will do.
-_IDLE_W, _WINDOW_S = 1.0, 1e-3
+_IDLE_W = 1.0
+_WINDOW_S = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """What is known of a metric beforehand: unit, direction, whether it lies between 0 and 1, whether it can be below 0."""
+    """What is known of a metric beforehand: unit, direction, whether it lies between 0 and 1,
+    whether it can be below 0.
+    """
 
     unit: str
     higher_is_better: bool | None
@@ -36,7 +41,9 @@ class Possible:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The metrics that a trial can give, and those that it cannot give with these settings, with the reason."""
+    """The metrics that a trial can give, and those that it cannot give with these settings, with
+    the reason.
+    """
 
     metrics: dict[str, Possible]
     absent: dict[str, str]
@@ -44,7 +51,9 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """How a trial goes: every how many answers one is right (0: none), and what the device draws at work."""
+    """How a trial goes: every how many answers one is right (0: none), and what the device draws at
+    work.
+    """
 
     right_every: int
     active_w: float
@@ -57,8 +66,12 @@ class _Outcome:
 _OUTCOMES = (_Outcome(1, 2 * _IDLE_W), _Outcome(2, _IDLE_W / 2), _Outcome(0, 2 * _IDLE_W))
 
 
-def forecast(scenario: Scenario, task: Task, steps: Sequence[Step], phases: Sequence[str]) -> Forecast | None:
-    """Return what trials of this plan can give; None where it cannot be told, as of a task that must know the device's answers."""
+def forecast(
+    scenario: Scenario, task: Task, steps: Sequence[Step], phases: Sequence[str]
+) -> Forecast | None:
+    """Return what trials of this plan can give; None where it cannot be told, as of a task that
+    must know the device's answers.
+    """
     metrics: dict[str, Possible] = {}
     reasons: dict[str, str] = {}
     for score in _scores(task, steps):
@@ -68,7 +81,8 @@ def forecast(scenario: Scenario, task: Task, steps: Sequence[Step], phases: Sequ
                 found = scenario.summarise(measured, phases)
                 missing = scenario.absent(measured) if isinstance(scenario, Withholder) else {}
             except Exception:
-                # Whatever a scenario of anybody makes of a trial that never was proves nothing against its claim.
+                # Whatever a scenario of anybody makes of a trial that never was proves nothing
+                # against its claim.
                 continue
             for name, metric in found.items():
                 metrics[name] = _merged(metrics.get(name), metric)
@@ -83,7 +97,9 @@ def _merged(known: Possible | None, metric: Metric) -> Possible:
 
 
 def _scores(task: Task, steps: Sequence[Step]) -> list[Score]:
-    """Return what an answer may be scored as: by the task itself where it knows one, else each form that there is."""
+    """Return what an answer may be scored as: by the task itself where it knows one, else each form
+    that there is.
+    """
     first = next((step.index for step in steps if isinstance(step, Solve)), 0)
     reference: Any = getattr(task, "reference", None)
     try:
@@ -98,7 +114,9 @@ def _scores(task: Task, steps: Sequence[Step]) -> list[Score]:
     return [Score(True, "0", "0"), Score(True, "0", "0", (0.5, 0.5)), Score(True, "0", "", (0.5,))]
 
 
-def _measured(task: Task, steps: Sequence[Step], phases: Sequence[str], score: Score, outcome: _Outcome) -> Measured:
+def _measured(
+    task: Task, steps: Sequence[Step], phases: Sequence[str], score: Score, outcome: _Outcome
+) -> Measured:
     labels = [entry.label for entry in task.catalogue()] if isinstance(task, Catalogued) else []
     samples: list[Sample] = []
     idles: list[Window] = []
@@ -109,13 +127,30 @@ def _measured(task: Task, steps: Sequence[Step], phases: Sequence[str], score: S
         if isinstance(step, Idle):
             idles.append(_window("idle", step.duration_s, _IDLE_W))
         elif isinstance(step, Query) and not step.warmup:
-            samples.append(_answered(number, step, phases, score, labels, outcome.right(len(samples)), outcome))
+            samples.append(
+                _answered(number, step, phases, score, labels, outcome.right(len(samples)), outcome)
+            )
         elif isinstance(step, Solve) and not step.warmup:
-            # Any search is imagined as that of the first workload, whose score is known: its metrics have the same names.
-            like = next(other for other in solves if other.index == solves[0].index and _kind(other) == _kind(step))
+            # Any search is imagined as that of the first workload, whose score is known: its
+            # metrics have the same names.
+            like = next(
+                other
+                for other in solves
+                if other.index == solves[0].index and _kind(other) == _kind(step)
+            )
             case = task.cell(step.index) if isinstance(task, Optimized) else ""
             asked[case, *_kind(step)] += 1
-            samples.append(_searched(number, like, phases, score, case, outcome.right(asked[case, *_kind(step)]), outcome))
+            samples.append(
+                _searched(
+                    number,
+                    like,
+                    phases,
+                    score,
+                    case,
+                    outcome.right(asked[case, *_kind(step)]),
+                    outcome,
+                )
+            )
         elif isinstance(step, Stream):
             samples += _heard(number, step, phases, outcome)
             streams.append(_streamed(number, step))
@@ -135,7 +170,13 @@ def _windows(phases: Sequence[str], outcome: _Outcome) -> tuple[Window, ...]:
 
 
 def _answered(
-    number: int, step: Query, phases: Sequence[str], score: Score, labels: Sequence[str], right: bool, outcome: _Outcome
+    number: int,
+    step: Query,
+    phases: Sequence[str],
+    score: Score,
+    labels: Sequence[str],
+    right: bool,
+    outcome: _Outcome,
 ) -> Sample:
     windows = _windows(phases, outcome)
     if step.batch:
@@ -144,36 +185,81 @@ def _answered(
     index = step.indices[0]
     label = labels[index] if index < len(labels) else score.label
     return Sample(
-        number, step.indices, step.repeat, windows, label, score.answer, right, score.scores, f"{index}", timed=step.timed
+        number,
+        step.indices,
+        step.repeat,
+        windows,
+        label,
+        score.answer,
+        right,
+        score.scores,
+        f"{index}",
+        timed=step.timed,
     )
 
 
-def _searched(number: int, step: Solve, phases: Sequence[str], score: Score, case: str, right: bool, outcome: _Outcome) -> Sample:
+def _searched(
+    number: int,
+    step: Solve,
+    phases: Sequence[str],
+    score: Score,
+    case: str,
+    right: bool,
+    outcome: _Outcome,
+) -> Sample:
     costs = None if score.costs is None else _costs(score.costs, right)
     crossings = tuple(
-        Crossing(threshold, _window("solve", step.timeout_s / 2, outcome.active_w) if right else None)
+        Crossing(
+            threshold, _window("solve", step.timeout_s / 2, outcome.active_w) if right else None
+        )
         for threshold in step.thresholds
     )
     windows = tuple(_window(phase, step.timeout_s, outcome.active_w) for phase in phases)
     return Sample(
-        number, (step.index,), 1, windows, score.label, score.answer, right, case=case, solve=step, costs=costs, crossings=crossings
+        number,
+        (step.index,),
+        1,
+        windows,
+        score.label,
+        score.answer,
+        right,
+        case=case,
+        solve=step,
+        costs=costs,
+        crossings=crossings,
     )
 
 
 def _costs(costs: Costs, right: bool) -> Costs:
     """Return costs whose vector beats every target, or misses every one."""
     others = dataclasses.asdict(costs)
-    targets = [value for name, value in others.items() if name not in ("cost", "claimed") and value is not None]
-    return dataclasses.replace(costs, cost=min(targets) - 1 if right else max(targets) + 1) if targets else costs
+    targets = [
+        value
+        for name, value in others.items()
+        if name not in ("cost", "claimed") and value is not None
+    ]
+    return (
+        dataclasses.replace(costs, cost=min(targets) - 1 if right else max(targets) + 1)
+        if targets
+        else costs
+    )
 
 
 def _heard(number: int, step: Stream, phases: Sequence[str], outcome: _Outcome) -> Iterator[Sample]:
     for window in range(step.windows):
-        scene, right = step.scene_of(window), outcome.right(window)
+        scene = step.scene_of(window)
+        right = outcome.right(window)
         label = step.scenes[scene].label
         since_s = (window * step.hop + step.window - step.onset(scene)) / step.sample_hz
-        hop = Hop(window, scene, _window("response", _WINDOW_S, math.nan), _window("since_onset", since_s + _WINDOW_S, math.nan))
-        yield Sample(number, (), 1, _windows(phases, outcome), label, label if right else "?", right, hop=hop)
+        hop = Hop(
+            window,
+            scene,
+            _window("response", _WINDOW_S, math.nan),
+            _window("since_onset", since_s + _WINDOW_S, math.nan),
+        )
+        yield Sample(
+            number, (), 1, _windows(phases, outcome), label, label if right else "?", right, hop=hop
+        )
 
 
 def _streamed(number: int, step: Stream) -> Streamed:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must stand beside every number of a session: that it is simulated, or of generated, partial or unofficial data.
+"""What must stand beside every number of a session: that it is simulated, or of generated, partial
+or unofficial data.
 
-The labels follow from what the SUT, the monitors and the task say of themselves. A task that says nothing has one too, so that
-forgetting to say it hides nothing.
+The labels follow from what the SUT, the monitors and the task say of themselves. A task that says
+nothing has one too, so that forgetting to say it hides nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from typing import Any
 from rig.errors import DataError
 
 SIMULATED = "SIMULATED"
-GENERATED, SUBSET, UNOFFICIAL, NOT_STATED = "GENERATED DATA", "SUBSET", "NOT THE OFFICIAL DATA", "DATA NOT STATED"
+GENERATED = "GENERATED DATA"
+SUBSET = "SUBSET"
+UNOFFICIAL = "NOT THE OFFICIAL DATA"
+NOT_STATED = "DATA NOT STATED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +30,27 @@ class Label:
 
 
 def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
-    """Return the labels of a task's data, from its provenance; none only where it says that the data are its benchmark's, whole."""
-    source, statement = _text(facts, "source"), _text(facts, "statement")
+    """Return the labels of a task's data, from its provenance; none only where it says that the
+    data are its benchmark's, whole.
+    """
+    source = _text(facts, "source")
+    statement = _text(facts, "statement")
     found = []
     if source.lower().startswith("generated"):
         found.append(Label(GENERATED, statement or source))
     elif source.lower().startswith("random"):
-        found.append(Label(source.upper(), statement or "bytes that mean nothing: only link, device and rig are measured"))
+        found.append(
+            Label(
+                source.upper(),
+                statement or "bytes that mean nothing: only link, device and rig are measured",
+            )
+        )
     elif facts.get("official") is not True:
         if source or statement:
-            said = statement or f"{source}: the task does not say that these are its benchmark's official data"
+            said = (
+                statement
+                or f"{source}: the task does not say that these are its benchmark's official data"
+            )
             found.append(Label(_text(facts, "unofficial").upper() or UNOFFICIAL, said))
         else:
             found.append(Label(NOT_STATED, "the task says nothing of its data"))
@@ -45,7 +60,9 @@ def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
 
 
 def of_provenance(provenance: Any) -> tuple[Label, ...]:
-    """Return all labels of a session, from its provenance; whatever a damaged one holds is read as far as it goes."""
+    """Return all labels of a session, from its provenance; whatever a damaged one holds is read as
+    far as it goes.
+    """
     facts = provenance if isinstance(provenance, Mapping) else {}
     return (*_simulated(facts), *of_task(_mapping(facts, "task")))
 
@@ -53,14 +70,22 @@ def of_provenance(provenance: Any) -> tuple[Label, ...]:
 def of_results(content: Mapping[str, Any]) -> tuple[Label, ...]:
     """Return all labels of a session, from its results."""
     simulated = _simulated(_mapping(content, "provenance") | {"simulated": content["simulated"]})
-    return (*simulated, *(Label(label["text"], label["statement"]) for label in content["data"]["labels"]))
+    return (
+        *simulated,
+        *(Label(label["text"], label["statement"]) for label in content["data"]["labels"]),
+    )
 
 
 def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:
-    """Raise DataError where a provenance says otherwise of the data than bench file and catalogue do: labels follow from it."""
+    """Raise DataError where a provenance says otherwise of the data than bench file and catalogue
+    do: labels follow from it.
+    """
     for key, value in due.items():
         if facts.get(key) != value or type(facts.get(key)) is not type(value):
-            raise DataError(f"provenance.json has {str(facts.get(key))[:60]!r} as {key} of the data, it is {str(value)[:60]!r}")
+            raise DataError(
+                f"provenance.json has {str(facts.get(key))[:60]!r} as {key} of the data, it is "
+                f"{str(value)[:60]!r}"
+            )
 
 
 def content(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,18 +108,31 @@ def texts(labels: Sequence[Label]) -> str:
 def _simulated(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
     if not provenance.get("simulated"):
         return ()
-    device, monitors = _mapping(provenance, "sut").get("simulated"), _mapping(provenance, "monitors").values()
+    device = _mapping(provenance, "sut").get("simulated")
+    monitors = _mapping(provenance, "monitors").values()
     monitor = any(isinstance(info, Mapping) and info.get("simulated") for info in monitors)
-    which = "device and monitor are" if device and monitor else "the device is" if device else "the monitor is"
+    which = (
+        "device and monitor are"
+        if device and monitor
+        else "the device is"
+        if device
+        else "the monitor is"
+    )
     return (Label(SIMULATED, f"{which} simulated: nothing here is a result of a real device"),)
 
 
 def _part(facts: Mapping[str, Any]) -> str:
     """Return which part of the data was measured; empty where that is all."""
-    said, count, whole = _text(facts, "subset"), facts.get("samples"), facts.get("test_samples")
+    said = _text(facts, "subset")
+    count = facts.get("samples")
+    whole = facts.get("test_samples")
     if said and said != "all":
         return said
-    return f"{count} of {whole} samples" if isinstance(count, int) and isinstance(whole, int) and count < whole else ""
+    return (
+        f"{count} of {whole} samples"
+        if isinstance(count, int) and isinstance(whole, int) and count < whole
+        else ""
+    )
 
 
 def _text(facts: Mapping[str, Any], key: str) -> str:

@@ -13,7 +13,8 @@ from rig.stats.summary import mean
 TRIALS = 5
 #: NeuroBench rules.md: results must be "within 5 % of the reported results".
 LIMIT = 0.05
-#: 1.05 against 1 is within 5 %, although 1.05 - 1 is a little more than 0.05 in binary floating point.
+#: 1.05 against 1 is within 5 %, although 1.05 - 1 is a little more than 0.05 in binary floating
+#: point.
 _ROUNDING = 1e-12
 #: NeuroBench rules.md, audit: the auditor tries at most so many times.
 AUDIT_TRIALS = 5
@@ -22,36 +23,43 @@ AUDIT_SHARE = 0.95
 
 RULES = {
     "replication-5-percent": (
-        "the average over exactly 5 trials is within 5 % of the reported result: |mean - claimed| / |claimed| <= 0.05"
+        "the average over exactly 5 trials is within 5 % of the reported result: |mean - claimed| "
+        "/ |claimed| <= 0.05"
     ),
     "self-consistency-5-percent": (
-        "no result was claimed: each of 5 or more trials is within 5 % of their mean, |trial - mean| / |mean| <= 0.05; "
+        "no result was claimed: each of 5 or more trials is within 5 % of their mean, |trial - "
+        "mean| / |mean| <= 0.05; "
         "stricter than the replication rule, which looks at the mean only"
     ),
     "audit-95-percent": (
-        "the average over 1 to 5 trials is within 95 % of the claimed result, in the direction that matters: where higher is "
-        "better >= 0.95 claimed, where lower is better <= claimed / 0.95; of a gap, the cost; within 5 % to both sides where a "
+        "the average over 1 to 5 trials is within 95 % of the claimed result, in the direction "
+        "that matters: where higher is "
+        "better >= 0.95 claimed, where lower is better <= claimed / 0.95; of a gap, the cost; "
+        "within 5 % to both sides where a "
         "metric states no direction"
     ),
 }
 
-#: How many trials each rule is about, the least and the most; ours, without a claim, grows stricter with each.
+#: How many trials each rule is about, the least and the most; ours, without a claim, grows stricter
+#: with each.
 COUNTS: dict[str, tuple[int, float]] = {
     "replication-5-percent": (TRIALS, TRIALS),
     "self-consistency-5-percent": (TRIALS, math.inf),
     "audit-95-percent": (1, AUDIT_TRIALS),
 }
 
-#: The rules do not say what 5 % means for accuracy, for a gap near zero, or for a claim of zero, nor what more than five trials
-#: mean. Our policy, in every report:
+#: The rules do not say what 5 % means for accuracy, for a gap near zero, or for a claim of zero,
+#: nor what more than five trials mean. Our policy, in every report:
 POLICY = (
     "Accuracy is compared relatively, like every other metric (5 % of 0.80 are 4 points). "
     "A gap is compared by the cost it stands for (5 % of the cost), as it may be 0. "
     "Another claimed value of 0 is met only by a mean of exactly 0. "
-    "Of more than 5 trials a claim holds by neither rule, as nothing may be chosen out of them: claim and audit on 5."
+    "Of more than 5 trials a claim holds by neither rule, as nothing may be chosen out of them: "
+    "claim and audit on 5."
 )
 
-#: Metrics that are a gap to a target cost: 1 - gap is the share of that cost which was reached, and more is better.
+#: Metrics that are a gap to a target cost: 1 - gap is the share of that cost which was reached, and
+#: more is better.
 GAP = "gap"
 
 
@@ -78,21 +86,29 @@ class Verdict:
 
 
 def relative(value: float, reference: float) -> float:
-    """Return (value - reference) / |reference|; 0 when both are 0, infinite when only the reference is."""
+    """Return (value - reference) / |reference|; 0 when both are 0, infinite when only the reference
+    is.
+    """
     if reference == 0.0:
         return 0.0 if value == 0.0 else math.copysign(math.inf, value)
     return (value - reference) / abs(reference)
 
 
 def deviation(name: str, value: float, reference: float) -> float:
-    """Return how far the value of a metric lies from a reference, relatively; of a gap, how far the costs lie apart."""
+    """Return how far the value of a metric lies from a reference, relatively; of a gap, how far the
+    costs lie apart.
+    """
     if name.startswith(GAP):
         return relative(1.0 - value, 1.0 - reference)
     return relative(value, reference)
 
 
-def replication_check(claimed: Mapping[str, float], trials: Sequence[Mapping[str, float]], invalid: int = 0) -> Verdict:
-    """Apply the 5 % rule to the means of `trials` (metric -> value each); without a claim, to each trial about their mean."""
+def replication_check(
+    claimed: Mapping[str, float], trials: Sequence[Mapping[str, float]], invalid: int = 0
+) -> Verdict:
+    """Apply the 5 % rule to the means of `trials` (metric -> value each); without a claim, to each
+    trial about their mean.
+    """
     if claimed:
         rows = {
             name: _two_sided(name, value, [mean([trial[name] for trial in trials])])
@@ -101,8 +117,15 @@ def replication_check(claimed: Mapping[str, float], trials: Sequence[Mapping[str
         }
         return _verdict("replication-5-percent", claimed, rows, len(trials), invalid)
     names = list(trials[0]) if trials else []
-    rows = {name: _two_sided(name, mean([trial[name] for trial in trials]), [trial[name] for trial in trials]) for name in names}
-    return _verdict("self-consistency-5-percent", dict.fromkeys(names, 0.0), rows, len(trials), invalid)
+    rows = {
+        name: _two_sided(
+            name, mean([trial[name] for trial in trials]), [trial[name] for trial in trials]
+        )
+        for name in names
+    }
+    return _verdict(
+        "self-consistency-5-percent", dict.fromkeys(names, 0.0), rows, len(trials), invalid
+    )
 
 
 def audit_check(
@@ -111,7 +134,9 @@ def audit_check(
     invalid: int = 0,
     higher_is_better: Mapping[str, bool | None] | None = None,
 ) -> Verdict:
-    """Apply the audit's one-sided 95 % rule to the means of `trials`; two-sided where a metric states no direction."""
+    """Apply the audit's one-sided 95 % rule to the means of `trials`; two-sided where a metric
+    states no direction.
+    """
     directions = higher_is_better or {}
     rows = {
         name: _one_sided(name, value, mean([trial[name] for trial in trials]), directions.get(name))
@@ -126,23 +151,37 @@ def _all(trials: Sequence[Mapping[str, float]], name: str) -> bool:
 
 
 def _two_sided(name: str, reference: float, values: Sequence[float]) -> MetricVerdict:
-    away = max((deviation(name, value, reference) for value in values), key=lambda d: math.inf if math.isnan(d) else abs(d))
+    away = max(
+        (deviation(name, value, reference) for value in values),
+        key=lambda d: math.inf if math.isnan(d) else abs(d),
+    )
     return MetricVerdict(reference, mean(values), away, LIMIT, abs(away) <= LIMIT + _ROUNDING)
 
 
-def _one_sided(name: str, claimed: float, average: float, higher_is_better: bool | None) -> MetricVerdict:
+def _one_sided(
+    name: str, claimed: float, average: float, higher_is_better: bool | None
+) -> MetricVerdict:
     if higher_is_better is None:
         return _two_sided(name, claimed, [average])
     away = deviation(name, average, claimed)
-    # Of a gap, `away` is that of the share of the target cost that was reached, and more of it is better.
+    # Of a gap, `away` is that of the share of the target cost that was reached, and more of it is
+    # better.
     if higher_is_better or name.startswith(GAP):
-        worse, limit = -away, 1 - AUDIT_SHARE
+        worse = -away
+        limit = 1 - AUDIT_SHARE
     else:
-        worse, limit = away, 1 / AUDIT_SHARE - 1
+        worse = away
+        limit = 1 / AUDIT_SHARE - 1
     return MetricVerdict(claimed, average, worse, limit, worse <= limit + _ROUNDING)
 
 
-def _verdict(rule: str, claimed: Mapping[str, float], rows: dict[str, MetricVerdict], trials: int, invalid: int) -> Verdict:
+def _verdict(
+    rule: str,
+    claimed: Mapping[str, float],
+    rows: dict[str, MetricVerdict],
+    trials: int,
+    invalid: int,
+) -> Verdict:
     reason, (least, most) = "", COUNTS[rule]
     missing = [name for name in claimed if name not in rows]
     unknown = [name for name, row in rows.items() if not math.isfinite(row.mean)]
@@ -152,7 +191,10 @@ def _verdict(rule: str, claimed: Mapping[str, float], rows: dict[str, MetricVerd
     elif trials < least:
         reason = f"{trials} trials of the {least} that the rule asks for"
     elif trials > most:
-        reason = f"{trials} trials, more than the {most:.0f} of the rule: nothing may be chosen out of them"
+        reason = (
+            f"{trials} trials, more than the {most:.0f} of the rule: nothing may be "
+            "chosen out of them"
+        )
     elif missing:
         reason = f"claimed but not measured: {', '.join(missing)}"
     elif not rows:

@@ -14,8 +14,10 @@ from rig.stats.summary import mean
 
 #: Two standard uncertainties: about 95 %.
 _K = 2.0
-#: A window made longer gains on an end by its length, on noise by the root of it, and on anything else nothing.
-_BY_LENGTH, _BY_ROOT = ("edges", "edge bias", "edge delay"), ("noise", "quantisation")
+#: A window made longer gains on an end by its length, on noise by the root of it, and on anything
+#: else nothing.
+_BY_LENGTH = ("edges", "edge bias", "edge delay")
+_BY_ROOT = ("noise", "quantisation")
 _LONGEST_S = 3600.0
 
 
@@ -23,8 +25,9 @@ _LONGEST_S = 3600.0
 class Resolution:
     """What one phase's mean window can resolve.
 
-    `window_s` is its length, repetitions included; `energy_u95` the relative half-width of the 95 % interval of its energy;
-    `needed_s` the length with which that is 5 %, 0 where it is already, None where no length is enough; `because` its largest part.
+    `window_s` is its length, repetitions included; `energy_u95` the relative half-width of the 95 %
+    interval of its energy; `needed_s` the length with which that is 5 %, 0 where it is already,
+    None where no length is enough; `because` its largest part.
     """
 
     phase: str
@@ -40,9 +43,16 @@ class Resolution:
 
 
 def resolve(trials: Sequence[Trial], phases: Sequence[str]) -> list[Resolution]:
-    """Return the resolution of each phase that has energies, of streams as a whole, and of the idle windows."""
+    """Return the resolution of each phase that has energies, of streams as a whole, and of the idle
+    windows.
+    """
     found = []
-    searches = dict.fromkeys(_search(phases[0], s.solve) for trial in trials for s in trial.measured.samples if s.solve is not None)
+    searches = dict.fromkeys(
+        _search(phases[0], s.solve)
+        for trial in trials
+        for s in trial.measured.samples
+        if s.solve is not None
+    )
     for place, phase in enumerate([*(searches or phases), "stream", "idle"]):
         windows = [window for trial in trials for window in _windows(trial.measured, place, phase)]
         known = [window for window in windows if window.energy_j and window.energy_j > 0]
@@ -58,27 +68,50 @@ def _windows(measured: Measured, place: int, phase: str) -> Sequence[Window]:
         return [stream.whole for stream in measured.streams]
     found = [sample for sample in measured.samples if sample.solve is not None]
     if found:
-        return [sample.windows[0] for sample in found if _search(sample.windows[0].phase, sample.solve) == phase]
+        return [
+            sample.windows[0]
+            for sample in found
+            if _search(sample.windows[0].phase, sample.solve) == phase
+        ]
     return [sample.windows[place] for sample in measured.samples if sample.timed]
 
 
 def _search(phase: str, solve: Solve | None) -> str:
-    """Return what tells searches apart: their windows are as long as their time-out, or as it takes to the target."""
+    """Return what tells searches apart: their windows are as long as their time-out, or as it takes
+    to the target.
+    """
     assert solve is not None
     return f"{phase} {solve.timeout_s:g} s" if solve.target is None else f"{phase} to target"
 
 
 def _of(phase: str, windows: Sequence[Window]) -> Resolution:
-    # Of the means: a single window's energy is too uncertain to measure its uncertainty by, just where this matters.
+    # Of the means: a single window's energy is too uncertain to measure its uncertainty by, just
+    # where this matters.
     window_s = mean([window.stop_s - window.start_s for window in windows])
     energy_j = mean([abs(window.energy_j or 0.0) for window in windows])
-    names = list(dict.fromkeys(name for window in windows for name, effect in window.effects.of.items() if effect.energy_j))
-    parts = {name: mean([abs(_effect_j(window, name)) for window in windows]) / energy_j for name in names}
+    names = list(
+        dict.fromkeys(
+            name
+            for window in windows
+            for name, effect in window.effects.of.items()
+            if effect.energy_j
+        )
+    )
+    parts = {
+        name: mean([abs(_effect_j(window, name)) for window in windows]) / energy_j
+        for name in names
+    }
     now = _K * math.hypot(*parts.values())
     because = max(parts, key=lambda name: parts[name], default="")
     if now <= LIMIT:
         return Resolution(phase, window_s, now, 0.0, because)
-    fixed = math.hypot(*(value for name, value in parts.items() if name.split(": ")[-1] not in (*_BY_LENGTH, *_BY_ROOT)))
+    fixed = math.hypot(
+        *(
+            value
+            for name, value in parts.items()
+            if name.split(": ")[-1] not in (*_BY_LENGTH, *_BY_ROOT)
+        )
+    )
     if _K * fixed >= LIMIT:
         return Resolution(phase, window_s, now, None, because)
     return Resolution(phase, window_s, now, _needed_s(window_s, parts, fixed), because)
@@ -90,9 +123,15 @@ def _effect_j(window: Window, name: str) -> float:
 
 
 def _needed_s(window_s: float, parts: dict[str, float], fixed: float) -> float | None:
-    """Return the length with which the 95 % interval is 5 % wide, to 1 %: what shrinks with length shrinks monotonically."""
-    by_length = math.hypot(*(value for name, value in parts.items() if name.split(": ")[-1] in _BY_LENGTH))
-    by_root = math.hypot(*(value for name, value in parts.items() if name.split(": ")[-1] in _BY_ROOT))
+    """Return the length with which the 95 % interval is 5 % wide, to 1 %: what shrinks with length
+    shrinks monotonically.
+    """
+    by_length = math.hypot(
+        *(value for name, value in parts.items() if name.split(": ")[-1] in _BY_LENGTH)
+    )
+    by_root = math.hypot(
+        *(value for name, value in parts.items() if name.split(": ")[-1] in _BY_ROOT)
+    )
     factor = 1.0
     while _K * math.hypot(fixed, by_length / factor, by_root / math.sqrt(factor)) > LIMIT:
         factor *= 1.01

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session folder -> trials, metrics, verdicts: the one way to every reported number, used by the run and by the check alike."""
+"""A session folder -> trials, metrics, verdicts: the one way to every reported number, used by the
+run and by the check alike.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from typing import Any
 from rig.bench import config, plugins
 from rig.bench.config import Config
 from rig.interfaces.context import Table
-from rig.interfaces.scenario import Comparer, Gatherer, Pooler, Reviewer, Scenario, Surveyor, Withholder
+from rig.interfaces.scenario import (
+    Comparer,
+    Gatherer,
+    Pooler,
+    Reviewer,
+    Scenario,
+    Surveyor,
+    Withholder,
+)
 from rig.measure.measure import Outcome, Rail, measure, together
 from rig.model import grid
 from rig.model.catalogue import Entry
@@ -34,11 +44,12 @@ from rig.uncertainty import accuracy, budget, other_samples, same_samples
 from rig.uncertainty.jackknife import Jackknife, jackknife
 
 SCHEMA = "neurorig-results-3"
-#: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts of a search make coarse; and,
-#: besides these, whatever is drawn anew in each trial.
+#: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts
+#: of a search make coarse; and, besides these, whatever is drawn anew in each trial.
 _COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|tts99)_")
 #: Units of what an energy monitor is needed for, and why it is absent without one.
-_ENERGETIC, NO_ENERGY = ("J", "W"), "there is no energy monitor: [monitor.none]"
+_ENERGETIC = ("J", "W")
+NO_ENERGY = "there is no energy monitor: [monitor.none]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,9 @@ class Context:
     def of(cls, folder: SessionFolder) -> Context:
         """Read it."""
         resolved = config.load(folder.path / BENCH)
-        scenario = plugins.find("scenario", resolved.scenario.kind).open(resolved.scenario.settings, Table())
+        scenario = plugins.find("scenario", resolved.scenario.kind).open(
+            resolved.scenario.settings, Table()
+        )
         return cls(resolved, scenario, folder.provenance(), folder.catalogue())
 
     @property
@@ -64,17 +77,27 @@ class Context:
 
     @property
     def monitored(self) -> bool:
-        """Say whether an energy monitor recorded: a session without one has no traces, and no energies."""
+        """Say whether an energy monitor recorded: a session without one has no traces, and no
+        energies.
+        """
         return bool(self.provenance["monitors"])
 
     def summarise(self, measured: Measured) -> dict[str, Metric]:
         """Reduce one trial to metrics; without a monitor there are none of energy."""
         metrics = self.scenario.summarise(measured, self.phases)
-        return {name: one for name, one in metrics.items() if self.monitored or one.unit not in _ENERGETIC}
+        return {
+            name: one
+            for name, one in metrics.items()
+            if self.monitored or one.unit not in _ENERGETIC
+        }
 
 
-def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces: Path | None = None) -> Trial:
-    """Measure one trial from its raw files; `traces` is the folder of the traces where they do not lie in `folder`."""
+def reduce_trial(
+    context: Context, folder: Path, number: int, seed: int, traces: Path | None = None
+) -> Trial:
+    """Measure one trial from its raw files; `traces` is the folder of the traces where they do not
+    lie in `folder`.
+    """
     outcome = _measured(context, folder, traces or folder)
 
     metrics = context.summarise(outcome.measured)
@@ -97,7 +120,9 @@ def reduce_trial(context: Context, folder: Path, number: int, seed: int, traces:
 
 
 def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
-    """Return what of its plan a trial has done, also one that was cut off or never begun; empty where the plan is no grid."""
+    """Return what of its plan a trial has done, also one that was cut off or never begun; empty
+    where the plan is no grid.
+    """
     if not isinstance(context.scenario, Surveyor):
         return ()
     done = [item for steps in counted(folder) for item in steps]
@@ -114,7 +139,9 @@ def rails_of(context: Context, folder: Path) -> list[Rail]:
 
 def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
     """Measure each sitting of a trial, and put them together."""
-    about, places, steps = context.provenance["sut"], sittings(folder), counted(folder)
+    about = context.provenance["sut"]
+    places = sittings(folder)
+    steps = counted(folder)
     clocks = about["tick_hz"], about["sync_hold_s"]
     clock_ppm = 0.0 if context.monitored else context.provenance["device_clock"]["limit_ppm"]
     return together(
@@ -141,7 +168,15 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
     """Return the lines of a trial; of one that does not count, what is wrong with it instead."""
     if not isinstance(context.scenario, Reviewer):
         return ()
-    who = ", ".join(["neurorig", *(label.text.lower() for label in labels.of_provenance(context.provenance))]) + ":"
+    who = (
+        ", ".join(
+            [
+                "neurorig",
+                *(label.text.lower() for label in labels.of_provenance(context.provenance)),
+            ]
+        )
+        + ":"
+    )
     faults = tuple(f"no result: {problem.code}: {problem.detail}" for problem in problems)
     return tuple(f"{who} {line}" for line in faults or context.scenario.lines(measured))
 
@@ -163,7 +198,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "task": provenance["task"]["name"],
         "scenario": context.config.scenario.kind,
         "sut": provenance["sut"]["name"],
-        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values()) or "no energy monitor",
+        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values())
+        or "no energy monitor",
         "simulated": provenance["simulated"],
         "data": labels.content(provenance["task"]),
         "samples": {
@@ -174,14 +210,23 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
         "metrics": _metrics(context, trials, names),
         "absent": _absent(context, trials),
         "replication": verdict_content(verdict) | {"policy": replication.POLICY},
-        "resolution": [dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)],
-        "problems": [{"trial": trial.number, "code": p.code, "detail": p.detail} for trial in trials for p in trial.problems],
+        "resolution": [
+            dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)
+        ],
+        "problems": [
+            {"trial": trial.number, "code": p.code, "detail": p.detail}
+            for trial in trials
+            for p in trial.problems
+        ],
         "provenance": provenance,
     }
     if covered := grid.summed(trial.survey for trial in trials):
         content["coverage"] = grid.content(covered)
     if isinstance(context.scenario, Comparer):
-        content["targets"] = [dataclasses.asdict(row) for row in context.scenario.compared([trial.measured for trial in trials])]
+        content["targets"] = [
+            dataclasses.asdict(row)
+            for row in context.scenario.compared([trial.measured for trial in trials])
+        ]
     if claim:
         content["audit"] = verdict_content(claimed.verdicts(claim, trials)["audit"])
     cleaned: dict[str, Any] = _finite(content)
@@ -190,15 +235,22 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
 
 def _common(trials: Sequence[Trial]) -> list[str]:
     """Return the metrics that all trials have: an invalid one may lack some."""
-    return [name for name in (trials[0].metrics if trials else {}) if all(name in trial.metrics for trial in trials)]
+    return [
+        name
+        for name in (trials[0].metrics if trials else {})
+        if all(name in trial.metrics for trial in trials)
+    ]
 
 
 def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:
-    scenario, reasons = context.scenario, dict[str, str]()
+    scenario = context.scenario
+    reasons = dict[str, str]()
     for trial in trials:
         if not context.monitored:
             metrics = scenario.summarise(trial.measured, context.phases)
-            reasons |= {name: NO_ENERGY for name, metric in metrics.items() if metric.unit in _ENERGETIC}
+            reasons |= {
+                name: NO_ENERGY for name, metric in metrics.items() if metric.unit in _ENERGETIC
+            }
         if isinstance(scenario, Withholder):
             for name, reason in scenario.absent(trial.measured).items():
                 reasons.setdefault(name, f"trial {trial.number}: {reason}")
@@ -215,7 +267,11 @@ def _trial(trial: Trial) -> dict[str, Any]:
             "retransmissions": trial.retransmissions,
             "counts": trial.counts,
             "timebase": None if trial.timebase is None else dataclasses.asdict(trial.timebase),
-            "rails": {name: _rail(timebase, trial.timebase) for name, timebase in trial.rails.items() if name},
+            "rails": {
+                name: _rail(timebase, trial.timebase)
+                for name, timebase in trial.rails.items()
+                if name
+            },
             "problems": [_problem(problem) for problem in trial.problems],
         }
         | ({"lines": trial.lines} if trial.lines else {})
@@ -224,9 +280,15 @@ def _trial(trial: Trial) -> dict[str, Any]:
 
 
 def _rail(timebase: Timebase, reference: Timebase | None) -> dict[str, Any]:
-    """Return the time base of one of several monitors, and how much faster its clock ran than the first one's."""
+    """Return the time base of one of several monitors, and how much faster its clock ran than the
+    first one's.
+    """
     skew_ppm = None if reference is None else (timebase.s_per_tick / reference.s_per_tick - 1) * 1e6
-    return {"timebase": dataclasses.asdict(timebase), "skew_ppm": skew_ppm, "skew_u_ppm": _skew_u_ppm(timebase, reference)}
+    return {
+        "timebase": dataclasses.asdict(timebase),
+        "skew_ppm": skew_ppm,
+        "skew_u_ppm": _skew_u_ppm(timebase, reference),
+    }
 
 
 def _skew_u_ppm(timebase: Timebase, reference: Timebase | None) -> float | None:
@@ -250,10 +312,15 @@ def _metrics(context: Context, trials: Sequence[Trial], names: Sequence[str]) ->
     if isinstance(context.scenario, Gatherer):
         values = context.scenario.gathered([trial.measured for trial in trials], context.phases)
     rows = {name: _metric(name, trials, knife, own.get(name)) for name in names}
-    return {name: row | ({"value": values[name]} if name in values else {}) for name, row in rows.items()}
+    return {
+        name: row | ({"value": values[name]} if name in values else {})
+        for name, row in rows.items()
+    }
 
 
-def _metric(name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None) -> dict[str, Any]:
+def _metric(
+    name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None
+) -> dict[str, Any]:
     single = [trial.metrics[name] for trial in trials]
     found = budget.of_metric(name, trials)
     own = own or other_samples.intervals(name, single, found, knife)
@@ -265,7 +332,11 @@ def _metric(name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals
         "standard_error_over_samples": mean(errors) if len(errors) == len(single) else None,
         "same_samples": _interval(own.same_samples),
         "other_samples": _interval(own.other_samples),
-        **({"binomial": _binomial(single, knife.shared and not single[0].drawn)} if single[0].share else {}),
+        **(
+            {"binomial": _binomial(single, knife.shared and not single[0].drawn)}
+            if single[0].share
+            else {}
+        ),
         "budget": [] if found is None else [dataclasses.asdict(part) for part in found.parts],
         "per_trial": [_per_trial(name, trial) for trial in trials],
     }
@@ -276,10 +347,19 @@ def _interval(interval: Interval) -> dict[str, Any]:
 
 
 def _binomial(single: Sequence[Metric], shared: bool) -> dict[str, Any]:
-    """Return the interval of a share as if its samples were independent, which those of one recording are not."""
+    """Return the interval of a share as if its samples were independent, which those of one
+    recording are not.
+    """
     n = single[0].n if shared else sum(metric.n for metric in single)
-    low, high = Share(mean([metric.value for metric in single]) * n, n).interval() if n else (0.0, 1.0)
-    return {"low": low, "high": high, "method": "Clopper and Pearson 1934, as if all samples were independent", "n": n}
+    low, high = (
+        Share(mean([metric.value for metric in single]) * n, n).interval() if n else (0.0, 1.0)
+    )
+    return {
+        "low": low,
+        "high": high,
+        "method": "Clopper and Pearson 1934, as if all samples were independent",
+        "n": n,
+    }
 
 
 def _per_trial(name: str, trial: Trial) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A metric of results.json in words: value, both intervals and standard error, all in one unit and to the same digits."""
+"""A metric of results.json in words: value, both intervals and standard error, all in one unit and
+to the same digits.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _DECIMALS_MAX = 9
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a table shows of a metric; empty where there is nothing to show. `factor` and `decimals` are those of the value."""
+    """What a table shows of a metric; empty where there is nothing to show. `factor` and `decimals`
+    are those of the value.
+    """
 
     unit: str
     factor: float
@@ -27,10 +31,13 @@ class Stated:
 
 
 def stated(metric: Mapping[str, Any]) -> Stated:
-    """Return a metric as text: two digits of each interval's half-width, the value to those of the narrower one."""
+    """Return a metric as text: two digits of each interval's half-width, the value to those of the
+    narrower one.
+    """
     value = metric["value"]
     factor, unit = scale(value, metric["unit"])
-    same, other = metric["same_samples"], metric["other_samples"]
+    same = metric["same_samples"]
+    other = metric["other_samples"]
     widths = [width for width in map(half_width, (same, other)) if width]
     decimals = _decimals(min(widths, default=0.0) * factor, (value or 0.0) * factor)
     error = metric["standard_error_over_samples"]
@@ -47,7 +54,8 @@ def stated(metric: Mapping[str, Any]) -> Stated:
 
 def half_width(interval: Mapping[str, Any]) -> float | None:
     """Return half the width of an interval, None where it has no two ends."""
-    low, high = interval["low"], interval["high"]
+    low = interval["low"]
+    high = interval["high"]
     return None if low is None or high is None else (high - low) / 2
 
 
@@ -60,9 +68,18 @@ def ends(interval: Mapping[str, Any], factor: float = 1.0) -> str:
     width = half_width(interval)
     known = [end * factor for end in (interval["low"], interval["high"]) if end is not None]
     decimals = _decimals((width or 0.0) * factor, max(map(abs, known), default=0.0))
-    low, high = (None if end is None else f"{end * factor + 0.0:.{decimals}f}" for end in (interval["low"], interval["high"]))
+    low, high = (
+        None if end is None else f"{end * factor + 0.0:.{decimals}f}"
+        for end in (interval["low"], interval["high"])
+    )
     if low is None or high is None:
-        return f"above {low}" if low is not None else f"below {high}" if high is not None else "no bound"
+        return (
+            f"above {low}"
+            if low is not None
+            else f"below {high}"
+            if high is not None
+            else "no bound"
+        )
     return f"{low} to {high}"
 
 

@@ -49,12 +49,17 @@ def _windows(task: Task, step: Stream) -> Windows:
     """Return the payload of each window of a stream: what is played, cut anew every hop."""
     assert isinstance(task, Played)
     width_b = task.sample_b
-    scenes = (b"".join(task.payload(index) for index in scene.indices)[: scene.samples * width_b] for scene in step.scenes)
+    scenes = (
+        b"".join(task.payload(index) for index in scene.indices)[: scene.samples * width_b]
+        for scene in step.scenes
+    )
     return Windows(b"".join(scenes), step, width_b)
 
 
 def done(task: Task, number: int, step: Step, completion: Completion) -> Done:
-    """Score what a query's samples, or a stream's windows, were answered; several outputs follow each other, all of one length."""
+    """Score what a query's samples, or a stream's windows, were answered; several outputs follow
+    each other, all of one length.
+    """
     if isinstance(step, Stream):
         return Done(number, step, completion, each=stream.scores(task, step, completion))
     if isinstance(step, Solve):
@@ -65,14 +70,23 @@ def done(task: Task, number: int, step: Step, completion: Completion) -> Done:
         return Done(number, step, completion, task.score(step.indices[0], completion.output))
     length_b, rest_b = divmod(len(completion.output), len(step.indices))
     if rest_b:
-        raise RemoteProtocolError(f"{len(completion.output)} bytes are no outputs of one length for {len(step.indices)} samples")
-    outputs = [completion.output[at * length_b : (at + 1) * length_b] for at in range(len(step.indices))]
-    each = tuple(task.score(index, output) for index, output in zip(step.indices, outputs, strict=True))
+        raise RemoteProtocolError(
+            f"{len(completion.output)} bytes are no outputs of one length for {len(step.indices)} "
+            "samples"
+        )
+    outputs = [
+        completion.output[at * length_b : (at + 1) * length_b] for at in range(len(step.indices))
+    ]
+    each = tuple(
+        task.score(index, output) for index, output in zip(step.indices, outputs, strict=True)
+    )
     return Done(number, step, completion, each=each)
 
 
 def _searched(task: Task, step: Solve, completion: Completion) -> Score:
-    """Score what a search found; an answer of no use makes the trial a problem, and does not end the session."""
+    """Score what a search found; an answer of no use makes the trial a problem, and does not end
+    the session.
+    """
     try:
         return task.score(step.index, completion.output)
     except RemoteProtocolError as error:

@@ -23,15 +23,27 @@ def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario
     """Open only what a plan needs: no device is touched."""
     resolved = config.load(Path(path), overrides, monitor_needed=False)
     table = Table(folder=resolved.folder, seed=resolved.bench.seed)
-    scenario, task = open_part("scenario", resolved, table), open_part("task", resolved, table)
+    scenario = open_part("scenario", resolved, table)
+    task = open_part("task", resolved, table)
     refuse_claim(resolved, scenario, task)
     return scenario, task, resolved
 
 
-def refuse_claim(resolved: Config, scenario: Scenario, task: Task, phases: Sequence[str] = ()) -> None:
-    """Raise ConfigError for a claim that nothing could meet, before anything is powered or measured."""
+def refuse_claim(
+    resolved: Config, scenario: Scenario, task: Task, phases: Sequence[str] = ()
+) -> None:
+    """Raise ConfigError for a claim that nothing could meet, before anything is powered or
+    measured.
+    """
     if resolved.claim:
-        claim.refuse(resolved.claim, scenario, task, steps(scenario, task, 0), phases, monitored=bool(resolved.monitors))
+        claim.refuse(
+            resolved.claim,
+            scenario,
+            task,
+            steps(scenario, task, 0),
+            phases,
+            monitored=bool(resolved.monitors),
+        )
 
 
 def trial_seed(seed: int, number: int) -> int:

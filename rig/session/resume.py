@@ -33,7 +33,9 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands of a session that did not finish: how many trials it is to have, which are finished, and which was begun."""
+    """What stands of a session that did not finish: how many trials it is to have, which are
+    finished, and which was begun.
+    """
 
     trials: int
     finished: tuple[int, ...]
@@ -45,14 +47,18 @@ def refuse_finished(folder: SessionFolder) -> None:
     folder.refuse_other()
     folder.events()
     if folder.journal().status == "success":
-        raise ConfigError(f"{folder.path} is finished: nothing is left to do", try_next="rig run BENCH, for another session")
+        raise ConfigError(
+            f"{folder.path} is finished: nothing is left to do",
+            try_next="rig run BENCH, for another session",
+        )
 
 
 def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standing:
-    """Find out what stands, and make its last sitting readable; nothing that was measured is removed.
+    """Find out what stands, and make its last sitting readable; nothing that was measured is
+    removed.
 
-    `resumable`: a trial that was begun can go on; else it is set aside, and begins anew. Raises DataError where a finished trial
-    was changed.
+    `resumable`: a trial that was begun can go on; else it is set aside, and begins anew. Raises
+    DataError where a finished trial was changed.
     """
     events = folder.events()
     finished = [event for event in events if event.get("event") == "trial_finished"]
@@ -60,7 +66,9 @@ def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standi
         for name, digest in event["files"].items():
             path = folder.trial(event["trial"]) / name
             if not path.exists() or session_folder.sha256(path) != digest:
-                raise DataError(f"{path} is missing or was changed", try_next=f"rig check {folder.path}")
+                raise DataError(
+                    f"{path} is missing or was changed", try_next=f"rig check {folder.path}"
+                )
     numbers = tuple(event["trial"] for event in finished)
     cut_off = [number for number in folder.trials() if number not in numbers]
     try:
@@ -73,7 +81,9 @@ def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standi
 
 
 def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None:
-    """Return what counts of a trial that was begun; a sitting of which nothing does is set aside."""
+    """Return what counts of a trial that was begun; a sitting of which nothing does is set
+    aside.
+    """
     path = folder.trial(number)
     _own_folder(path)
     places = sittings(path)
@@ -95,7 +105,9 @@ def _set_aside(folder: SessionFolder, number: int) -> None:
 
 
 def _own_folder(path: Path) -> None:
-    """Move the first sitting of a trial into a folder of its own; what stopped in the midst of that is finished."""
+    """Move the first sitting of a trial into a folder of its own; what stopped in the midst of that
+    is finished.
+    """
     first = sitting(path, 1)
     if sitting(path, 2).exists():
         return
@@ -121,4 +133,6 @@ def _recovered(context: Context, place: Path, done: list[Done]) -> list[Done]:
 
 def _free(folder: Path, name: str) -> Path:
     """Return a name that is not taken."""
-    return next(path for count in range(1, 10_000) if not (path := folder / f"{name}-{count}").exists())
+    return next(
+        path for count in range(1, 10_000) if not (path := folder / f"{name}-{count}").exists()
+    )

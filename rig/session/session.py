@@ -62,7 +62,9 @@ class Result:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """Return each metric as stated for all trials, with its standard error over the samples of one."""
+        """Return each metric as stated for all trials, with its standard error over the samples of
+        one.
+        """
         return {
             name: Metric(
                 row["value"],
@@ -91,17 +93,26 @@ class Bench:
     monitors: dict[str, EnergyMonitor]
     sut: SystemUnderTest
 
-    def run(self, trials: int | None = None, root: Path | str = "sessions", subscribers: Sequence[Subscriber] = ()) -> Result:
-        """Run all trials into a new session folder; raises RigError, and whatever happens keeps what was measured."""
+    def run(
+        self,
+        trials: int | None = None,
+        root: Path | str = "sessions",
+        subscribers: Sequence[Subscriber] = (),
+    ) -> Result:
+        """Run all trials into a new session folder; raises RigError, and whatever happens keeps
+        what was measured.
+        """
         return run(self, trials or self.config.bench.trials, Path(root), subscribers)
 
 
 @contextmanager
 def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) -> Iterator[Bench]:
-    """Open everything a bench file names; on leaving, the DUT's supply is off and every port closed, whatever happened.
+    """Open everything a bench file names; on leaving, the DUT's supply is off and every port
+    closed, whatever happened.
 
-    `again`: how often it was opened for the same session before. What is random on the table is then drawn anew: a simulated
-    monitor that began with the same noise once more would write a trace that another trial has already.
+    `again`: how often it was opened for the same session before. What is random on the table is
+    then drawn anew: a simulated monitor that began with the same noise once more would write a
+    trace that another trial has already.
     """
     resolved = config.load(Path(path), overrides)
     seed = resolved.bench.seed
@@ -120,7 +131,9 @@ def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) 
         for rail, choice in resolved.monitors.items():
             monitors[rail] = open_monitor(rail, choice, table)
             stack.push(partial(_leave, monitors[rail].close))
-        guardian.watch(resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated])
+        guardian.watch(
+            resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
+        )
         for monitor in monitors.values():
             stack.push(partial(_leave, partial(monitor.power, False)))
             monitor.power(True)
@@ -130,9 +143,15 @@ def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) 
         yield Bench(resolved, table, task, scenario, monitors, sut)
 
 
-def _leave(action: Callable[[], None], kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-    """Switch a supply off or let go of an instrument; where that fails after an error, that error stays the one to tell, with a
-    note."""
+def _leave(
+    action: Callable[[], None],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: object,
+) -> None:
+    """Switch a supply off or let go of an instrument; where that fails after an error, that error
+    stays the one to tell, with a note.
+    """
     try:
         action()
     except RigError as failure:
@@ -141,7 +160,9 @@ def _leave(action: Callable[[], None], kind: type[BaseException] | None, error: 
         known_off = isinstance(failure, BenchError) and failure.supply_is_off
         note = failure.cause if known_off else f"the supply may still be on: {failure.cause}"
         # What is gone is gone once.
-        if failure.cause != getattr(error, "cause", "") and note not in getattr(error, "__notes__", ()):
+        if failure.cause != getattr(error, "cause", "") and note not in getattr(
+            error, "__notes__", ()
+        ):
             error.add_note(note)
 
 
@@ -152,21 +173,27 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
     folder = SessionFolder.create(root, bench.config.bench.name)
     entries = tuple(bench.task.catalogue()) if isinstance(bench.task, Catalogued) else ()
     started = SessionStarted(folder.path, trials, queries, about, entries)
-    return _session(bench, Store(folder, bench_toml), started, Standing(trials, (), None), subscribers)
+    return _session(
+        bench, Store(folder, bench_toml), started, Standing(trials, (), None), subscribers
+    )
 
 
 def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
     """Go on with a session that was cut off, on the same bench.
 
-    Finished trials stay; the one that was begun goes on behind the last step of which everything was measured, or, where a monitor
-    is not resumable, begins anew.
+    Finished trials stay; the one that was begun goes on behind the last step of which everything
+    was measured, or, where a monitor is not resumable, begins anew.
 
-    Raises what `standing` does, and ConfigError where device, instruments, task or rig are not what they were.
+    Raises what `standing` does, and ConfigError where device, instruments, task or rig are not what
+    they were.
     """
     folder = SessionFolder(path)
     refuse_finished(folder)
     again = 1 + sum(event["event"] == "session_resumed" for event in folder.events())
-    with closing(Store(folder, None)) as keeper, open_bench(path / session_folder.BENCH, again=again) as bench:
+    with (
+        closing(Store(folder, None)) as keeper,
+        open_bench(path / session_folder.BENCH, again=again) as bench,
+    ):
         now, queries = _prepared(bench, bench.config.toml())
         if differences := provenance.changed(folder.provenance(), now):
             raise ConfigError(
@@ -176,29 +203,41 @@ def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
             )
         resumable = all(monitor.info.resumable for monitor in bench.monitors.values())
         stands = standing(folder, results.Context.of(folder), resumable)
-        answered = sum(isinstance(item.step, _TIMED) for item in stands.begun.done) if stands.begun else 0
+        answered = (
+            sum(isinstance(item.step, _TIMED) for item in stands.begun.done) if stands.begun else 0
+        )
         resumed = SessionResumed(path, stands.trials, queries, len(stands.finished), answered)
         return _session(bench, keeper, resumed, stands, subscribers)
 
 
 def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
-    """Refuse what cannot be measured, fit the scenario to the device; return the provenance, and the queries of a trial."""
+    """Refuse what cannot be measured, fit the scenario to the device; return the provenance, and
+    the queries of a trial.
+    """
     refuse_mismatch(bench.sut.info, bench.task)
     kinds = {rail: choice.kind for rail, choice in bench.config.monitors.items()}
     monitors = {rail: (kinds[rail], monitor.info) for rail, monitor in bench.monitors.items()}
     refuse_invisible_pulses(bench.sut.info, bench.config.sut.kind, monitors)
     refuse_unmetered(bench.scenario, len(monitors))
-    steps(bench.scenario, bench.task, 0)  # that scenario and task do not suit each other is said before what the device lacks
+    steps(
+        bench.scenario, bench.task, 0
+    )  # that scenario and task do not suit each other is said before what the device lacks
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
     queries = [step for step in steps(bench.scenario, bench.task, 0) if isinstance(step, _TIMED)]
-    about = _provenance(bench, bench_toml, any(isinstance(query, Query) and query.batch for query in queries))
+    about = _provenance(
+        bench, bench_toml, any(isinstance(query, Query) and query.batch for query in queries)
+    )
     refuse_claim(bench.config, bench.scenario, bench.task, about["task"]["phases"])
     return about, len(queries)
 
 
 def _session(
-    bench: Bench, keeper: Store, started: SessionStarted | SessionResumed, stands: Standing, subscribers: Sequence[Subscriber]
+    bench: Bench,
+    keeper: Store,
+    started: SessionStarted | SessionResumed,
+    stands: Standing,
+    subscribers: Sequence[Subscriber],
 ) -> Result:
     folder = SessionFolder(started.folder)
     bench.table.wire = keeper.wire
@@ -217,11 +256,17 @@ def _session(
                 seed = trial_seed(bench.config.bench.seed, number)
                 finished.append(results.reduce_trial(context, folder.trial(number), number, seed))
                 continue
-            begun = stands.begun if stands.begun is not None and stands.begun.number == number else None
+            begun = (
+                stands.begun if stands.begun is not None and stands.begun.number == number else None
+            )
             finished.append(_trial(bench, context, folder, number, keeper, emit, begun))
         content = results.derive(context, finished)
         session_folder.write_text(folder.path / RESULTS, session_folder.json_text(content))
-        emit(SessionFinished("success", files={RESULTS: session_folder.sha256(folder.path / RESULTS)}))
+        emit(
+            SessionFinished(
+                "success", files={RESULTS: session_folder.sha256(folder.path / RESULTS)}
+            )
+        )
         return Result(folder.path, tuple(finished), content)
     except KeyboardInterrupt:
         emit(SessionFinished("abort", "stopped by the user"))
@@ -229,7 +274,9 @@ def _session(
     except BaseException as error:
         # The disk may be full: the first error is the one to tell.
         with suppress(RigError):
-            emit(SessionFinished("fail", str(error) if isinstance(error, RigError) else repr(error)))
+            emit(
+                SessionFinished("fail", str(error) if isinstance(error, RigError) else repr(error))
+            )
         raise
     finally:
         bench.table.wire = lambda direction, block: None
@@ -246,7 +293,8 @@ def _trial(
     emit: Subscriber,
     begun: Begun | None = None,
 ) -> Trial:
-    path, seed = folder.trial(number), trial_seed(bench.config.bench.seed, number)
+    path = folder.trial(number)
+    seed = trial_seed(bench.config.bench.seed, number)
     bench.table.trial = number
     place = path if begun is None else sitting(path, begun.sitting)
     try:
@@ -258,7 +306,10 @@ def _trial(
     else:
         emit(TrialResumed(number, begun.sitting, begun.step, place, hashes(path)))
     with ExitStack() as stack:
-        recordings = [stack.enter_context(monitor.record(_rail_folder(place, rail))) for rail, monitor in bench.monitors.items()]
+        recordings = [
+            stack.enter_context(monitor.record(_rail_folder(place, rail)))
+            for rail, monitor in bench.monitors.items()
+        ]
         for item in _carry_out(bench, recordings, seed, begun.done if begun else ()):
             emit(StepDone(number, item))
     keeper.end_trial()
@@ -278,11 +329,17 @@ def _rail_folder(path: Path, rail: str) -> Path:
     return path / rail
 
 
-def _carry_out(bench: Bench, recordings: Sequence[Recording], seed: int, before: Sequence[Done] = ()) -> Iterator[Done]:
-    """Do the steps of one trial between two SYNC bursts; those `before` are done already, in a sitting that was cut off."""
+def _carry_out(
+    bench: Bench, recordings: Sequence[Recording], seed: int, before: Sequence[Done] = ()
+) -> Iterator[Done]:
+    """Do the steps of one trial between two SYNC bursts; those `before` are done already, in a
+    sitting that was cut off.
+    """
     at = before[-1].number if before else 0
     yield Done(at, None, bench.sut.sync())
-    plan, number, completion = bench.scenario.plan(bench.task, seed), 0, None
+    plan = bench.scenario.plan(bench.task, seed)
+    number = 0
+    completion = None
     known = {item.number: item for item in before if item.step is not None}
     loaded: dict[int, None] = {}
     while True:
@@ -308,7 +365,9 @@ def _carry_out(bench: Bench, recordings: Sequence[Recording], seed: int, before:
 
 
 def _known(step: Step, item: Done | None, loaded: dict[int, None]) -> Completion | None:
-    """Return what came of a step in an earlier sitting; note what the device had in its memory by then."""
+    """Return what came of a step in an earlier sitting; note what the device had in its memory by
+    then.
+    """
     if item is not None and item.step != step:
         raise DataError(
             f"step {item.number} was {item.step}, the plan has {step}",
@@ -323,17 +382,31 @@ def _known(step: Step, item: Done | None, loaded: dict[int, None]) -> Completion
 def _provenance(bench: Bench, bench_toml: str, batches: bool) -> dict[str, Any]:
     sut = dataclasses.asdict(bench.sut.info)
     rails = {rail: dataclasses.asdict(monitor.info) for rail, monitor in bench.monitors.items()}
-    # A device that marks only start and end has one phase: the last, as its time stamps stand around the inference.
-    phases = list(bench.task.phases) if bench.sut.info.marks_phases else list(bench.task.phases[-1:])
+    # A device that marks only start and end has one phase: the last, as its time stamps stand
+    # around the inference.
+    phases = (
+        list(bench.task.phases) if bench.sut.info.marks_phases else list(bench.task.phases[-1:])
+    )
     # The window of a batch holds all phases of all its samples, and shows none of them apart.
     phases = ["batch"] if batches else phases
-    task = {"name": bench.task.name, "phases": phases, "samples": len(bench.task)} | bench.task.provenance()
+    task = {
+        "name": bench.task.name,
+        "phases": phases,
+        "samples": len(bench.task),
+    } | bench.task.provenance()
     if isinstance(bench.task, Optimized):
         task["names"] = [bench.task.workload(index) for index in range(len(bench.task))]
     none = bench.config.no_monitor
-    clock = {} if none is None else {"limit_ppm": none.settings.clock_ppm, "source": none.settings.clock_source}
+    clock = (
+        {}
+        if none is None
+        else {"limit_ppm": none.settings.clock_ppm, "source": none.settings.clock_source}
+    )
     return provenance.collect(bench_toml) | {
-        "simulated": bool(bench.sut.info.simulated or any(monitor.info.simulated for monitor in bench.monitors.values())),
+        "simulated": bool(
+            bench.sut.info.simulated
+            or any(monitor.info.simulated for monitor in bench.monitors.values())
+        ),
         "sut": sut,
         "monitors": rails,
         **({"device_clock": clock} if clock else {}),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is physically true on a simulated table: one clock, and one log of supply power and SYNC level over it.
+"""What is physically true on a simulated table: one clock, and one log of supply power and SYNC
+level over it.
 
-A simulated SUT writes the log, a simulated monitor reads it through its own imperfect clock and converter. Nothing here
-computes a result: the log *is* the truth that results are compared with.
+A simulated SUT writes the log, a simulated monitor reads it through its own imperfect clock and
+converter. Nothing here computes a result: the log *is* the truth that results are compared with.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ NS_PER_S = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """From `time_ns` on the DUT draws `power_w` and drives SYNC to `level` (True is high, the rest state)."""
+    """From `time_ns` on the DUT draws `power_w` and drives SYNC to `level` (True is high, the rest
+    state).
+    """
 
     time_ns: int
     level: bool
@@ -28,8 +31,9 @@ class State:
 class World:
     """The virtual clock and the log; thread-safe. Time starts at 0 ns.
 
-    In a *virtual* world time passes only by `advance`. A backend whose device lives in real time calls `follow` with two functions:
-    the world's present time, and its horizon: the time before which no further state will be put.
+    In a *virtual* world time passes only by `advance`. A backend whose device lives in real time
+    calls `follow` with two functions: the world's present time, and its horizon: the time before
+    which no further state will be put.
 
     `monotonic_ns` is what CLOCK_MONOTONIC of the simulated host shows at time 0.
     """
@@ -46,7 +50,8 @@ class World:
 
     def follow(self, now_ns: Callable[[], int], horizon_ns: Callable[[], int]) -> None:
         """Let real time drive this world from here on."""
-        self._clock, self._horizon = now_ns, horizon_ns
+        self._clock = now_ns
+        self._horizon = horizon_ns
 
     @property
     def live(self) -> bool:
@@ -70,7 +75,8 @@ class World:
             watcher()
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after every step of virtual time: a simulated instrument that must not fall behind blocks in it.
+        """Call `watcher` after every step of virtual time: a simulated instrument that must not
+        fall behind blocks in it.
 
         Returns what ends it; ending twice is allowed.
         """
@@ -93,7 +99,9 @@ class World:
         """Add a state; states come in the order of their times."""
         with self._lock:
             if time_ns < self._states[-1].time_ns:
-                raise ValueError(f"state at {time_ns} ns comes after one at {self._states[-1].time_ns} ns")
+                raise ValueError(
+                    f"state at {time_ns} ns comes after one at {self._states[-1].time_ns} ns"
+                )
             self._states.append(State(time_ns, level, power_w))
 
     def states(self, first: int = 0) -> list[State]:
@@ -106,10 +114,12 @@ class World:
         with self._lock:
             states = self._states
             at = max(bisect_right(states, start_ns, key=lambda state: state.time_ns) - 1, 0)
-            energy, time_ns = 0.0, start_ns
+            energy = 0.0
+            time_ns = start_ns
             while time_ns < stop_ns:
                 end = states[at + 1].time_ns if at + 1 < len(states) else stop_ns
                 end = min(end, stop_ns)
                 energy += states[at].power_w * (end - time_ns) / NS_PER_S
-                time_ns, at = end, at + 1
+                time_ns = end
+                at = at + 1
             return energy

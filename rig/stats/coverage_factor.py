@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many standard uncertainties make an interval that holds the truth 95 times in 100: the coverage factor of a budget."""
+"""How many standard uncertainties make an interval that holds the truth 95 times in 100: the
+coverage factor of a budget.
+"""
 
 from __future__ import annotations
 
@@ -14,37 +16,48 @@ LEVEL = 0.95
 Component = tuple[float, str]
 Floats = NDArray[np.float64]
 
-#: Frequencies at which characteristic functions are looked at, per width of the sum: to the last one, in pieces of one. A rectangle
-#: alone, the slowest to fade, has less than 1e-4 of its probability beyond.
-_FREQUENCIES, _NODES = 300, 16
-#: The interval is sought to so many widths: one value of a Student t of one degree of freedom needs 12.7.
-_WIDEST, _HALVINGS = 20.0, 24
-#: Beyond so many of its standard deviations' inverse a Student t's characteristic function is less than 1e-16 (one degree: e^-40).
-_FADED, _TABLE, _VARIANCES = 40.0, 2001, 257
+#: Frequencies at which characteristic functions are looked at, per width of the sum: to the last
+#: one, in pieces of one. A rectangle alone, the slowest to fade, has less than 1e-4 of its
+#: probability beyond.
+_FREQUENCIES = 300
+_NODES = 16
+#: The interval is sought to so many widths: one value of a Student t of one degree of freedom needs
+#: 12.7.
+_WIDEST = 20.0
+_HALVINGS = 24
+#: Beyond so many of its standard deviations' inverse a Student t's characteristic function is less
+#: than 1e-16 (one degree: e^-40).
+_FADED = 40.0
+_TABLE = 2001
+_VARIANCES = 257
 #: More degrees of freedom than this make no difference.
 _MANY = 1000
 
 
 def coverage_factor(components: Sequence[Component]) -> float:
-    """Return k so that +-k times the combined standard uncertainty holds 95 % of the sum of independent components.
+    """Return k so that +-k times the combined standard uncertainty holds 95 % of the sum of
+    independent components.
 
-    A component is its scale and its shape: "normal" and "rectangular" with their standard deviation, "t4" (any number of degrees of
-    freedom) with s/sqrt(n) of n = 5 values. Their characteristic functions are multiplied and the product is inverted (GUM
-    supplement 1 by numbers instead of by drawing; Gil-Pelaez 1951), which no tail is too long for and no component too narrow:
-    k = 2 is too much where one rectangle dominates, and too little where five trials do (2.78) or two (12.7).
-    Rounded to three decimals, so that it is the same on every machine.
+    A component is its scale and its shape: "normal" and "rectangular" with their standard
+    deviation, "t4" (any number of degrees of freedom) with s/sqrt(n) of n = 5 values. Their
+    characteristic functions are multiplied and the product is inverted (GUM supplement 1 by numbers
+    instead of by drawing; Gil-Pelaez 1951), which no tail is too long for and no component too
+    narrow: k = 2 is too much where one rectangle dominates, and too little where five trials do
+    (2.78) or two (12.7). Rounded to three decimals, so that it is the same on every machine.
     """
     live = [(scale, shape) for scale, shape in components if scale > 0]
     if not live or not all(math.isfinite(scale) for scale, _ in live):
         return 2.0
     combined = math.hypot(*(scale for scale, _ in live))
-    # Scales of one degree of freedom add up as they are: their sum is wider than its combined uncertainty.
+    # Scales of one degree of freedom add up as they are: their sum is wider than its combined
+    # uncertainty.
     width = max(combined, math.fsum(scale for scale, shape in live if shape == "t1"))
     frequencies, weights = _quadrature()
     weights = weights / frequencies
     for scale, shape in live:
         weights = weights * _characteristic(scale / width * frequencies, shape)
-    low, high = 0.0, _WIDEST
+    low = 0.0
+    high = _WIDEST
     for _ in range(_HALVINGS):
         half = (low + high) / 2
         inside = 2 / math.pi * float(np.sum(weights * np.sin(half * frequencies)))
@@ -53,7 +66,9 @@ def coverage_factor(components: Sequence[Component]) -> float:
 
 
 def _characteristic(frequencies: Floats, shape: str) -> Floats:
-    """Return the characteristic function of a distribution of scale 1, which is real as all are symmetric."""
+    """Return the characteristic function of a distribution of scale 1, which is real as all are
+    symmetric.
+    """
     found: Floats
     if shape == "normal":
         found = np.exp(-0.5 * frequencies**2)
@@ -71,8 +86,9 @@ def _characteristic(frequencies: Floats, shape: str) -> Floats:
 def _student(freedom: int) -> tuple[Floats, Floats]:
     """Return frequencies, and minus the logarithm of Student's characteristic function there.
 
-    Student's t is a normal distribution whose variance 1/v is drawn itself: v is chi-squared over its degrees of freedom. So its
-    characteristic function is the mean of the normal ones, taken over log v by the trapezoidal rule, which is exact to rounding.
+    Student's t is a normal distribution whose variance 1/v is drawn itself: v is chi-squared over
+    its degrees of freedom. So its characteristic function is the mean of the normal ones, taken
+    over log v by the trapezoidal rule, which is exact to rounding.
     """
     log_v = np.linspace(-56 / freedom - 1, 4.5, _VARIANCES)
     weights = np.exp(freedom / 2 * (log_v - np.exp(log_v) + 1))

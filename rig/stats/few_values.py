@@ -22,14 +22,16 @@ _PARTS = 100
 _DIGITS = 9
 STUDENT = "Student's t"
 FOURTH_ROOT = (
-    "fiducial interval of the mean of times whose fourth root is taken for normal, as that of exponential ones nearly is "
+    "fiducial interval of the mean of times whose fourth root is taken for normal, as that of "
+    "exponential ones nearly is "
     "(Hawkins and Wixley, The American Statistician 40, 1986, 296)"
 )
 
 
 def of_any(values: Sequence[float]) -> tuple[float, float]:
     """Return where the mean behind two values or more lies with 95 %, by Student's t."""
-    error, at = standard_error(values), mean(values)
+    error = standard_error(values)
+    at = mean(values)
     if error is None:
         return -math.inf, math.inf
     half = student(len(values) - 1) * error
@@ -39,10 +41,11 @@ def of_any(values: Sequence[float]) -> tuple[float, float]:
 def of_times(values: Sequence[float]) -> tuple[float, float]:
     """Return where the mean behind two times or more lies with 95 %; none of them is negative.
 
-    Times that searches need are about exponential (Hoos and Stutzle, Artificial Intelligence 112, 1999, 213), and so are energies:
-    Student's t has the truth in 89 % of intervals from five of these, this method in 94 %. Where times hardly differ, the two are
-    the same. It is too narrow where all times have a long part in common (as long as the exponential one: 89 % of five), or where
-    single times are far longer than most (lognormal ones of sigma 1: 91 %).
+    Times that searches need are about exponential (Hoos and Stutzle, Artificial Intelligence 112,
+    1999, 213), and so are energies: Student's t has the truth in 89 % of intervals from five of
+    these, this method in 94 %. Where times hardly differ, the two are the same. It is too narrow
+    where all times have a long part in common (as long as the exponential one: 89 % of five), or
+    where single times are far longer than most (lognormal ones of sigma 1: 91 %).
     """
     if len(values) < 2:
         return 0.0, math.inf
@@ -58,7 +61,9 @@ def of_times(values: Sequence[float]) -> tuple[float, float]:
 
 @lru_cache(maxsize=64)
 def _cut(freedom: int) -> tuple[Floats, Floats]:
-    """Return the middles of parts of equal probability: of the normal distribution as a column, of chi-squared as a row."""
+    """Return the middles of parts of equal probability: of the normal distribution as a column, of
+    chi-squared as a row.
+    """
     middles = (np.arange(_PARTS) + 0.5) / _PARTS
     normal: Floats = special.ndtri(middles)[:, None]
     chi2: Floats = 2 * special.gammaincinv(freedom / 2, middles)[None, :]

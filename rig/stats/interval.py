@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The 95 % interval of a metric: its ends, the method behind it, and why it is missing where it is."""
+"""The 95 % interval of a metric: its ends, the method behind it, and why it is missing where it
+is.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ from dataclasses import dataclass
 class Interval:
     """A 95 % interval, in the metric's unit.
 
-    `low` may be -inf and `high` inf where the data give no bound on that side; both are NaN where no interval is stated, and
-    then `reason` says why. `method` names the method with its source, `units` what counts as independent ("12 recordings").
-    An interval that is a value and as much to both sides has a `standard_uncertainty` and the `coverage_factor` by which that is
-    multiplied; others have None.
+    `low` may be -inf and `high` inf where the data give no bound on that side; both are NaN where
+    no interval is stated, and then `reason` says why. `method` names the method with its source,
+    `units` what counts as independent ("12 recordings"). An interval that is a value and as much to
+    both sides has a `standard_uncertainty` and the `coverage_factor` by which that is multiplied;
+    others have None.
     """
 
     low: float
@@ -31,10 +34,19 @@ class Interval:
         return cls(math.nan, math.nan, method, reason=reason)
 
     @classmethod
-    def around(cls, value: float, standard_uncertainty: float, coverage_factor: float, method: str, units: str = "") -> Interval:
+    def around(
+        cls,
+        value: float,
+        standard_uncertainty: float,
+        coverage_factor: float,
+        method: str,
+        units: str = "",
+    ) -> Interval:
         """Return the interval of a value that is as wide to both sides."""
         half = coverage_factor * standard_uncertainty
-        return cls(value - half, value + half, method, units, "", standard_uncertainty, coverage_factor)
+        return cls(
+            value - half, value + half, method, units, "", standard_uncertainty, coverage_factor
+        )
 
     @property
     def known(self) -> bool:
@@ -53,8 +65,9 @@ class Interval:
 class Intervals:
     """The two intervals of a metric, which answer two questions.
 
-    `same_samples`: where would the value lie if the same samples were measured again? `other_samples`: where would it lie for other
-    samples of this kind (other recordings, other workloads), measured in the same way?
+    `same_samples`: where would the value lie if the same samples were measured again?
+    `other_samples`: where would it lie for other samples of this kind (other recordings, other
+    workloads), measured in the same way?
     """
 
     same_samples: Interval

@@ -32,24 +32,32 @@ def standard_error(values: Sequence[float]) -> float | None:
 
 
 def percentile_error(values: Sequence[float], percent: float) -> float | None:
-    """Return the standard error of a percentile, or None where so few values do not tell it: 6 for a median, 368 for the 99th.
+    """Return the standard error of a percentile, or None where so few values do not tell it: 6 for
+    a median, 368 for the 99th.
 
-    The values between which it lies with 95 % (rig/stats/binomial.py, places), the farther end of the two: long tails have one.
+    The values between which it lies with 95 % (rig/stats/binomial.py, places), the farther end of
+    the two: long tails have one.
     """
     low, high = places(len(values), percent / 100)
     if not low or high > len(values):
         return None
-    ordered, at = np.sort(np.asarray(values, dtype=np.float64)), percentile(values, percent)
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    at = percentile(values, percent)
     return max(at - float(ordered[low - 1]), float(ordered[high - 1]) - at) / NORMAL_95
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Return a percentile by linear interpolation between order statistics (Hyndman and Fan, type 7); NaN for no values."""
-    return float(np.percentile(np.asarray(values, dtype=np.float64), percent)) if values else math.nan
+    """Return a percentile by linear interpolation between order statistics (Hyndman and Fan, type
+    7); NaN for no values.
+    """
+    return (
+        float(np.percentile(np.asarray(values, dtype=np.float64), percent)) if values else math.nan
+    )
 
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float | None]:
-    """Return sum(above)/sum(below) and its standard error by linearisation: mean power is total energy over total time.
+    """Return sum(above)/sum(below) and its standard error by linearisation: mean power is total
+    energy over total time.
 
     The scatter is that of above_i - ratio * below_i (Cochran, Sampling Techniques, 6.3).
     """

@@ -72,14 +72,18 @@ def _scored(score: Score) -> dict[str, Any]:
 
 
 def _score(line: dict[str, Any]) -> Score:
-    scores, case = tuple(float(number) for number in line.get("scores", ())), line.get("case", "")
-    costs, fault = _costs(line["costs"]) if "costs" in line else None, line.get("fault", "")
+    scores = tuple(float(number) for number in line.get("scores", ()))
+    case = line.get("case", "")
+    costs = _costs(line["costs"]) if "costs" in line else None
+    fault = line.get("fault", "")
     correct = costs.met if costs else line["label"] == line["answer"] and not fault
     return Score(correct, line["label"], line["answer"], scores, case, costs, fault)
 
 
 def _costs(line: dict[str, Any]) -> Costs:
-    """Return the costs of a line; sessions of before there were two targets have the best known one alone."""
+    """Return the costs of a line; sessions of before there were two targets have the best known one
+    alone.
+    """
     if "target" in line:
         return Costs(line["cost"], None, line["claimed"], line["target"])
     return Costs(**line)
@@ -89,7 +93,11 @@ def done_from_json(line: dict[str, Any]) -> Done:
     """Return what one line of completions.jsonl says."""
     step: Step | None = None
     if line["kind"] == "query":
-        how = {"warmup": line["warmup"], "timed": line.get("timed", True), "batch": line.get("batch", False)}
+        how = {
+            "warmup": line["warmup"],
+            "timed": line.get("timed", True),
+            "batch": line.get("batch", False),
+        }
         step = Query(tuple(line["indices"]), line["limit_s"], line["repeat"], **how)
     elif line["kind"] == "idle":
         step = Idle(line["duration_s"])
@@ -97,16 +105,37 @@ def done_from_json(line: dict[str, Any]) -> Done:
         step = Load(line["index"], optional=True)
     elif line["kind"] == "solve":
         limits = {key: line[key] for key in ("target", "limit_s", "warmup")}
-        step = Solve(line["index"], line["timeout_s"], line["seed"], thresholds=tuple(line["thresholds"]), **limits)
+        step = Solve(
+            line["index"],
+            line["timeout_s"],
+            line["seed"],
+            thresholds=tuple(line["thresholds"]),
+            **limits,
+        )
     elif line["kind"] == "stream":
-        scenes = tuple(Scene(scene["label"], tuple(scene["indices"]), scene["samples"]) for scene in line["scenes"])
-        step = Stream(scenes, *(line[key] for key in ("hop", "window", "sample_hz", "preloaded", "limit_s")))
+        scenes = tuple(
+            Scene(scene["label"], tuple(scene["indices"]), scene["samples"])
+            for scene in line["scenes"]
+        )
+        step = Stream(
+            scenes, *(line[key] for key in ("hop", "window", "sample_hz", "preloaded", "limit_s"))
+        )
     marks = tuple(Mark(phase, tick) for phase, tick in line["marks"])
-    counts = line["retransmissions"], line["rx_in_window_b"], line.get("iterations"), line.get("restarts", 0)
+    counts = (
+        line["retransmissions"],
+        line["rx_in_window_b"],
+        line.get("iterations"),
+        line.get("restarts", 0),
+    )
     known = tuple(line["known"]) if "known" in line else None
-    said = {"faults": tuple(line.get("faults", ())), "refusal": line.get("refusal", ""), "known": known}
+    said = {
+        "faults": tuple(line.get("faults", ())),
+        "refusal": line.get("refusal", ""),
+        "known": known,
+    }
     completion = Completion(marks, bytes.fromhex(line["output"]), *counts, **said)
-    score, each = _score(line) if "label" in line else None, tuple(map(_score, line.get("each", ())))
+    score = _score(line) if "label" in line else None
+    each = tuple(map(_score, line.get("each", ())))
     return Done(line["step"], step, completion, score, each)
 
 
@@ -115,7 +144,9 @@ def read_completions(folder: Path) -> list[Done]:
     try:
         return [done_from_json(line) for line in read_lines(folder / COMPLETIONS)]
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{folder / COMPLETIONS} has a line of another form", evidence=repr(error)) from error
+        raise DataError(
+            f"{folder / COMPLETIONS} has a line of another form", evidence=repr(error)
+        ) from error
 
 
 def sample_line(sample: Sample) -> str:
@@ -123,7 +154,10 @@ def sample_line(sample: Sample) -> str:
     line: dict[str, Any] = {"step": sample.step, "indices": sample.indices, "repeat": sample.repeat}
     if sample.hop is not None:
         line |= {"window": sample.hop.window, "scene": sample.hop.scene}
-        line |= {"response": _window(sample.hop.response), "since_onset": _window(sample.hop.since_onset)}
+        line |= {
+            "response": _window(sample.hop.response),
+            "since_onset": _window(sample.hop.since_onset),
+        }
     line |= {"label": sample.label, "answer": sample.answer, "correct": sample.correct}
     if sample.each:
         line["each"] = [_scored(score) for score in sample.each]
@@ -137,7 +171,12 @@ def sample_line(sample: Sample) -> str:
 def _search(sample: Sample, solve: Solve) -> dict[str, Any]:
     how = {key: getattr(solve, key) for key in ("timeout_s", "seed", "target")}
     costs = dataclasses.asdict(sample.costs) if sample.costs else None
-    return {"case": sample.case, "solve": how, "costs": costs, "crossings": [_crossing(one) for one in sample.crossings]}
+    return {
+        "case": sample.case,
+        "solve": how,
+        "costs": costs,
+        "crossings": [_crossing(one) for one in sample.crossings],
+    }
 
 
 def _crossing(crossing: Crossing) -> dict[str, Any]:
@@ -159,12 +198,22 @@ def samples_text(trial: Trial) -> str:
     """Return samples.jsonl: idle windows first, then streams, then one line a sample."""
     idles = [json.dumps({"idle": _window(window)}) for window in trial.measured.idles]
     streams = [json.dumps({"stream": _stream(stream)}) for stream in trial.measured.streams]
-    return "".join(line + "\n" for line in [*idles, *streams, *map(sample_line, trial.measured.samples)])
+    return "".join(
+        line + "\n" for line in [*idles, *streams, *map(sample_line, trial.measured.samples)]
+    )
 
 
 def _stream(stream: Streamed) -> dict[str, Any]:
-    scenes = [{"label": label, "onset_s": onset_s} for label, onset_s in zip(stream.labels, stream.onsets_s, strict=True)]
-    line = {"step": stream.step, "due": stream.due, "hop_s": stream.hop_s, "window_s": stream.window_s}
+    scenes = [
+        {"label": label, "onset_s": onset_s}
+        for label, onset_s in zip(stream.labels, stream.onsets_s, strict=True)
+    ]
+    line = {
+        "step": stream.step,
+        "due": stream.due,
+        "hop_s": stream.hop_s,
+        "window_s": stream.window_s,
+    }
     return line | {"preloaded": stream.preloaded, "scenes": scenes, "whole": _window(stream.whole)}
 
 

@@ -15,7 +15,9 @@ from rig.model.trial import Trial
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """The bench is open; `queries` are timed ones in each trial, warm-up included; `catalogue` has the task's samples."""
+    """The bench is open; `queries` are timed ones in each trial, warm-up included; `catalogue` has
+    the task's samples.
+    """
 
     folder: Path
     trials: int
@@ -26,8 +28,9 @@ class SessionStarted:
 
 @dataclass(frozen=True, slots=True)
 class SessionResumed:
-    """The bench is open again, and the session goes on: so many of its `trials` are `finished`, and so many queries of the next one
-    are `done`."""
+    """The bench is open again, and the session goes on: so many of its `trials` are `finished`, and
+    so many queries of the next one are `done`.
+    """
 
     folder: Path
     trials: int
@@ -47,8 +50,9 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class TrialResumed:
-    """A trial goes on behind step number `step`, in a further sitting whose raw data go to `folder`; `files` as of a trial, those
-    of the sitting before."""
+    """A trial goes on behind step number `step`, in a further sitting whose raw data go to
+    `folder`; `files` as of a trial, those of the sitting before.
+    """
 
     trial: int
     sitting: int
@@ -75,12 +79,22 @@ class TrialFinished:
 
 @dataclass(frozen=True, slots=True)
 class SessionFinished:
-    """The end: `status` is success, abort (somebody stopped it) or fail (`reason` says why); `files` as of a trial."""
+    """The end: `status` is success, abort (somebody stopped it) or fail (`reason` says why);
+    `files` as of a trial.
+    """
 
     status: str
     reason: str = ""
     files: dict[str, str] = field(default_factory=dict)
 
 
-Event = SessionStarted | SessionResumed | TrialStarted | TrialResumed | StepDone | TrialFinished | SessionFinished
+Event = (
+    SessionStarted
+    | SessionResumed
+    | TrialStarted
+    | TrialResumed
+    | StepDone
+    | TrialFinished
+    | SessionFinished
+)
 Subscriber = Callable[[Event], None]

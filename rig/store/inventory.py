@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in a session folder, looked at before anything of it is opened: it may be from a stranger.
+"""What lies in a session folder, looked at before anything of it is opened: it may be from a
+stranger.
 
-Only folders and regular files belong there. A link leads elsewhere, a pipe blocks its reader, a device never ends.
+Only folders and regular files belong there. A link leads elsewhere, a pipe blocks its reader, a
+device never ends.
 """
 
 from __future__ import annotations
@@ -16,9 +18,12 @@ from rig.errors import DataError
 from rig.model.finding import Finding
 
 #: No folder of the rig has more files, or lies deeper: trial, sitting, rail.
-_ENTRIES_MAX, _DEPTH_MAX = 100_000, 8
+_ENTRIES_MAX = 100_000
+_DEPTH_MAX = 8
 #: Larger files than the rig writes would only keep their reader busy.
-_TRACE_MAX_B, _TEXT_MAX_B, _SMALL_MAX_B = 1 << 38, 1 << 30, 1 << 24
+_TRACE_MAX_B = 1 << 38
+_TEXT_MAX_B = 1 << 30
+_SMALL_MAX_B = 1 << 24
 _TRACES = (".jls", ".jls.partial")
 _SMALL = ("bench.toml",)
 _NUL_AND_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -27,7 +32,9 @@ _NUL_AND_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 def is_relative(name: str) -> bool:
     """Say whether a name means a file below a folder, wherever that lies, and can mean no other."""
     parts = name.split("/")
-    return not _NUL_AND_CONTROLS.search(name) and "\\" not in name and not {"", ".", ".."} & set(parts)
+    return (
+        not _NUL_AND_CONTROLS.search(name) and "\\" not in name and not {"", ".", ".."} & set(parts)
+    )
 
 
 def files(folder: Path) -> dict[str, Path]:
@@ -41,7 +48,9 @@ def folders(folder: Path) -> list[str]:
 
 
 def strange(folder: Path) -> list[Finding]:
-    """Return what does not belong into any session folder, each with the reason; what is there twice or more, once."""
+    """Return what does not belong into any session folder, each with the reason; what is there
+    twice or more, once.
+    """
     found: list[Finding] = []
     for count, (name, path, mode) in enumerate(_walk(folder)):
         why = "more files than any session has" if count >= _ENTRIES_MAX else _why(name, path, mode)
@@ -94,7 +103,9 @@ def _walk(folder: Path, prefix: str = "", depth: int = 0) -> Iterator[tuple[str,
         with os.scandir(folder) as entries:
             inside = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        raise DataError(f"{folder} cannot be listed", evidence=error.strerror or repr(error)) from error
+        raise DataError(
+            f"{folder} cannot be listed", evidence=error.strerror or repr(error)
+        ) from error
     for entry in inside:
         mode = entry.stat(follow_symlinks=False).st_mode
         yield prefix + entry.name, Path(entry.path), mode

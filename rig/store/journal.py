@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of events.jsonl, each chained to the one before: whoever changes one must make all that follow again.
+"""The lines of events.jsonl, each chained to the one before: whoever changes one must make all that
+follow again.
 
-The last two fields of a line are `before`, the `sha256` of the line before (empty in the first), and `sha256`, that of the line's
-own text without this field. The head of the chain, the `sha256` of the line that ends the session, stands for the whole session.
+The last two fields of a line are `before`, the `sha256` of the line before (empty in the first),
+and `sha256`, that of the line's own text without this field. The head of the chain, the `sha256` of
+the line that ends the session, stands for the whole session.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from rig.store import strict_json
 from rig.store.inventory import is_relative
 
 SCHEMA = "neurorig-events-2"
-_BEFORE, _OWN = "before", "sha256"
+_BEFORE = "before"
+_OWN = "sha256"
 _HEX = frozenset("0123456789abcdef")
 _COUNT_MAX = 1_000_000
 
@@ -40,21 +43,38 @@ def _is_sha256(value: Any) -> bool:
 
 
 def _is_files(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(is_relative, value)) and all(map(_is_sha256, value.values()))
+    return (
+        isinstance(value, dict)
+        and all(map(is_relative, value))
+        and all(map(_is_sha256, value.values()))
+    )
 
 
 def _is_problems(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(one, dict) and set(one) == {"code", "detail"} and all(map(_is_text, one.values())) for one in value
+        isinstance(one, dict)
+        and set(one) == {"code", "detail"}
+        and all(map(_is_text, one.values()))
+        for one in value
     )
 
 
 #: The fields of each event besides `event` and the chain's two.
 _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
-    "session_started": {"schema": _is_text, "trials": _is_count, "queries": _is_count, "files": _is_files},
+    "session_started": {
+        "schema": _is_text,
+        "trials": _is_count,
+        "queries": _is_count,
+        "files": _is_files,
+    },
     "session_resumed": {"finished": _is_count, "at_utc": _is_text, "files": _is_files},
     "trial_started": {"trial": _is_count, "seed": _is_seed},
-    "trial_resumed": {"trial": _is_count, "sitting": _is_count, "step": _is_count, "files": _is_files},
+    "trial_resumed": {
+        "trial": _is_count,
+        "sitting": _is_count,
+        "step": _is_count,
+        "files": _is_files,
+    },
     "trial_finished": {"trial": _is_count, "problems": _is_problems, "files": _is_files},
     "session_finished": {"status": _is_text, "reason": _is_text, "files": _is_files},
     "derived": {"files": _is_files},
@@ -63,7 +83,8 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What events.jsonl says: its events, as far as they can be understood, and what is wrong with its lines.
+    """What events.jsonl says: its events, as far as they can be understood, and what is wrong with
+    its lines.
 
     `torn`: behind the last whole line stands a beginning of another, as a killed process leaves it.
     """
@@ -91,7 +112,9 @@ class Journal:
 
     @property
     def measured(self) -> tuple[dict[str, Any], ...]:
-        """Return the events up to the end of the session, without those of files that were made of it later."""
+        """Return the events up to the end of the session, without those of files that were made of
+        it later.
+        """
         return tuple(event for event in self.events if event["event"] != "derived")
 
     @property
@@ -101,7 +124,14 @@ class Journal:
 
     def of_trial(self, kind: str, number: int) -> dict[str, Any] | None:
         """Return the event of a kind that a trial has."""
-        return next((event for event in self.events if event["event"] == kind and event.get("trial") == number), None)
+        return next(
+            (
+                event
+                for event in self.events
+                if event["event"] == kind and event.get("trial") == number
+            ),
+            None,
+        )
 
 
 def line(content: Mapping[str, Any], before: str) -> tuple[str, str]:
@@ -117,7 +147,9 @@ def read(path: Path) -> Journal:
 
 
 def parse(content: bytes) -> Journal:
-    """Return what the lines say; a line of which nothing can be understood is left out of the events, and told."""
+    """Return what the lines say; a line of which nothing can be understood is left out of the
+    events, and told.
+    """
     *whole, rest = content.split(b"\n")
     events: list[dict[str, Any]] = []
     faults: list[str] = []
@@ -164,14 +196,19 @@ def _broken(event: Mapping[str, Any], text: str, before: str | None) -> str:
     if event[_OWN] != own or again != text + "\n":
         return "was changed: its text has another SHA-256 than it names"
     if before not in (None, event[_BEFORE]):
-        return f"follows another line than the one before it: {event[_BEFORE][:16]}, not {before[:16] if before else 'none'}"
+        return (
+            f"follows another line than the one before it: {event[_BEFORE][:16]}, not "
+            f"{before[:16] if before else 'none'}"
+        )
     return ""
 
 
 def _order(events: list[dict[str, Any]]) -> list[str]:
     """Say what cannot have happened in this order."""
     found = []
-    trial, finished, ended = 0, 0, False
+    trial = 0
+    finished = 0
+    ended = False
     for number, event in enumerate(events, start=1):
         kind = event["event"]
         if kind == "session_resumed":
@@ -181,11 +218,15 @@ def _order(events: list[dict[str, Any]]) -> list[str]:
         elif kind == "trial_started":
             # A trial that was cut off may begin anew.
             if event["trial"] != finished + 1:
-                found.append(f"line {number}: trial {event['trial']} begins behind trial {finished}")
+                found.append(
+                    f"line {number}: trial {event['trial']} begins behind trial {finished}"
+                )
             trial = event["trial"]
         elif kind in ("trial_resumed", "trial_finished"):
             if event["trial"] != trial or trial != finished + 1:
-                found.append(f"line {number}: {kind} of trial {event['trial']}, not of {finished + 1}")
+                found.append(
+                    f"line {number}: {kind} of trial {event['trial']}, not of {finished + 1}"
+                )
             finished += kind == "trial_finished"
         elif kind == "session_finished":
             ended = True

@@ -21,7 +21,9 @@ _OF_MONITOR = ("name", "kind", "serial", "sample_hz", "edge_hz")
 
 
 def collect(bench_toml: str) -> dict[str, Any]:
-    """Return versions of the rig and what it runs on, the source revision, the bench file's hash and the host."""
+    """Return versions of the rig and what it runs on, the source revision, the bench file's hash
+    and the host.
+    """
     return {
         "created_utc": utc_now(),
         "neurorig": _version("neurorig"),
@@ -29,7 +31,12 @@ def collect(bench_toml: str) -> dict[str, Any]:
         "bench_sha256": hashlib.sha256(bench_toml.encode()).hexdigest(),
         "python": sys.version.split()[0],
         "packages": packages(),
-        "host": {"system": platform.platform(), "machine": platform.machine(), "node": platform.node(), "cpus": os.cpu_count()},
+        "host": {
+            "system": platform.platform(),
+            "machine": platform.machine(),
+            "node": platform.node(),
+            "cpus": os.cpu_count(),
+        },
     }
 
 
@@ -39,30 +46,39 @@ def utc_now() -> str:
 
 
 def changed(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Say what of a bench differs from what it was when its session began: the rig, the task, the device, the instruments.
+    """Say what of a bench differs from what it was when its session began: the rig, the task, the
+    device, the instruments.
 
     What differs each time a device is opened (its link, what was measured of it) does not count.
     """
     said = []
     parts = [("", _OF_BENCH, before, now), ("sut", _OF_SUT, before["sut"], now["sut"])]
     parts += [
-        (f"monitor {rail}".strip(), _OF_MONITOR, old, now["monitors"].get(rail, {})) for rail, old in before["monitors"].items()
+        (f"monitor {rail}".strip(), _OF_MONITOR, old, now["monitors"].get(rail, {}))
+        for rail, old in before["monitors"].items()
     ]
     for part, keys, old, new in parts:
-        said += [f"{part} {key}: {new.get(key)!r}, was {old[key]!r}".strip() for key in keys if old[key] != new.get(key)]
+        said += [
+            f"{part} {key}: {new.get(key)!r}, was {old[key]!r}".strip()
+            for key in keys
+            if old[key] != new.get(key)
+        ]
     return said
 
 
 def packages() -> dict[str, str]:
     """Return the versions of the packages the rig needs."""
-    needed = [requirement for requirement in requires("neurorig") or [] if "extra ==" not in requirement]
+    needed = [
+        requirement for requirement in requires("neurorig") or [] if "extra ==" not in requirement
+    ]
     names = {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in needed}
     found = {name: _version(name) for name in sorted(names)}
     return {name: number for name, number in found.items() if number}
 
 
 def revision(folder: Path | None = None) -> str:
-    """Return the git revision of a source folder (the rig's own), with "+changes" when files differ from it.
+    """Return the git revision of a source folder (the rig's own), with "+changes" when files differ
+    from it.
 
     Empty outside a checkout.
     """
@@ -71,13 +87,17 @@ def revision(folder: Path | None = None) -> str:
         # Installed inside somebody else's checkout, this file is not theirs.
         _git(folder, "ls-files", "--error-unmatch", "rig/store/provenance.py")
         head = _git(folder, "rev-parse", "HEAD")
-        return head + ("+changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+        return head + (
+            "+changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else ""
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
 
 
 def _git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", str(folder), *words], capture_output=True, text=True, check=True, timeout=20
+    ).stdout.strip()
 
 
 def _version(name: str) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trial that was cut off and went on later was recorded in several sittings.
 
-The only sitting of a trial lies in its folder; of several, each has a folder of its own in it, and its own trace, tied to the
-device's ticks by itself. The first SYNC burst of a later sitting has the number of the last step that counts of the one before.
+The only sitting of a trial lies in its folder; of several, each has a folder of its own in it, and
+its own trace, tied to the device's ticks by itself. The first SYNC burst of a later sitting has the
+number of the last step that counts of the one before.
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ def sitting(folder: Path, number: int) -> Path:
 
 def sittings(folder: Path) -> list[Path]:
     """Return the folders of a trial's sittings in order: the trial's own where there is but one."""
-    numbers = sorted(int(found[1]) for path in folder.glob("sitting-*") if (found := _NAME.fullmatch(path.name)))
+    numbers = sorted(
+        int(found[1]) for path in folder.glob("sitting-*") if (found := _NAME.fullmatch(path.name))
+    )
     return [sitting(folder, number) for number in numbers] or [folder]
 
 
 def counted(folder: Path) -> list[list[Done]]:
-    """Return what the device said in a trial, for each sitting; of one that another follows, only what counts."""
+    """Return what the device said in a trial, for each sitting; of one that another follows, only
+    what counts.
+    """
     read = [codec.read_completions(place) for place in sittings(folder)]
     for early, late in pairwise(read):
         last = late[0].number if late else 0

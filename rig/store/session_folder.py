@@ -20,13 +20,21 @@ from rig.store import inventory, journal, strict_json
 from rig.store.journal import Journal
 from rig.trace.trace import EDGES, GAPS, SAID, TRACE
 
-BENCH, PROVENANCE, EVENTS, RESULTS, REPORT = "bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"
+BENCH = "bench.toml"
+PROVENANCE = "provenance.json"
+EVENTS = "events.jsonl"
+RESULTS = "results.json"
+REPORT = "report.html"
 
 CATALOGUE = "catalogue.csv"
 
-COMPLETIONS, SAMPLES, UART, LINES = "completions.jsonl", "samples.jsonl", "uart.log", "results.txt"
+COMPLETIONS = "completions.jsonl"
+SAMPLES = "samples.jsonl"
+UART = "uart.log"
+LINES = "results.txt"
 
-#: A detached signature of events.jsonl, of which the chain commits to every other file (docs/RESULTS.md).
+#: A detached signature of events.jsonl, of which the chain commits to every other file
+#: (docs/RESULTS.md).
 SIGNATURE = EVENTS + ".sig"
 
 RECORDED = (TRACE, GAPS, EDGES, SAID)
@@ -64,7 +72,9 @@ class SessionFolder:
 
     def trials(self) -> list[int]:
         """Return the numbers of the trials that were begun, in order."""
-        return sorted(int(found[1]) for path in self.path.iterdir() if (found := _TRIAL.fullmatch(path.name)))
+        return sorted(
+            int(found[1]) for path in self.path.iterdir() if (found := _TRIAL.fullmatch(path.name))
+        )
 
     def provenance(self) -> dict[str, Any]:
         """Return what is known of how the session came about."""
@@ -81,7 +91,9 @@ class SessionFolder:
         return journal.read(self.path / EVENTS)
 
     def events(self) -> tuple[dict[str, Any], ...]:
-        """Return the events that were written completely; raise DataError where they are not as they were written."""
+        """Return the events that were written completely; raise DataError where they are not as
+        they were written.
+        """
         found = self.journal()
         if found.faults:
             raise DataError(
@@ -92,7 +104,8 @@ class SessionFolder:
         return found.events
 
     def refuse_other(self) -> None:
-        """Raise DataError where this is no session folder of this version, or holds what belongs into none.
+        """Raise DataError where this is no session folder of this version, or holds what belongs
+        into none.
 
         Whoever reads a session that may come from a stranger calls this before anything else.
         """
@@ -104,21 +117,31 @@ class SessionFolder:
             said = f"{EVENTS}, line 1: {error}" if first else f"no {EVENTS}, or an empty one"
             raise no_session(self.path, said) from error
         if schema != journal.SCHEMA:
-            raise no_session(self.path, f"{EVENTS}, line 1 has schema {schema!r:.60}, not {journal.SCHEMA!r}")
+            raise no_session(
+                self.path, f"{EVENTS}, line 1 has schema {schema!r:.60}, not {journal.SCHEMA!r}"
+            )
 
     def set_aside(self) -> dict[str, str]:
-        """Return the SHA-256 of every file of trials that were cut off and begun anew, by its name in the session's folder."""
+        """Return the SHA-256 of every file of trials that were cut off and begun anew, by its name
+        in the session's folder.
+        """
         apart = [path for path in self.path.iterdir() if CUT_OFF.fullmatch(path.name)]
-        return {f"{path.name}/{name}": digest for path in sorted(apart) for name, digest in hashes(path).items()}
+        return {
+            f"{path.name}/{name}": digest
+            for path in sorted(apart)
+            for name, digest in hashes(path).items()
+        }
 
     def record_derived(self, name: str) -> None:
-        """Note in events.jsonl which bytes a file has that was made of the finished session, unless it has them already.
+        """Note in events.jsonl which bytes a file has that was made of the finished session, unless
+        it has them already.
 
         Where events.jsonl is not as it was written, nothing is added to it: the check says so.
         """
         try:
             with _opened(self.path / EVENTS) as stream:
-                found, digest = self.journal(), sha256(self.path / name)
+                found = self.journal()
+                digest = sha256(self.path / name)
                 derived = [event["files"] for event in found.events if event["event"] == "derived"]
                 known = [files[name] for files in derived if name in files]
                 if not found.faults and found.events and known[-1:] != [digest]:
@@ -138,11 +161,17 @@ def _first_line(path: Path) -> bytes:
 
 def no_session(path: Path, found: str) -> DataError:
     """Return the error that says why a folder is no session."""
-    return DataError(f"{path} is no session folder of this version", evidence=found, try_next="rig list shows the sessions here")
+    return DataError(
+        f"{path} is no session folder of this version",
+        evidence=found,
+        try_next="rig list shows the sessions here",
+    )
 
 
 def _opened(path: Path) -> IO[str]:
-    """Open the file of events to append to it, and keep others from doing so; what a killed process left of a line is cut off."""
+    """Open the file of events to append to it, and keep others from doing so; what a killed process
+    left of a line is cut off.
+    """
     stream = path.open("a", encoding="utf-8")
     try:
         if sys.platform != "win32":  # where a file that is open for writing is not locked by itself
@@ -151,7 +180,10 @@ def _opened(path: Path) -> IO[str]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         stream.close()
-        raise DeviceBusy(f"{path.parent} is being written", try_next="wait until its session has ended, or stop it") from error
+        raise DeviceBusy(
+            f"{path.parent} is being written",
+            try_next="wait until its session has ended, or stop it",
+        ) from error
     content = path.read_bytes()
     os.truncate(path, content.rfind(b"\n") + 1)
     return stream
@@ -170,7 +202,9 @@ def sha256(path: Path) -> str:
 
 def json_text(content: Any) -> str:
     """Return JSON as it is stored: the same content always gives the same bytes."""
-    return json.dumps(content, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(content, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
 def write_text(path: Path, text: str) -> None:
@@ -194,7 +228,9 @@ def read_json(path: Path) -> Any:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read JSON lines; an incomplete last line (the writer was killed in it) is left out, any other bad line is a DataError."""
+    """Read JSON lines; an incomplete last line (the writer was killed in it) is left out, any other
+    bad line is a DataError.
+    """
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
@@ -207,5 +243,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         except ValueError as error:
             if number == len(lines):
                 break
-            raise DataError(f"{path}, line {number} is not JSON", evidence=f"{error}: {line[:80]}") from error
+            raise DataError(
+                f"{path}, line {number} is not JSON", evidence=f"{error}: {line[:80]}"
+            ) from error
     return content

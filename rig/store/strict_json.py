@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON from a stranger: what two readers could take for two things, or what exhausts one, is refused."""
+"""JSON from a stranger: what two readers could take for two things, or what exhausts one, is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,13 @@ from typing import Any
 def parse(text: str) -> Any:
     """Return what a JSON text says; raise ValueError for anything else.
 
-    Refused besides: NaN and infinities, a key that is there twice, and a text that is nested so deeply that Python gives up.
+    Refused besides: NaN and infinities, a key that is there twice, and a text that is nested so
+    deeply that Python gives up.
     """
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
+        return json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once
+        )
     except (RecursionError, MemoryError) as error:
         raise ValueError("it is nested too deeply, or too large") from error
 

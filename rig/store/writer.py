@@ -38,15 +38,20 @@ from rig.store.session_folder import (
     write_text,
 )
 
-#: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and hashed in the provenance.
+#: Longer blocks on the UART are logged by their length and beginning: payloads are the task's, and
+#: hashed in the provenance.
 _UART_SHOWN_B = 48
 
 
 class Store:
-    """Write everything a session says into its folder, line by line, so that a killed process loses at most the line it was in."""
+    """Write everything a session says into its folder, line by line, so that a killed process loses
+    at most the line it was in.
+    """
 
     def __init__(self, folder: SessionFolder, bench_toml: str | None) -> None:
-        """Begin a session, or, without the text of a bench file, go on with one that was cut off."""
+        """Begin a session, or, without the text of a bench file, go on with one that was cut
+        off.
+        """
         self._folder = folder
         self._events: IO[str] | None = None
         self._completions: IO[str] | None = None
@@ -75,9 +80,12 @@ class Store:
             at_s = time.monotonic() - self._started_s
             more = "..." if len(block) > _UART_SHOWN_B else ""
             try:
-                self._uart.write(f"{at_s:.6f} {direction} {len(block)} {block[:_UART_SHOWN_B].hex()}{more}\n")
+                self._uart.write(
+                    f"{at_s:.6f} {direction} {len(block)} {block[:_UART_SHOWN_B].hex()}{more}\n"
+                )
             except OSError as error:
-                # Raised with the next event: inside a conversation with a device it would be taken for that device's.
+                # Raised with the next event: inside a conversation with a device it would be taken
+                # for that device's.
                 self._wire_failure = error
 
     def close(self) -> None:
@@ -85,7 +93,8 @@ class Store:
         try:
             self.end_trial()
         finally:
-            events, self._events = self._events, None
+            events = self._events
+            self._events = None
             if events is not None:
                 events.close()
 
@@ -98,7 +107,12 @@ class Store:
                 self._events = _opened(self._folder.path / EVENTS)
                 begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
                 files = {name: sha256(self._folder.path / name) for name in begun}
-                line = {"schema": journal.SCHEMA, "event": "session_started", "trials": event.trials, "queries": event.queries}
+                line = {
+                    "schema": journal.SCHEMA,
+                    "event": "session_started",
+                    "trials": event.trials,
+                    "queries": event.queries,
+                }
                 self._line(line | {"files": files})
             case SessionResumed():
                 line = {"event": "session_resumed", "finished": event.finished, "at_utc": utc_now()}
@@ -108,7 +122,12 @@ class Store:
                 self._line({"event": "trial_started", "trial": event.trial, "seed": event.seed})
             case TrialResumed():
                 self._open_trial(event.folder)
-                line = {"event": "trial_resumed", "trial": event.trial, "sitting": event.sitting, "step": event.step}
+                line = {
+                    "event": "trial_resumed",
+                    "trial": event.trial,
+                    "sitting": event.sitting,
+                    "step": event.step,
+                }
                 self._line(line | {"files": event.files})
             case StepDone():
                 assert self._completions is not None and self._uart is not None
@@ -116,10 +135,27 @@ class Store:
                 self._completions.flush()
                 self._uart.flush()
             case TrialFinished():
-                problems = [{"code": problem.code, "detail": problem.detail} for problem in event.trial.problems]
-                self._line({"event": "trial_finished", "trial": event.trial.number, "problems": problems, "files": event.files})
+                problems = [
+                    {"code": problem.code, "detail": problem.detail}
+                    for problem in event.trial.problems
+                ]
+                self._line(
+                    {
+                        "event": "trial_finished",
+                        "trial": event.trial.number,
+                        "problems": problems,
+                        "files": event.files,
+                    }
+                )
             case SessionFinished():
-                self._line({"event": "session_finished", "status": event.status, "reason": event.reason, "files": event.files})
+                self._line(
+                    {
+                        "event": "session_finished",
+                        "status": event.status,
+                        "reason": event.reason,
+                        "files": event.files,
+                    }
+                )
 
     def _open_trial(self, folder: Path) -> None:
         self._completions = (folder / COMPLETIONS).open("a", encoding="utf-8")

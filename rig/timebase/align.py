@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks in device ticks x edges in monitor time -> pairs, time base, problems. Pure.
 
-Every mark is one falling edge. Counts should agree and order gives the pairs; the intervals confirm them, and where they do not,
-the pattern of the intervals says which mark has no edge, which edge no mark, and how fast the clocks run
-(rig/timebase/pairing.py). Device time, edge time and counts are compared in every trial: what disagrees is named, and nothing is
-corrected silently.
+Every mark is one falling edge. Counts should agree and order gives the pairs; the intervals confirm
+them, and where they do not, the pattern of the intervals says which mark has no edge, which edge no
+mark, and how fast the clocks run (rig/timebase/pairing.py). Device time, edge time and counts are
+compared in every trial: what disagrees is named, and nothing is corrected silently.
 """
 
 from __future__ import annotations
@@ -21,22 +21,26 @@ from rig.timebase import pairing
 from rig.timebase.pairing import CLOCK_LIMIT, Floats, Indices, Pairing
 from rig.timebase.timebase import Timebase
 
-#: An edge lies within half a sample of where it was seen; twice a whole one leaves room for the jitter of the SYNC input. A tick
-#: of the device comes on top: its mark was made somewhere within it.
+#: An edge lies within half a sample of where it was seen; twice a whole one leaves room for the
+#: jitter of the SYNC input. A tick of the device comes on top: its mark was made somewhere within
+#: it.
 RESIDUAL_LIMIT_PERIODS = 2.0
-#: A line bounces about its fall, and about its rise one hold later; the next mark is two holds away or further (docs/PROTOCOL.md
-#: section 5): a fall within so many holds of another is a bounce.
+#: A line bounces about its fall, and about its rise one hold later; the next mark is two holds away
+#: or further (docs/PROTOCOL.md section 5): a fall within so many holds of another is a bounce.
 DEBOUNCE_HOLDS = 1.25
-#: Where fewer than three quarters lie within the limit, so many times the limit is tried, until nearly all do: edges that scatter
-#: are not missing.
+#: Where fewer than three quarters lie within the limit, so many times the limit is tried, until
+#: nearly all do: edges that scatter are not missing.
 _SCALES = (3.0, 8.0, 24.0, 64.0)
-_ENOUGH, _NEARLY_ALL = 0.75, 0.95
-#: A single edge so many limits, or so many times the reach, away still belongs to its mark, where nothing else is near.
-_STRAY_LIMITS, _STRAY_REACHES = 8.0, 3.0
+_ENOUGH = 0.75
+_NEARLY_ALL = 0.95
+#: A single edge so many limits, or so many times the reach, away still belongs to its mark, where
+#: nothing else is near.
+_STRAY_LIMITS = 8.0
+_STRAY_REACHES = 3.0
 #: How often the fit foretells edges and is made again.
 _ROUNDS = 4
-#: However the errors of the edges, half a resolution each, conspire: the rate is off by less than so many resolutions in the
-#: span.
+#: However the errors of the edges, half a resolution each, conspire: the rate is off by less than
+#: so many resolutions in the span.
 _ERROR_SPANS = 1.5
 #: What makes a monitor's time run at these rates.
 _STRETCHES = ((4 / 3, "4/3"), (2.0, "2"), (3 / 4, "3/4"), (1 / 2, "1/2"))
@@ -46,8 +50,8 @@ _STRETCHES = ((4 / 3, "4/3"), (2.0, "2"), (3 / 4, "3/4"), (1 / 2, "1/2"))
 class Alignment:
     """The fitted time base (None when there is nothing to fit) and what is wrong with it.
 
-    `links` are the pairs (number of mark, number of edge, from 0); `dark` counts the marks whose edges fell where the monitor
-    lost samples, `bounced` the edges that repeat the one before.
+    `links` are the pairs (number of mark, number of edge, from 0); `dark` counts the marks whose
+    edges fell where the monitor lost samples, `bounced` the edges that repeat the one before.
     """
 
     timebase: Timebase | None
@@ -75,7 +79,9 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What the data may mean: a time base (None when they may mean anything: `why`), its pairs, how many lie within reach of it."""
+    """What the data may mean: a time base (None when they may mean anything: `why`), its pairs, how
+    many lie within reach of it.
+    """
 
     timebase: Timebase | None
     found: Pairing
@@ -98,19 +104,23 @@ def align(
 ) -> Alignment:
     """Pair marks with falling edges and fit the time base.
 
-    `open_end`: the marks are those of a beginning, and edges behind the last of them are nobody's fault. An edge less than
-    `debounce_s` after another is a bounce of it (the function of this name). `dark_s` are the spans, in the monitor's time, in
-    which it lost samples: a mark there has no edge for a known reason, which the caller names.
+    `open_end`: the marks are those of a beginning, and edges behind the last of them are nobody's
+    fault. An edge less than `debounce_s` after another is a bounce of it (the function of this
+    name). `dark_s` are the spans, in the monitor's time, in which it lost samples: a mark there has
+    no edge for a known reason, which the caller names.
     """
-    marks, edges = len(ticks), len(falls_s)
+    marks = len(ticks)
+    edges = len(falls_s)
     if backwards(ticks):
         return Alignment(None, backwards(ticks), marks, edges, 0)
-    period_s, tick_s = 1.0 / edge_hz, 1.0 / tick_hz
+    period_s = 1.0 / edge_hz
+    tick_s = 1.0 / tick_hz
     limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s
     marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz
     seen = _Seen(ticks, marks_s, falls_s, _leads(falls_s, debounce_s), period_s, tick_s, limit_s)
     reading = _tied(seen)
-    timebase, found = reading.timebase, reading.found
+    timebase = reading.timebase
+    found = reading.found
     if timebase is None:
         lost_s = math.fsum(stop_s - start_s for start_s, stop_s in dark_s)
         if not edges and marks and lost_s > marks_s[-1] / 2:
@@ -119,14 +129,38 @@ def align(
         return Alignment(None, (_unaligned(marks, edges, reading.why),), marks, edges, 0)
     missing = np.setdiff1d(np.arange(marks), found.marks)
     dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), dark_s, limit_s)
-    extra = np.setdiff1d(np.arange(found.edges.max() + 1 if open_end and len(found) else edges), found.edges)
+    extra = np.setdiff1d(
+        np.arange(found.edges.max() + 1 if open_end and len(found) else edges), found.edges
+    )
     bounced = ~np.isin(extra, seen.leads)
     problems = [
-        *_edges_problem(marks, edges, len(found), missing[~dark].tolist(), extra[~bounced].tolist(), extra[bounced].tolist()),
-        *_judge(timebase, tick_hz, limit_s, math.hypot(period_s, tick_s), float(np.ptp(falls_s[found.edges]))),
+        *_edges_problem(
+            marks,
+            edges,
+            len(found),
+            missing[~dark].tolist(),
+            extra[~bounced].tolist(),
+            extra[bounced].tolist(),
+        ),
+        *_judge(
+            timebase,
+            tick_hz,
+            limit_s,
+            math.hypot(period_s, tick_s),
+            float(np.ptp(falls_s[found.edges])),
+        ),
     ]
     links = tuple(zip(found.marks.tolist(), found.edges.tolist(), strict=True))
-    return Alignment(timebase, tuple(problems), marks, edges, len(links), links, int(dark.sum()), int(bounced.sum()))
+    return Alignment(
+        timebase,
+        tuple(problems),
+        marks,
+        edges,
+        len(links),
+        links,
+        int(dark.sum()),
+        int(bounced.sum()),
+    )
 
 
 def backwards(ticks: Sequence[int]) -> tuple[Problem, ...]:
@@ -134,14 +168,19 @@ def backwards(ticks: Sequence[int]) -> tuple[Problem, ...]:
     back = next((k for k in range(1, len(ticks)) if ticks[k] < ticks[k - 1]), 0)
     if not back:
         return ()
-    detail = f"mark {back + 1} has tick {ticks[back]}, less than the one before, {ticks[back - 1]}: did the device start anew?"
+    detail = (
+        f"mark {back + 1} has tick {ticks[back]}, less than the one before, "
+        f"{ticks[back - 1]}: did the device start anew?"
+    )
     return (Problem("clock", detail),)
 
 
 def debounce_s(hold_s: float, edge_hz: float) -> float:
-    """Return within which time of an edge another one is a bounce, for pulses of `hold_s`; 0 where the monitor cannot tell.
+    """Return within which time of an edge another one is a bounce, for pulses of `hold_s`; 0 where
+    the monitor cannot tell.
 
-    Marks are two holds apart or more; what an instrument times more coarsely than that looks like a bounce and is none.
+    Marks are two holds apart or more; what an instrument times more coarsely than that looks like a
+    bounce and is none.
     """
     return max(min(DEBOUNCE_HOLDS * hold_s, 2 * hold_s - 2 / edge_hz), 0.0)
 
@@ -183,15 +222,22 @@ def _tied_within(seen: _Seen, reach_s: float) -> _Reading:
         if reading.fitting == len(ordered):
             return reading
     start = pairing.search(seen.marks_s, edges_s, reach_s, reach_s / 4)
-    reading = _settled(seen, ordered if ordered is not None and len(ordered) >= len(start) else start, reach_s)
+    reading = _settled(
+        seen, ordered if ordered is not None and len(ordered) >= len(start) else start, reach_s
+    )
     if reading.timebase is not None and start.rival:
-        why = f"the edges fit the marks in more than one way, with {len(start)} pairs and with {start.rival}"
+        why = (
+            f"the edges fit the marks in more than one way, with {len(start)} pairs and with "
+            f"{start.rival}"
+        )
         return replace(reading, timebase=None, why=why)
     return reading
 
 
 def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
-    """Fit the pairs, foretell the edge of every mark, pair anew, until nothing changes; `start` counts leading edges only."""
+    """Fit the pairs, foretell the edge of every mark, pair anew, until nothing changes; `start`
+    counts leading edges only.
+    """
     found = Pairing(start.marks, seen.leads[start.edges])
     for _ in range(_ROUNDS):
         timebase = _fit(seen, found, reach_s)
@@ -205,11 +251,21 @@ def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
         timebase = _fit(seen, found, reach_s)
     if timebase is None:
         return _Reading(None, _NONE, 0, "")
-    off_s = timebase.residuals_s([seen.ticks[i] for i in found.marks.tolist()], seen.falls_s[found.edges].tolist())
+    off_s = timebase.residuals_s(
+        [seen.ticks[i] for i in found.marks.tolist()], seen.falls_s[found.edges].tolist()
+    )
     # Strays are no evidence: they were sought in a wider reach.
-    fitting, rate = int(np.count_nonzero(np.abs(off_s) <= reach_s)), timebase.s_per_tick / seen.tick_s
-    if not pairing.convincing(fitting, timebase.all_seconds(seen.ticks), seen.falls_s[seen.leads], rate, reach_s):
-        return _Reading(None, _NONE, fitting, f"no more than {fitting} fit together, as many as unrelated edges may")
+    fitting = int(np.count_nonzero(np.abs(off_s) <= reach_s))
+    rate = timebase.s_per_tick / seen.tick_s
+    if not pairing.convincing(
+        fitting, timebase.all_seconds(seen.ticks), seen.falls_s[seen.leads], rate, reach_s
+    ):
+        return _Reading(
+            None,
+            _NONE,
+            fitting,
+            f"no more than {fitting} fit together, as many as unrelated edges may",
+        )
     return _Reading(timebase, found, fitting, "")
 
 
@@ -217,7 +273,9 @@ def _fit(seen: _Seen, found: Pairing, reach_s: float) -> Timebase | None:
     ticks = [seen.ticks[i] for i in found.marks.tolist()]
     if len(set(ticks)) < 2:
         return None
-    timebase = Timebase.fit(ticks, seen.falls_s[found.edges].tolist(), seen.period_s, seen.tick_s, reach_s)
+    timebase = Timebase.fit(
+        ticks, seen.falls_s[found.edges].tolist(), seen.period_s, seen.tick_s, reach_s
+    )
     return timebase if timebase.s_per_tick > 0 else None
 
 
@@ -233,36 +291,62 @@ def _matched(seen: _Seen, timebase: Timebase, reach_s: float) -> Pairing:
         marks, edges = _joined(marks, edges, free[more[0]], bounces[more[1]])
     lit = np.union1d(edges, seen.leads)
     stray_marks, stray_edges = pairing.strays(
-        due_s, seen.falls_s[lit], marks, np.searchsorted(lit, edges), max(_STRAY_LIMITS * seen.limit_s, _STRAY_REACHES * reach_s)
+        due_s,
+        seen.falls_s[lit],
+        marks,
+        np.searchsorted(lit, edges),
+        max(_STRAY_LIMITS * seen.limit_s, _STRAY_REACHES * reach_s),
     )
     return Pairing(*_joined(marks, edges, stray_marks, lit[stray_edges]))
 
 
-def _joined(marks: Indices, edges: Indices, more_marks: Indices, more_edges: Indices) -> tuple[Indices, Indices]:
+def _joined(
+    marks: Indices, edges: Indices, more_marks: Indices, more_edges: Indices
+) -> tuple[Indices, Indices]:
     # Sorted apart: of two pairs that cross, the order is right.
-    return np.sort(np.concatenate([marks, more_marks])), np.sort(np.concatenate([edges, more_edges]))
+    return np.sort(np.concatenate([marks, more_marks])), np.sort(
+        np.concatenate([edges, more_edges])
+    )
 
 
-def _inside(times_s: Floats, spans_s: Sequence[tuple[float, float]], margin_s: float) -> NDArray[np.bool_]:
+def _inside(
+    times_s: Floats, spans_s: Sequence[tuple[float, float]], margin_s: float
+) -> NDArray[np.bool_]:
     inside = np.zeros(len(times_s), dtype=bool)
     for start_s, stop_s in spans_s:
         inside |= (times_s >= start_s - margin_s) & (times_s <= stop_s + margin_s)
     return inside
 
 
-def _judge(timebase: Timebase, tick_hz: float, limit_s: float, known_s: float, span_s: float) -> list[Problem]:
-    """Return what the fitted line says against the clocks, where edges are known to `known_s` over `span_s`."""
+def _judge(
+    timebase: Timebase, tick_hz: float, limit_s: float, known_s: float, span_s: float
+) -> list[Problem]:
+    """Return what the fitted line says against the clocks, where edges are known to `known_s` over
+    `span_s`.
+    """
     problems = []
     ratio = timebase.s_per_tick * tick_hz
-    # Where either clock is so wrong, a period is not what it is said to be, and edges are known less well.
+    # Where either clock is so wrong, a period is not what it is said to be, and edges are known
+    # less well.
     off = timebase.residual_max_s > limit_s * max(ratio, 1 / ratio, 1.0)
     # A step among the edges tilts the line, and says nothing of a rate.
     rate_error = (_ERROR_SPANS * known_s + (3 * timebase.residual_max_s if off else 0.0)) / span_s
-    # 500 ppm are seen as 500.25 from the other clock's side, and no rate is known better than its uncertainty.
+    # 500 ppm are seen as 500.25 from the other clock's side, and no rate is known better than its
+    # uncertainty.
     if min(abs(ratio - 1), abs(1 / ratio - 1)) > CLOCK_LIMIT + rate_error + 3 * timebase.slope_u:
-        known = next((f", close to {name}" for stretch, name in _STRETCHES if abs(ratio / stretch - 1) < 0.01), "")
+        known = next(
+            (
+                f", close to {name}"
+                for stretch, name in _STRETCHES
+                if abs(ratio / stretch - 1) < 0.01
+            ),
+            "",
+        )
         limit = f"limit {CLOCK_LIMIT * 1e6:.0f} ppm"
-        detail = f"the monitor sees device time stretched {ratio:.4f} times{known} ({limit}): one clock is wrong by that much"
+        detail = (
+            f"the monitor sees device time stretched {ratio:.4f} times{known} ({limit}): "
+            "one clock is wrong by that much"
+        )
         if known:
             detail += ", as of an instrument that logs more channels than it can at its rate"
         problems.append(Problem("clock", detail))
@@ -273,10 +357,20 @@ def _judge(timebase: Timebase, tick_hz: float, limit_s: float, known_s: float, s
     return problems
 
 
-def _edges_problem(marks: int, edges: int, pairs: int, missing: list[int], extra: list[int], bounced: list[int]) -> list[Problem]:
+def _edges_problem(
+    marks: int, edges: int, pairs: int, missing: list[int], extra: list[int], bounced: list[int]
+) -> list[Problem]:
     found = [(missing, "no edge for mark"), (extra, "no mark for edge"), (bounced, "bounced: edge")]
     said = [f"{words} {_some(numbers)}" for numbers, words in found if numbers]
-    return [Problem("edges", "; ".join([f"{marks} marks, {edges} falling edges, {pairs} pairs", *said]))] if said else []
+    return (
+        [
+            Problem(
+                "edges", "; ".join([f"{marks} marks, {edges} falling edges, {pairs} pairs", *said])
+            )
+        ]
+        if said
+        else []
+    )
 
 
 def _unaligned(marks: int, edges: int, why: str) -> Problem:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks of the device x trace of a monitor -> time base, in whichever way the two are tied. Pure.
 
-Edges for all marks are the rule (rig/timebase/align.py). Two instruments have none: one whose trace begins at the first edge and
-that sees no other, and one that reads a clock of the host which the device, being that host, stamps its marks with.
+Edges for all marks are the rule (rig/timebase/align.py). Two instruments have none: one whose trace
+begins at the first edge and that sees no other, and one that reads a clock of the host which the
+device, being that host, stamps its marks with.
 """
 
 from __future__ import annotations
@@ -18,50 +19,76 @@ from rig.timebase.align import Alignment, align, backwards, debounce_s
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 
-#: Where rates are taken on trust, a window may lie off by so much of its length (a standard uncertainty).
+#: Where rates are taken on trust, a window may lie off by so much of its length (a standard
+#: uncertainty).
 SHIFT_LIMIT = 0.05
-#: Pulses as near as they may be are low for half of the time; the rest is room for samples of the line.
+#: Pulses as near as they may be are low for half of the time; the rest is room for samples of the
+#: line.
 _LOW_SHARE = 0.75
 
 
-def tie(trace: Trace, ticks: Sequence[int], tick_hz: float, hold_s: float, clock: str, open_end: bool = False) -> Alignment:
-    """Return the time base of one trace; `hold_s` is the length of a SYNC pulse, `clock` the host's clock that `ticks` count, or
-    empty; `open_end`: there may be edges behind the last of the ticks."""
+def tie(
+    trace: Trace,
+    ticks: Sequence[int],
+    tick_hz: float,
+    hold_s: float,
+    clock: str,
+    open_end: bool = False,
+) -> Alignment:
+    """Return the time base of one trace; `hold_s` is the length of a SYNC pulse, `clock` the host's
+    clock that `ticks` count, or empty; `open_end`: there may be edges behind the last of the ticks.
+    """
     if trace.sync == "start":
         return _first_edge(trace, ticks, tick_hz)
     if trace.sync == "clock":
         return _same_clock(trace, ticks, tick_hz, clock)
     dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
     bounce_s = debounce_s(hold_s, trace.edge_hz)
-    aligned = align(ticks, tick_hz, trace.falls_s, trace.edge_hz, debounce_s=bounce_s, dark_s=dark_s, open_end=open_end)
+    aligned = align(
+        ticks,
+        tick_hz,
+        trace.falls_s,
+        trace.edge_hz,
+        debounce_s=bounce_s,
+        dark_s=dark_s,
+        open_end=open_end,
+    )
     return replace(aligned, problems=(*aligned.problems, *_inverted(trace, aligned.links)))
 
 
 def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Problem]:
-    """Return the problem of windows (start and stop tick) that one known instant cannot place well enough."""
+    """Return the problem of windows (start and stop tick) that one known instant cannot place well
+    enough.
+    """
     if not timebase.on_trust:
         return []
-    far = [(timebase.seconds_u_s(stop), timebase.interval_s(start, stop)) for start, stop in windows]
+    far = [
+        (timebase.seconds_u_s(stop), timebase.interval_s(start, stop)) for start, stop in windows
+    ]
     hit = [(u_s, length_s) for u_s, length_s in far if u_s > SHIFT_LIMIT * length_s]
     if not hit:
         return []
     u_s, length_s = max(hit, key=lambda pair: pair[0] / pair[1])
     detail = (
-        f"{len(hit)} of {len(far)} windows may lie off by more than {SHIFT_LIMIT:.0%} of their length: "
-        f"one of {length_s * 1e3:.3g} ms by {u_s * 1e3:.3g} ms, as one edge ties the clocks and their rates are taken on trust; "
+        f"{len(hit)} of {len(far)} windows may lie off by more than {SHIFT_LIMIT:.0%} of their "
+        "length: "
+        f"one of {length_s * 1e3:.3g} ms by {u_s * 1e3:.3g} ms, as one edge ties the clocks and "
+        "their rates are taken on trust; "
         "make windows longer (repeat), or use a monitor that sees all edges"
     )
     return [Problem("sync", detail)]
 
 
 def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, ...]:
-    """Return the problem of a line on which the ends of pulses are taken for marks: all of them alike, so nothing else tells.
+    """Return the problem of a line on which the ends of pulses are taken for marks: all of them
+    alike, so nothing else tells.
 
-    A pulse is low, and the next begins no earlier than as long after its end (docs/PROTOCOL.md section 5). Nothing is said where
-    the monitor sees no rises.
+    A pulse is low, and the next begins no earlier than as long after its end (docs/PROTOCOL.md
+    section 5). Nothing is said where the monitor sees no rises.
     """
     paired_s = trace.falls_s[[edge for _, edge in links]] if links else trace.falls_s
-    falls_s, nexts_s = paired_s[:-1], paired_s[1:]
+    falls_s = paired_s[:-1]
+    nexts_s = paired_s[1:]
     after = np.searchsorted(trace.rises_s, falls_s, side="right")
     seen = after < len(trace.rises_s)
     seen[seen] = trace.rises_s[after[seen]] < nexts_s[seen]
@@ -73,40 +100,56 @@ def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, 
     if low_s <= _LOW_SHARE * whole_s:
         return ()
     detail = (
-        f"the line is low for {low_s / whole_s:.0%} of the time between marks, which are low pulses: is it inverted, by a level "
+        f"the line is low for {low_s / whole_s:.0%} of the time between marks, which are low "
+        "pulses: is it inverted, by a level "
         "shifter or the wrong pin? All windows lie late by a pulse"
     )
     return (Problem("sync", detail),)
 
 
 def on_trust(ticks: Sequence[int], tick_hz: float, limit_ppm: float) -> Alignment:
-    """Return the device's own clock as the time base, within a limit that is stated and not checked: there is no monitor.
+    """Return the device's own clock as the time base, within a limit that is stated and not
+    checked: there is no monitor.
 
     Its zero is the first mark.
     """
     marks = len(ticks)
     if not marks:
         return Alignment(None, (), 0, 0, 0)
-    timebase = Timebase.stated(ticks[0], 0.0, tick_hz, 1 / tick_hz / math.sqrt(12.0), limit_ppm * 1e-6 / math.sqrt(3.0))
+    timebase = Timebase.stated(
+        ticks[0], 0.0, tick_hz, 1 / tick_hz / math.sqrt(12.0), limit_ppm * 1e-6 / math.sqrt(3.0)
+    )
     return Alignment(timebase, backwards(ticks), marks, 0, 0)
 
 
 def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment:
-    edges, marks = len(trace.falls_s), len(ticks)
+    edges = len(trace.falls_s)
+    marks = len(ticks)
     if edges != 1 or not marks:
         detail = f"{marks} marks, {edges} edges where one starts the trace"
         return Alignment(None, (Problem("edges", detail),), marks, edges, 0)
     offset_u_s = math.hypot(1 / trace.edge_hz, 1 / tick_hz) / math.sqrt(12.0)
-    timebase = Timebase.stated(ticks[0], float(trace.falls_s[0]), tick_hz, offset_u_s, trace.rate_limit_ppm * 1e-6 / math.sqrt(3.0))
+    timebase = Timebase.stated(
+        ticks[0],
+        float(trace.falls_s[0]),
+        tick_hz,
+        offset_u_s,
+        trace.rate_limit_ppm * 1e-6 / math.sqrt(3.0),
+    )
     return Alignment(timebase, backwards(ticks), marks, 1, 1, ((0, 0),))
 
 
 def _same_clock(trace: Trace, ticks: Sequence[int], tick_hz: float, clock: str) -> Alignment:
     marks = len(ticks)
     if clock != "CLOCK_MONOTONIC" or not marks:
-        detail = f"{marks} marks; the trace is tied by CLOCK_MONOTONIC, the device's marks count {clock or 'a timer of its own'}"
+        detail = (
+            f"{marks} marks; the trace is tied by CLOCK_MONOTONIC, the device's marks "
+            f"count {clock or 'a timer of its own'}"
+        )
         return Alignment(None, (Problem("edges", detail),), marks, 0, 0)
     # In whole numbers: a double has no room for nanoseconds of an uptime.
     origin_ns = ticks[0] * 1_000_000_000 // tick_hz - trace.start_monotonic_ns
-    timebase = Timebase.stated(ticks[0], origin_ns * 1e-9, tick_hz, 1 / tick_hz / math.sqrt(12.0), 0.0)
+    timebase = Timebase.stated(
+        ticks[0], origin_ns * 1e-9, tick_hz, 1 / tick_hz / math.sqrt(12.0), 0.0
+    )
     return Alignment(timebase, backwards(ticks), marks, 0, 0)

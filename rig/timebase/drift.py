@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bend a line where two crystals drift: continuous straight pieces between knots, fitted by least squares. Pure.
+"""Bend a line where two crystals drift: continuous straight pieces between knots, fitted by least
+squares. Pure.
 
-Knots are set only where the residuals ask for it: where, over several edges in a row, they lie to one side by more than scatter
-explains. Marks in step with the samples lie to one side by half a resolution without any drift: to begin with it takes a whole one.
+Knots are set only where the residuals ask for it: where, over several edges in a row, they lie to
+one side by more than scatter explains. Marks in step with the samples lie to one side by half a
+resolution without any drift: to begin with it takes a whole one.
 """
 
 from __future__ import annotations
@@ -14,12 +16,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-#: In how many groups a piece is looked at, and the fewest points that show on which side of the line a group lies.
-_GROUPS, _GROUP_POINTS = (4, 16, 64), 4
+#: In how many groups a piece is looked at, and the fewest points that show on which side of the
+#: line a group lies.
+_GROUPS = (4, 16, 64)
+_GROUP_POINTS = 4
 #: A piece of fewer points is not halved.
 _PIECE_POINTS = 16
-#: How far a group must lie to one side: in resolutions to begin with and once the line is bent, and in standard errors on top.
-_BEGIN, _GO_ON, _SIGNIFICANT = 1.0, 0.2, 4.0
+#: How far a group must lie to one side: in resolutions to begin with and once the line is bent, and
+#: in standard errors on top.
+_BEGIN = 1.0
+_GO_ON = 0.2
+_SIGNIFICANT = 4.0
 #: The standard error of a median of n is this over sqrt(n) standard deviations.
 _MEDIAN_U = 1.2533
 #: Half of all normal values lie within this many standard deviations.
@@ -28,7 +35,9 @@ _QUARTILE = 0.6745
 
 @dataclass(frozen=True, slots=True)
 class Bend:
-    """What to add to the line at each knot; variance (of an edge of variance 1) of each, and its correlation with the next."""
+    """What to add to the line at each knot; variance (of an edge of variance 1) of each, and its
+    correlation with the next.
+    """
 
     knots: NDArray[np.float64]
     added_s: NDArray[np.float64]
@@ -38,7 +47,9 @@ class Bend:
     def at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what to add at `x`, straight on beyond the outer knots."""
         piece, share = _place(self.knots, x)
-        added_s: NDArray[np.float64] = self.added_s[piece] * (1 - share) + self.added_s[piece + 1] * share
+        added_s: NDArray[np.float64] = (
+            self.added_s[piece] * (1 - share) + self.added_s[piece + 1] * share
+        )
         return added_s
 
     def range(self) -> float:
@@ -50,11 +61,15 @@ def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
     """Bend a line from which points at ascending `x` lie `off_s` away; None where it suffices."""
     if resolution_s <= 0 or len(x) < _PIECE_POINTS:
         return None
-    cuts, found = [0, len(x) - 1], None
-    rest_s, scatter_s = off_s, noise_s(off_s, resolution_s)
+    cuts = [0, len(x) - 1]
+    found = None
+    rest_s = off_s
+    scatter_s = noise_s(off_s, resolution_s)
     while True:
         limit_s = (_GO_ON if found else _BEGIN) * resolution_s
-        halves = {_halve(x, rest_s, first, last, scatter_s, limit_s) for first, last in pairwise(cuts)} - {0}
+        halves = {
+            _halve(x, rest_s, first, last, scatter_s, limit_s) for first, last in pairwise(cuts)
+        } - {0}
         if not halves:
             return found
         cuts = sorted([*cuts, *halves])
@@ -63,12 +78,23 @@ def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
 
 
 def noise_s(off_s: NDArray[np.float64], resolution_s: float) -> float:
-    """Return the scatter of points about whatever line they follow: from one to the next, and never less than a resolution's."""
+    """Return the scatter of points about whatever line they follow: from one to the next, and never
+    less than a resolution's.
+    """
     steps_s = np.abs(np.diff(off_s))
-    return max(resolution_s / math.sqrt(12.0), float(np.median(steps_s)) / _QUARTILE / math.sqrt(2.0))
+    return max(
+        resolution_s / math.sqrt(12.0), float(np.median(steps_s)) / _QUARTILE / math.sqrt(2.0)
+    )
 
 
-def _halve(x: NDArray[np.float64], rest_s: NDArray[np.float64], first: int, last: int, scatter_s: float, limit_s: float) -> int:
+def _halve(
+    x: NDArray[np.float64],
+    rest_s: NDArray[np.float64],
+    first: int,
+    last: int,
+    scatter_s: float,
+    limit_s: float,
+) -> int:
     """Return where to put a knot between two, 0 where none is needed or none has room."""
     points = last - first
     middle = (first + last) // 2
@@ -78,28 +104,37 @@ def _halve(x: NDArray[np.float64], rest_s: NDArray[np.float64], first: int, last
         size = points // groups
         if size < _GROUP_POINTS:
             break
-        aside_s = np.abs(np.median(rest_s[first : first + groups * size].reshape(groups, size), axis=1))
+        aside_s = np.abs(
+            np.median(rest_s[first : first + groups * size].reshape(groups, size), axis=1)
+        )
         if float(aside_s.max()) > limit_s + _SIGNIFICANT * _MEDIAN_U * scatter_s / math.sqrt(size):
             return middle
     return 0
 
 
-def _place(knots: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _place(
+    knots: NDArray[np.float64], x: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     piece = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
     return piece, (x - knots[piece]) / (knots[piece + 1] - knots[piece])
 
 
 def _fit(knots: NDArray[np.float64], x: NDArray[np.float64], off_s: NDArray[np.float64]) -> Bend:
-    """Fit values at the knots: the normal matrix of hats is tridiagonal, and solved in a fixed order so that it comes out the same
-    to the last bit on any machine."""
+    """Fit values at the knots: the normal matrix of hats is tridiagonal, and solved in a fixed
+    order so that it comes out the same to the last bit on any machine.
+    """
     piece, share = _place(knots, x)
     count = len(knots)
-    left, right = 1 - share, share
+    left = 1 - share
+    right = share
     diagonal = np.bincount(piece, left**2, count) + np.bincount(piece + 1, right**2, count)
     beside = np.bincount(piece, left * right, count)
     due = np.bincount(piece, left * off_s, count) + np.bincount(piece + 1, right * off_s, count)
-    a, b, y = diagonal.tolist(), beside.tolist(), due.tolist()
-    down, up = a.copy(), a.copy()
+    a = diagonal.tolist()
+    b = beside.tolist()
+    y = due.tolist()
+    down = a.copy()
+    up = a.copy()
     for k in range(1, count):
         down[k] -= b[k - 1] ** 2 / down[k - 1]
         y[k] -= b[k - 1] / down[k - 1] * y[k - 1]
@@ -110,5 +145,7 @@ def _fit(knots: NDArray[np.float64], x: NDArray[np.float64], off_s: NDArray[np.f
         y[k] = (y[k] - b[k] * y[k + 1]) / down[k]
     variance = tuple(1 / (down[k] + up[k] - a[k]) for k in range(count))
     # The inverse has C[k, k+1] = -b[k] / down[k] * C[k+1, k+1].
-    correlation = tuple(-b[k] / down[k] * math.sqrt(variance[k + 1] / variance[k]) for k in range(count - 1))
+    correlation = tuple(
+        -b[k] / down[k] * math.sqrt(variance[k + 1] / variance[k]) for k in range(count - 1)
+    )
     return Bend(knots, np.array(y), variance, correlation)

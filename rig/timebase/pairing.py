@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find which edge belongs to which mark by the pattern of their intervals, whatever the rate, offset, and what is missing. Pure.
+"""Find which edge belongs to which mark by the pattern of their intervals, whatever the rate,
+offset, and what is missing. Pure.
 
-A seed is three marks and three edges with the same two intervals, at about the same rate or, failing that, at any. From a seed a
-tracker walks to both ends: it keeps offset and rate of the edges with their uncertainties (a Kalman filter), foretells each edge
-and takes one within reach. The seed from which most marks find edges wins, unless another reading of the data does nearly as well
-or unrelated edges could.
+A seed is three marks and three edges with the same two intervals, at about the same rate or,
+failing that, at any. From a seed a tracker walks to both ends: it keeps offset and rate of the
+edges with their uncertainties (a Kalman filter), foretells each edge and takes one within reach.
+The seed from which most marks find edges wins, unless another reading of the data does nearly as
+well or unrelated edges could.
 """
 
 from __future__ import annotations
@@ -17,18 +19,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many channels) differ by far more.
+#: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many channels)
+#: differ by far more.
 CLOCK_LIMIT = 500e-6
 #: How far a rate may wander: variance of the relative rate per second, 1e-6 in a thousand seconds.
 _WANDER = 1e-15
 #: Rates that are looked for when the nominal one fits nothing.
 _RATES = (1 / 16, 16.0)
 #: Marks that seeds are sought for: so many from either end, and spread over the whole.
-_END_SEEDS, _SPREAD_SEEDS = 8, 16
+_END_SEEDS = 8
+_SPREAD_SEEDS = 16
 #: Edges that are tried for each of them, and how many marks to either side say how good a seed is.
-_SEED_EDGES, _CHUNK = 64, 12
-#: How many steps of the tracker all seeds together may cost, and how many seeds must lose against the best before it has won.
-_STEPS, _CHALLENGERS = 600_000, 3
+_SEED_EDGES = 64
+_CHUNK = 12
+#: How many steps of the tracker all seeds together may cost, and how many seeds must lose against
+#: the best before it has won.
+_STEPS = 600_000
+_CHALLENGERS = 3
 #: A walk that finds fewer than a quarter of so many edges is given up.
 _PATIENCE = 40
 #: With this share of all that could be paired, the nominal rate is not doubted.
@@ -37,7 +44,8 @@ _SURE = 0.8
 _JURY = 8
 #: Standard deviations of the tracker's own uncertainty that come on top of the reach.
 _SIGMAS = 4.0
-#: A second reading that pairs at most so many marks less than the best leaves it open which one is true.
+#: A second reading that pairs at most so many marks less than the best leaves it open which one is
+#: true.
 _MARGIN = 1
 #: Unrelated edges may fit by chance once in so many.
 _CHANCE = 1e-6
@@ -48,7 +56,9 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Marks and edges that belong together, ascending, and `rival`: how many another reading of the data pairs, as good as this."""
+    """Marks and edges that belong together, ascending, and `rival`: how many another reading of the
+    data pairs, as good as this.
+    """
 
     marks: Indices
     edges: Indices
@@ -68,7 +78,9 @@ class _Seed:
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """Marks and edges as the tracker sees them from one end, how far an edge may lie from where it should, and its noise."""
+    """Marks and edges as the tracker sees them from one end, how far an edge may lie from where it
+    should, and its noise.
+    """
 
     marks: list[float]
     edges: list[float]
@@ -77,12 +89,16 @@ class _Sight:
 
 
 def in_order(marks_s: Floats, edges_s: Floats, reach_s: float) -> Pairing | None:
-    """Return the pairs that order gives when the counts agree and every interval confirms it, at any rate; else None."""
+    """Return the pairs that order gives when the counts agree and every interval confirms it, at
+    any rate; else None.
+    """
     count = len(marks_s)
     if count != len(edges_s) or count < 2 or marks_s[-1] <= marks_s[0]:
         return None
     rate = (edges_s[-1] - edges_s[0]) / (marks_s[-1] - marks_s[0])
-    if count == 2 and abs(rate - 1) * (marks_s[-1] - marks_s[0]) > 2 * reach_s + CLOCK_LIMIT * (marks_s[-1] - marks_s[0]):
+    if count == 2 and abs(rate - 1) * (marks_s[-1] - marks_s[0]) > 2 * reach_s + CLOCK_LIMIT * (
+        marks_s[-1] - marks_s[0]
+    ):
         return None
     intervals_s = np.diff(marks_s)
     # A rate that drifts by a few ppm is still one rate.
@@ -93,8 +109,9 @@ def in_order(marks_s: Floats, edges_s: Floats, reach_s: float) -> Pairing | None
 
 
 def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> Pairing:
-    """Return the pairs of the best walk, none where there is no seed; `reach_s` is how far an edge may lie from where it should,
-    `noise_s` the standard deviation of that."""
+    """Return the pairs of the best walk, none where there is no seed; `reach_s` is how far an edge
+    may lie from where it should, `noise_s` the standard deviation of that.
+    """
     near = _best(marks_s, edges_s, reach_s, noise_s, False)
     if not len(near):
         return _best(marks_s, edges_s, reach_s, noise_s, True)
@@ -104,24 +121,32 @@ def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> 
     if nominal and len(near) > _SURE * min(len(marks_s), len(edges_s)):
         return near
     other = _best(marks_s, edges_s, reach_s, noise_s, True)
-    # Every second mark of a steady rhythm fits a clock of twice the rate: it takes many more pairs to say so.
+    # Every second mark of a steady rhythm fits a clock of twice the rate: it takes many more pairs
+    # to say so.
     return other if len(other) * (_SURE if nominal else 1.0) > len(near) else near
 
 
 def convincing(pairs: int, due_s: Floats, edges_s: Floats, rate: float, reach_s: float) -> bool:
-    """Say whether unrelated edges would pair so often less than once in a million: a bound (Chernoff) times all readings there are.
+    """Say whether unrelated edges would pair so often less than once in a million: a bound
+    (Chernoff) times all readings there are.
 
-    `due_s` is when each mark's edge is foretold. Where the counts agree and the rates do, order alone is enough.
+    `due_s` is when each mark's edge is foretold. Where the counts agree and the rates do, order
+    alone is enough.
     """
     near = abs(rate - 1) <= 2 * CLOCK_LIMIT
     if near and pairs == len(due_s) == len(edges_s):
         return True
     if pairs < 3:
         return False
-    first_s, last_s = max(due_s[0], edges_s[0]) - reach_s, min(due_s[-1], edges_s[-1]) + reach_s
-    marks, edges = (int(np.count_nonzero((at_s >= first_s) & (at_s <= last_s))) for at_s in (due_s, edges_s))
-    span_s, tries = float(last_s - first_s), min(marks, edges)
-    chance, share = min(2 * reach_s * max(marks, edges) / span_s, 0.999), min(pairs / tries, 1.0)
+    first_s = max(due_s[0], edges_s[0]) - reach_s
+    last_s = min(due_s[-1], edges_s[-1]) + reach_s
+    marks, edges = (
+        int(np.count_nonzero((at_s >= first_s) & (at_s <= last_s))) for at_s in (due_s, edges_s)
+    )
+    span_s = float(last_s - first_s)
+    tries = min(marks, edges)
+    chance = min(2 * reach_s * max(marks, edges) / span_s, 0.999)
+    share = min(pairs / tries, 1.0)
     if share <= chance:
         return False
     rest = (1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0
@@ -132,16 +157,21 @@ def convincing(pairs: int, due_s: Floats, edges_s: Floats, rate: float, reach_s:
 
 
 def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indices]:
-    """Pair each foretold time with one edge within reach: those nearest to each other first, then what is left in between."""
+    """Pair each foretold time with one edge within reach: those nearest to each other first, then
+    what is left in between.
+    """
     if not len(due_s) or not len(edges_s):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    edge_of, mark_of = _nearest(edges_s, due_s), _nearest(due_s, edges_s)
+    edge_of = _nearest(edges_s, due_s)
+    mark_of = _nearest(due_s, edges_s)
     numbers = np.arange(len(due_s))
     # Marks of the same tick foretell the same time: the first of them counts as nearest.
     mutual = (due_s[mark_of[edge_of]] == due_s) & (np.abs(edges_s[edge_of] - due_s) <= reach_s)
     mutual &= np.concatenate([[True], edge_of[1:] != edge_of[:-1]])
-    marks, edges = numbers[mutual], edge_of[mutual]
-    free_marks, free_edges = np.setdiff1d(numbers, marks), np.setdiff1d(np.arange(len(edges_s)), edges)
+    marks = numbers[mutual]
+    edges = edge_of[mutual]
+    free_marks = np.setdiff1d(numbers, marks)
+    free_edges = np.setdiff1d(np.arange(len(edges_s)), edges)
     more = _greedy(due_s[free_marks].tolist(), edges_s[free_edges].tolist(), reach_s)
     if more:
         marks = np.sort(np.concatenate([marks, free_marks[[i for i, _ in more]]]))
@@ -149,9 +179,14 @@ def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indi
     return marks, edges
 
 
-def strays(due_s: Floats, edges_s: Floats, marks: Indices, edges: Indices, reach_s: float) -> tuple[Indices, Indices]:
-    """Return what `match` left over and yet must belong together: a mark and an edge within `reach_s`, each with no other near."""
-    lone_marks, lone_edges = np.setdiff1d(np.arange(len(due_s)), marks), np.setdiff1d(np.arange(len(edges_s)), edges)
+def strays(
+    due_s: Floats, edges_s: Floats, marks: Indices, edges: Indices, reach_s: float
+) -> tuple[Indices, Indices]:
+    """Return what `match` left over and yet must belong together: a mark and an edge within
+    `reach_s`, each with no other near.
+    """
+    lone_marks = np.setdiff1d(np.arange(len(due_s)), marks)
+    lone_edges = np.setdiff1d(np.arange(len(edges_s)), edges)
     if not len(lone_marks) or not len(lone_edges):
         return lone_marks[:0], lone_edges[:0]
     gaps_s = np.concatenate([[np.inf], np.diff(due_s), [np.inf]])
@@ -170,12 +205,17 @@ def _nearest(times_s: Floats, due_s: Floats) -> Indices:
     return after - (due_s - times_s[after - 1] <= times_s[after] - due_s)
 
 
-def _greedy(due_s: Sequence[float], edges_s: Sequence[float], reach_s: float) -> list[tuple[int, int]]:
-    pairs, i, j = [], 0, 0
+def _greedy(
+    due_s: Sequence[float], edges_s: Sequence[float], reach_s: float
+) -> list[tuple[int, int]]:
+    pairs = []
+    i = 0
+    j = 0
     while i < len(due_s) and j < len(edges_s):
         if abs(edges_s[j] - due_s[i]) <= reach_s:
             pairs.append((i, j))
-            i, j = i + 1, j + 1
+            i = i + 1
+            j = j + 1
         elif edges_s[j] < due_s[i]:
             j += 1
         else:
@@ -183,17 +223,18 @@ def _greedy(due_s: Sequence[float], edges_s: Sequence[float], reach_s: float) ->
     return pairs
 
 
-def _best(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_rate: bool) -> Pairing:
+def _best(
+    marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_rate: bool
+) -> Pairing:
     # Backwards in time is forwards in the negative.
-    ahead, behind = (
-        _Sight(marks_s.tolist(), edges_s.tolist(), reach_s, noise_s),
-        _Sight((-marks_s[::-1]).tolist(), (-edges_s[::-1]).tolist(), reach_s, noise_s),
-    )
+    ahead = _Sight(marks_s.tolist(), edges_s.tolist(), reach_s, noise_s)
+    behind = _Sight((-marks_s[::-1]).tolist(), (-edges_s[::-1]).tolist(), reach_s, noise_s)
     most = min(len(marks_s), len(edges_s))
     walks: list[dict[int, int]] = []
     best: dict[int, int] = {}
     explained: set[tuple[int, int]] = set()
-    steps, lost = 0, 0
+    steps = 0
+    lost = 0
     for seed in _seeds(marks_s, edges_s, reach_s, any_rate):
         if (seed.mark, seed.edge) in explained:
             continue
@@ -201,13 +242,20 @@ def _best(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_
         walk = _walk(ahead, behind, seed, misses)
         walks.append(walk)
         explained.update(walk.items())
-        steps, lost = steps + len(walk) + _PATIENCE, lost + 1
+        steps = steps + len(walk) + _PATIENCE
+        lost = lost + 1
         if len(walk) > len(best):
-            best, lost = walk, 0
+            best = walk
+            lost = 0
         if steps > _STEPS or (lost >= _CHALLENGERS and len(best) >= 0.9 * most):
             break
-    # A walk that derailed shares its beginning with the best one; another reading of the data shares next to nothing.
-    others = [len(walk) for walk in walks if 10 * sum(best.get(i) == j for i, j in walk.items()) < len(walk)]
+    # A walk that derailed shares its beginning with the best one; another reading of the data
+    # shares next to nothing.
+    others = [
+        len(walk)
+        for walk in walks
+        if 10 * sum(best.get(i) == j for i, j in walk.items()) < len(walk)
+    ]
     rival = max(others, default=0)
     return Pairing(
         np.array(list(best), dtype=np.int64),
@@ -217,7 +265,9 @@ def _best(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_
 
 
 def _seeds(marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool) -> list[_Seed]:
-    """Return where to begin, the best first: by how many marks around find an edge, then by how much order would be off."""
+    """Return where to begin, the best first: by how many marks around find an edge, then by how
+    much order would be off.
+    """
     if len(marks_s) < 3 or len(edges_s) < 3:
         return []
     count = len(marks_s) - 2
@@ -230,24 +280,33 @@ def _seeds(marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool) -> 
     return [seed for _, _, seed in ranked]
 
 
-def _seeds_of(mark: int, marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool) -> list[tuple[float, int, _Seed]]:
-    one_s, two_s = float(marks_s[mark + 1] - marks_s[mark]), float(marks_s[mark + 2] - marks_s[mark + 1])
+def _seeds_of(
+    mark: int, marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool
+) -> list[tuple[float, int, _Seed]]:
+    one_s = float(marks_s[mark + 1] - marks_s[mark])
+    two_s = float(marks_s[mark + 2] - marks_s[mark + 1])
     whole_s = one_s + two_s
     if min(one_s, two_s) <= 2 * reach_s:
         return []
-    first_s, second_s = np.diff(edges_s)[:-1], np.diff(edges_s)[1:]
+    first_s = np.diff(edges_s)[:-1]
+    second_s = np.diff(edges_s)[1:]
     if any_rate:
         rates = (first_s + second_s) / whole_s
         error_s = 2 * reach_s * whole_s * np.maximum(rates, 1.0)
         fits = np.abs(second_s * one_s - first_s * two_s) <= error_s
-        fits &= (rates >= _RATES[0]) & (rates <= _RATES[1]) & (np.minimum(first_s, second_s) > 2 * reach_s)
+        fits &= (
+            (rates >= _RATES[0])
+            & (rates <= _RATES[1])
+            & (np.minimum(first_s, second_s) > 2 * reach_s)
+        )
     else:
         fits = np.abs(first_s - one_s) <= 2 * reach_s + 2 * CLOCK_LIMIT * one_s
         fits &= np.abs(second_s - two_s) <= 2 * reach_s + 2 * CLOCK_LIMIT * two_s
     edges = np.flatnonzero(fits)
     if not len(edges):
         return []
-    marks, total = len(marks_s), len(edges_s)
+    marks = len(marks_s)
+    total = len(edges_s)
     disorder = np.minimum(np.abs(edges - mark), np.abs((total - edges) - (marks - mark)))
     disorder = np.minimum(disorder, np.abs(edges - mark * total // marks))
     order = np.argsort(disorder, kind="stable")[:_SEED_EDGES]
@@ -264,38 +323,63 @@ def _seeds_of(mark: int, marks_s: Floats, edges_s: Floats, reach_s: float, any_r
     ]
 
 
-def _scores(mark: int, edges: Indices, rates: Floats, rate_u: float, marks_s: Floats, edges_s: Floats, reach_s: float) -> Floats:
+def _scores(
+    mark: int,
+    edges: Indices,
+    rates: Floats,
+    rate_u: float,
+    marks_s: Floats,
+    edges_s: Floats,
+    reach_s: float,
+) -> Floats:
     """Return which share of the marks around one finds an edge, for each edge it may have."""
     around_s = marks_s[max(mark - _CHUNK, 0) : mark + _CHUNK + 1] - marks_s[mark]
     due_s = edges_s[edges][:, None] + rates[:, None] * around_s
     away_s = np.abs(edges_s[_nearest(edges_s, due_s.ravel())].reshape(due_s.shape) - due_s)
     # Far away the rate is not known well enough to tell one edge from its neighbour.
-    limit_s = 2 * reach_s + np.minimum(rate_u * np.abs(around_s), float(np.median(np.diff(around_s))) / 4)
+    limit_s = 2 * reach_s + np.minimum(
+        rate_u * np.abs(around_s), float(np.median(np.diff(around_s))) / 4
+    )
     share: Floats = np.mean(away_s <= limit_s * np.maximum(rates[:, None], 1.0), axis=1)
     return share
 
 
 def _walk(ahead: _Sight, behind: _Sight, seed: _Seed, misses: int) -> dict[int, int]:
-    """Return the pairs that a seed leads to, ascending; the walk ends where more than `misses` marks have no edge."""
-    last_mark, last_edge = len(ahead.marks) - 1, len(ahead.edges) - 1
+    """Return the pairs that a seed leads to, ascending; the walk ends where more than `misses`
+    marks have no edge.
+    """
+    last_mark = len(ahead.marks) - 1
+    last_edge = len(ahead.edges) - 1
     mirrored = _Seed(last_mark - seed.mark, last_edge - seed.edge, seed.rate, seed.rate_u)
     before = [(last_mark - i, last_edge - j) for i, j in _track(behind, mirrored, misses)]
     return dict(before[:0:-1] + _track(ahead, seed, misses))
 
 
 def _track(sight: _Sight, seed: _Seed, misses: int) -> list[tuple[int, int]]:
-    """Follow the edges from a seed to the end: offset and rate with their covariance, updated by each edge that is taken."""
-    marks, edges, reach_s, noise = sight.marks, sight.edges, sight.reach_s, sight.noise_s**2
+    """Follow the edges from a seed to the end: offset and rate with their covariance, updated by
+    each edge that is taken.
+    """
+    marks = sight.marks
+    edges = sight.edges
+    reach_s = sight.reach_s
+    noise = sight.noise_s**2
     pairs = [(seed.mark, seed.edge)]
-    at_s, edge_s, rate = marks[seed.mark], edges[seed.edge], seed.rate
-    offset_var, both_var, rate_var = noise, 0.0, seed.rate_u**2
-    j, count, steps = seed.edge + 1, len(edges), 0
+    at_s = marks[seed.mark]
+    edge_s = edges[seed.edge]
+    rate = seed.rate
+    offset_var = noise
+    both_var = 0.0
+    rate_var = seed.rate_u**2
+    j = seed.edge + 1
+    count = len(edges)
+    steps = 0
     for i in range(seed.mark + 1, len(marks)):
         steps += 1
         if steps - len(pairs) >= misses or (steps > _PATIENCE and 4 * len(pairs) < steps):
             break
         dt = marks[i] - at_s
-        due_s, due_var = edge_s + rate * dt, offset_var + dt * (2 * both_var + dt * (rate_var + _WANDER * dt / 3))
+        due_s = edge_s + rate * dt
+        due_var = offset_var + dt * (2 * both_var + dt * (rate_var + _WANDER * dt / 3))
         reach = reach_s + _SIGMAS * math.sqrt(due_var)
         while j < count and edges[j] < due_s - reach:
             j += 1
@@ -318,27 +402,43 @@ def _track(sight: _Sight, seed: _Seed, misses: int) -> list[tuple[int, int]]:
                     continue
         off_s = edges[k] - due_s
         both_var += dt * (rate_var + _WANDER * dt / 2)
-        gain, rate_gain = due_var / (due_var + noise), both_var / (due_var + noise)
-        at_s, edge_s, rate = marks[i], due_s + gain * off_s, rate + rate_gain * off_s
+        gain = due_var / (due_var + noise)
+        rate_gain = both_var / (due_var + noise)
+        at_s = marks[i]
+        edge_s = due_s + gain * off_s
+        rate = rate + rate_gain * off_s
         rate_var += _WANDER * dt - rate_gain * both_var
-        offset_var, both_var = due_var * (1 - gain), both_var * (1 - gain)
+        offset_var = due_var * (1 - gain)
+        both_var = both_var * (1 - gain)
         pairs.append((i, k))
         j = k + 1
     return pairs
 
 
-def _vote(sight: _Sight, mark: int, first: int, due_s: float, within_s: float, rate: float, rate_u: float) -> int:
-    """Return which edge within a wide reach the marks that follow speak for; -1 where they speak for none."""
-    marks, edges, reach_s = sight.marks, sight.edges, sight.reach_s
+def _vote(
+    sight: _Sight, mark: int, first: int, due_s: float, within_s: float, rate: float, rate_u: float
+) -> int:
+    """Return which edge within a wide reach the marks that follow speak for; -1 where they speak
+    for none.
+    """
+    marks = sight.marks
+    edges = sight.edges
+    reach_s = sight.reach_s
     following = [marks[i] - marks[mark] for i in range(mark + 1, min(mark + 1 + _JURY, len(marks)))]
     stop = bisect_right(edges, due_s + within_s, first)
     if not following:
         return first if stop - first == 1 else -1
-    votes = [sum(_any(edges, edges[k] + rate * dt, 2 * reach_s + 2 * rate_u * dt) for dt in following) for k in range(first, stop)]
+    votes = [
+        sum(_any(edges, edges[k] + rate * dt, 2 * reach_s + 2 * rate_u * dt) for dt in following)
+        for k in range(first, stop)
+    ]
     most = max(votes)
     if 2 * most < len(following):
         return -1
-    return min((k for k in range(first, stop) if votes[k - first] == most), key=lambda k: abs(edges[k] - due_s))
+    return min(
+        (k for k in range(first, stop) if votes[k - first] == most),
+        key=lambda k: abs(edges[k] - due_s),
+    )
 
 
 def _any(times_s: Sequence[float], due_s: float, reach_s: float) -> bool:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the edges of the SYNC line in what a monitor recorded of it: sampled levels, a sampled voltage, or the instrument's own
-stamps."""
+"""Find the edges of the SYNC line in what a monitor recorded of it: sampled levels, a sampled
+voltage, or the instrument's own stamps.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +28,16 @@ class Edges:
 
 
 def from_levels(blocks: Iterable[NDArray[np.uint8]], rate_hz: float) -> Edges:
-    """Return the edges of a sampled line, packed eight samples to a byte: one first seen at k happened at (k - 1/2) / rate_hz."""
-    falls, rises, previous, at = [], [], None, 0
+    """Return the edges of a sampled line, packed eight samples to a byte: one first seen at k
+    happened at (k - 1/2) / rate_hz.
+    """
+    falls = []
+    rises = []
+    previous = None
+    at = 0
     for block in blocks:
-        # Edges are few: bytes without one are told apart from the others as bytes, an eighth of the samples.
+        # Edges are few: bytes without one are told apart from the others as bytes, an eighth of the
+        # samples.
         before: NDArray[np.uint8] = np.left_shift(block, 1)
         before[1:] |= block[:-1] >> 7
         before[0] |= block[0] & 1 if previous is None else previous >> 7
@@ -41,54 +48,72 @@ def from_levels(blocks: Iterable[NDArray[np.uint8]], rate_hz: float) -> Edges:
         high = (block[places[step]] >> bit) & 1 == 1
         falls.append(found[~high])
         rises.append(found[high])
-        previous, at = block[-1], at + 8 * len(block)
-    return Edges(*((np.concatenate([np.zeros(0, dtype=np.int64), *found]) - 0.5) / rate_hz for found in (falls, rises)))
+        previous = block[-1]
+        at = at + 8 * len(block)
+    return Edges(
+        *(
+            (np.concatenate([np.zeros(0, dtype=np.int64), *found]) - 0.5) / rate_hz
+            for found in (falls, rises)
+        )
+    )
 
 
 def from_voltage(voltage_v: NDArray[np.floating[np.typing.NBitBase]], rate_hz: float) -> Edges:
     """Return the edges of a line whose voltage was averaged over each sample.
 
-    The sample in which the line changes has a mean between low and high: what it has of the high level says when. Good for one
-    edge a sample and its neighbour: a pulse must last two samples or longer. Where there is no voltage the line keeps its level,
-    and a change over that is no edge: when it happened is not known.
+    The sample in which the line changes has a mean between low and high: what it has of the high
+    level says when. Good for one edge a sample and its neighbour: a pulse must last two samples or
+    longer. Where there is no voltage the line keeps its level, and a change over that is no edge:
+    when it happened is not known.
     """
     none = np.zeros(0)
     finite = voltage_v[np.isfinite(voltage_v)].astype(np.float64)
     if not len(finite) or float(np.ptp(finite)) < _SWING_V:
         return Edges(none, none)
     middle_v = (float(finite.max()) + float(finite.min())) / 2
-    # Short pulses have as many samples with a change in them as whole ones: those lie nearer to the middle.
+    # Short pulses have as many samples with a change in them as whole ones: those lie nearer to the
+    # middle.
     low_v = float(np.percentile(finite[finite <= middle_v], 25, method="lower"))
     high_v = float(np.percentile(finite[finite > middle_v], 75, method="higher"))
     known = np.isfinite(voltage_v)
     before = np.maximum.accumulate(np.where(known, np.arange(len(voltage_v)), -1))
     held_v = voltage_v.astype(np.float64)[np.where(before < 0, int(np.argmax(known)), before)]
     share = np.clip((held_v - low_v) / (high_v - low_v), 0.0, 1.0)
-    above, whole = share > 0.5, known[:-1] & known[1:]
+    above = share > 0.5
+    whole = known[:-1] & known[1:]
     falls = np.flatnonzero(above[:-1] & ~above[1:] & whole) + 1
     rises = np.flatnonzero(~above[:-1] & above[1:] & whole) + 1
-    # Of the two samples about a crossing one is whole: together they were high as long as the line was.
+    # Of the two samples about a crossing one is whole: together they were high as long as the line
+    # was.
     fall_s = (falls - 1 + share[falls - 1] + share[falls]) / rate_hz
     rise_s = (rises + 1 - share[rises - 1] - share[rises]) / rate_hz
     return Edges(fall_s, rise_s)
 
 
 def from_stamps(path: Path) -> Edges:
-    """Return the edges that an instrument stamped, a line each; raises DataError for lines of another form."""
+    """Return the edges that an instrument stamped, a line each; raises DataError for lines of
+    another form.
+    """
     falls: list[float] = []
     rises: list[float] = []
     # A killed process may leave half a line at the end; anything else is damage.
-    for line in path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1] if path.exists() else []:
+    for line in (
+        path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1] if path.exists() else []
+    ):
         try:
             content = json.loads(line)
             (falls if content["fall"] else rises).append(float(content["at_s"]))
         except (ValueError, TypeError, KeyError) as error:
             raise DataError(f"{path} has a line of another form", evidence=line[:80]) from error
-    return Edges(np.sort(np.array(falls, dtype=np.float64)), np.sort(np.array(rises, dtype=np.float64)))
+    return Edges(
+        np.sort(np.array(falls, dtype=np.float64)), np.sort(np.array(rises, dtype=np.float64))
+    )
 
 
 def outside(edges: Edges, dark_s: list[tuple[float, float]]) -> Edges:
-    """Leave out edges in spans where samples were lost, borders included: when they happened is not known."""
+    """Leave out edges in spans where samples were lost, borders included: when they happened is not
+    known.
+    """
     kept = []
     for times_s in (edges.falls_s, edges.rises_s):
         lit = np.ones(len(times_s), dtype=bool)

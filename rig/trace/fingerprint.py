@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What two recordings have in common: windows of samples whose noise nobody records twice.
 
-Wherever the bits of two neighbouring samples of current say so, a window begins: a copy has the same windows however it was
-shifted, cut or packed. Windows that hardly change from sample to sample are left out: of a signal without noise, every trial may
-have the same.
+Wherever the bits of two neighbouring samples of current say so, a window begins: a copy has the
+same windows however it was shifted, cut or packed. Windows that hardly change from sample to sample
+are left out: of a signal without noise, every trial may have the same.
 
-Run as a program, it reads traces that may come from a stranger: their reader is C, and may crash or never end on a forged file.
+Run as a program, it reads traces that may come from a stranger: their reader is C, and may crash or
+never end on a forged file.
 """
 
 from __future__ import annotations
@@ -23,20 +24,28 @@ from numpy.typing import NDArray
 from rig.trace.trace import CURRENT, VOLTAGE, Trace, about_of, blocks_of, reading
 
 #: Samples of a window, and how many of them must differ from the one before.
-_WINDOW, _CHANGES = 32, 12
-#: One pair of samples in so many begins a window; so many of the windows are kept, by their hashes, whatever the length.
-_EVERY, _KEPT = 64, 512
+_WINDOW = 32
+_CHANGES = 12
+#: One pair of samples in so many begins a window; so many of the windows are kept, by their hashes,
+#: whatever the length.
+_EVERY = 64
+_KEPT = 512
 #: Two recordings with as many windows in common are copies: by chance, not even one is.
 COMMON = 8
 _BLOCK = 1 << 18
 #: So much memory, and time beside what a slow disk needs, a reader may take.
-_MEMORY_B, _LIMIT_S, _SLOW_B_PER_S = 8 << 30, 120.0, 5e6
-_FIRST, _SECOND = np.uint32(2654435761), np.uint32(2246822519)
+_MEMORY_B = 8 << 30
+_LIMIT_S = 120.0
+_SLOW_B_PER_S = 5e6
+_FIRST = np.uint32(2654435761)
+_SECOND = np.uint32(2246822519)
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """Hashes of some windows of a recording, and whether it says of itself that it is simulated; `fault`: why it cannot be read."""
+    """Hashes of some windows of a recording, and whether it says of itself that it is simulated;
+    `fault`: why it cannot be read.
+    """
 
     windows: frozenset[int] = frozenset()
     simulated: bool | None = None
@@ -48,7 +57,9 @@ class Fingerprint:
 
 
 def windows(blocks: Iterable[NDArray[np.float32]]) -> frozenset[int]:
-    """Return the hashes of windows of a signal that comes in blocks; the smallest ones, which are a fair choice."""
+    """Return the hashes of windows of a signal that comes in blocks; the smallest ones, which are a
+    fair choice.
+    """
     kept: NDArray[np.uint64] = np.zeros(0, np.uint64)
     rest: NDArray[np.uint32] = np.zeros(0, np.uint32)
     for block in blocks:
@@ -67,7 +78,9 @@ def _hashes(bits: NDArray[np.uint32]) -> NDArray[np.uint64]:
     begins = np.flatnonzero(mixed >> np.uint32(16) < (1 << 16) // _EVERY)
     found = bits[begins[:, None] + np.arange(_WINDOW)]
     lively = np.count_nonzero(np.diff(found.astype(np.int64), axis=1), axis=1) >= _CHANGES
-    factors = np.random.default_rng(1).integers(1, 2**63, _WINDOW, np.uint64) * np.uint64(2) + np.uint64(1)
+    factors = np.random.default_rng(1).integers(1, 2**63, _WINDOW, np.uint64) * np.uint64(
+        2
+    ) + np.uint64(1)
     mixed_64 = (found[lively].astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
     mixed_64 ^= mixed_64 >> np.uint64(31)
     hashes: NDArray[np.uint64] = mixed_64 * np.uint64(0x9E3779B97F4A7C15)
@@ -75,7 +88,9 @@ def _hashes(bits: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 
 def of_trace(path: Path) -> Fingerprint:
-    """Read a trace to its end, all that is ever read of it; raises DataError where that cannot be."""
+    """Read a trace to its end, all that is ever read of it; raises DataError where that cannot
+    be.
+    """
     trace = Trace.open(path)
     with reading(path) as reader:
         simulated = about_of(reader).get("simulated")
@@ -86,7 +101,9 @@ def of_trace(path: Path) -> Fingerprint:
 
 
 def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
-    """Return the fingerprint of each trace; of one on which its reader crashes or does not end, the fault."""
+    """Return the fingerprint of each trace; of one on which its reader crashes or does not end, the
+    fault.
+    """
     found: dict[Path, Fingerprint] = {}
     while left := [path for path in paths if path not in found]:
         for path, text in zip(left, _told(left), strict=False):
@@ -95,17 +112,23 @@ def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
 
 
 def _told(paths: Sequence[Path]) -> list[Fingerprint]:
-    """Return what a process of its own says of the traces; the last is a fault where it did not come to its end."""
+    """Return what a process of its own says of the traces; the last is a fault where it did not
+    come to its end.
+    """
     size_b = sum(path.stat().st_size for path in paths)
     # -P: nothing is imported from the folder at hand, which may be the stranger's.
     command = [sys.executable, "-P", "-m", "rig.trace.fingerprint"]
     asked = json.dumps([str(path.resolve()) for path in paths])
     limit_s = _LIMIT_S + size_b / _SLOW_B_PER_S
     try:
-        done = subprocess.run(command, input=asked.encode(), capture_output=True, check=False, timeout=limit_s)
-        said, why = done.stdout, f"its reader ended with exit code {done.returncode}"
+        done = subprocess.run(
+            command, input=asked.encode(), capture_output=True, check=False, timeout=limit_s
+        )
+        said = done.stdout
+        why = f"its reader ended with exit code {done.returncode}"
     except subprocess.TimeoutExpired as error:
-        said, why = error.stdout or b"", f"its reader was not done after {limit_s:.0f} s"
+        said = error.stdout or b""
+        why = f"its reader was not done after {limit_s:.0f} s"
     lines = said.decode(errors="replace").split("\n")[:-1]
     found = [_parsed(line) for line in lines]
     return found if len(found) >= len(paths) else [*found, Fingerprint(fault=why)]
@@ -125,7 +148,11 @@ def main() -> None:
         # Whatever a forged file does to its reader is a finding, and no crash.
         except Exception as error:
             found = Fingerprint(fault=f"{type(error).__name__}: {error}"[:300])
-        line = {"windows": sorted(found.windows), "simulated": found.simulated, "fault": found.fault}
+        line = {
+            "windows": sorted(found.windows),
+            "simulated": found.simulated,
+            "fault": found.fault,
+        }
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Samples that are summed at once: of those whose current lies within one range none is looked at on its own.
+#: Samples that are summed at once: of those whose current lies within one range none is looked at
+#: on its own.
 _CELL = 512
 
 Floats = NDArray[np.float32]
@@ -19,24 +20,28 @@ Floats = NDArray[np.float32]
 class Sums:
     """Sums over samples in each range of the current, and the extremes of the power.
 
-    `ends_a` are the ranges' upper ends, ascending; a sample belongs to the first range whose end its current, of either sign, does
-    not exceed, and one beyond them all, or without a number, to a last column of its own. At most `most` samples are added at once.
-    Samples are in single precision, products and sums in double.
+    `ends_a` are the ranges' upper ends, ascending; a sample belongs to the first range whose end
+    its current, of either sign, does not exceed, and one beyond them all, or without a number, to a
+    last column of its own. At most `most` samples are added at once. Samples are in single
+    precision, products and sums in double.
     """
 
     def __init__(self, ends_a: Sequence[float], most: int) -> None:
         # Samples are in single precision: one that reads 0.05 A is 0.050000000745.
         self._ends = [max(end, float(np.float32(end))) for end in ends_a]
         self._ends_a = np.array(self._ends, dtype=np.float64)
-        # Kept: to give memory of this size back after each block, and take it anew, costs more than the arithmetic.
+        # Kept: to give memory of this size back after each block, and take it anew, costs more than
+        # the arithmetic.
         self._power = np.empty(most)
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew: `sums` of power (W), current (A), voltage (V), a row each, a column for each range and one for beyond;
-        `least_w`, `most_w`."""
+        """Begin anew: `sums` of power (W), current (A), voltage (V), a row each, a column for each
+        range and one for beyond; `least_w`, `most_w`.
+        """
         self.sums = np.zeros((3, len(self._ends) + 1))
-        self.least_w, self.most_w = np.inf, -np.inf
+        self.least_w = np.inf
+        self.most_w = -np.inf
 
     def add(self, current_a: Floats, voltage_v: Floats) -> None:
         """Add samples."""
@@ -44,7 +49,10 @@ class Sums:
         if not count:
             return
         power = np.multiply(current_a, voltage_v, out=self._power[:count], dtype=np.float64)
-        self.least_w, self.most_w = min(self.least_w, float(power.min())), max(self.most_w, float(power.max()))
+        self.least_w, self.most_w = (
+            min(self.least_w, float(power.min())),
+            max(self.most_w, float(power.max())),
+        )
         rows: tuple[NDArray[Any], ...] = power, current_a, voltage_v
         if not self._ends:
             self.sums[:, 0] += [row.sum(dtype=np.float64) for row in rows]
@@ -59,17 +67,23 @@ class Sums:
 
     def take(self, current_a: float, voltage_v: float, share: float) -> None:
         """Add a share of one sample, which may be negative."""
-        place = bisect_left(self._ends, abs(current_a)) if current_a == current_a else len(self._ends)
+        place = (
+            bisect_left(self._ends, abs(current_a)) if current_a == current_a else len(self._ends)
+        )
         for row, value in enumerate((current_a * voltage_v, current_a, voltage_v)):
             self.sums[row, place] += share * value
 
     def _add_pure(self, cells: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
         """Add those cells whose current lies within one range; return the others."""
-        least, most = cells[1].min(axis=1), cells[1].max(axis=1)
+        least = cells[1].min(axis=1)
+        most = cells[1].max(axis=1)
         low, high = np.searchsorted(self._ends_a, np.abs([least, most]))
         pure = (low == high) & ((least >= 0) | (most <= 0) | (low == 0))
         # What is no range counts nowhere.
-        self._put(np.where(pure, low, len(self._ends) + 1), [cell.sum(axis=1, dtype=np.float64) for cell in cells])
+        self._put(
+            np.where(pure, low, len(self._ends) + 1),
+            [cell.sum(axis=1, dtype=np.float64) for cell in cells],
+        )
         return np.flatnonzero(~pure)
 
     def _put(self, places: NDArray[np.intp], rows: Iterable[NDArray[Any]]) -> None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces: current, voltage and SYNC over monitor time, file-backed (JLS v2), with exact energy between two instants.
+"""Traces: current, voltage and SYNC over monitor time, file-backed (JLS v2), with exact energy
+between two instants.
 
-Conventions. Analog sample k is the mean over [k, k + 1) / sample_hz. SYNC sample k of a digital input is the level at k /
-edge_hz, so an edge first seen at k happened at (k - 1/2) / edge_hz, give or take half a period. Time 0 is the first sample.
+Conventions. Analog sample k is the mean over [k, k + 1) / sample_hz. SYNC sample k of a digital
+input is the level at k / edge_hz, so an edge first seen at k happened at (k - 1/2) / edge_hz, give
+or take half a period. Time 0 is the first sample.
 """
 
 from __future__ import annotations
@@ -23,26 +25,37 @@ from rig.errors import DataError
 from rig.trace import edges
 from rig.trace.integrate import Sums
 
-CURRENT, VOLTAGE, SYNC_VOLTAGE, SYNC = 1, 2, 3, 10
+CURRENT = 1
+VOLTAGE = 2
+SYNC_VOLTAGE = 3
+SYNC = 10
 
-#: User data of the file: what the recorder knew from the start, and how many samples of each signal it was given.
-ABOUT, LENGTHS = 1, 2
+#: User data of the file: what the recorder knew from the start, and how many samples of each signal
+#: it was given.
+ABOUT = 1
+LENGTHS = 2
 
-TRACE, PARTIAL, GAPS, EDGES = "trace.jls", "trace.jls.partial", "gaps.jsonl", "edges.jsonl"
+TRACE = "trace.jls"
+PARTIAL = "trace.jls.partial"
+GAPS = "gaps.jsonl"
+EDGES = "edges.jsonl"
 
-#: What an instrument said of itself in the course of a recording; nothing that is measured depends on it.
+#: What an instrument said of itself in the course of a recording; nothing that is measured depends
+#: on it.
 SAID = "recording.json"
 
 #: Edges that the instrument stamped itself lie in a file of their own.
 STAMPED = ("stamps", "start")
 
-#: Samples that are read at once: whole chunks of the file; and a processor's cache holds what is computed of them.
+#: Samples that are read at once: whole chunks of the file; and a processor's cache holds what is
+#: computed of them.
 _BLOCK = 1 << 18
 
 #: A window of fewer samples has no whole one beside each end.
 STEPPED = 4
 
-#: So near to the border of two samples an instant lies on it: 0.07 s at 1000 Hz is 70.00000000000001 samples.
+#: So near to the border of two samples an instant lies on it: 0.07 s at 1000 Hz is
+#: 70.00000000000001 samples.
 _ON_BORDER = 1e-5
 
 #: Of a window of which a larger share is lost nothing is said.
@@ -59,7 +72,9 @@ class Gap:
 
 
 class End(NamedTuple):
-    """The power beside an end of a window, in watts: of the sample outside and of the one inside of that in which the end lies."""
+    """The power beside an end of a window, in watts: of the sample outside and of the one inside of
+    that in which the end lies.
+    """
 
     outside_w: float
     inside_w: float
@@ -67,12 +82,12 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Integral:
-    """What one window holds, range by range of the current: energy, charge, voltage over time, and time; and the power at its
-    ends.
+    """What one window holds, range by range of the current: energy, charge, voltage over time, and
+    time; and the power at its ends.
 
-    `ends` are start and stop. Where `stepped`, what they leave of their samples counts with the power inside.
-    `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the energy were measured at a current beyond all
-    ranges; the last range has it too.
+    `ends` are start and stop. Where `stepped`, what they leave of their samples counts with the
+    power inside. `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the
+    energy were measured at a current beyond all ranges; the last range has it too.
     """
 
     start_s: float
@@ -102,11 +117,12 @@ class Integral:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A closed trace: its rates, its edges and its gaps; samples are read from the file when asked for.
+    """A closed trace: its rates, its edges and its gaps; samples are read from the file when asked
+    for.
 
-    An edge of SYNC is known to 1 / `edge_hz`. `sync` is how edges came (rig/trace/writer.py); `start_monotonic_ns` what
-    CLOCK_MONOTONIC showed at time 0, where that ties it to marks; `rate_limit_ppm` how far a device's clock may differ, where one
-    edge ties it.
+    An edge of SYNC is known to 1 / `edge_hz`. `sync` is how edges came (rig/trace/writer.py);
+    `start_monotonic_ns` what CLOCK_MONOTONIC showed at time 0, where that ties it to marks;
+    `rate_limit_ppm` how far a device's clock may differ, where one edge ties it.
     """
 
     path: Path
@@ -125,28 +141,59 @@ class Trace:
         """Open a trace that was closed properly; raises DataError for anything else."""
         with reading(path) as reader:
             signals = {signal.signal_id: signal for signal in reader.signals.values()}
-            about, lengths = about_of(reader), _lengths_of(reader)
-            kind, sync = about.get("sync", ""), {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
+            about = about_of(reader)
+            lengths = _lengths_of(reader)
+            kind = about.get("sync", "")
+            sync = {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
             if not {CURRENT, VOLTAGE} <= set(signals) or (sync is not None and sync not in signals):
-                raise DataError(f"{path} lacks a signal", evidence=f"it has {sorted(s.name for s in signals.values())}")
+                raise DataError(
+                    f"{path} lacks a signal",
+                    evidence=f"it has {sorted(s.name for s in signals.values())}",
+                )
             if not about.get("sample_hz"):
-                raise DataError(f"{path} was not recorded by the rig", try_next="rig measure reads it")
-            sample_hz, edge_hz = float(about["sample_hz"]), float(about["edge_hz"])
+                raise DataError(
+                    f"{path} was not recorded by the rig", try_next="rig measure reads it"
+                )
+            sample_hz = float(about["sample_hz"])
+            edge_hz = float(about["edge_hz"])
             length = min(lengths[CURRENT], lengths[VOLTAGE])
             found = edges.Edges(np.zeros(0), np.zeros(0))
             if kind == "digital":
-                found = edges.from_levels(blocks_of(reader, SYNC, lengths[SYNC], 8 * _BLOCK), edge_hz)
+                found = edges.from_levels(
+                    blocks_of(reader, SYNC, lengths[SYNC], 8 * _BLOCK), edge_hz
+                )
             elif kind == "voltage":
-                whole = [np.zeros(0, dtype=np.float32), *blocks_of(reader, SYNC_VOLTAGE, lengths[SYNC_VOLTAGE], _BLOCK)]
+                whole = [
+                    np.zeros(0, dtype=np.float32),
+                    *blocks_of(reader, SYNC_VOLTAGE, lengths[SYNC_VOLTAGE], _BLOCK),
+                ]
                 found = edges.from_voltage(np.concatenate(whole), sample_hz)
             elif kind in STAMPED:
                 found = edges.from_stamps(path.with_name(EDGES))
         gaps = _gaps(path.with_name(GAPS))
         if kind not in STAMPED:
             period_s = max(1 / sample_hz, 1 / edge_hz)
-            found = edges.outside(found, [(gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s) for gap in gaps])
-        start_ns, rate_ppm = int(about.get("start_monotonic_ns", 0)), float(about.get("rate_limit_ppm", 0.0))
-        return cls(path, sample_hz, edge_hz, length, found.falls_s, found.rises_s, gaps, kind, start_ns, rate_ppm)
+            found = edges.outside(
+                found,
+                [
+                    (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s)
+                    for gap in gaps
+                ],
+            )
+        start_ns = int(about.get("start_monotonic_ns", 0))
+        rate_ppm = float(about.get("rate_limit_ppm", 0.0))
+        return cls(
+            path,
+            sample_hz,
+            edge_hz,
+            length,
+            found.falls_s,
+            found.rises_s,
+            gaps,
+            kind,
+            start_ns,
+            rate_ppm,
+        )
 
     @property
     def duration_s(self) -> float:
@@ -155,15 +202,20 @@ class Trace:
 
     def gap_between(self, start_s: float, stop_s: float) -> Gap | None:
         """Return the first gap that touches a window; samples outside the trace count as one."""
-        start, stop = self._place(start_s), self._place(stop_s)
+        start = self._place(start_s)
+        stop = self._place(stop_s)
         if start < 0 or stop > self.length:
-            return Gap(int(start), int(stop), f"the window lies outside the trace of {self.length} samples")
+            return Gap(
+                int(start), int(stop), f"the window lies outside the trace of {self.length} samples"
+            )
         return next((gap for gap in self.gaps if gap.start < stop and gap.stop > start), None)
 
     def lost_between(self, start_s: float, stop_s: float) -> int | None:
-        """Return how many samples inside a window are lost; None where its ends, or what lies beside them, are, or more than
-        LOST_LIMIT of it: then nothing is known of its energy."""
-        start, stop = self._place(start_s), self._place(stop_s)
+        """Return how many samples inside a window are lost; None where its ends, or what lies
+        beside them, are, or more than LOST_LIMIT of it: then nothing is known of its energy.
+        """
+        start = self._place(start_s)
+        stop = self._place(stop_s)
         if start < 0 or stop > self.length:
             return None
         hit = [gap for gap in self.gaps if gap.start < stop and gap.stop > start]
@@ -180,17 +232,22 @@ class Trace:
     ) -> list[Integral]:
         """Integrate over each window: current times voltage, the end samples by their fraction.
 
-        `ranges_a` are the upper ends of the current's ranges. With `steps_at_ends` the part of an end sample counts with the
-        reading of its neighbour inside: where the power changes just at the end of a window, as at a mark, the end sample is a
-        mixture of what came before and after. Where `bridged`, lost samples inside, as `lost_between` allows them, are taken for
-        the mean of the others; else they count as they stand there. Raises DataError for a window outside the trace.
+        `ranges_a` are the upper ends of the current's ranges. With `steps_at_ends` the part of an
+        end sample counts with the reading of its neighbour inside: where the power changes just at
+        the end of a window, as at a mark, the end sample is a mixture of what came before and
+        after. Where `bridged`, lost samples inside, as `lost_between` allows them, are taken for
+        the mean of the others; else they count as they stand there. Raises DataError for a window
+        outside the trace.
         """
         if not windows:
             return []
         sums = Sums(ranges_a, min(_BLOCK, self.length))
         with reading(self.path) as reader:
             samples = _Samples(reader, self.length)
-            return [self._integral(samples, start_s, stop_s, sums, steps_at_ends, bridged) for start_s, stop_s in windows]
+            return [
+                self._integral(samples, start_s, stop_s, sums, steps_at_ends, bridged)
+                for start_s, stop_s in windows
+            ]
 
     def energies_j(self, windows: Sequence[tuple[float, float]]) -> list[float]:
         """Return the energy between each pair of instants, in joules."""
@@ -204,8 +261,12 @@ class Trace:
         """Return the mean power between two instants, in watts."""
         return self.energy_j(start_s, stop_s) / (stop_s - start_s)
 
-    def power_w(self, start_s: float, stop_s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return times (of the middle of each sample, s) and power (W) of the whole samples that touch a window."""
+    def power_w(
+        self, start_s: float, stop_s: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return times (of the middle of each sample, s) and power (W) of the whole samples that
+        touch a window.
+        """
         first = max(int(np.floor(start_s * self.sample_hz)), 0)
         last = min(int(np.ceil(stop_s * self.sample_hz)), self.length)
         if last <= first:
@@ -213,56 +274,90 @@ class Trace:
         with reading(self.path) as reader:
             current, voltage = _Samples(reader, self.length).some(first, last)
         power = np.multiply(current, voltage, dtype=np.float64)
-        times_s: NDArray[np.float64] = (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
+        times_s: NDArray[np.float64] = (
+            np.arange(first, last, dtype=np.float64) + 0.5
+        ) / self.sample_hz
         return times_s, power
 
     def _place(self, at_s: float) -> float:
-        """Return an instant in samples; on the border of two whatever the multiplication was rounded to, or the digits cut to."""
+        """Return an instant in samples; on the border of two whatever the multiplication was
+        rounded to, or the digits cut to.
+        """
         at = at_s * self.sample_hz
         return float(round(at)) if abs(at - round(at)) < _ON_BORDER else at
 
     def _integral(
-        self, samples: _Samples, start_s: float, stop_s: float, sums: Sums, steps_at_ends: bool, bridged: bool
+        self,
+        samples: _Samples,
+        start_s: float,
+        stop_s: float,
+        sums: Sums,
+        steps_at_ends: bool,
+        bridged: bool,
     ) -> Integral:
-        start, stop = self._place(start_s), self._place(stop_s)
+        start = self._place(start_s)
+        stop = self._place(stop_s)
         if not 0 <= start <= stop <= self.length:
             raise DataError(
-                f"the window {start_s:.6f} s to {stop_s:.6f} s lies outside the trace", evidence=f"{self.duration_s:.6f} s long"
+                f"the window {start_s:.6f} s to {stop_s:.6f} s lies outside the trace",
+                evidence=f"{self.duration_s:.6f} s long",
             )
         first = math.floor(start)
         last = min(max(math.ceil(stop), first + 1), self.length)
         sums.clear()
         lost = 0
-        inside = _joined([gap for gap in self.gaps if gap.start < last and gap.stop > first]) if bridged else []
-        # A sample in which the power steps is a mixture: neither is it summed, nor is it the least or the most.
+        inside = (
+            _joined([gap for gap in self.gaps if gap.start < last and gap.stop > first])
+            if bridged
+            else []
+        )
+        # A sample in which the power steps is a mixture: neither is it summed, nor is it the least
+        # or the most.
         stepped = steps_at_ends and last - first >= STEPPED
         around = [samples.around(start)]
         for at, current, voltage in samples.blocks(first + stepped, last - stepped):
             if inside:
                 kept = _outside(at, len(current), inside)
                 lost += len(current) - int(np.count_nonzero(kept))
-                current, voltage = current[kept], voltage[kept]
+                current = current[kept]
+                voltage = voltage[kept]
             sums.add(current, voltage)
         around.append(samples.around(stop))
         if stepped:
             parts = [(0, first + 1, 1 - (start - first)), (1, last - 2, 1 - (last - stop))]
         else:
-            # Samples first and last - 1 lie only partly inside: they count by their fraction, also where both are one sample.
+            # Samples first and last - 1 lie only partly inside: they count by their fraction, also
+            # where both are one sample.
             parts = [(0, first, first - start), (1, last - 1, stop - last)] if last > first else []
         for end, at, share in parts:
             sums.take(*around[end].sample(at), share)
-        held = sums.sums * ((stop - start) / (stop - start - lost) / self.sample_hz if lost else 1 / self.sample_hz)
+        held = sums.sums * (
+            (stop - start) / (stop - start - lost) / self.sample_hz if lost else 1 / self.sample_hz
+        )
         beyond_j = float(held[0, -1]) if held.shape[1] > 1 else 0.0
         if held.shape[1] > 1:
             held[:, -2] += held[:, -1]
             held = held[:, :-1]
         energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
-        before, after = (near.beside_w(at, self.length) for near, at in zip(around, (start, stop), strict=True))
+        before, after = (
+            near.beside_w(at, self.length) for near, at in zip(around, (start, stop), strict=True)
+        )
         ends = (_seen(End(*before), sums), _seen(End(*reversed(after)), sums))
         return Integral(
-            start_s, stop_s, sum(energy_j), sum(charge_c), sums.least_w, sums.most_w, ends,
-            energy_j, charge_c, volt_s, lost / self.sample_hz, beyond_j, stepped,
-        )  # fmt: skip
+            start_s,
+            stop_s,
+            sum(energy_j),
+            sum(charge_c),
+            sums.least_w,
+            sums.most_w,
+            ends,
+            energy_j,
+            charge_c,
+            volt_s,
+            lost / self.sample_hz,
+            beyond_j,
+            stepped,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,26 +374,36 @@ class _Around:
 
     def beside_w(self, at: float, length: int) -> tuple[float, float]:
         """Return the power of the samples before and after the one in which an end lies."""
-        before, after = self.sample(max(math.floor(at) - 1, 0)), self.sample(min(math.floor(at) + 1, length - 1))
+        before = self.sample(max(math.floor(at) - 1, 0))
+        after = self.sample(min(math.floor(at) + 1, length - 1))
         return before[0] * before[1], after[0] * after[1]
 
 
 class _Samples:
-    """Reads current and voltage block by block; the last block is kept, as the next window often begins in it."""
+    """Reads current and voltage block by block; the last block is kept, as the next window often
+    begins in it.
+    """
 
     def __init__(self, reader: Any, length: int) -> None:
-        self._reader, self._length = reader, length
+        self._reader = reader
+        self._length = length
         self._number = -1
         self._block: tuple[NDArray[np.float32], NDArray[np.float32]]
 
-    def blocks(self, first: int, last: int) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
+    def blocks(
+        self, first: int, last: int
+    ) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
         """Yield the number of a first sample, and current and voltage from there on."""
         while first < last:
             number, at = divmod(first, _BLOCK)
             if number != self._number:
                 count = min(_BLOCK, self._length - number * _BLOCK)
-                current, voltage = (self._reader.fsr(signal, number * _BLOCK, count) for signal in (CURRENT, VOLTAGE))
-                self._number, self._block = number, (current, voltage)
+                current, voltage = (
+                    self._reader.fsr(signal, number * _BLOCK, count)
+                    for signal in (CURRENT, VOLTAGE)
+                )
+                self._number = number
+                self._block = (current, voltage)
             stop = min(last - number * _BLOCK, _BLOCK)
             current, voltage = self._block
             yield first, current[at:stop], voltage[at:stop]
@@ -320,9 +425,14 @@ class _Samples:
 
 @contextmanager
 def reading(path: Path) -> Iterator[Any]:
-    """Open a closed JLS file; its reader's errors become DataErrors. Never for an unclosed one: `recover` that first."""
+    """Open a closed JLS file; its reader's errors become DataErrors. Never for an unclosed one:
+    `recover` that first.
+    """
     if not path.exists():  # the reader would say so on standard error, too
-        raise DataError(f"{path} is not there", try_next="rig check shows what is left of a session that was cut off")
+        raise DataError(
+            f"{path} is not there",
+            try_next="rig check shows what is left of a session that was cut off",
+        )
     try:
         reader = pyjls.Reader(str(path))
     except (RuntimeError, OSError) as error:
@@ -336,17 +446,23 @@ def reading(path: Path) -> Iterator[Any]:
 
 
 def about_of(reader: Any) -> dict[str, Any]:
-    """Return what the recorder wrote of a trace into its file; empty for a file of another origin."""
+    """Return what the recorder wrote of a trace into its file; empty for a file of another
+    origin.
+    """
     return user_data(reader, ABOUT)
 
 
 def _lengths_of(reader: Any) -> dict[int, int]:
-    """Return how many samples each signal has, without what was added so that the index reaches the last one."""
+    """Return how many samples each signal has, without what was added so that the index reaches the
+    last one.
+    """
     known = user_data(reader, LENGTHS)
     lengths = {int(signal.signal_id): int(signal.length) for signal in reader.signals.values()}
     written = {signal: known.get(str(signal)) for signal in lengths}
     return {
-        signal: min(length, count) if isinstance(count := written[signal], int) and count >= 0 else length
+        signal: min(length, count)
+        if isinstance(count := written[signal], int) and count >= 0
+        else length
         for signal, length in lengths.items()
     }
 
@@ -372,10 +488,14 @@ def blocks_of(reader: Any, signal: int, length: int, block: int) -> Iterator[Any
 
 
 def _seen(end: End, sums: Sums) -> End:
-    """Return an end whose sample outside was lost with what the window has that is farthest from the power inside."""
+    """Return an end whose sample outside was lost with what the window has that is farthest from
+    the power inside.
+    """
     if math.isfinite(end.outside_w) or not math.isfinite(end.inside_w):
         return end
-    seen_w = [power_w for power_w in (end.inside_w, sums.least_w, sums.most_w) if math.isfinite(power_w)]
+    seen_w = [
+        power_w for power_w in (end.inside_w, sums.least_w, sums.most_w) if math.isfinite(power_w)
+    ]
     return End(max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w)
 
 

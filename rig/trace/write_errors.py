@@ -10,7 +10,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: What pyjls 0.17 logs of a write that failed (src/backend_posix.c), with errno, and of what its thread could not do.
+#: What pyjls 0.17 logs of a write that failed (src/backend_posix.c), with errno, and of what its
+#: thread could not do.
 _WRITE_FAILED = re.compile(r"write failed (\d+)|thread msg .* returned ")
 #: It says so of reading, too; what follows it tells which.
 _CUT_SHORT = re.compile(r"write mismatch (\d+) != (\d+)")
@@ -19,21 +20,25 @@ _CUT_SHORT = re.compile(r"write mismatch (\d+) != (\d+)")
 class WriteLog(logging.Handler):
     """Hears pyjls's log: a thread of the library writes, and tells nobody else when it cannot.
 
-    What it missed of a signal it fills in later, with NaN or zeros, so that the file shows nothing. No message names its file: of
-    several traces that are open, one that cannot be written ends all.
+    What it missed of a signal it fills in later, with NaN or zeros, so that the file shows nothing.
+    No message names its file: of several traces that are open, one that cannot be written ends all.
     """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.failed, self.errno = "", 0
-        self._closing, self._short = 0, ""
+        self.failed = ""
+        self.errno = 0
+        self._closing = 0
+        self._short = ""
         logger = logging.getLogger("pyjls.c")
         logger.disabled = False  # as logging.config leaves loggers that its user did not name
         logger.addHandler(self)
 
     @contextmanager
     def of_this_thread(self) -> Iterator[None]:
-        """Take every error of the calling thread for one of writing: while a file is closed, that writes."""
+        """Take every error of the calling thread for one of writing: while a file is closed, that
+        writes.
+        """
         self._closing = threading.get_ident()
         try:
             yield
@@ -50,7 +55,9 @@ class WriteLog(logging.Handler):
         if short := _CUT_SHORT.match(message):
             self._short = f"the disk took {short[1]} of {short[2]} bytes"
         found = _WRITE_FAILED.match(message)
-        if self.failed or not (found or (record.thread == self._closing and record.levelno >= logging.ERROR)):
+        if self.failed or not (
+            found or (record.thread == self._closing and record.levelno >= logging.ERROR)
+        ):
             return
         if found and found[1]:
             self.errno = int(found[1])

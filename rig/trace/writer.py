@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a trace: what a monitor's driver calls with every block it receives. Conventions of time: rig/trace/trace.py."""
+"""Write a trace: what a monitor's driver calls with every block it receives. Conventions of time:
+rig/trace/trace.py.
+"""
 
 from __future__ import annotations
 
@@ -39,33 +41,42 @@ from rig.trace.trace import (
 )
 from rig.trace.write_errors import WriteLog
 
-#: Room that must stay free on the disk, so that what has been measured can still be closed properly.
+#: Room that must stay free on the disk, so that what has been measured can still be closed
+#: properly.
 RESERVE_B = 32 << 20
 _FILL = 1 << 20
-#: Layouts of floats and of levels. Data chunks of levels are shorter than pyjls's 65 536: less of the line is lost with a killed
-#: process.
-_FLOATS, _LEVELS = Chunks(8192, 128, 640, 20), Chunks(8192, 1024, 1280, 20)
-#: At this rate and above, chunks are longer and have fewer summaries: a quarter less time to write them, and still no more than
-#: 33 ms that is lost with a killed process.
-_FAST_HZ, _FAST_FLOATS, _FAST_LEVELS = 1e6, Chunks(32_768, 1024, 640, 20), Chunks(32_768, 1024, 1280, 20)
-#: Beside a thread that computes, another gets its turn only after this, and gives it away in every call of the system or of
-#: NumPy. With Python's own 5 ms, a driver that takes 100 000 samples a second in small pieces falls behind (benchmarks/live.py).
+#: Layouts of floats and of levels. Data chunks of levels are shorter than pyjls's 65 536: less of
+#: the line is lost with a killed process.
+_FLOATS = Chunks(8192, 128, 640, 20)
+_LEVELS = Chunks(8192, 1024, 1280, 20)
+#: At this rate and above, chunks are longer and have fewer summaries: a quarter less time to write
+#: them, and still no more than 33 ms that is lost with a killed process.
+_FAST_HZ = 1e6
+_FAST_FLOATS = Chunks(32_768, 1024, 640, 20)
+_FAST_LEVELS = Chunks(32_768, 1024, 1280, 20)
+#: Beside a thread that computes, another gets its turn only after this, and gives it away in every
+#: call of the system or of NumPy. With Python's own 5 ms, a driver that takes 100 000 samples a
+#: second in small pieces falls behind (benchmarks/live.py).
 _TURN_S = 0.0005
 _JLS_EPOCH_S = 1_514_764_800  # 2018-01-01T00:00:00Z; JLS counts 2**-30 s from there
 #: The last chunk of a closed file: a header alone, with this tag at this byte (jls/format.h).
-_END_B, _TAG_AT, _TAG_END = 32, 16, 0xFF
+_END_B = 32
+_TAG_AT = 16
+_TAG_END = 0xFF
 
 
 class TraceWriter:
     """Write a trace into `folder`; the file has its final name only once it is closed properly.
 
-    `sample_hz` is the rate of `analog`; `edge_hz` is what SYNC is known to (rig/interfaces/monitor.py), and for "digital" the
-    rate of `sync`. `sync_kind` says where edges come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps" (`stamp`),
-    "none"; "start" is one stamp, with `about` saying how far two clocks may differ (`rate_limit_ppm`); "clock" is none, with
-    `about` saying what CLOCK_MONOTONIC showed at the first sample (`start_monotonic_ns`). A JLS file must not be opened while it
-    is written, and an unclosed one can crash its reader (measured: 22 of 24 killed writers): hence the name ending in ".partial"
-    until `close`, and for good where a write failed. Calls come from one thread. From the first one on, this process's threads
-    take turns more often. Raises StorageFull and BenchError.
+    `sample_hz` is the rate of `analog`; `edge_hz` is what SYNC is known to
+    (rig/interfaces/monitor.py), and for "digital" the rate of `sync`. `sync_kind` says where edges
+    come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps" (`stamp`), "none"; "start"
+    is one stamp, with `about` saying how far two clocks may differ (`rate_limit_ppm`); "clock" is
+    none, with `about` saying what CLOCK_MONOTONIC showed at the first sample
+    (`start_monotonic_ns`). A JLS file must not be opened while it is written, and an unclosed one
+    can crash its reader (measured: 22 of 24 killed writers): hence the name ending in ".partial"
+    until `close`, and for good where a write failed. Calls come from one thread. From the first one
+    on, this process's threads take turns more often. Raises StorageFull and BenchError.
     """
 
     def __init__(
@@ -79,11 +90,14 @@ class TraceWriter:
         about: dict[str, Any],
         sync_kind: str = "digital",
     ) -> None:
-        self.folder, self.sample_hz, self.edge_hz = folder, sample_hz, edge_hz
+        self.folder = folder
+        self.sample_hz = sample_hz
+        self.edge_hz = edge_hz
         self._require_room()
         if sys.getswitchinterval() > _TURN_S:
             sys.setswitchinterval(_TURN_S)
-        # JLS rates are whole numbers: what the rig computes with stands here, other tools use the time stamps.
+        # JLS rates are whole numbers: what the rig computes with stands here, other tools use the
+        # time stamps.
         known = json.dumps({"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind} | about)
         with _translated(folder), ExitStack() as stack:
             self._gaps = stack.enter_context((folder / GAPS).open("w", encoding="utf-8"))
@@ -93,7 +107,9 @@ class TraceWriter:
             writer = pyjls.Writer(str(folder / PARTIAL))
             stack.pop_all()
         self._log = WriteLog()
-        writer.source_def(source_id=1, name=source, vendor="", model=source, version="", serial_number=serial)
+        writer.source_def(
+            source_id=1, name=source, vendor="", model=source, version="", serial_number=serial
+        )
         _signal(writer, CURRENT, "current", "f32", sample_hz, units="A")
         _signal(writer, VOLTAGE, "voltage", "f32", sample_hz, units="V")
         if sync_kind == "digital":
@@ -126,13 +142,17 @@ class TraceWriter:
         *,
         unreadable: str = "the instrument gave no number",
     ) -> None:
-        """Append samples of current and voltage, of equal length; what is not finite is noted as a gap, with its cause."""
+        """Append samples of current and voltage, of equal length; what is not finite is noted as a
+        gap, with its cause.
+        """
         if not len(current_a):
             return
         if len(current_a) != len(voltage_v):
             raise ValueError(f"{len(current_a)} samples of current and {len(voltage_v)} of voltage")
         self._spend(8 * len(current_a))
-        current, voltage = (np.ascontiguousarray(block, dtype=np.float32) for block in (current_a, voltage_v))
+        current, voltage = (
+            np.ascontiguousarray(block, dtype=np.float32) for block in (current_a, voltage_v)
+        )
         self._note_unreadable(current, voltage, unreadable)
         with _translated(self.folder):
             self._writer.fsr_f32(CURRENT, self._analog_at, current)
@@ -167,7 +187,11 @@ class TraceWriter:
             return
         self._spend(4 * len(voltage_v))
         with _translated(self.folder):
-            self._writer.fsr_f32(SYNC_VOLTAGE, self._sync_voltage_at, np.ascontiguousarray(voltage_v, dtype=np.float32))
+            self._writer.fsr_f32(
+                SYNC_VOLTAGE,
+                self._sync_voltage_at,
+                np.ascontiguousarray(voltage_v, dtype=np.float32),
+            )
         self._sync_voltage_at += len(voltage_v)
 
     def stamp(self, at_s: float, fall: bool = True) -> None:
@@ -178,10 +202,11 @@ class TraceWriter:
         self._edges.flush()
 
     def skip(self, samples: int, cause: str) -> None:
-        """Leave out analog samples that were lost, with all of SYNC over the same time, and note the gap; call it where both
-        stand equal.
+        """Leave out analog samples that were lost, with all of SYNC over the same time, and note
+        the gap; call it where both stand equal.
 
-        The line keeps its last level, and an edge at the border of a gap is none: its time is not known.
+        The line keeps its last level, and an edge at the border of a gap is none: its time is not
+        known.
         """
         self.gap(Gap(self._analog_at, self._analog_at + samples, cause))
         for at in range(0, samples, _FILL):
@@ -195,20 +220,28 @@ class TraceWriter:
             if self._sync_kind == "voltage":
                 self.sync_voltage(lost)
         if self._sync_kind == "digital":
-            missing = round(self._analog_at * self.edge_hz / self.sample_hz) - self._sync_at - len(self._sync_rest)
+            missing = (
+                round(self._analog_at * self.edge_hz / self.sample_hz)
+                - self._sync_at
+                - len(self._sync_rest)
+            )
             for at in range(0, missing, _FILL):
                 self.sync(np.full(min(_FILL, missing - at), self._sync_last, dtype=np.uint8))
 
     def gap(self, gap: Gap) -> None:
         """Note that samples are not to be trusted."""
         try:
-            self._gaps.write(json.dumps({"start": gap.start, "stop": gap.stop, "cause": gap.cause}) + "\n")
+            self._gaps.write(
+                json.dumps({"start": gap.start, "stop": gap.stop, "cause": gap.cause}) + "\n"
+            )
             self._gaps.flush()
         except OSError as error:
             raise storage_error(error, self.folder) from error
 
     def said(self, **facts: Any) -> None:
-        """Note what the instrument said of itself, which is kept beside the trace (recording.json) when that is closed."""
+        """Note what the instrument said of itself, which is kept beside the trace (recording.json)
+        when that is closed.
+        """
         self._said |= facts
 
     def close(self) -> None:
@@ -218,7 +251,8 @@ class TraceWriter:
         if len(self._sync_rest):
             # The line keeps its last level: no edge can appear in the padding.
             self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
-        writer, self._writer = self._writer, None
+        writer = self._writer
+        self._writer = None
         lengths = self._lengths()
         with _translated(self.folder):
             try:
@@ -227,7 +261,10 @@ class TraceWriter:
                     if length:
                         writer.utc(signal, length, self._began + round(length / rate * 2**30))
                     self._pad(writer, signal, rate, length)
-                writer.user_data(LENGTHS, json.dumps({str(signal): lengths[signal] for signal, _ in self._rates()}))
+                writer.user_data(
+                    LENGTHS,
+                    json.dumps({str(signal): lengths[signal] for signal, _ in self._rates()}),
+                )
                 with self._log.of_this_thread():
                     writer.close()
             finally:
@@ -236,7 +273,9 @@ class TraceWriter:
                 if self._edges is not None:
                     self._edges.close()
             if self._said:
-                (self.folder / SAID).write_text(json.dumps(self._said, indent=1) + "\n", encoding="utf-8")
+                (self.folder / SAID).write_text(
+                    json.dumps(self._said, indent=1) + "\n", encoding="utf-8"
+                )
             self._require_written()
             self._require_whole()
             (self.folder / PARTIAL).rename(self.folder / TRACE)
@@ -244,33 +283,55 @@ class TraceWriter:
     def __enter__(self) -> TraceWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def _rates(self) -> list[tuple[int, float]]:
-        more = {"digital": [(SYNC, self.edge_hz)], "voltage": [(SYNC_VOLTAGE, self.sample_hz)]}.get(self._sync_kind, [])
+        more = {"digital": [(SYNC, self.edge_hz)], "voltage": [(SYNC_VOLTAGE, self.sample_hz)]}.get(
+            self._sync_kind, []
+        )
         return [(CURRENT, self.sample_hz), (VOLTAGE, self.sample_hz), *more]
 
     def _lengths(self) -> dict[int, int]:
-        return {CURRENT: self._analog_at, VOLTAGE: self._analog_at, SYNC: self._sync_at, SYNC_VOLTAGE: self._sync_voltage_at}
+        return {
+            CURRENT: self._analog_at,
+            VOLTAGE: self._analog_at,
+            SYNC: self._sync_at,
+            SYNC_VOLTAGE: self._sync_voltage_at,
+        }
 
     def _pad(self, writer: Any, signal: int, rate_hz: float, length: int) -> None:
-        """Make a signal so long that the index reaches its last sample: with no numbers, or the last level, which is no edge."""
+        """Make a signal so long that the index reaches its last sample: with no numbers, or the
+        last level, which is no edge.
+        """
         padded = _chunks(signal, rate_hz).indexed(length)
         for at in range(length, padded, _FILL):
             count = min(_FILL, padded - at)
             if signal == SYNC:
-                writer.fsr(signal, at, np.packbits(np.full(count, self._sync_last, dtype=np.uint8), bitorder="little"))
+                writer.fsr(
+                    signal,
+                    at,
+                    np.packbits(np.full(count, self._sync_last, dtype=np.uint8), bitorder="little"),
+                )
             else:
                 writer.fsr_f32(signal, at, np.full(count, np.nan, dtype=np.float32))
 
     def _require_written(self) -> None:
-        """Raise where the library's thread could not write: what comes next would stand behind samples that are missing."""
+        """Raise where the library's thread could not write: what comes next would stand behind
+        samples that are missing.
+        """
         if self._log.failed:
             raise _unwritten(self.folder, self._log.failed, self._log.errno)
 
     def _require_whole(self) -> None:
-        """Compare the closed file with what was written, whatever was heard; without its end it must not even be opened."""
+        """Compare the closed file with what was written, whatever was heard; without its end it
+        must not even be opened.
+        """
         path = self.folder / PARTIAL
         with path.open("rb") as stream:
             stream.seek(-_END_B, os.SEEK_END)
@@ -282,9 +343,13 @@ class TraceWriter:
         except DataError as error:
             raise _unwritten(self.folder, error.evidence) from error
         for signal, _ in self._rates():
-            # Ctrl-C may fall between a block's way into the file and its being counted: more than that is no harm.
+            # Ctrl-C may fall between a block's way into the file and its being counted: more than
+            # that is no harm.
             if found.get(signal, 0) < self._lengths()[signal]:
-                evidence = f"signal {signal} has {found.get(signal, 0)} samples in the file, {self._lengths()[signal]} were written"
+                evidence = (
+                    f"signal {signal} has {found.get(signal, 0)} samples in the file, "
+                    f"{self._lengths()[signal]} were written"
+                )
                 raise _unwritten(self.folder, evidence)
 
     def _put_sync(self, packed: NDArray[np.uint8]) -> None:
@@ -292,14 +357,17 @@ class TraceWriter:
             self._writer.fsr(SYNC, self._sync_at, packed)
         self._sync_at += 8 * len(packed)
 
-    def _note_unreadable(self, current: NDArray[np.float32], voltage: NDArray[np.float32], cause: str) -> None:
+    def _note_unreadable(
+        self, current: NDArray[np.float32], voltage: NDArray[np.float32], cause: str
+    ) -> None:
         # One sum of products a block tells whether there is anything to look for.
         if np.isfinite(np.einsum("i,i", current, voltage)):
             return
         bad = np.flatnonzero(~(np.isfinite(current) & np.isfinite(voltage)))
         if len(bad):
             for run in np.split(bad, np.flatnonzero(np.diff(bad) > 1) + 1):
-                start, stop = self._analog_at + int(run[0]), self._analog_at + int(run[-1]) + 1
+                start = self._analog_at + int(run[0])
+                stop = self._analog_at + int(run[-1]) + 1
                 self.gap(Gap(start, stop, cause))
 
     def _spend(self, size_b: int) -> None:
@@ -314,8 +382,10 @@ class TraceWriter:
         if free_b < RESERVE_B:
             raise StorageFull(
                 f"the disk of {self.folder} is full",
-                evidence=f"{free_b / 1e6:.0f} MB free, {RESERVE_B / 1e6:.0f} MB are kept to close the files",
-                try_next="free some room, or --sessions on another disk; what has been measured is kept",
+                evidence=f"{free_b / 1e6:.0f} MB free, {RESERVE_B / 1e6:.0f} MB are kept to close "
+                "the files",
+                try_next="free some room, or --sessions on another disk; what has been measured is "
+                "kept",
             )
 
 
@@ -341,14 +411,17 @@ def _chunks(signal: int, rate_hz: float) -> Chunks:
 def _unwritten(folder: Path, evidence: str, number: int | None = None) -> BenchError:
     """Return the error of a trace that lacks what was written to it.
 
-    `number` is the operating system's, 0 where it gave none; None where no write was reported as failed.
+    `number` is the operating system's, 0 where it gave none; None where no write was reported as
+    failed.
     """
     free_b = shutil.disk_usage(folder).free
     full = free_b < RESERVE_B // 2 or number in (errno.ENOSPC, errno.EDQUOT)
     if full:
         hint = "free some room, or another disk (--sessions)"
     elif number is None:
-        evidence += "; no write was reported as failed, so room and quota are not known to be the cause"
+        evidence += (
+            "; no write was reported as failed, so room and quota are not known to be the cause"
+        )
         hint = "run it again, on another disk (--sessions) to rule this one out"
     elif number == errno.EFBIG:
         hint = "quota and largest file of this disk, or another one (--sessions)"
@@ -372,5 +445,6 @@ def _translated(folder: Path) -> Iterator[None]:
         free_b = shutil.disk_usage(folder).free
         kind = StorageFull if free_b < RESERVE_B // 2 else BenchError
         raise kind(
-            f"the trace in {folder} cannot be written", evidence=f"{error}; {free_b / 1e6:.0f} MB free on the disk"
+            f"the trace in {folder} cannot be written",
+            evidence=f"{error}; {free_b / 1e6:.0f} MB free on the disk",
         ) from error

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an instrument promises of its readings: limits of error for each range, with their source."""
+"""What an instrument promises of its readings: limits of error for each range, with their
+source.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ import cattrs
 
 from rig.errors import ConfigError, DataError
 
-#: What a limit of error means, and the divisor that makes a standard uncertainty of it (GUM 4.3.7 and 4.3.3).
+#: What a limit of error means, and the divisor that makes a standard uncertainty of it (GUM 4.3.7
+#: and 4.3.3).
 DISTRIBUTIONS = {"rectangular": math.sqrt(3.0), "normal": 2.0}
 _KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 #: No limit of an instrument is larger; squares of what it is multiplied with stay finite.
@@ -28,9 +31,10 @@ _SHOWN = "docs/UNCERTAINTY.md shows a calibration file"
 class Range:
     """One measuring range, for readings up to `up_to` (A or V).
 
-    `gain` (relative) and `offset` (A or V) are limits of the error of a mean reading; `noise` is the standard deviation of one
-    sample at the rate of the recording (A or V); `lsb` one step of the converter (A or V), `lsb_relative` one step of a number
-    format with a mantissa (relative to the reading).
+    `gain` (relative) and `offset` (A or V) are limits of the error of a mean reading; `noise` is
+    the standard deviation of one sample at the rate of the recording (A or V); `lsb` one step of
+    the converter (A or V), `lsb_relative` one step of a number format with a mantissa (relative to
+    the reading).
     """
 
     up_to: float
@@ -43,11 +47,13 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The ranges of current and voltage, ascending, the limit of the clock's error, and where all this is written.
+    """The ranges of current and voltage, ascending, the limit of the clock's error, and where all
+    this is written.
 
-    Limits that are "rectangular" are hard ones, as a data sheet states them; "normal" ones are expanded uncertainties with k = 2,
-    as a calibration certificate states them. `edge_s`: a limit of what the SYNC path delays against the analog path, beyond the
-    sampling of the edges; always rectangular.
+    Limits that are "rectangular" are hard ones, as a data sheet states them; "normal" ones are
+    expanded uncertainties with k = 2, as a calibration certificate states them. `edge_s`: a limit
+    of what the SYNC path delays against the analog path, beyond the sampling of the edges; always
+    rectangular.
     """
 
     current: tuple[Range, ...]
@@ -61,19 +67,37 @@ class Accuracy:
 
     def __post_init__(self) -> None:
         if self.distribution not in DISTRIBUTIONS:
-            raise ConfigError(f"{self.distribution!r}", path="accuracy.distribution", try_next=f"one of {', '.join(DISTRIBUTIONS)}")
+            raise ConfigError(
+                f"{self.distribution!r}",
+                path="accuracy.distribution",
+                try_next=f"one of {', '.join(DISTRIBUTIONS)}",
+            )
         for name, ranges in (("current", self.current), ("voltage", self.voltage)):
             limits = [row.up_to for row in ranges]
             if not limits or limits != sorted(limits):
-                raise ConfigError(f"ranges {limits}", path=f"accuracy.{name}", try_next="one or more, ascending by up_to")
-            numbers = [value for row in ranges for value in (row.gain, row.offset, row.noise, row.lsb, row.lsb_relative)]
+                raise ConfigError(
+                    f"ranges {limits}",
+                    path=f"accuracy.{name}",
+                    try_next="one or more, ascending by up_to",
+                )
+            numbers = [
+                value
+                for row in ranges
+                for value in (row.gain, row.offset, row.noise, row.lsb, row.lsb_relative)
+            ]
             if not all(math.isfinite(value) and value >= 0 for value in numbers):
-                raise ConfigError(f"{numbers}", path=f"accuracy.{name}", try_next="finite numbers, 0 or more")
+                raise ConfigError(
+                    f"{numbers}", path=f"accuracy.{name}", try_next="finite numbers, 0 or more"
+                )
             if not all(map(math.isfinite, limits)):
-                raise ConfigError(f"ranges {limits}", path=f"accuracy.{name}", try_next="finite numbers")
+                raise ConfigError(
+                    f"ranges {limits}", path=f"accuracy.{name}", try_next="finite numbers"
+                )
         for name, value in (("clock_ppm", self.clock_ppm), ("edge_s", self.edge_s)):
             if not math.isfinite(value):
-                raise ConfigError(f"{value}", path=f"accuracy.{name}", try_next="a finite number, 0 or more")
+                raise ConfigError(
+                    f"{value}", path=f"accuracy.{name}", try_next="a finite number, 0 or more"
+                )
 
     @property
     def divisor(self) -> float:
@@ -84,38 +108,62 @@ class Accuracy:
 def from_json(content: dict[str, Any]) -> Accuracy:
     """Return what provenance.json holds of an accuracy; raises DataError for anything else."""
     try:
-        # Not as strict as a calibration file is read: earlier versions took more, and their sessions stay readable.
+        # Not as strict as a calibration file is read: earlier versions took more, and their
+        # sessions stay readable.
         return cattrs.Converter(forbid_extra_keys=True).structure(content, Accuracy)
     except cattrs.BaseValidationError as error:
-        raise DataError("the limits of error are not readable", evidence="; ".join(cattrs.transform_error(error))) from error
+        raise DataError(
+            "the limits of error are not readable",
+            evidence="; ".join(cattrs.transform_error(error)),
+        ) from error
 
 
 def load(path: Path) -> Accuracy:
-    """Read a calibration file (docs/UNCERTAINTY.md shows one); raises ConfigError that names the file and the key."""
+    """Read a calibration file (docs/UNCERTAINTY.md shows one); raises ConfigError that names the
+    file and the key.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         evidence = error.strerror or str(error)
-        raise ConfigError(f"calibration file {path} cannot be read", evidence=evidence, try_next=f"its path; {_SHOWN}") from error
+        raise ConfigError(
+            f"calibration file {path} cannot be read",
+            evidence=evidence,
+            try_next=f"its path; {_SHOWN}",
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML", evidence=str(error), try_next=_SHOWN) from error
     try:
         found: Accuracy = _table(Accuracy, content, "")
         return found
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error.cause}", evidence=error.evidence, try_next=f"{error.try_next}; {_SHOWN}") from error
+        raise ConfigError(
+            f"{path}: {error.cause}",
+            evidence=error.evidence,
+            try_next=f"{error.try_next}; {_SHOWN}",
+        ) from error
 
 
 def _table(kind: Any, content: Mapping[str, Any], place: str) -> Any:
-    """Return a table of the file as a dataclass; nothing is converted but a whole number where a fraction is due."""
+    """Return a table of the file as a dataclass; nothing is converted but a whole number where a
+    fraction is due.
+    """
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(content) - set(hints))
     if unknown:
-        raise ConfigError("no such key", path=place + unknown[0], try_next=f"one of {', '.join(hints)}")
-    missing = [part.name for part in fields(kind) if part.default is MISSING and part.name not in content]
+        raise ConfigError(
+            "no such key", path=place + unknown[0], try_next=f"one of {', '.join(hints)}"
+        )
+    missing = [
+        part.name for part in fields(kind) if part.default is MISSING and part.name not in content
+    ]
     if missing:
-        raise ConfigError("this key is needed", path=place + missing[0], try_next="it with its value")
-    return kind(**{name: _value(name, hints[name], value, place) for name, value in content.items()})
+        raise ConfigError(
+            "this key is needed", path=place + missing[0], try_next="it with its value"
+        )
+    return kind(
+        **{name: _value(name, hints[name], value, place) for name, value in content.items()}
+    )
 
 
 def _value(name: str, kind: Any, value: Any, place: str) -> Any:
@@ -142,5 +190,9 @@ def _ranges(name: str, value: Any) -> tuple[Range, ...]:
     rows = tuple(_table(Range, row, f"{name}[{at}].") for at, row in enumerate(value))
     limits = [row.up_to for row in rows]
     if any(later <= earlier for earlier, later in pairwise(limits)):
-        raise ConfigError(f"the ranges end at {limits}", path=name, try_next="ranges in ascending order, each up_to once")
+        raise ConfigError(
+            f"the ranges end at {limits}",
+            path=name,
+            try_next="ranges in ascending order, each up_to once",
+        )
     return rows

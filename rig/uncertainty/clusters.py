@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which samples count as one: those of one recording, or of one city, are alike, and no independent witnesses."""
+"""Which samples count as one: those of one recording, or of one city, are alike, and no independent
+witnesses.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,23 @@ from dataclasses import dataclass
 from rig.model.catalogue import Entry
 from rig.model.trial import Measured
 
-#: Recordings of one city are alike too. From so many cities on, cities are what is counted: with fewer, the variance between
-#: them would be known with so few degrees of freedom that the interval says little.
+#: Recordings of one city are alike too. From so many cities on, cities are what is counted: with
+#: fewer, the variance between them would be known with so few degrees of freedom that the interval
+#: says little.
 CITIES_MIN = 10
-#: More clusters are deleted in random groups (Kott, Journal of Official Statistics 17, 2001, 521: the delete-a-group jackknife).
+#: More clusters are deleted in random groups (Kott, Journal of Official Statistics 17, 2001, 521:
+#: the delete-a-group jackknife).
 GROUPS_MAX = 50
 _SEED = 0
-SAMPLE, RECORDING, CITY = "sample", "recording", "city"
+SAMPLE = "sample"
+RECORDING = "recording"
+CITY = "city"
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The groups of a task's samples, each a set of indices; they hold `count` clusters in all, each a `kind` ("recording").
+    """The groups of a task's samples, each a set of indices; they hold `count` clusters in all,
+    each a `kind` ("recording").
 
     `note` says what the clusters do not tell.
     """
@@ -39,20 +46,31 @@ class Clusters:
 
 
 def clusters(catalogue: Sequence[Entry], indices: Collection[int]) -> Clusters:
-    """Return the clusters of the samples `indices`: cities where there are enough of them, else recordings, else samples."""
+    """Return the clusters of the samples `indices`: cities where there are enough of them, else
+    recordings, else samples.
+    """
     asked = sorted(set(indices))
     entries = {index: catalogue[index] for index in asked if index < len(catalogue)}
-    kind, note = SAMPLE, ""
+    kind = SAMPLE
+    note = ""
     keys: dict[int, object] = {index: index for index in asked}
     if len(entries) < len(asked):
         note = "the session has no catalogue: samples of one recording may be alike"
-    elif asked and all(entry.city for entry in entries.values()) and len({entry.city for entry in entries.values()}) >= CITIES_MIN:
-        kind, keys = CITY, {index: entry.city for index, entry in entries.items()}
+    elif (
+        asked
+        and all(entry.city for entry in entries.values())
+        and len({entry.city for entry in entries.values()}) >= CITIES_MIN
+    ):
+        kind = CITY
+        keys = {index: entry.city for index, entry in entries.items()}
     elif any(entry.recording for entry in entries.values()):
         kind = RECORDING
         keys = {index: entry.recording or index for index, entry in entries.items()}
         if any(entry.city for entry in entries.values()):
-            note = f"fewer than {CITIES_MIN} cities: that recordings of one city are alike is not in it"
+            note = (
+                f"fewer than {CITIES_MIN} cities: that recordings of one city are alike is "
+                "not in it"
+            )
     members: dict[object, set[int]] = {}
     for index, key in keys.items():
         members.setdefault(key, set()).add(index)
@@ -62,7 +80,9 @@ def clusters(catalogue: Sequence[Entry], indices: Collection[int]) -> Clusters:
 def indices_of(measured: Measured) -> set[int]:
     """Return which of the task's samples a trial is made of."""
     found = {index for sample in measured.samples for index in sample.indices}
-    return found | {index for stream in measured.streams for scene in stream.indices for index in scene}
+    return found | {
+        index for stream in measured.streams for scene in stream.indices for index in scene
+    }
 
 
 def _grouped(members: list[set[int]]) -> tuple[frozenset[int], ...]:

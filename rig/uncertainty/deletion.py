@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial as it would be without some of the task's samples: queries, members of batches and scenes of streams are left out."""
+"""A trial as it would be without some of the task's samples: queries, members of batches and scenes
+of streams are left out.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +15,29 @@ from rig.model.trial import Measured, Sample, Streamed, Window
 def without(measured: Measured, gone: frozenset[int]) -> Measured:
     """Return the trial without the task's samples `gone`.
 
-    A scene of a stream is left out whole, with its share of the stream's time. What a batch took and cost without some of its
-    samples is not known: that is NaN.
+    A scene of a stream is left out whole, with its share of the stream's time. What a batch took
+    and cost without some of its samples is not known: that is NaN.
     """
     streams = {stream.step: _scenes_left(stream, gone) for stream in measured.streams}
     samples = tuple(_left(measured, streams, gone))
-    kept = tuple(_stream_left(stream, streams[stream.step], measured) for stream in measured.streams)
+    kept = tuple(
+        _stream_left(stream, streams[stream.step], measured) for stream in measured.streams
+    )
     return replace(measured, samples=samples, streams=kept)
 
 
 def _scenes_left(stream: Streamed, gone: frozenset[int]) -> dict[int, int]:
-    """Return the new numbers of the scenes that are left: the first one stays the one that follows no other, whatever is left."""
+    """Return the new numbers of the scenes that are left: the first one stays the one that follows
+    no other, whatever is left.
+    """
     left = [scene for scene, indices in enumerate(stream.indices) if gone.isdisjoint(indices)]
     first = 0 if 0 in left else 1
     return {scene: number for number, scene in enumerate(left, start=first)}
 
 
-def _left(measured: Measured, streams: dict[int, dict[int, int]], gone: frozenset[int]) -> Iterator[Sample]:
+def _left(
+    measured: Measured, streams: dict[int, dict[int, int]], gone: frozenset[int]
+) -> Iterator[Sample]:
     for sample in measured.samples:
         if sample.hop is not None and sample.step in streams:
             scene = streams[sample.step].get(sample.hop.scene)
@@ -42,7 +50,9 @@ def _left(measured: Measured, streams: dict[int, dict[int, int]], gone: frozense
 
 
 def _part(sample: Sample, gone: frozenset[int]) -> Sample:
-    """Return a batch without some of its samples: their answers are left, time and energy are not known."""
+    """Return a batch without some of its samples: their answers are left, time and energy are not
+    known.
+    """
     places = [place for place, index in enumerate(sample.indices) if index not in gone]
     indices = tuple(sample.indices[place] for place in places)
     each = tuple(sample.each[place] for place in places) if sample.each else ()
@@ -67,10 +77,15 @@ def _stream_left(stream: Streamed, left: dict[int, int], measured: Measured) -> 
     )
 
 
-def _whole_left(whole: Window, own: Sequence[Sample], cut: Sequence[Sample], share: float) -> Window:
-    """Return a stream without a `share` of its time, in which the windows `cut` were: between windows all of it costs alike."""
+def _whole_left(
+    whole: Window, own: Sequence[Sample], cut: Sequence[Sample], share: float
+) -> Window:
+    """Return a stream without a `share` of its time, in which the windows `cut` were: between
+    windows all of it costs alike.
+    """
     (busy_s, busy_j), (cut_s, cut_j) = _busy(own), _busy(cut)
-    latency_s, rest_s = whole.latency_s * (1 - share), whole.latency_s - busy_s
+    latency_s = whole.latency_s * (1 - share)
+    rest_s = whole.latency_s - busy_s
     if whole.energy_j is None:
         return replace(whole, latency_s=latency_s)
     rest_w = (whole.energy_j - busy_j) / rest_s if rest_s > 0 else math.nan
@@ -86,4 +101,6 @@ def _busy(samples: Sequence[Sample]) -> tuple[float, float]:
 
 
 def _unknown(window: Window) -> Window:
-    return replace(window, latency_s=math.nan, energy_j=None if window.energy_j is None else math.nan)
+    return replace(
+        window, latency_s=math.nan, energy_j=None if window.energy_j is None else math.nan
+    )

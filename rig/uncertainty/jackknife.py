@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What metrics would be without one group of samples after the other: the variance that the choice of samples gives them.
+"""What metrics would be without one group of samples after the other: the variance that the choice
+of samples gives them.
 
-The delete-one-group jackknife (Wolter, Introduction to Variance Estimation, chapter 4) of the scenario's own summary, so it holds
-for any metric that is smooth in its samples: means, ratios, shares, areas under a curve.
+The delete-one-group jackknife (Wolter, Introduction to Variance Estimation, chapter 4) of the
+scenario's own summary, so it holds for any metric that is smooth in its samples: means, ratios,
+shares, areas under a curve.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ _SKEWED_MIN = 6
 class Deleted:
     """One metric of all trials with each group left out: a row a trial, a column a group.
 
-    `present` says which trial has samples of which group. Of a percentile `values` are the shares of the values that lie at or
-    below that of all trials, else the metric's values; `counts` says of how many single values each is made.
+    `present` says which trial has samples of which group. Of a percentile `values` are the shares
+    of the values that lie at or below that of all trials, else the metric's values; `counts` says
+    of how many single values each is made.
     """
 
     values: Floats
@@ -47,21 +50,27 @@ class Deleted:
         return bool(np.isfinite(self.values).all())
 
     def variance(self) -> float:
-        """Return the variance of the mean over trials by the choice of samples: each group is left out of all trials at once."""
+        """Return the variance of the mean over trials by the choice of samples: each group is left
+        out of all trials at once.
+        """
         return _variance(self.values.mean(axis=0))
 
     def freedom(self, whole: float) -> int:
-        """Return the degrees of freedom of the variance: one less than the groups that matter; `whole` is the mean over trials."""
+        """Return the degrees of freedom of the variance: one less than the groups that matter;
+        `whole` is the mean over trials.
+        """
         return max(len(self._mattering(whole)) - 1, 1)
 
     def skewness(self, whole: float) -> float:
-        """Return the skewness of the mean over trials by the choice of samples, as the groups that matter show it.
+        """Return the skewness of the mean over trials by the choice of samples, as the groups that
+        matter show it.
 
-        Of few values their own skewness is too small: it is taken times sqrt(n (n - 1)) / (n - 2) (Joanes and Gill, The
-        Statistician 47, 1998, 183).
+        Of few values their own skewness is too small: it is taken times sqrt(n (n - 1)) / (n - 2)
+        (Joanes and Gill, The Statistician 47, 1998, 183).
         """
         left = self._mattering(whole)
-        count, square = len(left), float(np.var(left)) if len(left) else 0.0
+        count = len(left)
+        square = float(np.var(left)) if len(left) else 0.0
         if count < _SKEWED_MIN or not square > 0:
             return 0.0
         # What is without a group is as far from the mean as the group itself, to the other side.
@@ -75,39 +84,50 @@ class Deleted:
         return found
 
     def events(self, whole: Sequence[tuple[float, int]]) -> tuple[Floats, Floats]:
-        """Return of a share how many single values each group has, and of how many it is so, in all trials; `whole` is the share
-        in each whole trial, and of how many values."""
+        """Return of a share how many single values each group has, and of how many it is so, in all
+        trials; `whole` is the share in each whole trial, and of how many values.
+        """
         sizes = np.array([[n] for _, n in whole]) - self.counts
         events = np.array([[value * n] for value, n in whole]) - self.values * self.counts
         found: tuple[Floats, Floats] = sizes.sum(axis=0), events.sum(axis=0)
         return found
 
     def variance_within(self) -> float:
-        """Return the same where each group is left out of one trial only: what samples of one trial have in common with those
-        of another one is not in it."""
-        within = [_variance(row[there]) for row, there in zip(self.values, self.present, strict=True)]
+        """Return the same where each group is left out of one trial only: what samples of one trial
+        have in common with those of another one is not in it.
+        """
+        within = [
+            _variance(row[there]) for row, there in zip(self.values, self.present, strict=True)
+        ]
         return math.fsum(within) / len(within) ** 2
 
 
 @dataclass(frozen=True, slots=True)
 class Jackknife:
-    """The clusters of a session's samples, and each metric without one group of them after the other."""
+    """The clusters of a session's samples, and each metric without one group of them after the
+    other.
+    """
 
     clusters: Clusters
     deleted: Mapping[str, Deleted]
-    #: The same of each whole trial: value, or share up to the percentile of all trials, and of how many values.
+    #: The same of each whole trial: value, or share up to the percentile of all trials, and of how
+    #: many values.
     whole: Mapping[str, Sequence[tuple[float, int]]]
     #: Whether all trials had the same samples.
     shared: bool
 
 
-def jackknife(trials: Sequence[Trial], catalogue: Sequence[Entry], summarise: Summarise) -> Jackknife:
+def jackknife(
+    trials: Sequence[Trial], catalogue: Sequence[Entry], summarise: Summarise
+) -> Jackknife:
     """Leave out each group of samples of each trial, and summarise again."""
     own = [indices_of(trial.measured) for trial in trials]
-    found, shared = clusters(catalogue, set().union(*own)), _shared([trial.measured for trial in trials])
+    found = clusters(catalogue, set().union(*own))
+    shared = _shared([trial.measured for trial in trials])
     if len(found.groups) < 2:
         return Jackknife(found, {}, {}, shared)
-    cuts, present = _cuts(trials), [[not group.isdisjoint(indices) for group in found.groups] for indices in own]
+    cuts = _cuts(trials)
+    present = [[not group.isdisjoint(indices) for group in found.groups] for indices in own]
     rows = []
     for trial, touched in zip(trials, present, strict=True):
         whole = numbers(trial.metrics, cuts)
@@ -117,12 +137,21 @@ def jackknife(trials: Sequence[Trial], catalogue: Sequence[Entry], summarise: Su
                 for group, is_in in zip(found.groups, touched, strict=True)
             ]
         )
-    deleted = {name: _deleted(name, rows, present) for name in (trials[0].metrics if trials else ())}
-    wholes = {name: [numbers(trial.metrics, cuts).get(name, _NONE) for trial in trials] for name in deleted}
+    deleted = {
+        name: _deleted(name, rows, present) for name in (trials[0].metrics if trials else ())
+    }
+    wholes = {
+        name: [numbers(trial.metrics, cuts).get(name, _NONE) for trial in trials]
+        for name in deleted
+    }
     return Jackknife(found, deleted, wholes, shared)
 
 
-def _deleted(name: str, rows: Sequence[Sequence[Mapping[str, tuple[float, int]]]], present: Sequence[Sequence[bool]]) -> Deleted:
+def _deleted(
+    name: str,
+    rows: Sequence[Sequence[Mapping[str, tuple[float, int]]]],
+    present: Sequence[Sequence[bool]],
+) -> Deleted:
     cells = np.array([[cell.get(name, _NONE) for cell in row] for row in rows], dtype=np.float64)
     return Deleted(cells[:, :, 0], cells[:, :, 1], np.array(present))
 
@@ -132,11 +161,15 @@ def pooled(metrics: Sequence[Metric]) -> list[float]:
     return sorted(value for metric in metrics for value in metric.values)
 
 
-def numbers(metrics: Mapping[str, Metric], cuts: Mapping[str, float]) -> dict[str, tuple[float, int]]:
-    """Return what is looked at of each metric, and of how many values it is made: its value, or of a percentile the share of values
-    up to that of all trials."""
+def numbers(
+    metrics: Mapping[str, Metric], cuts: Mapping[str, float]
+) -> dict[str, tuple[float, int]]:
+    """Return what is looked at of each metric, and of how many values it is made: its value, or of
+    a percentile the share of values up to that of all trials.
+    """
     return {
-        name: (_share_up_to(metric, cuts[name]) if name in cuts else metric.value, metric.n) for name, metric in metrics.items()
+        name: (_share_up_to(metric, cuts[name]) if name in cuts else metric.value, metric.n)
+        for name, metric in metrics.items()
     }
 
 
@@ -148,14 +181,19 @@ def _cuts(trials: Sequence[Trial]) -> dict[str, float]:
     found = {}
     for name, metric in (trials[0].metrics if trials else {}).items():
         if metric.percent is not None:
-            found[name] = percentile(pooled([t.metrics[name] for t in trials if name in t.metrics]), metric.percent)
+            found[name] = percentile(
+                pooled([t.metrics[name] for t in trials if name in t.metrics]), metric.percent
+            )
     return found
 
 
 def _shared(measured: Sequence[Measured]) -> bool:
     """Say whether all trials are of the same samples: each as often, and in the same scenes."""
     asked = [
-        (sorted(index for sample in each.samples for index in sample.indices), [stream.indices for stream in each.streams])
+        (
+            sorted(index for sample in each.samples for index in sample.indices),
+            [stream.indices for stream in each.streams],
+        )
         for each in measured
     ]
     return all(each == asked[0] for each in asked)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a metric would lie for other samples of the same kind: their choice, by clusters that are alike inside, counts too."""
+"""Where a metric would lie for other samples of the same kind: their choice, by clusters that are
+alike inside, counts too.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,14 @@ from rig.uncertainty.clusters import SAMPLE
 from rig.uncertainty.jackknife import Deleted, Jackknife, pooled
 
 SHARES = "Clopper and Pearson with the effective sample size (Korn and Graubard 1998)"
-RANKS = "order statistics with the effective sample size (Woodruff 1952, Korn and Graubard 1998), with the instrument's budget"
-MEANS = "delete-a-group jackknife (Kott 2001), trials and samples both random (Cameron, Gelbach and Miller 2011), with the budget"
+RANKS = (
+    "order statistics with the effective sample size (Woodruff 1952, Korn and Graubard "
+    "1998), with the instrument's budget"
+)
+MEANS = (
+    "delete-a-group jackknife (Kott 2001), trials and samples both random (Cameron, "
+    "Gelbach and Miller 2011), with the budget"
+)
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
 
 #: An end is moved out where that is more than this share of the half-width.
@@ -28,19 +36,26 @@ _MOVED = 0.02
 _NOTHING = 1e-6
 
 
-def intervals(name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife) -> Intervals:
-    """Return both intervals of a metric, from its values in all trials, its budget, and itself without some of its samples."""
+def intervals(
+    name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife
+) -> Intervals:
+    """Return both intervals of a metric, from its values in all trials, its budget, and itself
+    without some of its samples.
+    """
     same = same_samples.interval(single, found, knife.shared)
     return Intervals(same, interval(name, single, found, knife, same))
 
 
-def interval(name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife, same: Interval) -> Interval:
+def interval(
+    name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife, same: Interval
+) -> Interval:
     """Return the interval of a metric; `same` is that of the same samples, measured again."""
     if not all(math.isfinite(metric.value) for metric in single):
         return Interval.missing("not every trial has a value")
     if single[0].ranked and single[0].percent is None:
         return Interval.missing(same_samples.A_BOUND)
-    groups, deleted = len(knife.clusters.groups), knife.deleted.get(name)
+    groups = len(knife.clusters.groups)
+    deleted = knife.deleted.get(name)
     if groups < 2 or deleted is None:
         return Interval.missing(f"{knife.clusters.units}: other ones cannot be told from that")
     if not (single[0].smooth and deleted.complete):
@@ -52,17 +67,22 @@ def interval(name: str, single: Sequence[Metric], found: Budget | None, knife: J
     else:
         stated = _mean(single, deleted, found)
     note = f"; {knife.clusters.note}" if knife.clusters.note else ""
-    return replace(stated, method=stated.method + note, units=knife.clusters.units if stated.known else "")
+    return replace(
+        stated, method=stated.method + note, units=knife.clusters.units if stated.known else ""
+    )
 
 
 def _by_trials(knife: Jackknife, same: Interval) -> Interval:
     if knife.shared:
-        return Interval.missing("all trials had the same samples, and it is not known without some of them")
+        return Interval.missing(
+            "all trials had the same samples, and it is not known without some of them"
+        )
     return replace(same, method=TRIALS) if same.known else same
 
 
 def _share(name: str, single: Sequence[Metric], knife: Jackknife) -> Interval:
-    at, n = same_samples.value(single), single[0].n if knife.shared else sum(metric.n for metric in single)
+    at = same_samples.value(single)
+    n = single[0].n if knife.shared else sum(metric.n for metric in single)
     # Samples of which no two are of one recording are independent.
     size = n if knife.clusters.kind == SAMPLE else _effective_size(name, at, n, knife)
     low, high = Share(at * size, size).interval()
@@ -72,21 +92,35 @@ def _share(name: str, single: Sequence[Metric], knife: Jackknife) -> Interval:
 def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
     """Return how many independent values tell a share as well as `n` that are clustered.
 
-    The variance between clusters is known as well as the count of those in which the rarer outcome happened: a degree of freedom
-    for each of them, at most one less than all. It is never more than that of clusters alike inside: taken where none had it.
+    The variance between clusters is known as well as the count of those in which the rarer outcome
+    happened: a degree of freedom for each of them, at most one less than all. It is never more than
+    that of clusters alike inside: taken where none had it.
     """
-    deleted, groups = knife.deleted[name], len(knife.clusters.groups)
+    deleted = knife.deleted[name]
+    groups = len(knife.clusters.groups)
     sizes, events = deleted.events(knife.whole[name])
     rarer = events if at < 0.5 else sizes - events
     freedom = min(int((rarer > _NOTHING).sum()), groups - 1)
-    alike = at * (1 - at) * float((sizes**2).sum() / sizes.sum() ** 2) * groups / knife.clusters.count
-    least = effective_size(at, alike, n, groups - 1) if alike else float(min(knife.clusters.count, n))
-    return max(effective_size(at, deleted.variance(), n, freedom), least) if freedom > 0 and 0 < at < 1 else least
+    alike = (
+        at * (1 - at) * float((sizes**2).sum() / sizes.sum() ** 2) * groups / knife.clusters.count
+    )
+    least = (
+        effective_size(at, alike, n, groups - 1) if alike else float(min(knife.clusters.count, n))
+    )
+    return (
+        max(effective_size(at, deleted.variance(), n, freedom), least)
+        if freedom > 0 and 0 < at < 1
+        else least
+    )
 
 
-def _percentile(name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife) -> Interval:
-    percent, values = single[0].percent or 0.0, pooled(single)
-    needed, units = same_samples.needed(percent), knife.clusters.units
+def _percentile(
+    name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife
+) -> Interval:
+    percent = single[0].percent or 0.0
+    values = pooled(single)
+    needed = same_samples.needed(percent)
+    units = knife.clusters.units
     # What samples have in common is not known well enough to count on less of it.
     if knife.clusters.count < needed:
         return Interval.missing(f"{units}, the percentile needs {needed}", RANKS)
@@ -96,22 +130,33 @@ def _percentile(name: str, single: Sequence[Metric], found: Budget | None, knife
         few = f"{len(values)} values of {units} tell as much as {count} independent ones"
         return Interval.missing(f"{few}, the percentile needs {needed}", RANKS)
     each = len(values) / count
-    low_at, high_at = values[math.floor((low - 0.5) * each + 0.5) - 1], values[math.ceil((high - 0.5) * each + 0.5) - 1]
-    return Interval(*same_samples.widened(same_samples.value(single), low_at, high_at, found), RANKS)
+    low_at = values[math.floor((low - 0.5) * each + 0.5) - 1]
+    high_at = values[math.ceil((high - 0.5) * each + 0.5) - 1]
+    return Interval(
+        *same_samples.widened(same_samples.value(single), low_at, high_at, found), RANKS
+    )
 
 
 def _by_logit(even: Interval, at: float) -> Interval:
-    """Return the interval whose ends are as far from the value as logits, so that it stays between 0 and 1."""
+    """Return the interval whose ends are as far from the value as logits, so that it stays between
+    0 and 1.
+    """
     half = (even.expanded_uncertainty or 0.0) / (at * (1 - at))
     low, high = (1 / (1 + math.exp(-(math.log(at / (1 - at)) + sign * half))) for sign in (-1, 1))
     return Interval(low, high, f"{MEANS}, of its logit (Qin and Hotilovac 2008)")
 
 
 def _mean(single: Sequence[Metric], deleted: Deleted, found: Budget | None) -> Interval:
-    at, chosen_u = same_samples.value(single), math.sqrt(deleted.variance())
-    parts = [(part.standard_uncertainty, part.shape) for part in (found.parts if found else ()) if _counts(part)]
+    at = same_samples.value(single)
+    chosen_u = math.sqrt(deleted.variance())
+    parts = [
+        (part.standard_uncertainty, part.shape)
+        for part in (found.parts if found else ())
+        if _counts(part)
+    ]
     parts.append((chosen_u, f"t{deleted.freedom(at)}"))
-    error, within = standard_error([metric.value for metric in single]), deleted.variance_within()
+    error = standard_error([metric.value for metric in single])
+    within = deleted.variance_within()
     if error is not None and error**2 > chance(len(single) - 1) * within:
         # What the trials' scatter has of their samples' is counted above.
         parts.append((math.sqrt(max(error**2 - within, 0.0)), f"t{len(single) - 1}"))
@@ -119,7 +164,9 @@ def _mean(single: Sequence[Metric], deleted: Deleted, found: Budget | None) -> I
     even = Interval.around(at, combined, coverage_factor(parts), MEANS)
     if single[0].bounded and 0 < at < 1:
         return _by_logit(even, at)
-    return _skewed(even, at, deleted.skewness(at) * (chosen_u / combined) ** 3) if combined else even
+    return (
+        _skewed(even, at, deleted.skewness(at) * (chosen_u / combined) ** 3) if combined else even
+    )
 
 
 def _counts(part: Part) -> bool:
@@ -129,17 +176,22 @@ def _counts(part: Part) -> bool:
 def _skewed(even: Interval, at: float, skewness: float) -> Interval:
     """Return the interval with the end farther out to which a skewed distribution reaches.
 
-    Hall, Journal of the Royal Statistical Society B 54, 1992, 221: T + a (T^2 / 3 + 1 / 6) + a^2 T^3 / 27 of Student's T is nearly
-    normal where `a` is the skewness of the mean. It is solved for T; neither end is drawn in, as `a` is not known well.
+    Hall, Journal of the Royal Statistical Society B 54, 1992, 221: T + a (T^2 / 3 + 1 / 6) + a^2
+    T^3 / 27 of Student's T is nearly normal where `a` is the skewness of the mean. It is solved for
+    T; neither end is drawn in, as `a` is not known well.
     """
-    u, k = even.standard_uncertainty or 0.0, even.coverage_factor or 0.0
+    u = even.standard_uncertainty or 0.0
+    k = even.coverage_factor or 0.0
     if not skewness:
         return even
 
     def turned(y: float) -> float:
         return 3 / skewness * (math.cbrt(1 + skewness * (y - skewness / 6)) - 1)
 
-    low, high = min(even.low, at - turned(k) * u), max(even.high, at - turned(-k) * u)
+    low = min(even.low, at - turned(k) * u)
+    high = max(even.high, at - turned(-k) * u)
     if high - low < (2 + _MOVED) * k * u:
         return even
-    return Interval(low, high, f"{MEANS}, of a skewed distribution (Hall 1992)", standard_uncertainty=u)
+    return Interval(
+        low, high, f"{MEANS}, of a skewed distribution (Hall 1992)", standard_uncertainty=u
+    )

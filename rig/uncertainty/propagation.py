@@ -20,7 +20,9 @@ Effects = Callable[[Window], Effect | None]
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """A component of the effects on groups of windows ("samples", "idles", "streams"), and the metrics that it moves."""
+    """A component of the effects on groups of windows ("samples", "idles", "streams"), and the
+    metrics that it moves.
+    """
 
     measured: Measured
     metrics: Mapping[str, Metric]
@@ -38,7 +40,9 @@ class Moving:
         return window.effects.of.get(self.component)
 
     def count(self, metric: Metric) -> int:
-        """Return of how many of the windows a metric is made: it may be of some of the samples only; one decides a percentile."""
+        """Return of how many of the windows a metric is made: it may be of some of the samples
+        only; one decides a percentile.
+        """
         if metric.ranked:
             return 1
         windows = len(getattr(self.measured, self.groups[0]))
@@ -46,21 +50,25 @@ class Moving:
 
 
 def alike(moving: Moving) -> dict[str, float]:
-    """Return what one error does to each metric that is the same in all windows, as large as each one's effect says."""
+    """Return what one error does to each metric that is the same in all windows, as large as each
+    one's effect says.
+    """
     return moving.deltas(moving.of)
 
 
 def anew(moving: Moving) -> dict[str, float]:
-    """Return what errors u do to each metric that are others in each window: the root of the sum of (c * u)**2, where it changes by
-    c with a window (GUM 5.1.2).
+    """Return what errors u do to each metric that are others in each window: the root of the sum of
+    (c * u)**2, where it changes by c with a window (GUM 5.1.2).
 
-    A mean, a sum and a ratio of sums change by the same c with each of their windows of one phase. So that sum is c times what the
-    metric changes by where each window changes by u**2, and c what it changes by where all change by one, over their number. Every
-    window must err in its own way: "samples", "idles" and "streams" are to be moved apart.
+    A mean, a sum and a ratio of sums change by the same c with each of their windows of one phase.
+    So that sum is c times what the metric changes by where each window changes by u**2, and c what
+    it changes by where all change by one, over their number. Every window must err in its own way:
+    "samples", "idles" and "streams" are to be moved apart.
     """
     squares = dict.fromkeys(moving.metrics, 0.0)
     for phase, unit in _units(moving).items():
-        by_squares, by_units = moving.deltas(_squared(moving, phase, unit)), moving.deltas(_each(phase, unit))
+        by_squares = moving.deltas(_squared(moving, phase, unit))
+        by_units = moving.deltas(_each(phase, unit))
         for name, metric in moving.metrics.items():
             squares[name] += abs(by_squares[name] * by_units[name]) / moving.count(metric)
     return {name: math.sqrt(square) for name, square in squares.items()}
@@ -88,7 +96,10 @@ def _units(moving: Moving) -> dict[str, Effect]:
         effect = moving.of(window)
         if effect is not None:
             before = found.get(window.phase, Effect(OWN))
-            largest = max(before.latency_s, abs(effect.latency_s)), max(before.energy_j, abs(effect.energy_j))
+            largest = (
+                max(before.latency_s, abs(effect.latency_s)),
+                max(before.energy_j, abs(effect.energy_j)),
+            )
             found[window.phase] = Effect(OWN, *largest)
     return found
 
@@ -107,7 +118,9 @@ def _squared(moving: Moving, phase: str, unit: Effect) -> Effects:
         effect = moving.of(window)
         if effect is None or window.phase != phase:
             return None
-        return Effect(OWN, square(effect.latency_s, unit.latency_s), square(effect.energy_j, unit.energy_j))
+        return Effect(
+            OWN, square(effect.latency_s, unit.latency_s), square(effect.energy_j, unit.energy_j)
+        )
 
     return effects
 
@@ -124,8 +137,12 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
         hop = sample.hop
         if hop is not None:
             hop = replace(hop, response=move(hop.response), since_onset=move(hop.since_onset))
-        crossings = tuple(replace(one, window=one.window and move(one.window)) for one in sample.crossings)
-        return replace(sample, windows=tuple(map(move, sample.windows)), hop=hop, crossings=crossings)
+        crossings = tuple(
+            replace(one, window=one.window and move(one.window)) for one in sample.crossings
+        )
+        return replace(
+            sample, windows=tuple(map(move, sample.windows)), hop=hop, crossings=crossings
+        )
 
     parts: dict[str, Any] = {}
     if "samples" in groups:
@@ -133,5 +150,7 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
     if "idles" in groups:
         parts["idles"] = tuple(map(move, measured.idles))
     if "streams" in groups:
-        parts["streams"] = tuple(replace(stream, whole=move(stream.whole)) for stream in measured.streams)
+        parts["streams"] = tuple(
+            replace(stream, whole=move(stream.whole)) for stream in measured.streams
+        )
     return replace(measured, **parts)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a metric would lie if the same samples were measured again: instrument, time base, and what differs between trials."""
+"""Where a metric would lie if the same samples were measured again: instrument, time base, and what
+differs between trials.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,36 @@ from rig.uncertainty.budget import Budget
 from rig.uncertainty.jackknife import pooled
 
 GUM = "budget of instrument, time base and scatter of trials (GUM, JCGM 100)"
-STUDENT = "Student's t over trials; never less than what no difference in so many answers leaves open (Garwood 1936)"
-RANKS = "order statistics of all trials' values (David and Nagaraja 7.1), with the instrument's budget"
+STUDENT = (
+    "Student's t over trials; never less than what no difference in so many answers "
+    "leaves open (Garwood 1936)"
+)
+RANKS = (
+    "order statistics of all trials' values (David and Nagaraja 7.1), with the instrument's budget"
+)
 _OWN = "; each trial had samples of its own, so their choice is in it"
 ONE_TRIAL = "one trial does not tell what differs from trial to trial"
 A_BOUND = "it is a bound itself: the percentile lies above it with at most 1 %"
 
 
 def value(single: Sequence[Metric]) -> float:
-    """Return what is stated of a metric: the mean over trials; a percentile is that of all trials' values together."""
+    """Return what is stated of a metric: the mean over trials; a percentile is that of all trials'
+    values together.
+    """
     percent = single[0].percent
-    return mean([metric.value for metric in single]) if percent is None else percentile(pooled(single), percent)
+    return (
+        mean([metric.value for metric in single])
+        if percent is None
+        else percentile(pooled(single), percent)
+    )
 
 
 def interval(single: Sequence[Metric], found: Budget | None, shared: bool) -> Interval:
-    """Return the interval of a metric from its values in all trials and its budget; `shared`: all had the same samples."""
-    at, own = value(single), "" if shared or len(single) == 1 else _OWN
+    """Return the interval of a metric from its values in all trials and its budget; `shared`: all
+    had the same samples.
+    """
+    at = value(single)
+    own = "" if shared or len(single) == 1 else _OWN
     if not all(math.isfinite(metric.value) for metric in single):
         return Interval.missing("not every trial has a value")
     if single[0].share:
@@ -43,14 +59,17 @@ def interval(single: Sequence[Metric], found: Budget | None, shared: bool) -> In
 
 
 def _share(single: Sequence[Metric], at: float, own: str) -> Interval:
-    answers, error = sum(metric.n for metric in single), standard_error([metric.value for metric in single])
+    answers = sum(metric.n for metric in single)
+    error = standard_error([metric.value for metric in single])
     if error is None:
         return Interval.missing(ONE_TRIAL, STUDENT)
     if not answers:
         return Interval.missing("nothing was counted", STUDENT)
     # Where nothing differed, so rare a difference may still have been missed.
     half = max(student(len(single) - 1) * error, most_events(0) / answers)
-    return Interval(max(at - half, 0.0), min(at + half, 1.0), STUDENT + own, f"{len(single)} trials")
+    return Interval(
+        max(at - half, 0.0), min(at + half, 1.0), STUDENT + own, f"{len(single)} trials"
+    )
 
 
 def _percentile(single: Sequence[Metric], at: float, found: Budget | None, own: str) -> Interval:
@@ -60,17 +79,23 @@ def _percentile(single: Sequence[Metric], at: float, found: Budget | None, own: 
     values = pooled(single)
     low, high = places(len(values), percent / 100)
     if not low or high > len(values):
-        return Interval.missing(f"{len(values)} values of all trials, the percentile needs {needed(percent)}", RANKS)
+        return Interval.missing(
+            f"{len(values)} values of all trials, the percentile needs {needed(percent)}", RANKS
+        )
     low_at, high_at = widened(at, values[low - 1], values[high - 1], found)
     return Interval(low_at, high_at, RANKS + own, f"{len(values)} values")
 
 
 def needed(percent: float) -> int:
-    """Return of how many values a percentile has an interval: 6 for a median, 36 for the 90th, 368 for the 99th."""
+    """Return of how many values a percentile has an interval: 6 for a median, 36 for the 90th, 368
+    for the 99th.
+    """
     return math.ceil(math.log(0.025) / math.log(max(percent, 100 - percent) / 100))
 
 
 def widened(at: float, low: float, high: float, found: Budget | None) -> tuple[float, float]:
-    """Return the ends of an interval around `at` with what instrument and time base add in squares on both sides."""
+    """Return the ends of an interval around `at` with what instrument and time base add in squares
+    on both sides.
+    """
     systematic = 0.0 if found is None else found.expanded
     return at - math.hypot(at - low, systematic), at + math.hypot(high - at, systematic)

@@ -17,20 +17,25 @@ from rig.units import quantity
 _UNIFORM = 1 / math.sqrt(12.0)
 
 #: The mean size of a normal error, in its standard deviations; and the limit of a uniform one.
-_MEAN_SIZE, _LIMIT = math.sqrt(2 / math.pi), math.sqrt(3.0)
+_MEAN_SIZE = math.sqrt(2 / math.pi)
+_LIMIT = math.sqrt(3.0)
 
 #: In samples: so near to a border an end lies on it (rig/trace/trace.py).
 _ON_BORDER = 1e-5
 
-#: Of the square of what a delay costs, this part is left for each sample of its limit, on average over where in their samples ends
-#: lie: found by trying (tests/rig/uncertainty/test_window_effects.py), and a little more than that from 0.2 to 2 samples.
+#: Of the square of what a delay costs, this part is left for each sample of its limit, on average
+#: over where in their samples ends lie: found by trying
+#: (tests/rig/uncertainty/test_window_effects.py), and a little more than that from 0.2 to 2
+#: samples.
 _CROSSING = 0.45
 
 #: What sums that were added and taken away leave behind, or a division.
 _ROUNDED = 1e-6
 
 
-def of_latency(ticks: tuple[int, int], timebase: Timebase, tick_hz: float, accuracy: Accuracy | None) -> Effects:
+def of_latency(
+    ticks: tuple[int, int], timebase: Timebase, tick_hz: float, accuracy: Accuracy | None
+) -> Effects:
     """Return the effects on a latency that was counted in ticks and scaled by the fit."""
     latency_s = timebase.interval_s(*ticks)
     # Both marks were made somewhere within their ticks: the difference has a triangular error.
@@ -42,21 +47,31 @@ def of_latency(ticks: tuple[int, int], timebase: Timebase, tick_hz: float, accur
         effects["clock"] = Effect(COMMON, latency_s=clock_s, shape=accuracy.distribution)
     elif timebase.on_trust:
         # There is no monitor: nothing checks the device's clock, which errs alike in all trials.
-        effects["device clock"] = Effect(COMMON, latency_s=timebase.interval_u_s(*ticks), shape="rectangular")
+        effects["device clock"] = Effect(
+            COMMON, latency_s=timebase.interval_u_s(*ticks), shape="rectangular"
+        )
     return Effects(effects)
 
 
 def of_energy(
-    integral: Integral, accuracy: Accuracy, sample_hz: float, ends_u_s: tuple[float, float], on_trust: bool = False
+    integral: Integral,
+    accuracy: Accuracy,
+    sample_hz: float,
+    ends_u_s: tuple[float, float],
+    on_trust: bool = False,
 ) -> Effects:
-    """Return the effects on the energy of one window; `ends_u_s` are the standard uncertainties of its two ends, in seconds, and
-    `on_trust` says that one edge ties all of them, so that they err alike.
+    """Return the effects on the energy of one window; `ends_u_s` are the standard uncertainties of
+    its two ends, in seconds, and `on_trust` says that one edge ties all of them, so that they err
+    alike.
 
-    Each range of the current has a gain and an offset of its own, that err apart: what is in two ranges does not cancel in a
-    difference.
+    Each range of the current has a gain and an offset of its own, that err apart: what is in two
+    ranges does not cancel in a difference.
     """
-    divisor, duration_s = accuracy.divisor, integral.duration_s
-    energy_j, volt_s, charge_c = abs(integral.energy_j), integral.volt_s, integral.charge_c
+    divisor = accuracy.divisor
+    duration_s = integral.duration_s
+    energy_j = abs(integral.energy_j)
+    volt_s = integral.volt_s
+    charge_c = integral.charge_c
     if duration_s <= 0:
         return Effects({})
     voltage = _range_of(accuracy.voltage, abs(volt_s) / duration_s)
@@ -67,14 +82,28 @@ def of_energy(
     delay_j = _delay_w(integral, accuracy.edge_s * sample_hz) * accuracy.edge_s / math.sqrt(3.0)
     shape = accuracy.distribution
     effects = {
-        **_by_range("current gain", accuracy, [row.gain for row in accuracy.current], integral.range_energy_j),
-        **_by_range("current offset", accuracy, [row.offset for row in accuracy.current], integral.range_volt_s),
+        **_by_range(
+            "current gain",
+            accuracy,
+            [row.gain for row in accuracy.current],
+            integral.range_energy_j,
+        ),
+        **_by_range(
+            "current offset",
+            accuracy,
+            [row.offset for row in accuracy.current],
+            integral.range_volt_s,
+        ),
         "voltage gain": Effect(COMMON, energy_j=voltage.gain * energy_j / divisor, shape=shape),
         "voltage offset": Effect(COMMON, energy_j=voltage.offset * charge_c / divisor, shape=shape),
-        "clock": Effect(COMMON, energy_j=energy_j * accuracy.clock_ppm * 1e-6 / divisor, shape=shape),
+        "clock": Effect(
+            COMMON, energy_j=energy_j * accuracy.clock_ppm * 1e-6 / divisor, shape=shape
+        ),
         "edge delay": Effect(COMMON, energy_j=delay_j, shape="rectangular"),
         "steps": Effect(COMMON, energy_j=step_common_j, shape="rectangular"),
-        "edges": Effect(COMMON, energy_j=edges_j, shape="rectangular") if on_trust else Effect(OWN, energy_j=edges_j),
+        "edges": Effect(COMMON, energy_j=edges_j, shape="rectangular")
+        if on_trust
+        else Effect(OWN, energy_j=edges_j),
         "edge bias": Effect(COMMON, energy_j=bias_j, shape="rectangular"),
         "noise": Effect(OWN, energy_j=noise_j),
         "lost samples": Effect(OWN, energy_j=lost_j, shape="rectangular"),
@@ -84,7 +113,9 @@ def of_energy(
 
 
 def energy_u_j(integral: Integral, accuracy: Accuracy, sample_hz: float, edge_hz: float) -> float:
-    """Return the standard uncertainty of the energy between two edges, or two times known as well as an edge, in joules."""
+    """Return the standard uncertainty of the energy between two edges, or two times known as well
+    as an edge, in joules.
+    """
     end_u_s = _UNIFORM / edge_hz
     return of_energy(integral, accuracy, sample_hz, (end_u_s, end_u_s)).energy_u_j
 
@@ -94,24 +125,35 @@ def ranges_a(accuracy: Accuracy) -> list[float]:
     return [row.up_to for row in accuracy.current]
 
 
-def _by_range(name: str, accuracy: Accuracy, limits: Sequence[float], parts: Sequence[float]) -> dict[str, Effect]:
-    """Return an effect for each range of the current, named by its upper end where there are several."""
+def _by_range(
+    name: str, accuracy: Accuracy, limits: Sequence[float], parts: Sequence[float]
+) -> dict[str, Effect]:
+    """Return an effect for each range of the current, named by its upper end where there are
+    several.
+    """
     effects = {}
     for row, limit, part in zip(accuracy.current, limits, parts, strict=True):
         title = f"{name} to {quantity(row.up_to, 'A')}" if len(accuracy.current) > 1 else name
-        effects[title] = Effect(COMMON, energy_j=limit * part / accuracy.divisor, shape=accuracy.distribution)
+        effects[title] = Effect(
+            COMMON, energy_j=limit * part / accuracy.divisor, shape=accuracy.distribution
+        )
     return effects
 
 
-def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_hz: float) -> tuple[float, float, float]:
-    """Return what noise and the converter's steps leave of a window's energy (J): noise, steps that average out, steps that do
-    not."""
+def _per_sample(
+    integral: Integral, accuracy: Accuracy, voltage: Range, sample_hz: float
+) -> tuple[float, float, float]:
+    """Return what noise and the converter's steps leave of a window's energy (J): noise, steps that
+    average out, steps that do not.
+    """
     duration_s = integral.duration_s
     volt_s = integral.volt_s
     samples = max(duration_s * sample_hz, 1.0)
     noise2 = step2 = 0.0
     common_j = 0.0
-    for row, part_vs, part_c in zip(accuracy.current, integral.range_volt_s, integral.range_charge_c, strict=True):
+    for row, part_vs, part_c in zip(
+        accuracy.current, integral.range_volt_s, integral.range_charge_c, strict=True
+    ):
         share = abs(part_vs / volt_s) if volt_s else 0.0
         if not share:
             continue
@@ -125,7 +167,8 @@ def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_h
             # Without noise to stir it, a constant current meets the same step in every sample.
             common_j += step_a * _UNIFORM * abs(part_vs)
     volts = abs(volt_s) / duration_s
-    # The mean square of a current is at most its mean times its most; of one in bursts it is just that.
+    # The mean square of a current is at most its mean times its most; of one in bursts it is just
+    # that.
     most_a = max(abs(integral.least_w), abs(integral.most_w)) / volts if volts else 0.0
     charge2 = abs(integral.charge_c) * most_a * duration_s / samples
     step_v = max(voltage.lsb, voltage.lsb_relative * volts)
@@ -138,7 +181,8 @@ def _per_sample(integral: Integral, accuracy: Accuracy, voltage: Range, sample_h
 
 
 def at_one_volt(integral: Integral) -> Integral:
-    """Return the window as if its voltage had been 1 V all the time: its energy in joules is then its charge in coulombs.
+    """Return the window as if its voltage had been 1 V all the time: its energy in joules is then
+    its charge in coulombs.
 
     The time in each range and the current at the ends are told by the mean voltage.
     """
@@ -156,8 +200,11 @@ def at_one_volt(integral: Integral) -> Integral:
 
 
 def beyond(integral: Integral, accuracy: Accuracy) -> str:
-    """Say what of a window was measured beyond the ranges whose limits of error are known; empty where nothing was."""
-    top_a, top_v = accuracy.current[-1].up_to, accuracy.voltage[-1].up_to
+    """Say what of a window was measured beyond the ranges whose limits of error are known; empty
+    where nothing was.
+    """
+    top_a = accuracy.current[-1].up_to
+    top_v = accuracy.voltage[-1].up_to
     voltage_v = abs(integral.volt_s) / integral.duration_s if integral.duration_s else 0.0
     if voltage_v > top_v * (1 + _ROUNDED):
         return f"the voltage was {quantity(voltage_v, 'V')}, more than {quantity(top_v, 'V')}"
@@ -168,22 +215,35 @@ def beyond(integral: Integral, accuracy: Accuracy) -> str:
     return f"{much} of the energy was measured at more than {quantity(top_a, 'A')}"
 
 
-def _shifts_j(integral: Integral, ends_u_s: tuple[float, float], sample_hz: float) -> tuple[float, float]:
-    """Return what shifts of both ends cost, that have nothing in common: what scatters, and what is on average always the same."""
+def _shifts_j(
+    integral: Integral, ends_u_s: tuple[float, float], sample_hz: float
+) -> tuple[float, float]:
+    """Return what shifts of both ends cost, that have nothing in common: what scatters, and what is
+    on average always the same.
+    """
     if not integral.stepped:
-        # Inwards a shift leaves what is inside, outwards it takes what is outside: the root mean square of both.
-        return math.hypot(*(u_s * math.hypot(*end) for end, u_s in zip(integral.ends, ends_u_s, strict=True))) / math.sqrt(2.0), 0.0
+        # Inwards a shift leaves what is inside, outwards it takes what is outside: the root mean
+        # square of both.
+        return math.hypot(
+            *(u_s * math.hypot(*end) for end, u_s in zip(integral.ends, ends_u_s, strict=True))
+        ) / math.sqrt(2.0), 0.0
     # How far inside of each end its sample has its border.
     inwards = (-integral.start_s * sample_hz % 1.0, integral.stop_s * sample_hz % 1.0)
-    costs = [_stepped_j(*each, sample_hz) for each in zip(integral.ends, inwards, ends_u_s, strict=True)]
-    return math.hypot(*(scatter_j for scatter_j, _ in costs)), math.fsum(bias_j for _, bias_j in costs)
+    costs = [
+        _stepped_j(*each, sample_hz) for each in zip(integral.ends, inwards, ends_u_s, strict=True)
+    ]
+    return math.hypot(*(scatter_j for scatter_j, _ in costs)), math.fsum(
+        bias_j for _, bias_j in costs
+    )
 
 
 def _stepped_j(end: End, inward: float, u_s: float, sample_hz: float) -> tuple[float, float]:
-    """Return what a shift of an end costs that counts with the power inside: standard deviation and mean.
+    """Return what a shift of an end costs that counts with the power inside: standard deviation and
+    mean.
 
-    It takes or leaves the power inside while mark and end lie in one sample. Where the mark may lie beyond the border inside of the
-    end, what was taken for the power inside is a mixture with that outside (docs/UNCERTAINTY.md).
+    It takes or leaves the power inside while mark and end lie in one sample. Where the mark may lie
+    beyond the border inside of the end, what was taken for the power inside is a mixture with that
+    outside (docs/UNCERTAINTY.md).
     """
     samples = u_s * sample_hz
     crossing = 0.0
@@ -195,10 +255,12 @@ def _stepped_j(end: End, inward: float, u_s: float, sample_hz: float) -> tuple[f
 
 
 def _delay_w(integral: Integral, samples: float) -> float:
-    """Return what a delay that both ends have in common costs, in joules per second of it, for a limit of so many samples.
+    """Return what a delay that both ends have in common costs, in joules per second of it, for a
+    limit of so many samples.
 
-    What the one end takes, the other leaves. Where ends count with the power inside, that is all while neither leaves its sample.
-    One that does finds a mixture in the place of the power inside: how often it does grows with the delay.
+    What the one end takes, the other leaves. Where ends count with the power inside, that is all
+    while neither leaves its sample. One that does finds a mixture in the place of the power inside:
+    how often it does grows with the delay.
     """
     start, stop = integral.ends
     across_w = max(abs(stop.outside_w - start.inside_w), abs(start.outside_w - stop.inside_w))

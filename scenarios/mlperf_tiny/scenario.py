@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The procedure of MLPerf Tiny: performance and energy over five windows, accuracy over every file."""
+"""The procedure of MLPerf Tiny: performance and energy over five windows, accuracy over every
+file.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +24,28 @@ from scenarios.single_stream import IDLE_MAX_S
 from scenarios.tasks.mlperf_tiny.cases import cases, quality
 
 #: MLPerf Tiny: "run for at least 10 s and at least 10 iterations".
-WINDOW_S, ITERATIONS = 10.0, 10
-#: The standard deviation of the median of five normal values over that of their mean: 0.5356 s against s / sqrt(5).
+WINDOW_S = 10.0
+ITERATIONS = 10
+#: The standard deviation of the median of five normal values over that of their mean: 0.5356 s
+#: against s / sqrt(5).
 _MEDIAN = 1.198
 
 
 class Tiny:
-    """MLPerf Tiny: five inputs, each at least 10 s and 10 iterations, their median; or every file once."""
+    """MLPerf Tiny: five inputs, each at least 10 s and 10 iterations, their median; or every file
+    once.
+    """
 
     name = "tiny"
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """`mode`: "performance" and "energy" measure the same five windows, "accuracy" asks for every sample once.
+        """`mode`: "performance" and "energy" measure the same five windows, "accuracy" asks for
+        every sample once.
 
-        A window is made to last `window_s` and `margin` (relative) more, and `iterations` inferences: never less than the rule's.
-        `idle_s` of idle time before and after all; `limit_s` is what a query may take beyond what the calibration makes expect.
+        A window is made to last `window_s` and `margin` (relative) more, and `iterations`
+        inferences: never less than the rule's. `idle_s` of idle time before and after all;
+        `limit_s` is what a query may take beyond what the calibration makes expect.
         """
 
         mode: Literal["performance", "energy", "accuracy"] = "performance"
@@ -49,21 +57,32 @@ class Tiny:
 
     def __init__(self, settings: Settings, tick_hz: float = 0.0) -> None:
         """`tick_hz` is the rate that the device states of its clock, 0 while that is not known."""
-        self.settings, self._tick_hz = settings, tick_hz
+        self.settings = settings
+        self._tick_hz = tick_hz
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
         """Check the settings: what would break the rule is refused here, before anything runs."""
         rule = f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts"
         for key, ok, allowed in (
-            ("window_s", WINDOW_S <= settings.window_s <= IDLE_MAX_S, f"{rule}; at most {IDLE_MAX_S:g} s"),
+            (
+                "window_s",
+                WINDOW_S <= settings.window_s <= IDLE_MAX_S,
+                f"{rule}; at most {IDLE_MAX_S:g} s",
+            ),
             ("iterations", settings.iterations >= ITERATIONS, rule),
-            ("margin", 0.01 <= settings.margin <= 1, "0.01 to 1: a window must not end early because a clock is fast"),
+            (
+                "margin",
+                0.01 <= settings.margin <= 1,
+                "0.01 to 1: a window must not end early because a clock is fast",
+            ),
             ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
             ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
         ):
             if not ok:
-                raise ConfigError(f"{getattr(settings, key)}", path=f"scenario.tiny.{key}", try_next=allowed)
+                raise ConfigError(
+                    f"{getattr(settings, key)}", path=f"scenario.tiny.{key}", try_next=allowed
+                )
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> Tiny:
@@ -76,11 +95,19 @@ class Tiny:
         return self.settings.mode == "energy"
 
     def plan(self, task: Task, seed: int) -> Plan:
-        """Yield five windows, each after a calibration that tells how many inferences it needs; or each sample once, in order."""
+        """Yield five windows, each after a calibration that tells how many inferences it needs; or
+        each sample once, in order.
+        """
         settings = self.settings
         if settings.mode == "accuracy":
             return _each_once(task, settings.idle_s, settings.limit_s)
-        length = Length(settings.window_s, settings.iterations, settings.margin, settings.idle_s, settings.limit_s)
+        length = Length(
+            settings.window_s,
+            settings.iterations,
+            settings.margin,
+            settings.idle_s,
+            settings.limit_s,
+        )
         return windows(task, seed, length, self._tick_hz)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
@@ -89,9 +116,12 @@ class Tiny:
             return _answers(measured.samples)
         inference = [sample.windows[-1] for sample in _counted(measured.samples)]
         known = [window for window in inference if window.energy_j is not None]
-        energies_j, phase = [window.energy_j or 0.0 for window in known], phases[-1]
+        energies_j = [window.energy_j or 0.0 for window in known]
+        phase = phases[-1]
         return {
-            "throughput": _median([_per_s(window) for window in inference], "1/s", higher_is_better=True),
+            "throughput": _median(
+                [_per_s(window) for window in inference], "1/s", higher_is_better=True
+            ),
             f"latency_{phase}": _median([window.latency_s for window in inference], "s"),
             f"energy_{phase}": _median(energies_j, "J"),
             f"power_{phase}": _power(known),
@@ -105,34 +135,51 @@ class Tiny:
         found = []
         samples = _counted(measured.samples)
         if len(samples) != INPUTS:
-            found.append(Problem("rule", f"{len(samples)} windows were measured, the median is over exactly {INPUTS}"))
+            found.append(
+                Problem(
+                    "rule",
+                    f"{len(samples)} windows were measured, the median is over exactly {INPUTS}",
+                )
+            )
         short = [sample for sample in samples if not _by_the_rule(sample)]
         if short:
             least = min(short, key=_length_s)
             detail = (
-                f"{len(short)} of {len(samples)} windows, shortest of step {least.step} with {_length_s(least):.6g} s and "
+                f"{len(short)} of {len(samples)} windows, shortest of step {least.step} with "
+                f"{_length_s(least):.6g} s and "
                 f"{least.repeat} inferences: {WINDOW_S:g} s and {ITERATIONS} are the least; "
-                "the device ran faster than in its calibration, also when asked again: raise the scenario's margin"
+                "the device ran faster than in its calibration, also when asked again: raise the "
+                "scenario's margin"
             )
             found.append(Problem("rule", detail))
         lacking = [sample for sample in samples if sample.windows[-1].energy_j is None]
         if self.settings.mode == "energy" and lacking:
-            found.append(Problem("rule", f"{len(lacking)} of {len(samples)} windows have no energy"))
+            found.append(
+                Problem("rule", f"{len(lacking)} of {len(samples)} windows have no energy")
+            )
         return tuple(found)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return the result as the runner of MLPerf Tiny words it, which is what its submission checker looks for."""
+        """Return the result as the runner of MLPerf Tiny words it, which is what its submission
+        checker looks for.
+        """
         if self.settings.mode == "accuracy":
             return _quality_lines(measured.samples)
         metrics = self.summarise(measured, ("infer",))
-        lines = [_windows_line(measured.samples), f"Median throughput is {_plain(metrics['throughput'].value)} inf./sec."]
+        lines = [
+            _windows_line(measured.samples),
+            f"Median throughput is {_plain(metrics['throughput'].value)} inf./sec.",
+        ]
         if self.settings.mode == "energy":
-            lines.append(f"Median energy cost is {_plain(metrics['energy_infer'].value * 1e6)} uJ/inf.")
+            lines.append(
+                f"Median energy cost is {_plain(metrics['energy_infer'].value * 1e6)} uJ/inf."
+            )
         return tuple(lines)
 
 
 def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:
-    # The order of the list: windows of one file follow each other, as in the benchmark's own runner.
+    # The order of the list: windows of one file follow each other, as in the benchmark's own
+    # runner.
     yield Idle(idle_s)
     for index in range(len(task)):
         yield Load(index)
@@ -160,7 +207,9 @@ def _by_the_rule(sample: Sample) -> bool:
 def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:
     if samples and all(sample.scores for sample in samples):
         return quality(cases(samples))
-    return {"accuracy": Metric.of_share([sample.correct for sample in samples], higher_is_better=True)}
+    return {
+        "accuracy": Metric.of_share([sample.correct for sample in samples], higher_is_better=True)
+    }
 
 
 def _median(values: Sequence[float], unit: str, higher_is_better: bool = False) -> Metric:
@@ -168,11 +217,20 @@ def _median(values: Sequence[float], unit: str, higher_is_better: bool = False) 
         return Metric(math.nan, unit, None, 0, higher_is_better=higher_is_better)
     error = standard_error(values)
     error = None if error is None else _MEDIAN * error
-    return Metric(statistics.median(values), unit, error, len(values), smooth=False, higher_is_better=higher_is_better)
+    return Metric(
+        statistics.median(values),
+        unit,
+        error,
+        len(values),
+        smooth=False,
+        higher_is_better=higher_is_better,
+    )
 
 
 def _power(windows: Sequence[Window]) -> Metric:
-    value, error = ratio([window.energy_j or 0.0 for window in windows], [window.latency_s for window in windows])
+    value, error = ratio(
+        [window.energy_j or 0.0 for window in windows], [window.latency_s for window in windows]
+    )
     return Metric(value, "W", error, len(windows), higher_is_better=False)
 
 
@@ -188,15 +246,24 @@ def _length_s(sample: Sample) -> float:
 def _windows_line(measured: Sequence[Sample]) -> str:
     samples = _counted(measured)
     again = len(measured) - len(samples)
-    lengths_s, counts = [_length_s(sample) for sample in samples], [sample.repeat for sample in samples]
-    line = f"{len(samples)} windows of {min(lengths_s):.3f} to {max(lengths_s):.3f} sec., {min(counts)} to {max(counts)} inferences"
+    lengths_s = [_length_s(sample) for sample in samples]
+    counts = [sample.repeat for sample in samples]
+    line = (
+        f"{len(samples)} windows of {min(lengths_s):.3f} to {max(lengths_s):.3f} sec., "
+        f"{min(counts)} to {max(counts)} inferences"
+    )
     return line + (f"; {again} repeated, as too short" if again else "")
 
 
 def _quality_lines(samples: Sequence[Sample]) -> tuple[str, ...]:
     metrics = _answers(samples)
-    lines = [f"{max(metric.n for metric in metrics.values())} files, {len(samples)} inferences"] if metrics else []
-    # More digits than the benchmark's runner prints: rounding must not lift a result over its threshold.
+    lines = (
+        [f"{max(metric.n for metric in metrics.values())} files, {len(samples)} inferences"]
+        if metrics
+        else []
+    )
+    # More digits than the benchmark's runner prints: rounding must not lift a result over its
+    # threshold.
     lines += [f"Top 1% = {metrics['accuracy'].value * 100:.4f}"] if "accuracy" in metrics else []
     return tuple(lines + ([f"AUC = {metrics['auc'].value:.6f}"] if "auc" in metrics else []))
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows that last long enough: measure one inference first, then ask for as many as the rule's time needs."""
+"""Windows that last long enough: measure one inference first, then ask for as many as the rule's
+time needs.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +18,32 @@ from rig.model.steps import Idle, Load, Plan, Query, Step
 
 #: MLPerf Tiny: "five different inputs", their median is the score.
 INPUTS = 5
-#: A window of so many seconds tells much of how long one inference takes; it is the warm-up as well.
-_CALIBRATION_S, _ENOUGH = 0.25, 0.8
+#: A window of so many seconds tells much of how long one inference takes; it is the warm-up as
+#: well.
+_CALIBRATION_S = 0.25
+_ENOUGH = 0.8
 #: How much more often a next calibration may run than the one before, and how often one is tried.
-_FASTER_MAX, _ATTEMPTS = 100, 12
-#: Two calibrations that differ by so many seconds tell what one inference takes beside what a window costs by itself: on a slow
-#: UART the message of its start drains inside it, 40 ms at 9600 baud. Where one lasts so long, that is within any margin.
-_APART_S, _SLOW_S = 0.1, 5.0
-#: How often a window that came out too short is asked for again; by the device's clock, which may be off by so much.
-_AGAIN, _CLOCKS = 3, 1e-3
+_FASTER_MAX = 100
+_ATTEMPTS = 12
+#: Two calibrations that differ by so many seconds tell what one inference takes beside what a
+#: window costs by itself: on a slow UART the message of its start drains inside it, 40 ms at 9600
+#: baud. Where one lasts so long, that is within any margin.
+_APART_S = 0.1
+_SLOW_S = 5.0
+#: How often a window that came out too short is asked for again; by the device's clock, which may
+#: be off by so much.
+_AGAIN = 3
+_CLOCKS = 1e-3
 #: The protocol counts repetitions in 32 bits.
 REPEAT_MAX = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long windows are to be: `window_s` with `margin` (relative) on top, and `iterations` at least; `idle_s` of idle time
-    before and after all; `limit_s`, what a device may take beyond what is expected of it."""
+    """How long windows are to be: `window_s` with `margin` (relative) on top, and `iterations` at
+    least; `idle_s` of idle time before and after all; `limit_s`, what a device may take beyond what
+    is expected of it.
+    """
 
     window_s: float
     iterations: int
@@ -51,26 +62,34 @@ def different_inputs(task: Task, seed: int) -> list[int]:
         if len(drawn) == INPUTS:
             return list(drawn.values())
     raise ConfigError(
-        f"{len(drawn)} different inputs among {len(task)}", path=f"task.{task.name}", try_next=f"data with {INPUTS} or more"
+        f"{len(drawn)} different inputs among {len(task)}",
+        path=f"task.{task.name}",
+        try_next=f"data with {INPUTS} or more",
     )
 
 
 def windows(task: Task, seed: int, length: Length, tick_hz: float = 0.0) -> Plan:
-    """Yield idle time, then for each input a load, calibrations, and the window itself, again where it came out too short.
+    """Yield idle time, then for each input a load, calibrations, and the window itself, again where
+    it came out too short.
 
     `tick_hz` is the rate that the device states of its clock, 0 where there is no device yet.
     """
     chosen = different_inputs(task, seed)
     idle = yield Idle(length.idle_s)
-    rate_hz = tick_hz if idle is not None and idle.marks and tick_hz else rate_of(idle, length.idle_s)
+    rate_hz = (
+        tick_hz if idle is not None and idle.marks and tick_hz else rate_of(idle, length.idle_s)
+    )
     repeat = 1
     for index in chosen:
         yield Load(index)
         ask = partial(Query, (index,), length.limit_s, warmup=True)
         pace = yield from calibrate(ask, repeat, rate_hz)
-        repeat, count = pace.repeat, pace.runs(length)
+        repeat = pace.repeat
+        count = pace.runs(length)
         for _ in range(1 + _AGAIN):
-            took_s = _last_s((yield Query((index,), length.limit_s + 2 * count * pace.whole_s, count)), rate_hz)
+            took_s = _last_s(
+                (yield Query((index,), length.limit_s + 2 * count * pace.whole_s, count)), rate_hz
+            )
             if not took_s or took_s >= length.window_s * (1 + _CLOCKS):
                 break
             pace = Pace(repeat, took_s / count, max(pace.whole_s, took_s / count))
@@ -80,8 +99,9 @@ def windows(task: Task, seed: int, length: Length, tick_hz: float = 0.0) -> Plan
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a calibration of `repeat` runs showed: seconds of one inference (in a batch: of one round), and of all phases of one; 0
-    where it showed nothing."""
+    """What a calibration of `repeat` runs showed: seconds of one inference (in a batch: of one
+    round), and of all phases of one; 0 where it showed nothing.
+    """
 
     repeat: int
     infer_s: float
@@ -91,13 +111,20 @@ class Pace:
         """Return how many inferences make a window long enough."""
         if self.infer_s <= 0.0:
             return length.iterations
-        return min(max(math.ceil(length.window_s * (1 + length.margin) / self.infer_s), length.iterations), REPEAT_MAX)
+        return min(
+            max(math.ceil(length.window_s * (1 + length.margin) / self.infer_s), length.iterations),
+            REPEAT_MAX,
+        )
 
 
-def calibrate(ask: Callable[..., Query], repeat: int, rate_hz: float) -> Generator[Step, Completion | None, Pace]:
-    """Ask for windows of `repeat` runs, and of more and more, until two of them tell how long a run takes; none of them counts.
+def calibrate(
+    ask: Callable[..., Query], repeat: int, rate_hz: float
+) -> Generator[Step, Completion | None, Pace]:
+    """Ask for windows of `repeat` runs, and of more and more, until two of them tell how long a run
+    takes; none of them counts.
 
-    A run takes what one window is longer than another with fewer: what a window costs by itself drops out.
+    A run takes what one window is longer than another with fewer: what a window costs by itself
+    drops out.
     """
     pace = yield from _long_enough(ask, repeat, rate_hz)
     for _ in range(_ATTEMPTS):
@@ -114,7 +141,9 @@ def calibrate(ask: Callable[..., Query], repeat: int, rate_hz: float) -> Generat
     return pace
 
 
-def _long_enough(ask: Callable[..., Query], repeat: int, rate_hz: float) -> Generator[Step, Completion | None, Pace]:
+def _long_enough(
+    ask: Callable[..., Query], repeat: int, rate_hz: float
+) -> Generator[Step, Completion | None, Pace]:
     """Ask for windows of `repeat` runs, and of more and more, until one lasts long enough."""
     for attempt in range(1, _ATTEMPTS + 1):
         pace = _pace((yield ask(repeat=repeat)), repeat, rate_hz)
@@ -130,20 +159,29 @@ def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> Pace:
     ticks = [mark.tick for mark in completion.marks] if completion is not None else []
     if len(ticks) < 2 or not rate_hz:
         return Pace(repeat, 0.0, 0.0)
-    # Inference is the last phase: before it there may be marks of pre-processing, which is not timed here.
-    return Pace(repeat, (ticks[-1] - ticks[-2]) / rate_hz / repeat, (ticks[-1] - ticks[0]) / rate_hz / repeat)
+    # Inference is the last phase: before it there may be marks of pre-processing, which is not
+    # timed here.
+    return Pace(
+        repeat,
+        (ticks[-1] - ticks[-2]) / rate_hz / repeat,
+        (ticks[-1] - ticks[0]) / rate_hz / repeat,
+    )
 
 
 def _last_s(completion: Completion | None, rate_hz: float) -> float:
-    """Return how long the last phase of a window lasted by the device's clock; 0 where that is not known."""
+    """Return how long the last phase of a window lasted by the device's clock; 0 where that is not
+    known.
+    """
     ticks = [mark.tick for mark in completion.marks] if completion is not None else []
     return (ticks[-1] - ticks[-2]) / rate_hz if len(ticks) > 1 and rate_hz else 0.0
 
 
 def rate_of(completion: Completion | None, idle_s: float) -> float:
-    """Return the rate of the device's ticks as an idle time of known length shows it; 0 where it shows nothing.
+    """Return the rate of the device's ticks as an idle time of known length shows it; 0 where it
+    shows nothing.
 
-    In the text layer the line's own time comes on top: the rate comes out too high, and windows a little longer than asked for.
+    In the text layer the line's own time comes on top: the rate comes out too high, and windows a
+    little longer than asked for.
     """
     ticks = [mark.tick for mark in completion.marks] if completion is not None else []
     return max(ticks[-1] - ticks[0], 0) / idle_s if len(ticks) > 1 else 0.0

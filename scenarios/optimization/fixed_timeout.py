@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches that end at a time-out: gaps to both target costs, and average power, for each cell and time-out. Pure.
+"""Searches that end at a time-out: gaps to both target costs, and average power, for each cell and
+time-out. Pure.
 
-QUBO.md, fixed time-out: "BKS-gap" and "average power over the run-time", averaged over the seeds of a workload; "no timing metric".
-The gap of the rules is that to the official target, `gap_...`; that to the best known one is `gap_best_known_...`.
+QUBO.md, fixed time-out: "BKS-gap" and "average power over the run-time", averaged over the seeds of
+a workload; "no timing metric". The gap of the rules is that to the official target, `gap_...`; that
+to the best known one is `gap_best_known_...`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def timeout_name(timeout_s: float) -> str:
 
 
 def groups(samples: Sequence[Sample]) -> Groups:
-    """Return the searches of each cell and time-out, and under the empty name those of all cells."""
+    """Return the searches of each cell and time-out, and under the empty name those of all
+    cells.
+    """
     found: dict[tuple[str, float], list[Sample]] = {}
     for sample in samples:
         if sample.solve is not None and sample.solve.target is None:
@@ -50,7 +54,9 @@ def metrics(samples: Sequence[Sample]) -> dict[str, Metric]:
         for kind in KINDS:
             gaps = _gaps(group, kind)
             if not _why_no_gap(group, kind):
-                gap = Metric(mean(gaps), "1", standard_error(gaps), len(gaps), higher_is_better=False)
+                gap = Metric(
+                    mean(gaps), "1", standard_error(gaps), len(gaps), higher_is_better=False
+                )
                 found[gap_name(kind, cell, timeout_s)] = gap
         found[metric_name("power", cell, timeout_s)] = power(group)
     return found
@@ -59,20 +65,31 @@ def metrics(samples: Sequence[Sample]) -> dict[str, Metric]:
 def absent(samples: Sequence[Sample]) -> dict[str, str]:
     """Return why a gap, or a power, is missing."""
     found = groups(samples).items()
-    gaps = {gap_name(kind, *key): overrun.why(group) or _why_no_gap(group, kind) for key, group in found for kind in KINDS}
+    gaps = {
+        gap_name(kind, *key): overrun.why(group) or _why_no_gap(group, kind)
+        for key, group in found
+        for kind in KINDS
+    }
     powers = {metric_name("power", *key): overrun.why(group) for key, group in found}
     return {name: why for name, why in (gaps | powers).items() if why}
 
 
 def line(cell: str, samples: Sequence[Sample]) -> str:
-    """Return what one cell has at each time-out: the gaps, the official one by the printed formula in brackets, and the power."""
+    """Return what one cell has at each time-out: the gaps, the official one by the printed formula
+    in brackets, and the power.
+    """
     said = []
     for (name, timeout_s), group in groups(samples).items():
         if name == cell and (late := overrun.why(group)):
             said.append(f"{timeout_name(timeout_s)} {late}")
         elif name == cell:
-            gaps, printed = _gaps(group, OFFICIAL), _printed(group)
-            gap = f"gap {mean(gaps):.4g} ({mean(printed):.4g})" if not _why_no_gap(group, OFFICIAL) else "no gap"
+            gaps = _gaps(group, OFFICIAL)
+            printed = _printed(group)
+            gap = (
+                f"gap {mean(gaps):.4g} ({mean(printed):.4g})"
+                if not _why_no_gap(group, OFFICIAL)
+                else "no gap"
+            )
             if not _why_no_gap(group, BEST_KNOWN):
                 gap += f", to the best known {mean(_gaps(group, BEST_KNOWN)):.4g}"
             average = power(group)
@@ -82,14 +99,20 @@ def line(cell: str, samples: Sequence[Sample]) -> str:
 
 
 def power(samples: Sequence[Sample]) -> Metric:
-    """Return the average power over the time of all searches; those whose energy is lost are left out."""
+    """Return the average power over the time of all searches; those whose energy is lost are left
+    out.
+    """
     whole = [sample.windows[0] for sample in samples if sample.windows[0].energy_j is not None]
-    value, error = ratio([window.energy_j or 0.0 for window in whole], [window.latency_s for window in whole])
+    value, error = ratio(
+        [window.energy_j or 0.0 for window in whole], [window.latency_s for window in whole]
+    )
     return Metric(value, "W", error, len(whole), higher_is_better=False)
 
 
 def gap_of(sample: Sample, kind: str) -> float | None:
-    """Return the gap of one search to its target of a `kind`; None without a vector, a target, or where that is 0 and not met."""
+    """Return the gap of one search to its target of a `kind`; None without a vector, a target, or
+    where that is 0 and not met.
+    """
     found = _gaps([sample], kind)
     return found[0] if found else None
 
@@ -101,7 +124,9 @@ def gap_name(kind: str, cell: str, timeout_s: float) -> str:
 
 def _of(samples: Sequence[Sample], kind: str) -> list[Gap]:
     """Return the gaps of those samples that have a vector and a target of this kind."""
-    known = [(sample.costs.cost, target_of(sample.costs, kind)) for sample in samples if sample.costs]
+    known = [
+        (sample.costs.cost, target_of(sample.costs, kind)) for sample in samples if sample.costs
+    ]
     return [Gap(cost, target) for cost, target in known if target is not None]
 
 
@@ -118,6 +143,13 @@ def _why_no_gap(samples: Sequence[Sample], kind: str) -> str:
     if useless:
         return f"{useless} of {len(samples)} searches gave no vector of their workload"
     if (without := len(samples) - len(_of(samples, kind))) > 0:
-        return f"{without} of {len(samples)} searches are of a workload without {'a best known' if kind else 'an official'} target"
+        return (
+            f"{without} of {len(samples)} searches are of a workload without "
+            f"{'a best known' if kind else 'an official'} target"
+        )
     missing = len(samples) - len(_gaps(samples, kind))
-    return f"{missing} of {len(samples)} workloads have a target of 0, which was not met" if missing else ""
+    return (
+        f"{missing} of {len(samples)} workloads have a target of 0, which was not met"
+        if missing
+        else ""
+    )

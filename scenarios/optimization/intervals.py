@@ -19,10 +19,16 @@ from scenarios.optimization.values import Kind, Value, effects_of
 from scenarios.tasks.qubo.cost import KINDS
 
 
-def intervals(trials: Sequence[Measured], gaps: Sequence[float], curve: Sequence[float]) -> dict[str, Intervals]:
-    """Return both intervals of gap and power at each time-out, of all on the way to each gap, and of WADE."""
+def intervals(
+    trials: Sequence[Measured], gaps: Sequence[float], curve: Sequence[float]
+) -> dict[str, Intervals]:
+    """Return both intervals of gap and power at each time-out, of all on the way to each gap, and
+    of WADE.
+    """
     samples = [sample for measured in trials for sample in measured.samples]
-    of_trial = {id(sample): number for number, measured in enumerate(trials) for sample in measured.samples}
+    of_trial = {
+        id(sample): number for number, measured in enumerate(trials) for sample in measured.samples
+    }
     found: dict[str, Intervals] = {}
     for (cell, timeout_s), group in fixed_timeout.groups(samples).items():
         if not overrun.why(group):
@@ -33,42 +39,71 @@ def intervals(trials: Sequence[Measured], gaps: Sequence[float], curve: Sequence
     for kind in KINDS:
         for cell in time_to_solution.wades(samples, curve, kind):
             chosen = [sample for sample in _to_target(samples) if cell in ("", sample.case)]
-            values = [_value(sample, of_trial, time_to_solution.wade_of(sample, curve, kind)) for sample in chosen]
-            found[time_to_solution.wade_name(kind, cell, curve)] = search_values.of_mean(values, Kind.SHARE)
+            values = [
+                _value(sample, of_trial, time_to_solution.wade_of(sample, curve, kind))
+                for sample in chosen
+            ]
+            found[time_to_solution.wade_name(kind, cell, curve)] = search_values.of_mean(
+                values, Kind.SHARE
+            )
     return found
 
 
 def gathered(trials: Sequence[Measured], gaps: Sequence[float]) -> dict[str, float]:
-    """Return what all searches together tell, and the mean over trials does not: TTS99, and the median time."""
-    samples, found = [sample for measured in trials for sample in measured.samples], {}
+    """Return what all searches together tell, and the mean over trials does not: TTS99, and the
+    median time.
+    """
+    samples = [sample for measured in trials for sample in measured.samples]
+    found = {}
     for runs in time_to_solution.runs(samples, gaps):
         if runs.unasked:
             continue
         tried = list(_tried(runs))
         found[runs.name("tts99")] = shares.tts99_s(tried, runs.limit_s)
         median = quantile(runs.attempts, 0.5)
-        found[f"{runs.name('latency')}_p50"] = math.inf if median.value_s is None else median.value_s
+        found[f"{runs.name('latency')}_p50"] = (
+            math.inf if median.value_s is None else median.value_s
+        )
     return found
 
 
-def _at_time_out(cell: str, timeout_s: float, group: Sequence[Sample], of_trial: Mapping[int, int]) -> dict[str, Intervals]:
+def _at_time_out(
+    cell: str, timeout_s: float, group: Sequence[Sample], of_trial: Mapping[int, int]
+) -> dict[str, Intervals]:
     found = {}
     for kind in KINDS:
-        known = [(sample, gap) for sample in group if (gap := fixed_timeout.gap_of(sample, kind)) is not None]
+        known = [
+            (sample, gap)
+            for sample in group
+            if (gap := fixed_timeout.gap_of(sample, kind)) is not None
+        ]
         if len(known) == len(group):
             values = [_value(sample, of_trial, gap) for sample, gap in known]
-            found[fixed_timeout.gap_name(kind, cell, timeout_s)] = search_values.of_mean(values, Kind.ANY)
-    whole = [(sample, sample.windows[0]) for sample in group if sample.windows[0].energy_j is not None]
+            found[fixed_timeout.gap_name(kind, cell, timeout_s)] = search_values.of_mean(
+                values, Kind.ANY
+            )
+    whole = [
+        (sample, sample.windows[0]) for sample in group if sample.windows[0].energy_j is not None
+    ]
     if whole:
-        at_w, _ = ratio([window.energy_j or 0.0 for _, window in whole], [window.latency_s for _, window in whole])
+        at_w, _ = ratio(
+            [window.energy_j or 0.0 for _, window in whole],
+            [window.latency_s for _, window in whole],
+        )
         mean_s = math.fsum(window.latency_s for _, window in whole) / len(whole)
         powers = [_power(sample, window, of_trial, at_w, mean_s) for sample, window in whole]
-        found[fixed_timeout.metric_name("power", cell, timeout_s)] = search_values.of_mean(powers, Kind.ANY)
+        found[fixed_timeout.metric_name("power", cell, timeout_s)] = search_values.of_mean(
+            powers, Kind.ANY
+        )
     return found
 
 
-def _power(sample: Sample, window: Window, of_trial: Mapping[int, int], at_w: float, mean_s: float) -> Value:
-    """Return what one search adds to energy over time of all: a ratio as a mean, by linearisation (Cochran 6.3)."""
+def _power(
+    sample: Sample, window: Window, of_trial: Mapping[int, int], at_w: float, mean_s: float
+) -> Value:
+    """Return what one search adds to energy over time of all: a ratio as a mean, by linearisation
+    (Cochran 6.3).
+    """
     value = at_w + ((window.energy_j or 0.0) - at_w * window.latency_s) / mean_s
 
     def change(effect: Effect) -> float:
@@ -84,7 +119,9 @@ def _to_gap(runs: Runs, of_trial: Mapping[int, int]) -> dict[str, Intervals]:
     found = {
         runs.name("success"): shares.of_success(tried),
         runs.name("tts99"): shares.of_tts99(tried, runs.limit_s),
-        f"{runs.name('latency')}_p50": shares.of_median(tried, search_values.systematic(latencies) if latencies else 0.0),
+        f"{runs.name('latency')}_p50": shares.of_median(
+            tried, search_values.systematic(latencies) if latencies else 0.0
+        ),
     }
     if len(latencies) == len(tried):
         found[runs.name("latency")] = search_values.of_mean(latencies, Kind.TIME)
@@ -97,7 +134,9 @@ def _to_gap(runs: Runs, of_trial: Mapping[int, int]) -> dict[str, Intervals]:
 def _tried(runs: Runs) -> Iterator[Tried]:
     for sample, attempt in zip(runs.samples, runs.attempts, strict=True):
         assert sample.solve is not None
-        yield Tried(sample.case, sample.solve.index, sample.solve.seed, attempt.time_s, attempt.reached)
+        yield Tried(
+            sample.case, sample.solve.index, sample.solve.seed, attempt.time_s, attempt.reached
+        )
 
 
 def _reached(runs: Runs) -> Iterator[tuple[Sample, Crossing]]:
@@ -110,7 +149,13 @@ def _latency(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) ->
     assert crossing.window is not None
     at_s = crossing.window.latency_s
     low_s = at_s if crossing.least_s is None else min(crossing.least_s, at_s)
-    return _value(sample, of_trial, at_s, (low_s, at_s), effects_of(crossing.window, lambda effect: effect.latency_s))
+    return _value(
+        sample,
+        of_trial,
+        at_s,
+        (low_s, at_s),
+        effects_of(crossing.window, lambda effect: effect.latency_s),
+    )
 
 
 def _energy(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) -> Value | None:
@@ -119,7 +164,13 @@ def _energy(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) -> 
         return None
     low_j, high_j = crossing.bounds_j or (window.energy_j, window.energy_j)
     bounds_j = min(low_j, window.energy_j), max(high_j, window.energy_j)
-    return _value(sample, of_trial, window.energy_j, bounds_j, effects_of(window, lambda effect: effect.energy_j))
+    return _value(
+        sample,
+        of_trial,
+        window.energy_j,
+        bounds_j,
+        effects_of(window, lambda effect: effect.energy_j),
+    )
 
 
 def _value(
@@ -131,8 +182,19 @@ def _value(
 ) -> Value:
     assert sample.solve is not None
     low, high = bounds or (value, value)
-    return Value(of_trial[id(sample)], sample.case, sample.solve.index, sample.solve.seed, value, low, high, effects or {})
+    return Value(
+        of_trial[id(sample)],
+        sample.case,
+        sample.solve.index,
+        sample.solve.seed,
+        value,
+        low,
+        high,
+        effects or {},
+    )
 
 
 def _to_target(samples: Sequence[Sample]) -> list[Sample]:
-    return [sample for sample in samples if sample.solve is not None and sample.solve.target is not None]
+    return [
+        sample for sample in samples if sample.solve is not None and sample.solve.target is not None
+    ]

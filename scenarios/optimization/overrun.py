@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches that went on beyond their time-out: they had more time than others, so their cell is not valid. Pure.
+"""Searches that went on beyond their time-out: they had more time than others, so their cell is not
+valid. Pure.
 
-QUBO.md gives time-outs, and no tolerance for them. The only tolerance of the rules is that of replication: results within 5 %. A
-search that took more of its time-out than that is not the search that was asked for, and 5 % of 1 ms are 50 us, a few looks at the
-clock on a microcontroller.
+QUBO.md gives time-outs, and no tolerance for them. The only tolerance of the rules is that of
+replication: results within 5 %. A search that took more of its time-out than that is not the search
+that was asked for, and 5 % of 1 ms are 50 us, a few looks at the clock on a microcontroller.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ LIMIT = 0.05
 
 
 def share(sample: Sample) -> float:
-    """Return by which share of its time-out a search is longer than that; 0 or below where it kept it."""
+    """Return by which share of its time-out a search is longer than that; 0 or below where it kept
+    it.
+    """
     assert sample.solve is not None
     return sample.windows[0].latency_s / sample.solve.timeout_s - 1
 
@@ -30,8 +33,10 @@ def why(samples: Sequence[Sample]) -> str:
         return ""
     worst = max(late, key=share)
     assert worst.solve is not None
-    took, asked = quantity(worst.windows[0].latency_s, "s"), quantity(worst.solve.timeout_s, "s")
+    took = quantity(worst.windows[0].latency_s, "s")
+    asked = quantity(worst.solve.timeout_s, "s")
     return (
-        f"not valid: {len(late)} of {len(samples)} searches went on beyond their time-out by more than {LIMIT:.0%}, "
+        f"not valid: {len(late)} of {len(samples)} searches went on beyond their time-out by more "
+        f"than {LIMIT:.0%}, "
         f"most in step {worst.step}: {took} where {asked} were asked for (+{share(worst):.1%})"
     )

@@ -41,7 +41,8 @@ ATTEMPTS_MAX = 10_000
 
 
 class Optimization:
-    """Workloads in an order shuffled by the trial's seed; each loaded, untimed, and searched to each time-out and to its target.
+    """Workloads in an order shuffled by the trial's seed; each loaded, untimed, and searched to
+    each time-out and to its target.
 
     QUBO.md: the clock "starts after the graph is loaded".
     """
@@ -50,15 +51,18 @@ class Optimization:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Searches to fixed `timeouts_s`, and to the smallest of `gaps` to the target cost for `target_limit_s` at most (0: none).
+        """Searches to fixed `timeouts_s`, and to the smallest of `gaps` to the target cost for
+        `target_limit_s` at most (0: none).
 
-        `curve` are the gaps whose thresholds WADE is made of, marked on that way as well; none: no WADE. `attempts` searches each,
-        by solver seeds that differ from trial to trial and from workload to workload, drawn from the trial's seed. Without
-        `reseed` they are `seed`, `seed` + 1, ... in every trial: trials then repeat the same searches. `idle_s` of idle time before
+        `curve` are the gaps whose thresholds WADE is made of, marked on that way as well; none: no
+        WADE. `attempts` searches each, by solver seeds that differ from trial to trial and from
+        workload to workload, drawn from the trial's seed. Without `reseed` they are `seed`, `seed`
+        + 1, ... in every trial: trials then repeat the same searches. `idle_s` of idle time before
         and after all. `limit_s` is what a device may take beyond a time-out until it answers.
 
-        A gap is to the official target. With `best_known`, `gaps` to the best known one are marked too, where the device can mark
-        so many thresholds, and the search goes on until the lowest of all is reached.
+        A gap is to the official target. With `best_known`, `gaps` to the best known one are marked
+        too, where the device can mark so many thresholds, and the search goes on until the lowest
+        of all is reached.
         """
 
         timeouts_s: tuple[float, ...] = TIMEOUTS_S
@@ -81,10 +85,26 @@ class Optimization:
         """Check the settings."""
         times_s = settings.timeouts_s
         for key, ok, allowed in (
-            ("timeouts_s", all(1e-6 <= time_s <= TIMEOUT_MAX_S for time_s in times_s), f"1e-6 to {TIMEOUT_MAX_S:g} s each"),
-            ("timeouts_s", len(set(map(fixed_timeout.timeout_name, times_s))) == len(times_s), "each once, in whole microseconds"),
-            ("timeouts_s", bool(times_s or settings.target_limit_s), "one or more, or a target_limit_s"),
-            ("gaps", bool(settings.gaps) or not settings.target_limit_s, "one or more, or target_limit_s = 0"),
+            (
+                "timeouts_s",
+                all(1e-6 <= time_s <= TIMEOUT_MAX_S for time_s in times_s),
+                f"1e-6 to {TIMEOUT_MAX_S:g} s each",
+            ),
+            (
+                "timeouts_s",
+                len(set(map(fixed_timeout.timeout_name, times_s))) == len(times_s),
+                "each once, in whole microseconds",
+            ),
+            (
+                "timeouts_s",
+                bool(times_s or settings.target_limit_s),
+                "one or more, or a target_limit_s",
+            ),
+            (
+                "gaps",
+                bool(settings.gaps) or not settings.target_limit_s,
+                "one or more, or target_limit_s = 0",
+            ),
             ("gaps", _are_gaps(settings.gaps), "0, or 1e-6 to below 1, each once"),
             ("curve", _are_gaps(settings.curve), "0, or 1e-6 to below 1, each once"),
             (
@@ -93,21 +113,32 @@ class Optimization:
                 f"0: none; or 1e-6 to {TIMEOUT_MAX_S:g} s",
             ),
             ("attempts", 1 <= settings.attempts <= ATTEMPTS_MAX, f"1 to {ATTEMPTS_MAX}"),
-            ("seed", settings.seed >= 0 and settings.seed + settings.attempts <= 2**32, "0 or more, in 32 bits with all attempts"),
+            (
+                "seed",
+                settings.seed >= 0 and settings.seed + settings.attempts <= 2**32,
+                "0 or more, in 32 bits with all attempts",
+            ),
             ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
             ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
         ):
             if not ok:
-                raise ConfigError(f"{getattr(settings, key)}", path=f"scenario.optimization.{key}", try_next=allowed)
+                raise ConfigError(
+                    f"{getattr(settings, key)}",
+                    path=f"scenario.optimization.{key}",
+                    try_next=allowed,
+                )
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> Optimization:
-        """Return the scenario; raise ConfigError where the device cannot search, or mark as many thresholds."""
+        """Return the scenario; raise ConfigError where the device cannot search, or mark as many
+        thresholds.
+        """
         if not info.solves:
             raise ConfigError(
                 f"{info.name} cannot search by itself",
                 path="scenario.optimization",
-                try_next="firmware that knows OPTIMIZE, in the framed layer (docs/PROTOCOL.md section 4); [sut.cpu], [sut.virtual]",
+                try_next="firmware that knows OPTIMIZE, in the framed layer (docs/PROTOCOL.md "
+                "section 4); [sut.cpu], [sut.virtual]",
             )
         most = len(self._gaps)
         if self.settings.target_limit_s and most > info.thresholds_max:
@@ -119,30 +150,48 @@ class Optimization:
         return Optimization(self.settings, info.thresholds_max)
 
     def plan(self, task: Task, seed: int) -> Plan:
-        """Yield idle time, then each workload's load and searches, and idle again; what the device cannot hold is skipped."""
+        """Yield idle time, then each workload's load and searches, and idle again; what the device
+        cannot hold is skipped.
+        """
         if not isinstance(task, Optimized):
-            raise ConfigError(f"{task.name} has no workloads to search", path="scenario.optimization", try_next="[task.qubo]")
+            raise ConfigError(
+                f"{task.name} has no workloads to search",
+                path="scenario.optimization",
+                try_next="[task.qubo]",
+            )
         order = list(range(len(task)))
         random.Random(seed).shuffle(order)
         yield Idle(self.settings.idle_s)
         for index in order:
             loaded = yield Load(index, optional=True)
             if loaded is None or not loaded.refusal:
-                yield from self._searches(index, self._thresholds(task.target(index), task.best_known(index)), seed)
+                yield from self._searches(
+                    index, self._thresholds(task.target(index), task.best_known(index)), seed
+                )
         yield Idle(self.settings.idle_s)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-        """Reduce one trial: gap and power at each time-out, latency and energy to each gap, by cell and over all."""
+        """Reduce one trial: gap and power at each time-out, latency and energy to each gap, by cell
+        and over all.
+        """
         settings = self.settings
-        found = fixed_timeout.metrics(measured.samples) | time_to_solution.metrics(measured.samples, settings.gaps, settings.curve)
+        found = fixed_timeout.metrics(measured.samples) | time_to_solution.metrics(
+            measured.samples, settings.gaps, settings.curve
+        )
         if settings.reseed:
-            found = {name: replace(metric, drawn=not name.startswith("power")) for name, metric in found.items()}
+            found = {
+                name: replace(metric, drawn=not name.startswith("power"))
+                for name, metric in found.items()
+            }
         return _powers(measured) | found
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return which results there are not, and why."""
-        samples, settings = measured.samples, self.settings
-        return fixed_timeout.absent(samples) | time_to_solution.absent(samples, settings.gaps, settings.curve)
+        samples = measured.samples
+        settings = self.settings
+        return fixed_timeout.absent(samples) | time_to_solution.absent(
+            samples, settings.gaps, settings.curve
+        )
 
     def intervals(self, trials: Sequence[Measured], phases: Sequence[str]) -> dict[str, Intervals]:
         """Return both intervals of what is told of searches, from those of all trials."""
@@ -153,35 +202,64 @@ class Optimization:
         return intervals.gathered(trials, self.settings.gaps)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
-        """Return no problem: a time-out that the device did not keep makes its cell invalid, and no other."""
+        """Return no problem: a time-out that the device did not keep makes its cell invalid, and no
+        other.
+        """
         return ()
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
         """Return the results of each cell, what the numbers mean, and which targets were beaten."""
-        settings, samples = self.settings, measured.samples
+        settings = self.settings
+        samples = measured.samples
         said = []
         for cell in dict.fromkeys(sample.case for sample in samples):
             if settings.timeouts_s:
                 said.append(fixed_timeout.line(cell, samples))
             if settings.target_limit_s:
                 said.append(time_to_solution.line(cell, samples, settings.gaps, settings.curve))
-        meant = "gap is (cost - target) / |target|; in brackets by the printed formula, (cost - target) / target, of the other sign"
-        steps = f"WADE counts whole steps of {wade.STEP_S * 1e3:g} ms, and weighs each of {len(settings.curve)} gaps by 1 - gap"
-        same = "every trial repeats the same searches (reseed = false): what other solver seeds would give is not told"
+        meant = (
+            "gap is (cost - target) / |target|; in brackets by the printed formula, (cost "
+            "- target) / target, of the other sign"
+        )
+        steps = (
+            f"WADE counts whole steps of {wade.STEP_S * 1e3:g} ms, and weighs each of "
+            f"{len(settings.curve)} gaps by 1 - gap"
+        )
+        same = (
+            "every trial repeats the same searches (reseed = false): what other solver "
+            "seeds would give is not told"
+        )
         beaten = [_beaten(sample) for sample in samples if sample.costs and sample.costs.beaten]
         of_wade = [steps] if settings.target_limit_s and settings.curve else []
-        return (*said, meant, *of_wade, *([] if settings.reseed else [same]), *dict.fromkeys(beaten))
+        return (
+            *said,
+            meant,
+            *of_wade,
+            *([] if settings.reseed else [same]),
+            *dict.fromkeys(beaten),
+        )
 
     def survey(self, names: Sequence[str], done: Sequence[Done]) -> tuple[Covered, ...]:
-        """Return for each workload and time-out how often a trial asks for it, and what came of that."""
-        whats = [*map(fixed_timeout.timeout_name, self.settings.timeouts_s), *([TO_TARGET] if self.settings.target_limit_s else [])]
+        """Return for each workload and time-out how often a trial asks for it, and what came of
+        that.
+        """
+        whats = [
+            *map(fixed_timeout.timeout_name, self.settings.timeouts_s),
+            *([TO_TARGET] if self.settings.target_limit_s else []),
+        ]
         finished: dict[tuple[int, str], list[str]] = {}
         for item in done:
             if isinstance(item.step, Load) and item.completion.refusal:
                 for what in whats:
-                    finished[item.step.index, what] = [f"not loaded: {item.completion.refusal}"] * self.settings.attempts
+                    finished[item.step.index, what] = [
+                        f"not loaded: {item.completion.refusal}"
+                    ] * self.settings.attempts
             elif isinstance(item.step, Solve) and item.score is not None:
-                what = fixed_timeout.timeout_name(item.step.timeout_s) if item.step.target is None else TO_TARGET
+                what = (
+                    fixed_timeout.timeout_name(item.step.timeout_s)
+                    if item.step.target is None
+                    else TO_TARGET
+                )
                 finished.setdefault((item.step.index, what), []).append(item.score.fault)
         return tuple(
             _covered(name, what, self.settings.attempts, finished.get((index, what), []))
@@ -194,13 +272,17 @@ class Optimization:
         return tuple(dict.fromkeys((*self.settings.gaps, *self.settings.curve)))
 
     def compared(self, trials: Sequence[Measured]) -> list[Compared]:
-        """Return official, best known and measured costs of each cell and workload, for each way to search."""
+        """Return official, best known and measured costs of each cell and workload, for each way to
+        search.
+        """
         return found_costs.compared([sample for trial in trials for sample in trial.samples])
 
     def _thresholds(self, target: int, best_known: int | None) -> tuple[int, ...]:
-        """Return the costs to mark, falling; several gaps may mean the same cost, as costs are whole numbers.
+        """Return the costs to mark, falling; several gaps may mean the same cost, as costs are
+        whole numbers.
 
-        Those of the best known target come beside those of the result, unless they are not wanted, or the device can mark too few.
+        Those of the best known target come beside those of the result, unless they are not wanted,
+        or the device can mark too few.
         """
         own = {threshold_cost(target, gap) for gap in self._gaps}
         both = (
@@ -221,7 +303,9 @@ class Optimization:
             for timeout_s in settings.timeouts_s:
                 yield Solve(index, timeout_s, seed, limit_s=settings.limit_s)
             if settings.target_limit_s:
-                yield Solve(index, settings.target_limit_s, seed, costs[-1], costs, settings.limit_s)
+                yield Solve(
+                    index, settings.target_limit_s, seed, costs[-1], costs, settings.limit_s
+                )
 
 
 def _are_gaps(gaps: Sequence[float]) -> bool:
@@ -231,14 +315,24 @@ def _are_gaps(gaps: Sequence[float]) -> bool:
 
 
 def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Covered:
-    return Covered(workload, what, asked, sum(not fault for fault in faults), tuple(fault for fault in faults if fault))
+    return Covered(
+        workload,
+        what,
+        asked,
+        sum(not fault for fault in faults),
+        tuple(fault for fault in faults if fault),
+    )
 
 
 def _beaten(sample: Sample) -> str:
     assert sample.costs is not None and sample.solve is not None
-    costs, which = sample.costs, f"workload {sample.solve.index} of {sample.case}, seed {sample.solve.seed}"
+    costs = sample.costs
+    which = f"workload {sample.solve.index} of {sample.case}, seed {sample.solve.seed}"
     known = min(target for target in (costs.official, costs.best_known) if target is not None)
-    return f"target beaten: {costs.cost} where {known} is known: {which}; the vector is that of step {sample.step}"
+    return (
+        f"target beaten: {costs.cost} where {known} is known: {which}; the vector is that "
+        f"of step {sample.step}"
+    )
 
 
 def _powers(measured: Measured) -> dict[str, Metric]:
@@ -246,7 +340,9 @@ def _powers(measured: Measured) -> dict[str, Metric]:
     if not measured.samples:
         return {}
     idles = [idle for idle in measured.idles if idle.energy_j is not None]
-    value, error = ratio([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles])
+    value, error = ratio(
+        [idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]
+    )
     idle = Metric(value, "W", error, len(idles), higher_is_better=False)
     active = fixed_timeout.power(measured.samples)
     known = [each for each in (idle.standard_error, active.standard_error) if each is not None]
@@ -254,5 +350,7 @@ def _powers(measured: Measured) -> dict[str, Metric]:
     return {
         "power_idle": idle,
         "power_active": active,
-        "power_dynamic": Metric(active.value - idle.value, "W", both, active.n, higher_is_better=False),
+        "power_dynamic": Metric(
+            active.value - idle.value, "W", both, active.n, higher_is_better=False
+        ),
     }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both intervals of what searches with and without success tell: their share, the time with repetitions, the median time. Pure.
+"""Both intervals of what searches with and without success tell: their share, the time with
+repetitions, the median time. Pure.
 
-Searches of the same workloads with other seeds: the exact interval of the count, which holds at least as often as it says also
-where workloads differ (Hoeffding, Annals of Mathematical Statistics 27, 1956, 713). Other workloads: searches of one workload are
-alike, and count as so many independent ones as tell the share as well (Korn and Graubard, Survey Methodology 24, 1998, 193).
+Searches of the same workloads with other seeds: the exact interval of the count, which holds at
+least as often as it says also where workloads differ (Hoeffding, Annals of Mathematical Statistics
+27, 1956, 713). Other workloads: searches of one workload are alike, and count as so many
+independent ones as tell the share as well (Korn and Graubard, Survey Methodology 24, 1998, 193).
 """
 
 from __future__ import annotations
@@ -17,17 +19,30 @@ from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
 from rig.stats.time_to_target import Attempt, quantile, time_to_solution_s
 
-EXACT = "Clopper and Pearson 1934 on all searches, which is wide enough where workloads differ (Hoeffding 1956)"
-CLUSTERED = "Clopper and Pearson with the effective number of searches, workloads as clusters (Korn and Graubard 1998)"
-TTS99 = "the ends of the share of success as times, limit ln(0.01) / ln(1 - share) (Ronnow et al. 2014): "
+EXACT = (
+    "Clopper and Pearson 1934 on all searches, which is wide enough where workloads differ "
+    "(Hoeffding 1956)"
+)
+CLUSTERED = (
+    "Clopper and Pearson with the effective number of searches, workloads as clusters "
+    "(Korn and Graubard 1998)"
+)
+TTS99 = (
+    "the ends of the share of success as times, limit ln(0.01) / ln(1 - share) (Ronnow et "
+    "al. 2014): "
+)
 RANKS = "order statistics, searches without success as endless (David and Nagaraja 7.1)"
-CLUSTERED_RANKS = "order statistics with the effective number of searches (Woodruff 1952; Korn and Graubard 1998)"
+CLUSTERED_RANKS = (
+    "order statistics with the effective number of searches (Woodruff 1952; Korn and Graubard 1998)"
+)
 ONE_WORKLOAD = "each cell has one workload: others cannot be told from it"
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One search on its way to a gap: of which cell, workload and seed; its time, or its limit where it did not get there."""
+    """One search on its way to a gap: of which cell, workload and seed; its time, or its limit
+    where it did not get there.
+    """
 
     cell: str
     workload: int
@@ -37,12 +52,18 @@ class Tried:
 
 
 def distinct(tried: Sequence[Tried]) -> list[Tried]:
-    """Return each search once: of trials that repeat it, the mean time; it got there where it did so in at least half of them."""
+    """Return each search once: of trials that repeat it, the mean time; it got there where it did
+    so in at least half of them.
+    """
     found: dict[tuple[int, int], list[Tried]] = {}
     for one in tried:
         found.setdefault((one.workload, one.seed), []).append(one)
     return [
-        replace(own[0], time_s=mean([one.time_s for one in own]), reached=2 * sum(one.reached for one in own) >= len(own))
+        replace(
+            own[0],
+            time_s=mean([one.time_s for one in own]),
+            reached=2 * sum(one.reached for one in own) >= len(own),
+        )
         for own in found.values()
     ]
 
@@ -60,25 +81,40 @@ def of_success(tried: Sequence[Tried]) -> Intervals:
 
 
 def of_tts99(tried: Sequence[Tried], limit_s: float) -> Intervals:
-    """Return both intervals of the time with repetitions: the ends of the share, the higher one first."""
+    """Return both intervals of the time with repetitions: the ends of the share, the higher one
+    first.
+    """
     found = of_success(tried)
-    return Intervals(_as_times(found.same_samples, limit_s), _as_times(found.other_samples, limit_s))
+    return Intervals(
+        _as_times(found.same_samples, limit_s), _as_times(found.other_samples, limit_s)
+    )
 
 
 def tts99_s(tried: Sequence[Tried], limit_s: float) -> float:
-    """Return the time with repetitions by the share of all searches; infinite where none got there."""
+    """Return the time with repetitions by the share of all searches; infinite where none got
+    there.
+    """
     return time_to_solution_s(limit_s, sum(one.reached for one in tried) / len(tried))
 
 
 def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
-    """Return both intervals of the median time; `budget_s` is what instrument and time base add, 95 %."""
+    """Return both intervals of the median time; `budget_s` is what instrument and time base add, 95
+    %.
+    """
     searches = distinct(tried)
     attempts = [Attempt(one.time_s, one.reached) for one in searches]
     median = quantile(attempts, 0.5)
     if not median.low_s:
         same = Interval.missing(f"{len(searches)} searches: a median needs 6", RANKS)
     else:
-        same = _widened(median.value_s, median.low_s, median.high_s, budget_s, RANKS, f"{len(searches)} searches")
+        same = _widened(
+            median.value_s,
+            median.low_s,
+            median.high_s,
+            budget_s,
+            RANKS,
+            f"{len(searches)} searches",
+        )
     return Intervals(same, _clustered_median(searches, median.value_s, budget_s))
 
 
@@ -89,10 +125,14 @@ def _as_times(share: Interval, limit_s: float) -> Interval:
     return Interval(*ends, TTS99 + share.method, share.units)
 
 
-def _effective(searches: Sequence[Tried], so: Callable[[Tried], bool], share: float) -> float | None:
-    """Return how many independent searches tell a share as well; None where a cell has one workload.
+def _effective(
+    searches: Sequence[Tried], so: Callable[[Tried], bool], share: float
+) -> float | None:
+    """Return how many independent searches tell a share as well; None where a cell has one
+    workload.
 
-    Where all or none were so, nothing tells how alike those of one workload are: as alike as can be.
+    Where all or none were so, nothing tells how alike those of one workload are: as alike as can
+    be.
     """
     cells: dict[str, dict[int, list[bool]]] = {}
     for one in searches:
@@ -104,14 +144,19 @@ def _effective(searches: Sequence[Tried], so: Callable[[Tried], bool], share: fl
         return float(count)
     variance = 0.0
     for workloads in cells.values():
-        # Totals less what as many searches of this cell have on average: a workload that was searched more often weighs more.
-        own = sum(sum(outcomes) for outcomes in workloads.values()) / sum(map(len, workloads.values()))
+        # Totals less what as many searches of this cell have on average: a workload that was
+        # searched more often weighs more.
+        own = sum(sum(outcomes) for outcomes in workloads.values()) / sum(
+            map(len, workloads.values())
+        )
         away = [sum(outcomes) - own * len(outcomes) for outcomes in workloads.values()]
         variance += len(away) / (len(away) - 1) * math.fsum(each**2 for each in away)
     return effective_size(share, variance / len(searches) ** 2, len(searches), count - len(cells))
 
 
-def _clustered_median(searches: Sequence[Tried], value_s: float | None, budget_s: float) -> Interval:
+def _clustered_median(
+    searches: Sequence[Tried], value_s: float | None, budget_s: float
+) -> Interval:
     if value_s is None:
         value_s = math.inf
     below = sum(one.reached and one.time_s <= value_s for one in searches) / len(searches)
@@ -121,20 +166,29 @@ def _clustered_median(searches: Sequence[Tried], value_s: float | None, budget_s
     count = math.floor(size)
     low, high = places(count, 0.5)
     if not low or high > count:
-        few = f"{len(searches)} searches of {_workloads(searches)} tell as much as {count} independent ones"
+        few = (
+            f"{len(searches)} searches of {_workloads(searches)} tell as much as {count} "
+            "independent ones"
+        )
         return Interval.missing(f"{few}, a median needs 6", CLUSTERED_RANKS)
     each = len(searches) / count
     least = sorted(one.time_s for one in searches)
     most = sorted(one.time_s if one.reached else math.inf for one in searches)
-    low_s, high_s = least[math.floor((low - 0.5) * each + 0.5) - 1], most[math.ceil((high - 0.5) * each + 0.5) - 1]
+    low_s = least[math.floor((low - 0.5) * each + 0.5) - 1]
+    high_s = most[math.ceil((high - 0.5) * each + 0.5) - 1]
     return _widened(value_s, low_s, high_s, budget_s, CLUSTERED_RANKS, _workloads(searches))
 
 
-def _widened(value_s: float | None, low_s: float, high_s: float, budget_s: float, method: str, units: str) -> Interval:
+def _widened(
+    value_s: float | None, low_s: float, high_s: float, budget_s: float, method: str, units: str
+) -> Interval:
     if value_s is None or not math.isfinite(value_s):
         return Interval(low_s, high_s, method, units)
     return Interval(
-        value_s - math.hypot(value_s - low_s, budget_s), value_s + math.hypot(high_s - value_s, budget_s), method, units
+        value_s - math.hypot(value_s - low_s, budget_s),
+        value_s + math.hypot(high_s - value_s, budget_s),
+        method,
+        units,
     )
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each search of all trials gave of one metric, and both intervals of its mean over searches. Pure.
+"""What each search of all trials gave of one metric, and both intervals of its mean over searches.
+Pure.
 
-A search is one workload and one solver seed. Other searches of the same workloads are rounds: the first of each workload, the
-second, and so on; each round has a mean, and rounds are independent whatever the workloads are. Other workloads of the same cells
-are told in the same way from the means of the workloads: the first one of each cell, the second, and so on.
+A search is one workload and one solver seed. Other searches of the same workloads are rounds: the
+first of each workload, the second, and so on; each round has a mean, and rounds are independent
+whatever the workloads are. Other workloads of the same cells are told in the same way from the
+means of the workloads: the first one of each cell, the second, and so on.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ BUDGET = ", with the budget of instrument and time base"
 
 
 class Kind(Enum):
-    """What values may be: any number, a time or an energy (skewed, not negative), or within 0 and 1."""
+    """What values may be: any number, a time or an energy (skewed, not negative), or within 0 and
+    1.
+    """
 
     ANY = "any"
     TIME = "time"
@@ -33,7 +37,9 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What one search of one trial gave, at least `low` and at most `high`, and what makes that uncertain, by component."""
+    """What one search of one trial gave, at least `low` and at most `high`, and what makes that
+    uncertain, by component.
+    """
 
     trial: int
     cell: str
@@ -50,7 +56,9 @@ class Value:
         return self.low < self.high
 
 
-def effects_of(window: Window, change: Callable[[Effect], float]) -> dict[str, tuple[Effect, float]]:
+def effects_of(
+    window: Window, change: Callable[[Effect], float]
+) -> dict[str, tuple[Effect, float]]:
     """Return what each component does to a value that changes so with the window."""
     return {name: (effect, change(effect)) for name, effect in window.effects.of.items()}
 
@@ -60,7 +68,14 @@ def of_mean(values: Sequence[Value], kind: Kind) -> Intervals:
     budget = systematic(values)
     return Intervals(
         _stated(values, by_workload, kind, budget, _same_units(values), _why_not_same(values)),
-        _stated(values, by_cell, kind, budget, _workloads(values), "each cell has one workload: others cannot be told from it"),
+        _stated(
+            values,
+            by_cell,
+            kind,
+            budget,
+            _workloads(values),
+            "each cell has one workload: others cannot be told from it",
+        ),
     )
 
 
@@ -69,7 +84,9 @@ Strata = Mapping[Hashable, Sequence[float]]
 
 
 def by_workload(values: Sequence[Value], read: Reading) -> Strata:
-    """Return for each workload the values of its searches, each seed once: trials that repeat it are averaged."""
+    """Return for each workload the values of its searches, each seed once: trials that repeat it
+    are averaged.
+    """
     found: dict[Hashable, dict[int, list[float]]] = {}
     for value in values:
         found.setdefault(value.workload, {}).setdefault(value.seed, []).append(read(value))
@@ -104,20 +121,30 @@ def _stated(
     method += BUDGET if budget else ""
     ends = [_ends(_rounds(strata(values, read)), kind) for read in _readings(values)]
     if not all(ends) and kind is Kind.ANY:
-        return Interval.missing(f"the means of all {counts.pop()} are equal: their scatter tells nothing", method)
+        return Interval.missing(
+            f"the means of all {counts.pop()} are equal: their scatter tells nothing", method
+        )
     if not all(ends):
         return _of_equal(at, sum(map(len, strata(values, lambda one: one.value).values())), units)
     lows, highs = zip(*(end for end in ends if end is not None), strict=True)
-    low, high = at - math.hypot(at - min(*lows, at), budget), at + math.hypot(max(*highs, at) - at, budget)
+    low = at - math.hypot(at - min(*lows, at), budget)
+    high = at + math.hypot(max(*highs, at) - at, budget)
     if kind is Kind.SHARE:
-        low, high = max(low, 0.0), min(high, 1.0)
+        low = max(low, 0.0)
+        high = min(high, 1.0)
     early = sum(one.bounded for one in values)
-    method += f"; {early} of {len(values)} values are known by their bounds, the ends hold for both" if early else ""
+    method += (
+        f"; {early} of {len(values)} values are known by their bounds, the ends hold for both"
+        if early
+        else ""
+    )
     return Interval(max(low, 0.0) if kind is Kind.TIME else low, high, method, units)
 
 
 def _readings(values: Sequence[Value]) -> list[Reading]:
-    """Return how to read each value: as it is, and, where bounds are all that is known, at both of them."""
+    """Return how to read each value: as it is, and, where bounds are all that is known, at both of
+    them.
+    """
     if not any(one.bounded for one in values):
         return [lambda one: one.value]
     return [lambda one: one.low, lambda one: one.high]
@@ -128,21 +155,29 @@ def _rounds(strata: Strata) -> list[float]:
 
 
 def _ends(rounds: Sequence[float], kind: Kind) -> tuple[float, float] | None:
-    """Return the ends of the mean's interval; None where equal values tell nothing, as costs and shares may be by accident."""
+    """Return the ends of the mean's interval; None where equal values tell nothing, as costs and
+    shares may be by accident.
+    """
     if kind is not Kind.TIME and max(rounds) == min(rounds):
         return None
     return few_values.of_times(rounds) if kind is Kind.TIME else few_values.of_any(rounds)
 
 
 def _of_equal(at: float, count: int, units: str) -> Interval:
-    """Return the interval of a mean of values within 0 and 1 that were all equal: so rare another one may be, but as far off."""
+    """Return the interval of a mean of values within 0 and 1 that were all equal: so rare another
+    one may be, but as far off.
+    """
     others = 1 - 0.025 ** (1 / count)
-    method = "all were equal: others may be as rare as so many equal ones allow (Clopper and Pearson 1934), anywhere from 0 to 1"
+    method = (
+        "all were equal: others may be as rare as so many equal ones allow (Clopper and "
+        "Pearson 1934), anywhere from 0 to 1"
+    )
     return Interval(at * (1 - others), at + others * (1 - at), method, units)
 
 
 def systematic(values: Sequence[Value]) -> float:
-    """Return the half-width of 95 % of what instrument and time base do to the mean: all but what errs anew in each search.
+    """Return the half-width of 95 % of what instrument and time base do to the mean: all but what
+    errs anew in each search.
 
     That is in the scatter of the searches, but where they hardly differ: then it counts.
     """
@@ -151,9 +186,11 @@ def systematic(values: Sequence[Value]) -> float:
         for name, pair in one.effects.items():
             trial = 0 if pair[0].kind == COMMON else one.trial
             parts.setdefault((name, trial), []).append(pair)
-    known, own = [], 0.0
+    known = []
+    own = 0.0
     for pairs in parts.values():
-        effect, total = pairs[0][0], math.fsum(change for _, change in pairs) / len(values)
+        effect = pairs[0][0]
+        total = math.fsum(change for _, change in pairs) / len(values)
         if effect.kind == OWN:
             own += math.fsum(change**2 for _, change in pairs) / len(values) ** 2
         else:
@@ -165,10 +202,16 @@ def systematic(values: Sequence[Value]) -> float:
 
 
 def _why_not_same(values: Sequence[Value]) -> str:
-    trials, seeds = len({one.trial for one in values}), len({(one.workload, one.seed) for one in values})
+    trials = len({one.trial for one in values})
+    seeds = len({(one.workload, one.seed) for one in values})
     if trials > 1 and seeds < len(values):
-        return "every trial repeats the same search of each workload (reseed = false): other solver seeds are not known"
-    return "each workload was searched once: more trials or attempts tell what other solver seeds give"
+        return (
+            "every trial repeats the same search of each workload (reseed = false): other "
+            "solver seeds are not known"
+        )
+    return (
+        "each workload was searched once: more trials or attempts tell what other solver seeds give"
+    )
 
 
 def _same_units(values: Sequence[Value]) -> str:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a device decided in a stream: how soon after a scene's onset it was right, and how soon after each window."""
+"""What a device decided in a stream: how soon after a scene's onset it was right, and how soon
+after each window.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,20 @@ _AGES = 8
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A scene that followed another; `latency_s`: from its onset to the first stable right decision, None where there was none."""
+    """A scene that followed another; `latency_s`: from its onset to the first stable right
+    decision, None where there was none.
+    """
 
     label: str
     latency_s: float | None
 
 
 def changes(measured: Measured, stable: int) -> list[Change]:
-    """Return each new scene of each stream; the first scene of a stream follows no other, so it is none.
+    """Return each new scene of each stream; the first scene of a stream follows no other, so it is
+    none.
 
-    A decision is stable when it is right, and the `stable` - 1 next ones, of the same scene, are right as well.
+    A decision is stable when it is right, and the `stable` - 1 next ones, of the same scene, are
+    right as well.
     """
     found = []
     for stream in measured.streams:
@@ -38,31 +44,54 @@ def changes(measured: Measured, stable: int) -> list[Change]:
 
 
 def recognition(new: Sequence[Change]) -> dict[str, Metric]:
-    """Return the share of new scenes that were recognised, and the latency of those that were; of none, there is no latency."""
+    """Return the share of new scenes that were recognised, and the latency of those that were; of
+    none, there is no latency.
+    """
     known_s = [change.latency_s for change in new if change.latency_s is not None]
-    metrics = {"recognised": Metric.of_share([change.latency_s is not None for change in new], higher_is_better=True)}
+    metrics = {
+        "recognised": Metric.of_share(
+            [change.latency_s is not None for change in new], higher_is_better=True
+        )
+    }
     if known_s:
         metrics[ONSET] = _metric(known_s)
-        metrics |= {name: _percentile(known_s, int(name.rpartition("_p")[2])) for name in ONSET_PERCENTILES}
+        metrics |= {
+            name: _percentile(known_s, int(name.rpartition("_p")[2])) for name in ONSET_PERCENTILES
+        }
     return metrics
 
 
 def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Metric]:
-    """Return how long each phase took, and how long after a window was captured its decision was there, waiting included."""
-    metrics = {f"latency_{phase}": _metric([s.windows[place].latency_s for s in samples]) for place, phase in enumerate(phases)}
+    """Return how long each phase took, and how long after a window was captured its decision was
+    there, waiting included.
+    """
+    metrics = {
+        f"latency_{phase}": _metric([s.windows[place].latency_s for s in samples])
+        for place, phase in enumerate(phases)
+    }
     response_s = [sample.hop.response.latency_s for sample in samples if sample.hop]
     metrics["latency_response"] = _metric(response_s)
-    return metrics | {f"latency_response_p{percent}": _percentile(response_s, percent) for percent in (50, 90, 99)}
+    return metrics | {
+        f"latency_response_p{percent}": _percentile(response_s, percent) for percent in (50, 90, 99)
+    }
 
 
 def by_age(measured: Measured) -> list[list[bool]]:
-    """Return for each hop since the onset of a new scene whether decisions of that age were right; the last has all later ones."""
+    """Return for each hop since the onset of a new scene whether decisions of that age were right;
+    the last has all later ones.
+    """
     found: list[list[bool]] = []
     for stream in measured.streams:
         for sample in measured.samples:
             if sample.step != stream.step or sample.hop is None or sample.hop.scene == 0:
                 continue
-            age = min(int((sample.hop.since_onset.latency_s - sample.hop.response.latency_s) / stream.hop_s), _AGES)
+            age = min(
+                int(
+                    (sample.hop.since_onset.latency_s - sample.hop.response.latency_s)
+                    / stream.hop_s
+                ),
+                _AGES,
+            )
             found += [[] for _ in range(age + 1 - len(found))]
             found[age].append(sample.correct)
     return found
@@ -72,9 +101,13 @@ def how_played(stream: Streamed) -> str:
     """Return what was played, and how it came to the device."""
     how = "preloaded: the link was silent"
     if not stream.preloaded:
-        how = "streamed from the host: what the slots could not hold came while it played, and the link was busy"
+        how = (
+            "streamed from the host: what the slots could not hold came while it played, and "
+            "the link was busy"
+        )
     return (
-        f"Stream of {stream.whole.latency_s:.3f} s, a window of {stream.window_s:g} s every {stream.hop_s:g} s: "
+        f"Stream of {stream.whole.latency_s:.3f} s, a window of {stream.window_s:g} s every "
+        f"{stream.hop_s:g} s: "
         f"{stream.due} windows, {len(stream.labels)} scenes; {how}."
     )
 
@@ -82,11 +115,17 @@ def how_played(stream: Streamed) -> str:
 def recognised_line(measured: Measured, stable: int) -> str:
     """Return how many new scenes were recognised, and how soon."""
     new = changes(measured, stable)
-    metrics, known = recognition(new), sum(change.latency_s is not None for change in new)
+    metrics = recognition(new)
+    known = sum(change.latency_s is not None for change in new)
     line = f"New scenes recognised, by {stable} right decisions in a row: {known} of {len(new)}."
     if known:
-        mean_s, p50_s, p90_s = (quantity(metrics[name].value, "s") for name in (ONSET, *ONSET_PERCENTILES))
-        line += f" From the onset to the first of these decisions: mean {mean_s}, median {p50_s}, 90 % within {p90_s}."
+        mean_s, p50_s, p90_s = (
+            quantity(metrics[name].value, "s") for name in (ONSET, *ONSET_PERCENTILES)
+        )
+        line += (
+            f" From the onset to the first of these decisions: mean {mean_s}, median "
+            f"{p50_s}, 90 % within {p90_s}."
+        )
     return f"{line} The first scene follows no change, and is not counted."
 
 
@@ -95,8 +134,14 @@ def by_age_line(measured: Measured) -> str:
     hop_s = measured.streams[0].hop_s if measured.streams else 0.0
     cells = []
     for age, right in enumerate(by_age(measured)):
-        span = f"{age * hop_s:g} s on" if age == _AGES else f"{age * hop_s:g} to {(age + 1) * hop_s:g} s"
-        cells += [f"{span} {mean([float(ok) for ok in right]):.0%} of {len(right)}"] if right else []
+        span = (
+            f"{age * hop_s:g} s on"
+            if age == _AGES
+            else f"{age * hop_s:g} to {(age + 1) * hop_s:g} s"
+        )
+        cells += (
+            [f"{span} {mean([float(ok) for ok in right]):.0%} of {len(right)}"] if right else []
+        )
     return f"Right by time since the onset: {'; '.join(cells) or 'nothing to tell'}."
 
 
@@ -115,7 +160,9 @@ def _first_stable(decided: Iterator[Sample], stable: int) -> float | None:
 
 
 def _metric(values_s: Sequence[float]) -> Metric:
-    return Metric(mean(values_s), "s", standard_error(values_s), len(values_s), higher_is_better=False)
+    return Metric(
+        mean(values_s), "s", standard_error(values_s), len(values_s), higher_is_better=False
+    )
 
 
 def _percentile(values_s: Sequence[float], percent: int) -> Metric:

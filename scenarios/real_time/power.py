@@ -12,11 +12,18 @@ from rig.stats.summary import mean, ratio, standard_error
 
 
 def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-    """Return powers, energies and the duty cycle; windows and streams whose energy is not known are left out."""
+    """Return powers, energies and the duty cycle; windows and streams whose energy is not known are
+    left out.
+    """
     whole = [stream.whole for stream in measured.streams if stream.whole.energy_j is not None]
-    known = [sample.windows for sample in measured.samples if all(window.energy_j is not None for window in sample.windows)]
+    known = [
+        sample.windows
+        for sample in measured.samples
+        if all(window.energy_j is not None for window in sample.windows)
+    ]
     idle = _power([(window,) for window in measured.idles if window.energy_j is not None])
-    active, average = _power(known), _power([(window,) for window in whole])
+    active = _power(known)
+    average = _power([(window,) for window in whole])
     metrics = {
         "duty_cycle": _duty_cycle(measured),
         "power_idle": idle,
@@ -30,14 +37,17 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     metrics["energy_total"] = _mean([_energy_j(windows) for windows in known])
     metrics["energy_dynamic"] = _energy_above(known, idle)
     # Shorter streams cost less: leaving out scenes tells nothing of other ones.
-    metrics["energy_stream"] = replace(_mean([window.energy_j or 0.0 for window in whole]), smooth=False)
+    metrics["energy_stream"] = replace(
+        _mean([window.energy_j or 0.0 for window in whole]), smooth=False
+    )
     return metrics
 
 
 def _duty_cycle(measured: Measured) -> Metric:
     """Return the time in phases over the time of the streams, a second for a second."""
     busy_s = [_length_s(sample.windows) for sample in measured.samples]
-    whole_s, error_s = math.fsum(stream.whole.latency_s for stream in measured.streams), standard_error(busy_s)
+    whole_s = math.fsum(stream.whole.latency_s for stream in measured.streams)
+    error_s = standard_error(busy_s)
     if not whole_s:
         return Metric(math.nan, "s/s", None, 0, higher_is_better=False)
     error = None if error_s is None else error_s * len(busy_s) / whole_s
@@ -54,7 +64,9 @@ def _length_s(windows: Sequence[Window]) -> float:
 
 
 def _power(groups: Sequence[Sequence[Window]]) -> Metric:
-    value, error = ratio([_energy_j(windows) for windows in groups], [_length_s(windows) for windows in groups])
+    value, error = ratio(
+        [_energy_j(windows) for windows in groups], [_length_s(windows) for windows in groups]
+    )
     return Metric(value, "W", error, len(groups), higher_is_better=False)
 
 
@@ -66,13 +78,23 @@ def _above(power: Metric, idle: Metric) -> Metric:
 
 
 def _energy_above(known: Sequence[Sequence[Window]], idle: Metric) -> Metric:
-    """Take idle power off the energy of each window of the stream; its standard error is the same in all of them."""
+    """Take idle power off the energy of each window of the stream; its standard error is the same
+    in all of them.
+    """
     single = _mean([_energy_j(windows) - idle.value * _length_s(windows) for windows in known])
     if single.standard_error is None or idle.standard_error is None:
         return Metric(single.value, "J", None, single.n, higher_is_better=False)
     idle_j = mean([_length_s(windows) for windows in known]) * idle.standard_error
-    return Metric(single.value, "J", math.hypot(single.standard_error, idle_j), single.n, higher_is_better=False)
+    return Metric(
+        single.value,
+        "J",
+        math.hypot(single.standard_error, idle_j),
+        single.n,
+        higher_is_better=False,
+    )
 
 
 def _mean(values_j: Sequence[float]) -> Metric:
-    return Metric(mean(values_j), "J", standard_error(values_j), len(values_j), higher_is_better=False)
+    return Metric(
+        mean(values_j), "J", standard_error(values_j), len(values_j), higher_is_better=False
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real-time: a signal whose scene changes, played at its own rate; the device decides every hop, while it listens on."""
+"""Real-time: a signal whose scene changes, played at its own rate; the device decides every hop,
+while it listens on.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,21 @@ SLOTS = 2
 
 
 class RealTime:
-    """One stream a trial, between two idle times; its scenes are drawn by the trial's seed: onsets lie anywhere in a hop."""
+    """One stream a trial, between two idle times; its scenes are drawn by the trial's seed: onsets
+    lie anywhere in a hop.
+    """
 
     name = "real_time"
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The stream lasts `duration_s`, its scenes from the first to the second of `scene_s`; a decision is due every `hop_s` (0:
-        half a window), and `deadline_s` after its window was captured (0: a hop).
+        """The stream lasts `duration_s`, its scenes from the first to the second of `scene_s`; a
+        decision is due every `hop_s` (0: half a window), and `deadline_s` after its window was
+        captured (0: a hop).
 
-        A trial counts when `share` of its windows meet that. A scene is recognised by `stable` right decisions in a row.
-        `preloaded`: the device holds all windows before the stream begins. `stream_seed` makes all trials play one stream, 0: each
-        its own.
+        A trial counts when `share` of its windows meet that. A scene is recognised by `stable`
+        right decisions in a row. `preloaded`: the device holds all windows before the stream
+        begins. `stream_seed` makes all trials play one stream, 0: each its own.
         """
 
         duration_s: float = 60.0
@@ -52,7 +57,8 @@ class RealTime:
 
     def __init__(self, settings: Settings, slots: int = 0) -> None:
         """`slots` is how many windows the device holds, 0 while that is not known."""
-        self.settings, self._slots = settings, slots
+        self.settings = settings
+        self._slots = slots
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
@@ -67,7 +73,8 @@ class RealTime:
             (
                 "duration_s",
                 longest_s < settings.duration_s <= IDLE_MAX_S,
-                f"above {longest_s:g} s, the longest of scene_s, as a scene must change; to {IDLE_MAX_S:g} s",
+                f"above {longest_s:g} s, the longest of scene_s, as a scene must change; to "
+                f"{IDLE_MAX_S:g} s",
             ),
             ("hop_s", 0 <= settings.hop_s < math.inf, "above 0; 0: half a window"),
             ("deadline_s", 0 <= settings.deadline_s < math.inf, "above 0; 0: a hop"),
@@ -78,17 +85,26 @@ class RealTime:
             ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
         ):
             if not ok:
-                raise ConfigError(f"{getattr(settings, key)}", path=f"scenario.real_time.{key}", try_next=allowed)
+                raise ConfigError(
+                    f"{getattr(settings, key)}", path=f"scenario.real_time.{key}", try_next=allowed
+                )
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> RealTime:
-        """Return the scenario for a device that holds so many windows; raise ConfigError where it cannot listen to a stream."""
+        """Return the scenario for a device that holds so many windows; raise ConfigError where it
+        cannot listen to a stream.
+        """
         if not info.streams or (info.slots < SLOTS and not self.settings.preloaded):
-            lacks = f"has {info.slots} slot" if info.streams else "cannot process a stream while it listens"
+            lacks = (
+                f"has {info.slots} slot"
+                if info.streams
+                else "cannot process a stream while it listens"
+            )
             raise ConfigError(
                 f"{info.name} {lacks}",
                 path="scenario.real_time",
-                try_next="firmware that knows STREAM, in the framed layer, with two slots or more (docs/PROTOCOL.md section 4)",
+                try_next="firmware that knows STREAM, in the framed layer, with two slots or more "
+                "(docs/PROTOCOL.md section 4)",
             )
         return RealTime(self.settings, info.slots)
 
@@ -101,7 +117,11 @@ class RealTime:
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial; the first scene follows no change, so it has no onset that counts."""
-        metrics = {"accuracy": Metric.of_share([sample.correct for sample in measured.samples], higher_is_better=True)}
+        metrics = {
+            "accuracy": Metric.of_share(
+                [sample.correct for sample in measured.samples], higher_is_better=True
+            )
+        }
         metrics |= decisions.recognition(decisions.changes(measured, self.settings.stable))
         metrics |= decisions.latencies(measured.samples, phases)
         metrics["within_deadline"] = Metric.of_share(self._in_time(measured), higher_is_better=True)
@@ -109,9 +129,13 @@ class RealTime:
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which rules a trial does not meet: enough windows within the deadline, of any."""
-        in_time, found = self._in_time(measured), []
+        in_time = self._in_time(measured)
+        found = []
         if sum(in_time) < self.settings.share * len(in_time):
-            detail = f"{sum(in_time)} of {len(in_time)} windows were decided within {self._deadline(measured)}"
+            detail = (
+                f"{sum(in_time)} of {len(in_time)} windows were decided within "
+                f"{self._deadline(measured)}"
+            )
             found.append(Problem("rule", f"{detail}: {self.settings.share:.0%} must be"))
         if not in_time:
             found.append(Problem("rule", "no window was due in any stream"))
@@ -122,16 +146,23 @@ class RealTime:
         changes = decisions.changes(measured, self.settings.stable)
         if any(change.latency_s is not None for change in changes):
             return {}
-        reason = f"none of {len(changes)} new scenes had {self.settings.stable} right decisions in a row"
+        reason = (
+            f"none of {len(changes)} new scenes had {self.settings.stable} right decisions in a row"
+        )
         return dict.fromkeys((decisions.ONSET, *decisions.ONSET_PERCENTILES), reason)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return how the stream came to the device, what it made of it, and how right it was by the age of a scene."""
-        metrics, in_time = self.summarise(measured, ()), self._in_time(measured)
+        """Return how the stream came to the device, what it made of it, and how right it was by the
+        age of a scene.
+        """
+        metrics = self.summarise(measured, ())
+        in_time = self._in_time(measured)
         low, high = metrics["within_deadline"].interval
         deadline = (
-            f"Within the deadline of {self._deadline(measured)}: {sum(in_time)} of {len(in_time)} windows, "
-            f"{metrics['within_deadline'].value:.1%} (95 % interval as if windows were independent: {low:.1%} to {high:.1%}); "
+            f"Within the deadline of {self._deadline(measured)}: {sum(in_time)} of {len(in_time)} "
+            "windows, "
+            f"{metrics['within_deadline'].value:.1%} (95 % interval as if windows were "
+            f"independent: {low:.1%} to {high:.1%}); "
             f"{self.settings.share:.0%} are needed."
         )
         return (
@@ -148,45 +179,68 @@ class RealTime:
                 path=f"task.{task.name}",
                 try_next="a task whose samples follow each other in time: [task.asc]",
             )
-        settings, rate_hz = self.settings, task.sample_hz
+        settings = self.settings
+        rate_hz = task.sample_hz
         hop = round(settings.hop_s * rate_hz) if settings.hop_s else task.window // 2
         self._refuse(task, hop)
-        limits = (round(length_s * rate_hz) for length_s in (settings.duration_s, *settings.scene_s))
+        limits = (
+            round(length_s * rate_hz) for length_s in (settings.duration_s, *settings.scene_s)
+        )
         drawn = scenes.draw(task, seed, *limits)
         stream = Stream(drawn, hop, task.window, rate_hz, settings.preloaded, settings.limit_s)
         if settings.preloaded and 0 < self._slots < stream.windows:
             raise ConfigError(
                 f"{stream.windows} windows, the device holds {self._slots}",
                 path="scenario.real_time.preloaded",
-                try_next=f"false; or a stream of {((self._slots - 1) * hop + task.window) / rate_hz:g} s or less",
+                try_next="false; or a stream of "
+                f"{((self._slots - 1) * hop + task.window) / rate_hz:g} s or less",
             )
         return stream
 
     def _refuse(self, task: Played, hop: int) -> None:
         """Raise ConfigError where hop, window and scenes do not go together."""
-        settings, hop_s, window_s = self.settings, hop / task.sample_hz, task.window / task.sample_hz
+        settings = self.settings
+        hop_s = hop / task.sample_hz
+        window_s = task.window / task.sample_hz
         if not 1 <= hop <= task.window:
-            allowed = f"{1 / task.sample_hz:g} to {window_s:g} s: between longer hops nobody would listen"
+            allowed = (
+                f"{1 / task.sample_hz:g} to {window_s:g} s: between longer hops nobody would listen"
+            )
             raise ConfigError(
-                f"a hop of {hop_s:g} s, a window of {window_s:g} s", path="scenario.real_time.hop_s", try_next=allowed
+                f"a hop of {hop_s:g} s, a window of {window_s:g} s",
+                path="scenario.real_time.hop_s",
+                try_next=allowed,
             )
         if settings.scene_s[0] < settings.stable * hop_s:
-            short = "shorter than a hop" if settings.scene_s[0] < hop_s else f"too short for {settings.stable} decisions in a row"
+            short = (
+                "shorter than a hop"
+                if settings.scene_s[0] < hop_s
+                else f"too short for {settings.stable} decisions in a row"
+            )
             raise ConfigError(
                 f"scenes of {settings.scene_s[0]:g} s are {short}: a hop is {hop_s:g} s",
                 path="scenario.real_time.scene_s",
-                try_next=f"{settings.stable * hop_s:g} s or more (stable = {settings.stable} hops), or a shorter hop_s",
+                try_next=f"{settings.stable * hop_s:g} s or more (stable = {settings.stable} "
+                "hops), or a shorter hop_s",
             )
         if settings.duration_s < window_s + hop_s:
             allowed = f"{window_s + hop_s:g} s or more: a window of {window_s:g} s, and a hop"
-            raise ConfigError(f"{settings.duration_s:g} s", path="scenario.real_time.duration_s", try_next=allowed)
+            raise ConfigError(
+                f"{settings.duration_s:g} s", path="scenario.real_time.duration_s", try_next=allowed
+            )
 
     def _in_time(self, measured: Measured) -> list[bool]:
-        """Say of each window that was due whether it was decided within the deadline; one that has no answer was not."""
+        """Say of each window that was due whether it was decided within the deadline; one that has
+        no answer was not.
+        """
         found: list[bool] = []
         for stream in measured.streams:
             limit_s = self.settings.deadline_s or stream.hop_s
-            took_s = [sample.hop.response.latency_s for sample in measured.samples if sample.hop and sample.step == stream.step]
+            took_s = [
+                sample.hop.response.latency_s
+                for sample in measured.samples
+                if sample.hop and sample.step == stream.step
+            ]
             found += [one_s <= limit_s for one_s in took_s] + [False] * (stream.due - len(took_s))
         return found
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The null task: random bytes that come back. It measures what the link, the firmware and the rig cost by themselves."""
+"""The null task: random bytes that come back. It measures what the link, the firmware and the rig
+cost by themselves.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _REPLICA_MAX_B = 1 << 32
 
 
 class NullTask:
-    """Random payloads whose right answer is their own beginning: what link, firmware and rig cost."""
+    """Random payloads whose right answer is their own beginning: what link, firmware and rig
+    cost.
+    """
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -44,17 +48,32 @@ class NullTask:
         return cls(settings)
 
     @classmethod
-    def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Self:
-        """Return the task itself: its payloads are drawn from a seed; raises DataError where the catalogue has others."""
+    def replica(
+        cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> Self:
+        """Return the task itself: its payloads are drawn from a seed; raises DataError where the
+        catalogue has others.
+        """
         task = cls(settings)
-        if settings.samples != len(entries) or settings.samples * settings.payload_b > _REPLICA_MAX_B:
-            raise DataError(f"bench.toml has {settings.samples} payloads of {settings.payload_b} B, catalogue.csv {len(entries)}")
+        if (
+            settings.samples != len(entries)
+            or settings.samples * settings.payload_b > _REPLICA_MAX_B
+        ):
+            raise DataError(
+                f"bench.toml has {settings.samples} payloads of {settings.payload_b} B, "
+                f"catalogue.csv {len(entries)}"
+            )
         about = task.provenance()
         if differing := [name for name in about if facts.get(name) != about[name]]:
-            raise DataError(f"provenance.json and bench.toml contradict each other: {', '.join(differing)}")
+            raise DataError(
+                f"provenance.json and bench.toml contradict each other: {', '.join(differing)}"
+            )
         for index, (due, entry) in enumerate(zip(task.catalogue(), entries, strict=True)):
             if entry != due:
-                raise DataError(f"catalogue.csv, line {index + 2}: {entry.label[:16]!r}, {due.label[:16]!r} is drawn from the seed")
+                raise DataError(
+                    f"catalogue.csv, line {index + 2}: {entry.label[:16]!r}, {due.label[:16]!r} is "
+                    "drawn from the seed"
+                )
         return task
 
     def __len__(self) -> int:
@@ -76,9 +95,13 @@ class NullTask:
         """Compare an answer with the beginning of its payload."""
         right = self.reference(self.payload(index))
         if len(output) != len(right):
-            raise RemoteProtocolError(f"the device answered {len(output)} bytes to sample {index}, {len(right)} were due")
+            raise RemoteProtocolError(
+                f"the device answered {len(output)} bytes to sample {index}, {len(right)} were due"
+            )
         return Score(
-            output == right, right[:8].hex(), output[:8].hex() if output[:8] != right[:8] or output == right else "differs later"
+            output == right,
+            right[:8].hex(),
+            output[:8].hex() if output[:8] != right[:8] or output == right else "differs later",
         )
 
     def provenance(self) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This computer's processor as a system under test: the conventional baseline, a task's own program in a process of its own.
+"""This computer's processor as a system under test: the conventional baseline, a task's own program
+in a process of its own.
 
-There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC, by which the processor's energy counters are read as well.
+There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC, by which the processor's energy
+counters are read as well.
 """
 
 from __future__ import annotations
@@ -28,9 +30,13 @@ from sut_backends.hosted.sync_wire import Power
 from sut_backends.uart.slots import Slots
 
 _LOAD_S = 20.0
-#: A burst: count, period, and multiples of the period after each pulse (docs/PROTOCOL.md section 4).
-_PULSES, _PERIOD_S, _PATTERN = 8, 0.002003, (1, 2, 1, 4)
-_REFUSED, _FAILED = 1, 2
+#: A burst: count, period, and multiples of the period after each pulse (docs/PROTOCOL.md section
+#: 4).
+_PULSES = 8
+_PERIOD_S = 0.002003
+_PATTERN = (1, 2, 1, 4)
+_REFUSED = 1
+_FAILED = 2
 
 
 class CpuSut:
@@ -38,11 +44,13 @@ class CpuSut:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Which of the task's programs (empty: its first), on which core (-1: wherever the scheduler puts it), on how many threads
-        of the numerical library, and how many samples are kept.
+        """Which of the task's programs (empty: its first), on which core (-1: wherever the
+        scheduler puts it), on how many threads of the numerical library, and how many samples are
+        kept.
 
-        A simulated monitor sees pulses of `sync_hold_us` and `power_w` (W) drawn; a real one sees no pulses and what is drawn.
-        The marks of a search and of a stream lie two such pulses apart or more.
+        A simulated monitor sees pulses of `sync_hold_us` and `power_w` (W) drawn; a real one sees
+        no pulses and what is drawn. The marks of a search and of a stream lie two such pulses apart
+        or more.
         """
 
         program: str = ""
@@ -52,7 +60,14 @@ class CpuSut:
         sync_hold_us: int = 50
         power_w: Power = field(default_factory=Power)
 
-    def __init__(self, settings: Settings, name: str, program: Program, process: CpuProcess, wire: ImaginedWire) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        name: str,
+        program: Program,
+        process: CpuProcess,
+        wire: ImaginedWire,
+    ) -> None:
         self._process, self._wire, self._slots = process, wire, Slots(settings.slots)
         self._closed = False
         about = process.about
@@ -93,14 +108,20 @@ class CpuSut:
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> Self:
-        """Start the program; ConfigError where the task has none of that name or the core does not exist."""
+        """Start the program; ConfigError where the task has none of that name or the core does not
+        exist.
+        """
         _validate(settings)
         name = settings.program or next(iter(table.programs), "")
         if name not in table.programs:
             raise ConfigError(
-                f"this task has no program {name!r} for a CPU" if name else "this task has no program for a CPU",
+                f"this task has no program {name!r} for a CPU"
+                if name
+                else "this task has no program for a CPU",
                 path="sut.cpu.program",
-                try_next=f"one of {', '.join(table.programs)}" if table.programs else "another task, or another SUT",
+                try_next=f"one of {', '.join(table.programs)}"
+                if table.programs
+                else "another task, or another SUT",
             )
         table.program = name
         process = CpuProcess(table.programs[name], settings.core, settings.threads)
@@ -133,9 +154,14 @@ class CpuSut:
         return Completion(tuple(marks), iterations=0)
 
     def run(self, query: Query) -> Completion:
-        """Run each phase over the samples of the query, `repeat` times; of a batch all phases of each sample, `repeat` rounds."""
+        """Run each phase over the samples of the query, `repeat` times; of a batch all phases of
+        each sample, `repeat` rounds.
+        """
         if not self._process.about["phases"]:
-            raise LocalProtocolError("this program searches, and has no phases to run", try_next="[scenario.optimization]")
+            raise LocalProtocolError(
+                "this program searches, and has no phases to run",
+                try_next="[scenario.optimization]",
+            )
         slots = [self._slots.find(index) for index in query.indices]
         with self._wire.busy():
             request = {"op": "run", "slots": slots, "repeat": query.repeat, "batch": query.batch}
@@ -145,11 +171,17 @@ class CpuSut:
         return Completion(marks, output, iterations=query.repeat * len(slots))
 
     def solve(self, step: Solve) -> Completion:
-        """Search until the target is met or the time is over, as the program can: a sampler may overrun its time-out."""
+        """Search until the target is met or the time is over, as the program can: a sampler may
+        overrun its time-out.
+        """
         if not self._info.solves:
-            raise LocalProtocolError("this program runs phases, and does not search", try_next="[scenario.single_stream]")
+            raise LocalProtocolError(
+                "this program runs phases, and does not search", try_next="[scenario.single_stream]"
+            )
         if len(step.thresholds) > THRESHOLDS_MAX:
-            raise LocalProtocolError(f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked")
+            raise LocalProtocolError(
+                f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked"
+            )
         order = {
             "seed": step.seed,
             "timeout_ns": round(1e9 * step.timeout_s),
@@ -165,13 +197,15 @@ class CpuSut:
         return Completion(marks, output, iterations=1, known=tuple(told["known"]))
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe while it plays.
+        """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe
+        while it plays.
 
         What was loaded before is gone then.
         """
         sizes_b = [len(window) for window in windows]
         self._refuse_stream(step, sizes_b)
-        count, self._slots = self._info.slots, Slots(self._info.slots)
+        count = self._info.slots
+        self._slots = Slots(self._info.slots)
         for slot, window in enumerate(windows[:count]):
             _good(self._process.ask({"op": "load", "slot": slot}, window, _LOAD_S))
         signal = {
@@ -185,26 +219,34 @@ class CpuSut:
         rest = (windows[number] for number in range(count, len(windows)))
         limit_s = (len(windows) * step.hop + step.window) / step.sample_hz + step.limit_s
         with self._wire.busy():
-            told, output = _good(self._process.feed({"op": "stream", "signal": signal}, rest, limit_s))
+            told, output = _good(
+                self._process.feed({"op": "stream", "signal": signal}, rest, limit_s)
+            )
             marks = tuple(Mark(phase, tick) for phase, tick in told["marks"])
             self._wire.tell(marks)
         answered = sum(mark.phase == DECIDED for mark in marks)
         return Completion(marks, output, iterations=answered, faults=tuple(told["faults"]))
 
     def _refuse_stream(self, step: Stream, sizes_b: Sequence[int]) -> None:
-        slots, count = self._info.slots, len(sizes_b)
+        slots = self._info.slots
+        count = len(sizes_b)
         if not self._info.streams:
-            raise LocalProtocolError("this program searches, and listens to no stream", try_next="[scenario.optimization]")
+            raise LocalProtocolError(
+                "this program searches, and listens to no stream",
+                try_next="[scenario.optimization]",
+            )
         if not count or 0 in sizes_b:
             raise LocalProtocolError("a stream needs windows, of a byte or more each")
         if step.preloaded and count > slots:
             raise LocalProtocolError(
                 f"a preloaded stream of {count} windows, {slots} slots",
-                try_next="sut.cpu.slots, a shorter stream, a longer hop, or one that is not preloaded",
+                try_next="sut.cpu.slots, a shorter stream, a longer hop, or one that is not "
+                "preloaded",
             )
         if slots < 2 <= count:
             raise LocalProtocolError(
-                "with one slot no window is taken in while another is played", try_next="sut.cpu.slots = 2 or more"
+                "with one slot no window is taken in while another is played",
+                try_next="sut.cpu.slots = 2 or more",
             )
 
     def close(self) -> None:
@@ -229,14 +271,22 @@ def _good(answer: tuple[dict[str, Any], bytes]) -> tuple[dict[str, Any], bytes]:
 def _validate(settings: CpuSut.Settings) -> None:
     for name, low in (("core", -1), ("threads", 1), ("slots", 1), ("sync_hold_us", 1)):
         if getattr(settings, name) < low:
-            raise ConfigError(f"{getattr(settings, name)}", path=f"sut.cpu.{name}", try_next=f"{low} or more")
+            raise ConfigError(
+                f"{getattr(settings, name)}", path=f"sut.cpu.{name}", try_next=f"{low} or more"
+            )
     if settings.core < 0:
         return
     if not hasattr(os, "sched_getaffinity"):
-        raise BenchError("this operating system does not pin a process to a core", try_next="sut.cpu.core = -1")
+        raise BenchError(
+            "this operating system does not pin a process to a core", try_next="sut.cpu.core = -1"
+        )
     allowed = sorted(os.sched_getaffinity(0))
     if settings.core not in allowed:
-        raise ConfigError(f"core {settings.core} is not ours to use", path="sut.cpu.core", try_next=f"one of {allowed}, or -1")
+        raise ConfigError(
+            f"core {settings.core} is not ours to use",
+            path="sut.cpu.core",
+            try_next=f"one of {allowed}, or -1",
+        )
 
 
 def _processor() -> str:
@@ -250,7 +300,9 @@ def _processor() -> str:
 
 
 def _governor(cores: list[int]) -> str:
-    """Return what decides the frequency of the first core; "not readable" where the kernel does not tell."""
+    """Return what decides the frequency of the first core; "not readable" where the kernel does not
+    tell.
+    """
     path = Path(f"/sys/devices/system/cpu/cpu{cores[0] if cores else 0}/cpufreq/scaling_governor")
     try:
         return path.read_text(encoding="ascii").strip()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SYNC wire that is not there: what a simulated monitor sees of a program that runs on this computer; simulated.
+"""A SYNC wire that is not there: what a simulated monitor sees of a program that runs on this
+computer; simulated.
 
-The program's marks are true; that they are pulses on a wire, and the power drawn between them, is invented.
+The program's marks are true; that they are pulses on a wire, and the power drawn between them, is
+invented.
 """
 
 from __future__ import annotations
@@ -17,10 +19,14 @@ from sut_backends.hosted.sync_wire import Power
 
 
 class ImaginedWire:
-    """Turns marks, in CLOCK_MONOTONIC ns, into states of a world that lives in real time from here on."""
+    """Turns marks, in CLOCK_MONOTONIC ns, into states of a world that lives in real time from here
+    on.
+    """
 
     def __init__(self, world: World, power_w: Power, hold_ns: int) -> None:
-        self._world, self._power_w, self._hold_ns = world, power_w, hold_ns
+        self._world = world
+        self._power_w = power_w
+        self._hold_ns = hold_ns
         self._origin_ns = time.monotonic_ns() - world.now_ns()
         self._lock = threading.Lock()
         self._held_ns: int | None = None
@@ -50,10 +56,14 @@ class ImaginedWire:
                 self._held_ns = None
 
     def tell(self, marks: Sequence[Mark]) -> None:
-        """Put the pulses that happened while it was busy; of phases that are too short for a pulse and a pause, half is pulse."""
+        """Put the pulses that happened while it was busy; of phases that are too short for a pulse
+        and a pause, half is pulse.
+        """
         with self._lock:
             ends = [mark.tick for mark in marks[1:]]
-            for mark, next_ns in zip(marks, [*ends, marks[-1].tick + 2 * self._hold_ns], strict=True):
+            for mark, next_ns in zip(
+                marks, [*ends, marks[-1].tick + 2 * self._hold_ns], strict=True
+            ):
                 self._put(mark.phase, mark.tick, min(self._hold_ns, (next_ns - mark.tick) // 2))
 
     def close(self) -> None:
@@ -75,4 +85,6 @@ class ImaginedWire:
 
     def _horizon_ns(self) -> int:
         with self._lock:
-            return (time.monotonic_ns() if self._held_ns is None else self._held_ns) - self._origin_ns
+            return (
+                time.monotonic_ns() if self._held_ns is None else self._held_ns
+            ) - self._origin_ns

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks that a program on this computer's processor stamps, in CLOCK_MONOTONIC; what is to keep out of the time between them."""
+"""Marks that a program on this computer's processor stamps, in CLOCK_MONOTONIC; what is to keep out
+of the time between them.
+"""
 
 from __future__ import annotations
 

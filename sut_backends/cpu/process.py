@@ -27,16 +27,26 @@ _AWAITED = {
     "stream": "end of the stream",
 }
 #: The child looks for code where this process does.
-_CODE = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sut_backends.cpu.worker import main; main(sys.argv[2])"
+_CODE = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sut_backends.cpu.worker "
+    "import main; main(sys.argv[2])"
+)
 
 
 class CpuProcess(ChildProcess):
     """A running program; `about` is what the process says of itself."""
 
     def __init__(self, program: Program, core: int, threads: int) -> None:
-        order = {"entry": program.entry, "arguments": dict(program.arguments), "core": core, "threads": threads}
+        order = {
+            "entry": program.entry,
+            "arguments": dict(program.arguments),
+            "core": core,
+            "threads": threads,
+        }
         command = [sys.executable, "-c", _CODE, json.dumps(sys.path), json.dumps(order)]
-        super().__init__(command, (), what=program.entry, try_next="is this a Python that can start itself?")
+        super().__init__(
+            command, (), what=program.entry, try_next="is this a Python that can start itself?"
+        )
         self._unread = b""
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
@@ -48,17 +58,32 @@ class CpuProcess(ChildProcess):
         if "error" in self.about:
             self.close()
             raise BenchError(
-                f"{program.entry} does not start", evidence=self.about["error"], try_next="the task's own model and data"
+                f"{program.entry} does not start",
+                evidence=self.about["error"],
+                try_next="the task's own model and data",
             )
 
-    def ask(self, request: dict[str, Any], payload: bytes, limit_s: float) -> tuple[dict[str, Any], bytes]:
-        """Return the answer to a request, and its bytes; DeadlineError ends the process, as nothing else stops a computation."""
+    def ask(
+        self, request: dict[str, Any], payload: bytes, limit_s: float
+    ) -> tuple[dict[str, Any], bytes]:
+        """Return the answer to a request, and its bytes; DeadlineError ends the process, as nothing
+        else stops a computation.
+        """
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
-        self._send(json.dumps(request | {"bytes": len(payload)}).encode() + b"\n" + payload, end_s, request["op"], limit_s)
+        self._send(
+            json.dumps(request | {"bytes": len(payload)}).encode() + b"\n" + payload,
+            end_s,
+            request["op"],
+            limit_s,
+        )
         return self._answer(end_s, request["op"], limit_s)
 
-    def feed(self, request: dict[str, Any], blocks: Iterable[bytes], limit_s: float) -> tuple[dict[str, Any], bytes]:
-        """Return the answer to a request that is told when it has started, and then gets `blocks` as fast as it takes them."""
+    def feed(
+        self, request: dict[str, Any], blocks: Iterable[bytes], limit_s: float
+    ) -> tuple[dict[str, Any], bytes]:
+        """Return the answer to a request that is told when it has started, and then gets `blocks`
+        as fast as it takes them.
+        """
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
         told, none = self.ask(request, b"", limit_s)
         if "error" in told:
@@ -90,7 +115,8 @@ class CpuProcess(ChildProcess):
                 self._read(end_s)
         except TimeoutError as error:
             raise self._late(what, limit_s) from error
-        block, self._unread = self._unread[:size_b], self._unread[size_b:]
+        block = self._unread[:size_b]
+        self._unread = self._unread[size_b:]
         return content, block
 
     def _read(self, end_s: float) -> None:
@@ -105,9 +131,15 @@ class CpuProcess(ChildProcess):
 
     def _late(self, what: str, limit_s: float) -> DeadlineError:
         self.close()
-        return DeadlineError(_AWAITED[what], limit_s, try_next="a longer limit_s; the program was ended")
+        return DeadlineError(
+            _AWAITED[what], limit_s, try_next="a longer limit_s; the program was ended"
+        )
 
     def _lost(self) -> DeviceLost:
         gone = None if self._stderr.closed else self.gone()
         evidence = gone.evidence if gone else "it was ended"
-        return DeviceLost("the process of the program is gone", evidence=evidence, try_next="run it again; is there memory enough?")
+        return DeviceLost(
+            "the process of the program is gone",
+            evidence=evidence,
+            try_next="run it again; is there memory enough?",
+        )

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream in the process of a program: played by CLOCK_MONOTONIC, its windows taken from the pipe while it plays.
+"""A stream in the process of a program: played by CLOCK_MONOTONIC, its windows taken from the pipe
+while it plays.
 
-The rules are a device's, docs/PROTOCOL.md section 9. Between windows the process sleeps, as one that listens would: it does not
-spin, which would draw power, so a window begins as late as the system wakes a sleeper up.
+The rules are a device's, docs/PROTOCOL.md section 9. Between windows the process sleeps, as one
+that listens would: it does not spin, which would draw power, so a window begins as late as the
+system wakes a sleeper up.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What is played: windows of so many bytes, the first `slots` of them loaded before; marks lie `apart_ns` apart or more."""
+    """What is played: windows of so many bytes, the first `slots` of them loaded before; marks lie
+    `apart_ns` apart or more.
+    """
 
     sizes_b: list[int]
     slots: int
@@ -51,17 +55,26 @@ class Played:
 
 
 class Inlet:
-    """The windows that are not loaded before: each is taken from the pipe when its slot is free, and converted by `load`."""
+    """The windows that are not loaded before: each is taken from the pipe when its slot is free,
+    and converted by `load`.
+    """
 
-    def __init__(self, fd: int, signal: Signal, load: Callable[[bytes], Any], slots: MutableMapping[int, Any]) -> None:
-        self._fd, self._signal, self._load, self._slots = fd, signal, load, slots
+    def __init__(
+        self, fd: int, signal: Signal, load: Callable[[bytes], Any], slots: MutableMapping[int, Any]
+    ) -> None:
+        self._fd = fd
+        self._signal = signal
+        self._load = load
+        self._slots = slots
         self._next = min(signal.slots, len(signal.sizes_b))
         self._left_b = sum(signal.sizes_b[self._next :])
         self._block = b""
         self._late: list[tuple[int, int]] = []
 
     def listen(self, start_ns: int, done: int) -> None:
-        """Take in what comes until window `done` is ready, where slots are free; where it is ready already, what is there."""
+        """Take in what comes until window `done` is ready, where slots are free; where it is ready
+        already, what is there.
+        """
         until_ns = start_ns + self._signal.ready_ns(done)
         while True:
             left_s = max(until_ns - time.monotonic_ns(), 0) / _NS
@@ -82,15 +95,23 @@ class Inlet:
         if not self._late:
             return []
         worst_ns, window = max(self._late)
-        others = f", and {len(self._late) - 1} others were late, by less" if len(self._late) > 1 else ""
-        return [f"starved: window {window} was there {worst_ns / 1e6:.3g} ms after its newest hop had begun{others}"]
+        others = (
+            f", and {len(self._late) - 1} others were late, by less" if len(self._late) > 1 else ""
+        )
+        return [
+            f"starved: window {window} was there {worst_ns / 1e6:.3g} ms after its newest hop had "
+            f"begun{others}"
+        ]
 
     def _take(self, start_ns: int) -> None:
-        window, size_b = self._next, self._signal.sizes_b[self._next]
+        window = self._next
+        size_b = self._signal.sizes_b[self._next]
         self._block += self._read(size_b - len(self._block))
         if len(self._block) < size_b:
             return
-        block, self._block, self._next = self._block, b"", window + 1
+        block = self._block
+        self._block = b""
+        self._next = window + 1
         self._slots[window % self._signal.slots] = self._load(block)
         late_ns = time.monotonic_ns() - start_ns - self._signal.wanted_ns(window)
         if late_ns > 0:
@@ -104,9 +125,19 @@ class Inlet:
         return block
 
 
-def played(routine: Routine, signal: Signal, slots: MutableMapping[int, Any], inlet: Inlet, tell: Callable[[], None]) -> Played:
-    """Play a stream to its end, or until it starves, overruns or fails; `tell` is called when it has started."""
-    marks, results, ending = [(STREAM, 0)], [], ""
+def played(
+    routine: Routine,
+    signal: Signal,
+    slots: MutableMapping[int, Any],
+    inlet: Inlet,
+    tell: Callable[[], None],
+) -> Played:
+    """Play a stream to its end, or until it starves, overruns or fails; `tell` is called when it
+    has started.
+    """
+    marks = [(STREAM, 0)]
+    results = []
+    ending = ""
     with no_collector():
         marks = [(STREAM, time.monotonic_ns())]
         tell()
@@ -115,7 +146,9 @@ def played(routine: Routine, signal: Signal, slots: MutableMapping[int, Any], in
                 inlet.listen(marks[0][1], window)
                 if ending := _missed(signal, window, slots, time.monotonic_ns() - marks[0][1]):
                     break
-                of_window, result = _processed(routine, slots.pop(window % signal.slots), marks[-1][1], signal.apart_ns)
+                of_window, result = _processed(
+                    routine, slots.pop(window % signal.slots), marks[-1][1], signal.apart_ns
+                )
                 marks += of_window
                 results.append(result)
         except Exception as error:
@@ -124,7 +157,10 @@ def played(routine: Routine, signal: Signal, slots: MutableMapping[int, Any], in
         inlet.drain()
     faults = inlet.lateness()
     if ending:
-        faults.append(f"{ending}; the stream ended with {len(results)} of {len(signal.sizes_b)} windows answered")
+        faults.append(
+            f"{ending}; the stream ended with {len(results)} of {len(signal.sizes_b)} windows "
+            "answered"
+        )
     return Played(marks, results, faults)
 
 
@@ -139,7 +175,9 @@ def _missed(signal: Signal, window: int, slots: MutableMapping[int, Any], elapse
 
 
 def _processed(routine: Routine, value: Any, before_ns: int, apart_ns: int) -> tuple[Marks, Any]:
-    """Run all phases of a window; return their marks, as far apart as pulses must be, and the result."""
+    """Run all phases of a window; return their marks, as far apart as pulses must be, and the
+    result.
+    """
     marks: Marks = []
     for number, phase in enumerate(routine.phases, start=1):
         before_ns = not_before(before_ns + apart_ns)

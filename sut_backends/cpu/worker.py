@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process in which a processor runs a task's program and stamps its marks; it imports nothing that costs it time.
+"""The process in which a processor runs a task's program and stamps its marks; it imports nothing
+that costs it time.
 
-Requests and answers are a line of JSON each, and as many bytes after it as its `bytes` says; the end of its input ends it.
+Requests and answers are a line of JSON each, and as many bytes after it as its `bytes` says; the
+end of its input ends it.
 """
 
 from __future__ import annotations
@@ -42,21 +44,36 @@ def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
                 slots[request["slot"]] = routine.load(payload)
                 answer(answers, {})
             elif request["op"] == "solve":
-                marks, known, output = solved(routine, slots[request["slot"]], Order(**request["order"]))
+                marks, known, output = solved(
+                    routine, slots[request["slot"]], Order(**request["order"])
+                )
                 answer(answers, {"marks": marks, "known": known}, output)
             elif request["op"] == "stream":
                 signal = Signal(**request["signal"])
-                # Whoever sends waits to be told: nothing of the windows to come is in the buffer of `requests`.
+                # Whoever sends waits to be told: nothing of the windows to come is in the buffer of
+                # `requests`.
                 inlet = Inlet(requests.fileno(), signal, routine.load, slots)
                 heard = played(routine, signal, slots, inlet, partial(answer, answers, {}))
-                answer(answers, {"marks": heard.marks, "faults": heard.faults}, joined(routine, heard.results))
+                answer(
+                    answers,
+                    {"marks": heard.marks, "faults": heard.faults},
+                    joined(routine, heard.results),
+                )
             else:
                 work = batched if request["batch"] else phased
-                marks, results = uncollected(work, routine, [slots[slot] for slot in request["slots"]], request["repeat"])
+                marks, results = uncollected(
+                    work, routine, [slots[slot] for slot in request["slots"]], request["repeat"]
+                )
                 output = b"".join(routine.output(result) for result in results)
                 answer(answers, {"marks": marks}, output)
         except Exception as error:
-            answer(answers, {"error": f"{type(error).__name__}: {error}", "refused": isinstance(error, ValueError)})
+            answer(
+                answers,
+                {
+                    "error": f"{type(error).__name__}: {error}",
+                    "refused": isinstance(error, ValueError),
+                },
+            )
 
 
 def joined(routine: Routine, results: Sequence[Any]) -> bytes:
@@ -67,7 +84,9 @@ def joined(routine: Routine, results: Sequence[Any]) -> bytes:
     return b"".join(outputs)
 
 
-def uncollected(work: Work, routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
+def uncollected(
+    work: Work, routine: Routine, values: Sequence[Any], repeat: int
+) -> tuple[Marks, Sequence[Any]]:
     """Do `work`; return its marks (phase, CLOCK_MONOTONIC in ns) and its last results."""
     with no_collector():
         return work(routine, values, repeat)
@@ -75,7 +94,8 @@ def uncollected(work: Work, routine: Routine, values: Sequence[Any], repeat: int
 
 def phased(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
     """Run each phase `repeat` times over all values before the next."""
-    now_ns, marks = time.monotonic_ns, []
+    now_ns = time.monotonic_ns
+    marks = []
     for number, phase in enumerate(routine.phases, start=1):
         results: Sequence[Any] = values
         marks.append((number, now_ns()))
@@ -101,7 +121,9 @@ def batched(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a search is told; `apart_ns`: marks lie as far apart or farther, as a device's pulses do."""
+    """What a search is told; `apart_ns`: marks lie as far apart or farther, as a device's pulses
+    do.
+    """
 
     seed: int
     timeout_ns: int
@@ -111,27 +133,34 @@ class Order:
 
 
 def solved(routine: Routine, value: Any, order: Order) -> tuple[Marks, list[int], bytes]:
-    """Search until the target is met or the time is over; return the marks, when each threshold was known (ns), and the output,
-    which is made after the last mark."""
+    """Search until the target is met or the time is over; return the marks, when each threshold was
+    known (ns), and the output, which is made after the last mark.
+    """
     if routine.search is None:
         raise ValueError("this program does not search")
     with no_collector():
-        marks, known = [(_SOLVE, time.monotonic_ns())], list[int]()
+        marks = [(_SOLVE, time.monotonic_ns())]
+        known = list[int]()
         search = routine.search(value, order.seed)
         met = searched(search, order, marks, known)
     return marks, known, search.output(met)
 
 
 def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bool:
-    """Carry a search on to its end, mark what it reaches, note in `known` when; return whether it met its target.
+    """Carry a search on to its end, mark what it reaches, note in `known` when; return whether it
+    met its target.
 
-    A threshold is marked when the search is known to be there; where the mark before is too near, at the first look after it is
-    far enough, with what was reached meanwhile. Nothing but the end waits for that.
+    A threshold is marked when the search is known to be there; where the mark before is too near,
+    at the first look after it is far enough, with what was reached meanwhile. Nothing but the end
+    waits for that.
     """
     now_ns = time.monotonic_ns
-    end_ns, told, more = marks[0][1] + order.timeout_ns, 0, True
+    end_ns = marks[0][1] + order.timeout_ns
+    told = 0
+    more = True
     while True:
-        cost, at_ns = search.cost, now_ns()
+        cost = search.cost
+        at_ns = now_ns()
         reached = sum(cost <= threshold for threshold in order.thresholds)
         known += [at_ns] * (reached - len(known))
         met = order.target is not None and cost <= order.target
@@ -142,7 +171,10 @@ def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bo
         if over:
             marks.append((END, not_before(marks[-1][1] + order.apart_ns)))
             return met
-        next_costs = [*order.thresholds[reached : reached + 1], *([] if order.target is None else [order.target])]
+        next_costs = [
+            *order.thresholds[reached : reached + 1],
+            *([] if order.target is None else [order.target]),
+        ]
         until = max(next_costs, default=None)
         more = search.advance((end_ns - at_ns) * 1e-9, until)
 
@@ -162,7 +194,9 @@ class Nothing:
 
 
 def overhead_ns(phases: int) -> float:
-    """Return the median length of a window in which nothing is done; of a search where there are no phases."""
+    """Return the median length of a window in which nothing is done; of a search where there are no
+    phases.
+    """
     if not phases:
         return _empty_search_ns()
     nothing = Routine(bytes, (lambda value: value,) * phases, bytes)
@@ -189,7 +223,9 @@ def answer(answers: BinaryIO, content: dict[str, Any], block: bytes = b"") -> No
 
 
 def main(order: str) -> None:
-    """Do what `order`, JSON, says: `entry`, `arguments`, `core` (-1: any) and `threads` of numerical libraries."""
+    """Do what `order`, JSON, says: `entry`, `arguments`, `core` (-1: any) and `threads` of
+    numerical libraries.
+    """
     told = json.loads(order)
     for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM"):
         os.environ[f"{name}_NUM_THREADS"] = str(told["threads"])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The edge wire of an emulated board: SYNC edges in the board's own time, which becomes the time of the simulated world."""
+"""The edge wire of an emulated board: SYNC edges in the board's own time, which becomes the time of
+the simulated world.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,13 @@ AHEAD_NS = 10_000_000  # the board says every 5 ms what time it is
 
 
 class GuestWire(EdgeWire):
-    """Read lines of firmware/ports/cortex_m/nr_edge_wire.h in an own thread; give the world its time and its horizon.
+    """Read lines of firmware/ports/cortex_m/nr_edge_wire.h in an own thread; give the world its
+    time and its horizon.
 
-    While the board computes, its time has nothing to do with the wall's; while it sleeps, the two go side by side. So the horizon
-    is what the board has told, and never a guess; the present is that and the wall's time since, `AHEAD_NS` at most.
-    `origin_ns` is the time of the world at the board's tick 0.
+    While the board computes, its time has nothing to do with the wall's; while it sleeps, the two
+    go side by side. So the horizon is what the board has told, and never a guess; the present is
+    that and the wall's time since, `AHEAD_NS` at most. `origin_ns` is the time of the world at the
+    board's tick 0.
     """
 
     gather_s = 0.002  # the board writes byte by byte
@@ -41,7 +45,9 @@ class GuestWire(EdgeWire):
         return self._told_ns + (ahead_ns if self._ended else min(ahead_ns, AHEAD_NS))
 
     def _move_horizon(self, wall_ns: int) -> None:
-        self._horizon_ns = max(self._horizon_ns, self._world_ns(wall_ns) if self._ended else self._told_ns)
+        self._horizon_ns = max(
+            self._horizon_ns, self._world_ns(wall_ns) if self._ended else self._told_ns
+        )
 
     def _take(self, line: bytes) -> None:
         """Take `T tick` or `E tick phase hold_us`, all hexadecimal."""
@@ -55,7 +61,9 @@ class GuestWire(EdgeWire):
             else:
                 raise ValueError(kind)
         except ValueError:
-            self.fault = RemoteProtocolError("the edge wire carries something else", evidence=repr(line[:80]))
+            self.fault = RemoteProtocolError(
+                "the edge wire carries something else", evidence=repr(line[:80])
+            )
 
     def _pulse(self, tick: int, phase: int, hold_us: int) -> None:
         fall_ns = self._origin_ns + tick * NS_PER_TICK

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device firmware as a host process: real protocol, real code, simulated current. Its times are no results of a device."""
+"""The device firmware as a host process: real protocol, real code, simulated current. Its times are
+no results of a device.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,17 @@ class PosixSut(WatchedSut):
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):
-        """The program, its processor (ns for each basic block; 0: CPU time of the process) and its timer.
+        """The program, its processor (ns for each basic block; 0: CPU time of the process) and its
+        timer.
 
-        `host_clock`: the SUT is this host itself, which takes what it takes, and stamps its marks with CLOCK_MONOTONIC.
+        `host_clock`: the SUT is this host itself, which takes what it takes, and stamps its marks
+        with CLOCK_MONOTONIC.
 
-        `strict_baud` spoils bytes at a wrong line rate; a fault after 0 queries means never; `skip_iterations` of every query are
-        left out, as by a firmware whose loop ends early. A search ends `overrun_timeout_us` late, claims a cost that is lower by
-        one than its vector's (`wrong_cost`), or cuts that vector (`short_vector`). `slow_hop_us` more go by for each window of a
-        stream.
+        `strict_baud` spoils bytes at a wrong line rate; a fault after 0 queries means never;
+        `skip_iterations` of every query are left out, as by a firmware whose loop ends early. A
+        search ends `overrun_timeout_us` late, claims a cost that is lower by one than its vector's
+        (`wrong_cost`), or cuts that vector (`short_vector`). `slow_hop_us` more go by for each
+        window of a stream.
         """
 
         program: PathText
@@ -59,8 +64,19 @@ class PosixSut(WatchedSut):
         @property
         def arguments(self) -> list[str]:
             """Return the options of the program."""
-            options = ["--tick-hz", str(self.tick_hz), "--ppm", repr(self.ppm), "--offset", str(self.offset_ticks)]
-            options += ["--block-ns", str(self.block_ns), *(["--host-clock"] if self.host_clock else [])]
+            options = [
+                "--tick-hz",
+                str(self.tick_hz),
+                "--ppm",
+                repr(self.ppm),
+                "--offset",
+                str(self.offset_ticks),
+            ]
+            options += [
+                "--block-ns",
+                str(self.block_ns),
+                *(["--host-clock"] if self.host_clock else []),
+            ]
             options += ["--baud", str(self.baud)] if self.strict_baud else []
             faults = {
                 "--die-after-queries": self.die_after_queries,
@@ -76,20 +92,34 @@ class PosixSut(WatchedSut):
             options += ["--wrong-cost"] if self.wrong_cost else []
             return options + (["--short-vector"] if self.short_vector else [])
 
-    def __init__(self, uart: UartSut, process: DutProcess, edges: EdgeWire, settings: Settings, stack: ExitStack) -> None:
+    def __init__(
+        self,
+        uart: UartSut,
+        process: DutProcess,
+        edges: EdgeWire,
+        settings: Settings,
+        stack: ExitStack,
+    ) -> None:
         super().__init__(uart, process, edges, stack)
-        self._running, self._settings = process, settings
+        self._running = process
+        self._settings = settings
 
     @staticmethod
     def simulates(settings: PosixSut.Settings) -> bool:
-        """Say whether the process stands for a device; with the clock of this host, the host is the device."""
+        """Say whether the process stands for a device; with the clock of this host, the host is the
+        device.
+        """
         return not settings.host_clock
 
     @classmethod
     def open(cls, settings: PosixSut.Settings, table: Table) -> PosixSut:
-        """Start the program and find the DUT; raise as UartSut.open does, and DeviceNotFound where the program is missing."""
+        """Start the program and find the DUT; raise as UartSut.open does, and DeviceNotFound where
+        the program is missing.
+        """
         if not table.world.supply_on:
-            raise DeviceNotFound("the DUT has no supply", try_next="switch the monitor's supply on first")
+            raise DeviceNotFound(
+                "the DUT has no supply", try_next="switch the monitor's supply on first"
+            )
         with ExitStack() as stack:
             process, edges = _start(settings, table, stack)
             with watched(process, edges):
@@ -99,7 +129,9 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def probe(settings: PosixSut.Settings, table: Table) -> Iterator[Finding]:
-        """Start the program, and say step by step what works between here and the DUT; raises as `open` where it does not start."""
+        """Start the program, and say step by step what works between here and the DUT; raises as
+        `open` where it does not start.
+        """
         with ExitStack() as stack:
             process, _ = _start(settings, table, stack)
             uart = _uart(settings, process.port)
@@ -108,13 +140,21 @@ class PosixSut(WatchedSut):
     @property
     def info(self) -> SutInfo:
         """Return what the device said of itself, and what the simulation is."""
-        info, settings = self._uart.info, self._settings
-        processor = {"block_ns": settings.block_ns, "ppm": settings.ppm, "offset_ticks": settings.offset_ticks}
+        info = self._uart.info
+        settings = self._settings
+        processor = {
+            "block_ns": settings.block_ns,
+            "ppm": settings.ppm,
+            "offset_ticks": settings.offset_ticks,
+        }
         details = processor | {"power_w": dataclasses.asdict(settings.power_w)}
         firmware = f"{info.firmware}, {self._running.program.name} sha256 {self._running.sha256}"
-        # This host is no simulation of itself; whatever measures a simulated power says so of itself.
+        # This host is no simulation of itself; whatever measures a simulated power says so of
+        # itself.
         clock = "CLOCK_MONOTONIC" if settings.host_clock else info.clock
-        info = dataclasses.replace(info, kind="posix", firmware=firmware, details=info.details | details)
+        info = dataclasses.replace(
+            info, kind="posix", firmware=firmware, details=info.details | details
+        )
         return dataclasses.replace(info, simulated=not settings.host_clock, clock=clock)
 
 
@@ -123,14 +163,22 @@ def _uart(settings: PosixSut.Settings, port: str) -> PortSettings:
     return PortSettings(port=port, simulated=not settings.host_clock, **shared)
 
 
-def _start(settings: PosixSut.Settings, table: Table, stack: ExitStack) -> tuple[DutProcess, EdgeWire]:
+def _start(
+    settings: PosixSut.Settings, table: Table, stack: ExitStack
+) -> tuple[DutProcess, EdgeWire]:
     program = table.folder / settings.program
     if settings.host_clock and (settings.ppm or settings.offset_ticks):
         raise ConfigError(
-            "the clock of this host has no error to set", path="sut.posix.host_clock", try_next="leave out ppm, offset_ticks"
+            "the clock of this host has no error to set",
+            path="sut.posix.host_clock",
+            try_next="leave out ppm, offset_ticks",
         )
     if not settings.program:
-        raise ConfigError("a program is needed", path="sut.posix.program", try_next="firmware/build/posix/asc, after make firmware")
+        raise ConfigError(
+            "a program is needed",
+            path="sut.posix.program",
+            try_next="firmware/build/posix/asc, after make firmware",
+        )
     read_fd, write_fd = os.pipe()
     # The world's time goes on where it is: a second device on the same table does not begin at 0.
     origin_ns = time.monotonic_ns() - table.world.now_ns()

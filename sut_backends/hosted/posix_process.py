@@ -31,7 +31,9 @@ class DutProcess(ChildProcess):
 
     def _read_port(self) -> str:
         assert self._process.stdout is not None
-        fd, end_s, said = self._process.stdout.fileno(), time.monotonic() + _START_S, b""
+        fd = self._process.stdout.fileno()
+        end_s = time.monotonic() + _START_S
+        said = b""
         while b"\n" not in said and (left_s := end_s - time.monotonic()) > 0:
             if select.select([fd], [], [], left_s)[0]:
                 block = os.read(fd, 1000)
@@ -42,5 +44,9 @@ class DutProcess(ChildProcess):
         if word != "pty" or not port:
             gone = self.gone()
             evidence = f"it said {said!r}; {gone.evidence if gone else 'it still runs'}"
-            raise DeviceNotFound(f"{self.program} does not start as the firmware does", evidence=evidence, try_next=_BUILD)
+            raise DeviceNotFound(
+                f"{self.program} does not start as the firmware does",
+                evidence=evidence,
+                try_next=_BUILD,
+            )
         return port

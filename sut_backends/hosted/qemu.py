@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The device firmware on an emulated Cortex-M: real protocol, real machine code, simulated current.
 
-Its times count instructions, every one the same number of nanoseconds: repeatable, and no results of a device.
+Its times count instructions, every one the same number of nanoseconds: repeatable, and no results
+of a device.
 """
 
 from __future__ import annotations
@@ -29,11 +30,15 @@ from sut_backends.uart.connect import LinkSettings
 
 
 class QemuSut(WatchedSut):
-    """The firmware on a board that qemu-system-arm emulates, behind a pair of sockets; simulated."""
+    """The firmware on a board that qemu-system-arm emulates, behind a pair of sockets;
+    simulated.
+    """
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):
-        """The image, the board, and the pace of its processor: an instruction takes 2**`icount_shift` ns (5: 31 million in 1 s)."""
+        """The image, the board, and the pace of its processor: an instruction takes
+        2**`icount_shift` ns (5: 31 million in 1 s).
+        """
 
         program: PathText
         machine: Literal["mps2-an385", "netduinoplus2", "microbit"] = "mps2-an385"
@@ -44,14 +49,27 @@ class QemuSut(WatchedSut):
         def __post_init__(self) -> None:
             LinkSettings.__post_init__(self)
             if not 0 <= self.icount_shift <= 10:
-                raise ConfigError(f"{self.icount_shift} is not in 0..10", path="sut.qemu.icount_shift")
+                raise ConfigError(
+                    f"{self.icount_shift} is not in 0..10", path="sut.qemu.icount_shift"
+                )
             if self.layer == "text":
-                cause = "in the text layer time stamps are judged by this host's clock, and an emulated board does not keep it"
+                cause = (
+                    "in the text layer time stamps are judged by this host's clock, and an "
+                    "emulated board does not keep it"
+                )
                 raise ConfigError(cause, path="sut.qemu.layer", try_next='layer = "framed"')
 
-    def __init__(self, uart: UartSut, process: EmulatorProcess, edges: GuestWire, settings: Settings, stack: ExitStack) -> None:
+    def __init__(
+        self,
+        uart: UartSut,
+        process: EmulatorProcess,
+        edges: GuestWire,
+        settings: Settings,
+        stack: ExitStack,
+    ) -> None:
         super().__init__(uart, process, edges, stack)
-        self._running, self._settings = process, settings
+        self._running = process
+        self._settings = settings
 
     @staticmethod
     def simulates(settings: QemuSut.Settings) -> bool:
@@ -60,9 +78,13 @@ class QemuSut(WatchedSut):
 
     @classmethod
     def open(cls, settings: QemuSut.Settings, table: Table) -> QemuSut:
-        """Start the emulator and find the DUT; raise as UartSut.open does, DeviceNotFound where emulator or image is missing."""
+        """Start the emulator and find the DUT; raise as UartSut.open does, DeviceNotFound where
+        emulator or image is missing.
+        """
         if not table.world.supply_on:
-            raise DeviceNotFound("the DUT has no supply", try_next="switch the monitor's supply on first")
+            raise DeviceNotFound(
+                "the DUT has no supply", try_next="switch the monitor's supply on first"
+            )
         if not settings.program:
             raise ConfigError(
                 "a program is needed",
@@ -71,29 +93,49 @@ class QemuSut(WatchedSut):
             )
         with ExitStack() as stack:
             process, edges = _start(settings, table, stack)
-            line = SocketLine(process.line, settings.machine, settings.baud, lambda direction, block: table.wire(direction, block))
+            line = SocketLine(
+                process.line,
+                settings.machine,
+                settings.baud,
+                lambda direction, block: table.wire(direction, block),
+            )
             with watched(process, edges):
-                uart = UartSut.on(FaultyLink(line, settings.faults) if settings.faults.any else line, settings, simulated=True)
+                uart = UartSut.on(
+                    FaultyLink(line, settings.faults) if settings.faults.any else line,
+                    settings,
+                    simulated=True,
+                )
             stack.callback(uart.close)
             return cls(uart, process, edges, settings, stack.pop_all())
 
     @staticmethod
     def probe(settings: QemuSut.Settings, table: Table) -> Iterator[Finding]:
-        """Start the emulator, and say step by step what works in the DUT; raises as `open` where it does not start."""
+        """Start the emulator, and say step by step what works in the DUT; raises as `open` where it
+        does not start.
+        """
         with closing(QemuSut.open(settings, table)) as sut:
             yield from examine(sut._uart, table.sample, own_time=True, sync_needed=table.monitored)
 
     @property
     def info(self) -> SutInfo:
         """Return what the device said of itself, and what the simulation is."""
-        info, settings = self._uart.info, self._settings
-        processor = {"machine": settings.machine, "icount_shift": settings.icount_shift, "emulator": self._running.version}
+        info = self._uart.info
+        settings = self._settings
+        processor = {
+            "machine": settings.machine,
+            "icount_shift": settings.icount_shift,
+            "emulator": self._running.version,
+        }
         details = processor | {"power_w": dataclasses.asdict(settings.power_w)}
         firmware = f"{info.firmware}, {self._running.program.name} sha256 {self._running.sha256}"
-        return dataclasses.replace(info, kind="qemu", simulated=True, firmware=firmware, details=info.details | details)
+        return dataclasses.replace(
+            info, kind="qemu", simulated=True, firmware=firmware, details=info.details | details
+        )
 
 
-def _start(settings: QemuSut.Settings, table: Table, stack: ExitStack) -> tuple[EmulatorProcess, GuestWire]:
+def _start(
+    settings: QemuSut.Settings, table: Table, stack: ExitStack
+) -> tuple[EmulatorProcess, GuestWire]:
     # The world's time goes on where it is: a second device on the same table does not begin at 0.
     origin_ns = max(table.world.now_ns(), table.world.states()[-1].time_ns)
     program = table.folder / settings.program

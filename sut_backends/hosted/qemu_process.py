@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulator of a whole board: qemu-system-arm with the firmware's image, its line and its edge wire on sockets of ours."""
+"""The emulator of a whole board: qemu-system-arm with the firmware's image, its line and its edge
+wire on sockets of ours.
+"""
 
 from __future__ import annotations
 
@@ -27,27 +29,47 @@ _WIRES = {
 
 
 class EmulatorProcess(ChildProcess):
-    """A running emulator; `line` and `wire` are our ends of the UART and of the edge wire, which the caller closes.
+    """A running emulator; `line` and `wire` are our ends of the UART and of the edge wire, which
+    the caller closes.
 
-    Virtual time is instructions executed, 2**`icount_shift` ns each, and the host's while the processor sleeps.
+    Virtual time is instructions executed, 2**`icount_shift` ns each, and the host's while the
+    processor sleeps.
     """
 
     def __init__(self, emulator: str, machine: str, program: Path, icount_shift: int) -> None:
         path = toolchain.find(emulator)
         self.program, self.sha256 = program, sha256_of(program, _BUILD)
-        if program.read_bytes()[:4] != b"\x7fELF":  # the emulator would run anything, from its first byte
-            raise DeviceNotFound(f"{program} is no ELF image", evidence="it does not begin as one", try_next=_BUILD)
+        if (
+            program.read_bytes()[:4] != b"\x7fELF"
+        ):  # the emulator would run anything, from its first byte
+            raise DeviceNotFound(
+                f"{program} is no ELF image", evidence="it does not begin as one", try_next=_BUILD
+            )
         self.version = _version(path)
         self.line, line = socket.socketpair()
         self.wire, wire = socket.socketpair()
         try:
             with line, wire:
-                options = ["-M", machine, "-kernel", str(program), "-icount", f"shift={icount_shift}"]
+                options = [
+                    "-M",
+                    machine,
+                    "-kernel",
+                    str(program),
+                    "-icount",
+                    f"shift={icount_shift}",
+                ]
                 options += ["-display", "none", "-monitor", "none", "-nic", "none"]
-                options += ["-chardev", f"socket,id=line,fd={line.fileno()}", "-serial", "chardev:line"]
+                options += [
+                    "-chardev",
+                    f"socket,id=line,fd={line.fileno()}",
+                    "-serial",
+                    "chardev:line",
+                ]
                 options += ["-chardev", f"socket,id=wire,fd={wire.fileno()}", *_WIRES[machine]]
                 ends = (line.fileno(), wire.fileno())
-                super().__init__([path, *options], ends, what=f"{emulator} -M {machine}", try_next=_TRY)
+                super().__init__(
+                    [path, *options], ends, what=f"{emulator} -M {machine}", try_next=_TRY
+                )
             self._hold()
         except BaseException:
             self.line.close()
@@ -69,7 +91,11 @@ class EmulatorProcess(ChildProcess):
 
 def _version(path: Path) -> str:
     try:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True, timeout=10.0)
+        said = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=True, timeout=10.0
+        )
     except (OSError, subprocess.SubprocessError) as error:
-        raise BenchError(f"{path} does not say its version", evidence=str(error), try_next=_TRY) from error
+        raise BenchError(
+            f"{path} does not say its version", evidence=str(error), try_next=_TRY
+        ) from error
     return said.stdout.partition("\n")[0]

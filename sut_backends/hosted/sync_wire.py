@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The edge wire of the POSIX firmware: its SYNC edges and phases, in true time, become states of the simulated world."""
+"""The edge wire of the POSIX firmware: its SYNC edges and phases, in true time, become states of
+the simulated world.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
 from rig.simulation.world import World
 
 MARGIN_NS = 100_000_000  # within this, a line that states an edge has been written and can be read
-# Phases in which the host may take time from the device; between the windows of a stream it listens.
+# Phases in which the host may take time from the device; between the windows of a stream it
+# listens.
 _BUSY = {*range(0x01, STREAM), *range(REACHED, REACHED + 0x10)}
 _PREPROCESS = 0x01
 _BLOCK_B = 65_536
@@ -22,7 +25,9 @@ _BLOCK_B = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What the simulated DUT draws in each phase, in watts; a SYNC pulse of a burst adds to idle what `sync` says more."""
+    """What the simulated DUT draws in each phase, in watts; a SYNC pulse of a burst adds to idle
+    what `sync` says more.
+    """
 
     idle: float = 0.010
     preprocess: float = 0.030
@@ -45,35 +50,44 @@ class Power:
 
 
 class EdgeWire:
-    """Read edge lines `tick true_ns level phase stolen_ns` in an own thread; give the world its time and its horizon.
+    """Read edge lines `tick true_ns level phase stolen_ns` in an own thread; give the world its
+    time and its horizon.
 
-    `origin_ns` is CLOCK_MONOTONIC at time 0 of the world. `late_events` counts states before a horizon that had been handed out,
-    `reordered_events` those that came before the last one in the log and were put at its time: both stay 0 unless the machine
-    is overloaded.
+    `origin_ns` is CLOCK_MONOTONIC at time 0 of the world. `late_events` counts states before a
+    horizon that had been handed out, `reordered_events` those that came before the last one in the
+    log and were put at its time: both stay 0 unless the machine is overloaded.
     """
 
-    #: How long to wait for more once something has come: a line that comes in pieces is read as a whole.
+    #: How long to wait for more once something has come: a line that comes in pieces is read as a
+    #: whole.
     gather_s = 0.0
 
     def __init__(self, fd: int, world: World, power_w: Power, origin_ns: int) -> None:
-        self._fd, self._world, self._power_w, self._origin_ns = fd, world, power_w, origin_ns
+        self._fd = fd
+        self._world = world
+        self._power_w = power_w
+        self._origin_ns = origin_ns
         self.late_events = 0
         self.reordered_events = 0
         self.fault: RemoteProtocolError | None = None
         self._lock = threading.Lock()
         self._partial = b""
         self._phase, self._last_ns, self._stolen_ns = END, world.states()[-1].time_ns, 0
-        self._now_ns, self._horizon_ns = world.now_ns(), 0
+        self._now_ns = world.now_ns()
+        self._horizon_ns = 0
         self._ended = False
         os.set_blocking(fd, False)
         self._woken, self._wake = os.pipe()
-        # A daemon only so that an owner who forgets close() does not hang at the end of the program.
+        # A daemon only so that an owner who forgets close() does not hang at the end of the
+        # program.
         self._thread = threading.Thread(target=self._read, name="edge wire", daemon=True)
         world.follow(self.now_ns, self.horizon_ns)
         self._thread.start()
 
     def now_ns(self) -> int:
-        """Return the present time of the world: the wall's, less what the host took from the device. Never goes back."""
+        """Return the present time of the world: the wall's, less what the host took from the
+        device. Never goes back.
+        """
         with self._lock:
             self._now_ns = max(self._now_ns, self._world_ns(time.monotonic_ns()))
             return self._now_ns
@@ -110,7 +124,9 @@ class EdgeWire:
         return wall_ns - self._stolen_ns - self._origin_ns
 
     def _drain(self) -> None:
-        """Take what has been written; the wall time before the read that found nothing is what the horizon may follow."""
+        """Take what has been written; the wall time before the read that found nothing is what the
+        horizon may follow.
+        """
         while not self._ended:
             wall_ns = time.monotonic_ns()
             try:
@@ -131,7 +147,9 @@ class EdgeWire:
         if self._ended:
             horizon_ns = self._world_ns(wall_ns)
         elif self._phase in _BUSY or self._partial:
-            horizon_ns = self._last_ns  # how much of the wall's time the device gets is known only at its next edge
+            horizon_ns = (
+                self._last_ns
+            )  # how much of the wall's time the device gets is known only at its next edge
         else:
             horizon_ns = self._world_ns(wall_ns) - MARGIN_NS
         self._horizon_ns = max(self._horizon_ns, horizon_ns)
@@ -140,9 +158,12 @@ class EdgeWire:
         try:
             _, true_ns, level, phase, stolen_ns = (int(word) for word in line.split())
         except ValueError:
-            self.fault = RemoteProtocolError("the edge wire carries something else", evidence=repr(line[:80]))
+            self.fault = RemoteProtocolError(
+                "the edge wire carries something else", evidence=repr(line[:80])
+            )
             return
-        self._phase, self._stolen_ns = phase, stolen_ns
+        self._phase = phase
+        self._stolen_ns = stolen_ns
         self._put(true_ns - self._origin_ns, bool(level), self._power_w.of(phase, bool(level)))
 
     def _put(self, time_ns: int, level: bool, power_w: float) -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device behind a UART whose other end is a process of ours: when it fails, whether the process ended is looked at first."""
+"""A device behind a UART whose other end is a process of ours: when it fails, whether the process
+ended is looked at first.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,23 @@ from sut_backends.uart.self_test import SelfTested
 
 
 class WatchedSut:
-    """Do what the UART backend does, and tell the end of the process, or a fault of the edge wire, before what followed from it."""
+    """Do what the UART backend does, and tell the end of the process, or a fault of the edge wire,
+    before what followed from it.
+    """
 
-    def __init__(self, uart: UartSut, process: ChildProcess, edges: EdgeWire, stack: ExitStack) -> None:
+    def __init__(
+        self, uart: UartSut, process: ChildProcess, edges: EdgeWire, stack: ExitStack
+    ) -> None:
         self.edges = edges
-        self._uart, self._process, self._stack = uart, process, stack
+        self._uart = uart
+        self._process = process
+        self._stack = stack
 
     @property
     def late_events(self) -> int:
-        """Return how many edges came after a horizon beyond them had been handed out; 0 unless the machine is overloaded."""
+        """Return how many edges came after a horizon beyond them had been handed out; 0 unless the
+        machine is overloaded.
+        """
         return self.edges.late_events
 
     def load(self, index: int, payload: bytes) -> None:
@@ -43,7 +53,9 @@ class WatchedSut:
             return self._uart.sync()
 
     def run(self, query: Query) -> Completion:
-        """Process the loaded sample of `query`; a mark at the start of each phase and one at the end."""
+        """Process the loaded sample of `query`; a mark at the start of each phase and one at the
+        end.
+        """
         with watched(self._process, self.edges):
             return self._uart.run(query)
 
@@ -53,7 +65,9 @@ class WatchedSut:
             return self._uart.solve(step)
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at the end."""
+        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at
+        the end.
+        """
         with watched(self._process, self.edges):
             return self._uart.stream(step, windows)
 
@@ -69,7 +83,9 @@ class WatchedSut:
 
 @contextmanager
 def watched(process: ChildProcess, edges: EdgeWire) -> Iterator[None]:
-    """Raise the fault of the edge wire, or DeviceLost for a process that ended, in place of what followed from it."""
+    """Raise the fault of the edge wire, or DeviceLost for a process that ended, in place of what
+    followed from it.
+    """
     if edges.fault is not None:
         raise edges.fault
     try:

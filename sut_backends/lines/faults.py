@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line that loses, doubles and changes bytes on purpose, repeatably: to see what the rig says of a bad cable."""
+"""A line that loses, doubles and changes bytes on purpose, repeatably: to see what the rig says of
+a bad cable.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class Faults:
         for name in ("drop", "duplicate", "flip"):
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
-                raise ConfigError(f"a probability is 0 to 1, not {value}", path=f"sut.faults.{name}")
+                raise ConfigError(
+                    f"a probability is 0 to 1, not {value}", path=f"sut.faults.{name}"
+                )
 
     @property
     def any(self) -> bool:
@@ -41,12 +45,17 @@ class Injected:
 
 
 class FaultyLink:
-    """Stand between a client and its line. Each direction has its own random numbers, so that block sizes change nothing."""
+    """Stand between a client and its line. Each direction has its own random numbers, so that block
+    sizes change nothing.
+    """
 
     def __init__(self, line: Line, faults: Faults) -> None:
-        self._line, self._faults = line, faults
+        self._line = line
+        self._faults = faults
         self.injected = {"tx": Injected(), "rx": Injected()}
-        self._random = {direction: Random(f"{faults.seed}:{direction}") for direction in self.injected}
+        self._random = {
+            direction: Random(f"{faults.seed}:{direction}") for direction in self.injected
+        }
 
     @property
     def name(self) -> str:
@@ -75,7 +84,9 @@ class FaultyLink:
         self._line.close()
 
     def _spoil(self, direction: str, block: bytes) -> bytes:
-        faults, injected, random = self._faults, self.injected[direction], self._random[direction].random
+        faults = self._faults
+        injected = self.injected[direction]
+        random = self._random[direction].random
         out = bytearray()
         for byte in block:
             if random() < faults.drop:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line to a DUT behind an IO manager, which passes commands and, where it is ours, frames: docs/PROTOCOL.md section 8."""
+"""The line to a DUT behind an IO manager, which passes commands and, where it is ours, frames:
+docs/PROTOCOL.md section 8.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from rig.errors import ConfigError, DeadlineError, DeviceLost, RigError
 from sut_backends.lines.line import Line
 
 PREFIX = b"[dut]: "
-AHEAD_B = 64  # how much further than the DUT's line the host may be: the IO manager has room for 127 bytes
+# how much further than the DUT's line the host may be: the IO manager has room for 127 bytes
+AHEAD_B = 64
 _ASK_NAME = b"name%"
 _READY = b"m-ready"
 _ECHO = b"m-dut-passthrough("
@@ -38,15 +41,20 @@ class Way(Enum):
 class IoManagerLine:
     """Stand between a client and its line; do nothing unless an IO manager answers there.
 
-    It is found by what `name%` gives: the name of an IO manager of ours; or twice an answer that no DUT gives, and then one to
-    `dut name%` that is passed on. Raises DeadlineError where the IO manager says that the DUT behind it does not answer, DeviceLost
-    where it has itself restarted.
+    It is found by what `name%` gives: the name of an IO manager of ours; or twice an answer that no
+    DUT gives, and then one to `dut name%` that is passed on. Raises DeadlineError where the IO
+    manager says that the DUT behind it does not answer, DeviceLost where it has itself restarted.
     """
 
     def __init__(
-        self, line: Line, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+        self,
+        line: Line,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._line, self._clock, self._sleep = line, clock, sleep
+        self._line = line
+        self._clock = clock
+        self._sleep = sleep
         self._way = Way.UNKNOWN
         self._heard = b""  # while UNKNOWN: what may become the name of an IO manager
         self._partial = b""  # while COMMANDS: a line that has begun
@@ -55,7 +63,9 @@ class IoManagerLine:
         self._dut_baud = 0  # 0: not known, and no frames pass
         self._last = b""  # command
         self._asked_again = False
-        self._echoed = self._answered = self._refused = self._enters_frames = False  # what became of it
+        self._echoed = self._answered = self._refused = self._enters_frames = (
+            False  # what became of it
+        )
         self._free_s = 0.0  # when the DUT's line has carried all that was sent
 
     @property
@@ -66,13 +76,20 @@ class IoManagerLine:
     @property
     def baud(self) -> int:
         """Return the line rate in bits per second: of the slower part, where that is known."""
-        return min(self._line.baud, self._dut_baud) if self._behind and self._dut_baud else self._line.baud
+        return (
+            min(self._line.baud, self._dut_baud)
+            if self._behind and self._dut_baud
+            else self._line.baud
+        )
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what the DUT has said, without the prefix; waits up to `timeout_s` for the first of it."""
+        """Return what the DUT has said, without the prefix; waits up to `timeout_s` for the first
+        of it.
+        """
         end_s = self._clock() + timeout_s
         while True:
-            heard, self._said = self._said, b""
+            heard = self._said
+            self._said = b""
             block = self._line.read(0.0 if heard else max(end_s - self._clock(), 0.0))
             heard += self._take(block)
             if heard or self._clock() >= end_s:
@@ -92,15 +109,21 @@ class IoManagerLine:
             self._line.write(block)
 
     def set_baud(self, baud: int) -> None:
-        """Change the line rate; raise ConfigError behind an IO manager, whose own rates are fixed."""
+        """Change the line rate; raise ConfigError behind an IO manager, whose own rates are
+        fixed.
+        """
         if self._behind and baud != self._line.baud:
-            cause = f"{self._io_name} speaks with the DUT at {self._dut_baud or 'a rate of its own'}"
+            cause = (
+                f"{self._io_name} speaks with the DUT at {self._dut_baud or 'a rate of its own'}"
+            )
             raise ConfigError(cause, path="sut.uart.frame_baud", try_next="frame_baud = 0")
         if baud != self._line.baud:
             self._line.set_baud(baud)
 
     def close(self) -> None:
-        """Leave the IO manager as a stranger would like to find it, and let go; closing twice is allowed."""
+        """Leave the IO manager as a stranger would like to find it, and let go; closing twice is
+        allowed.
+        """
         if self._way is Way.FRAMES:
             with suppress(RigError):
                 self._escape()
@@ -121,12 +144,21 @@ class IoManagerLine:
         return block
 
     def _watch(self) -> None:
-        self._way, self._heard, self._partial, self._last = Way.UNKNOWN, b"", b"", b""
+        self._way = Way.UNKNOWN
+        self._heard = b""
+        self._partial = b""
+        self._last = b""
 
     def _ask_unknown(self) -> None:
-        """Ask for the name; where the last answer was a stranger's, and nothing followed it, ask for the one behind it."""
+        """Ask for the name; where the last answer was a stranger's, and nothing followed it, ask
+        for the one behind it.
+        """
         lines = self._heard_lines
-        stranger = not self._last and _READY in lines and any(line[:2] not in (b"", b"m-", b"e-") for line in lines)
+        stranger = (
+            not self._last
+            and _READY in lines
+            and any(line[:2] not in (b"", b"m-", b"e-") for line in lines)
+        )
         self._heard = b""
         self._last = b"dut name%" if stranger else b""
         self._line.write(self._last or _ASK_NAME)
@@ -153,8 +185,12 @@ class IoManagerLine:
         return block
 
     def _found(self, name: str, dut_baud: int) -> None:
-        self._io_name, self._dut_baud = name, dut_baud
-        self._way, self._partial, self._last, self._asked_again = Way.COMMANDS, b"", b"", False
+        self._io_name = name
+        self._dut_baud = dut_baud
+        self._way = Way.COMMANDS
+        self._partial = b""
+        self._last = b""
+        self._asked_again = False
         self._echoed = self._answered = self._refused = self._enters_frames = False
 
     # ---- commands ----
@@ -170,8 +206,10 @@ class IoManagerLine:
             # What passes lines does not pass frames: the DUT would be lost there.
             self._said += b"e-[frames do not pass this IO manager]\r\n" + _READY + b"\r\n"
         else:
-            # Once again, as the DUT may have taken it for the rest of a frame that an IO manager broke off when it restarted.
-            self._last, self._asked_again = block, again
+            # Once again, as the DUT may have taken it for the rest of a frame that an IO manager
+            # broke off when it restarted.
+            self._last = block
+            self._asked_again = again
             self._echoed = self._answered = self._refused = self._enters_frames = False
             self._line.write(b"dut " + block)
 
@@ -193,12 +231,16 @@ class IoManagerLine:
             self._echoed = True
         elif line.startswith(b"m-io-init-done"):
             raise DeviceLost(
-                f"{self._io_name} restarted", evidence=self._line.name, try_next="its supply; who else opens its port?"
+                f"{self._io_name} restarted",
+                evidence=self._line.name,
+                try_next="its supply; who else opens its port?",
             )
         elif line.startswith(b"e-") and not self._answered:
             if self._echoed:
                 raise self._no_answer(line)
-            self._refused = True  # a byte lost on the way to the IO manager: the client knows what to say of it
+            self._refused = (
+                True  # a byte lost on the way to the IO manager: the client knows what to say of it
+            )
         if self._refused:
             self._refused = line != _READY
             return line + b"\r\n"
@@ -208,7 +250,12 @@ class IoManagerLine:
         self._answered = True
         evidence = f"{line.decode('ascii', 'backslashreplace')} on {self.name}"
         try_next = "the DUT's supply; Tx and Rx between the two; the rate at which they speak"
-        return DeadlineError("answer of the DUT behind the IO manager", _GIVEN_UP_S, evidence=evidence, try_next=try_next)
+        return DeadlineError(
+            "answer of the DUT behind the IO manager",
+            _GIVEN_UP_S,
+            evidence=evidence,
+            try_next=try_next,
+        )
 
     def _dut_line(self, line: bytes) -> bytes:
         self._enters_frames |= line.startswith(b"m-frame-[")
@@ -234,7 +281,8 @@ class IoManagerLine:
     def _escape(self) -> None:
         for _ in range(2):  # the first may follow the rest of a frame
             self._line.write(_ASK_NAME)
-            end_s, heard = self._clock() + _ESCAPE_S, b""
+            end_s = self._clock() + _ESCAPE_S
+            heard = b""
             while (left_s := end_s - self._clock()) > 0:
                 heard += self._line.read(left_s)
                 if b"m-name-io-[" in heard and heard.endswith(b"m-ready\r\n"):

@@ -18,7 +18,9 @@ class Line(Protocol):
         """Return the line rate in bits per second."""
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none came."""
+        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none
+        came.
+        """
 
     def write(self, block: bytes) -> None:
         """Send `block`."""

@@ -21,14 +21,17 @@ class _Piece:
 
 
 class Pace:
-    """One direction of a line: `baud`, and `delay_s` on top, as bridges and schedulers add; times are the caller's, in seconds.
+    """One direction of a line: `baud`, and `delay_s` on top, as bridges and schedulers add; times
+    are the caller's, in seconds.
 
-    A byte occupies the line from when it comes, or from when the byte before has left; it is due `delay_s` after it has left.
-    Nothing is ever lost: `room_b` says how much may be put.
+    A byte occupies the line from when it comes, or from when the byte before has left; it is due
+    `delay_s` after it has left. Nothing is ever lost: `room_b` says how much may be put.
     """
 
     def __init__(self, baud: int, delay_s: float, capacity_b: int = CAPACITY_B) -> None:
-        self._byte_s, self._delay_s, self._capacity_b = BITS_PER_BYTE / baud, delay_s, capacity_b
+        self._byte_s = BITS_PER_BYTE / baud
+        self._delay_s = delay_s
+        self._capacity_b = capacity_b
         self._pieces: deque[_Piece] = deque()
         self._free_s = 0.0
         self._held_b = 0
@@ -70,7 +73,8 @@ class Pace:
         while count_b:
             piece = self._pieces[0]
             taken_b = min(count_b, len(piece.block))
-            piece.block, piece.due_s = piece.block[taken_b:], piece.due_s + taken_b * self._byte_s
+            piece.block = piece.block[taken_b:]
+            piece.due_s = piece.due_s + taken_b * self._byte_s
             count_b -= taken_b
             if not piece.block:
                 self._pieces.popleft()

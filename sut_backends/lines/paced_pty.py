@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line of a real rate and delay in front of a port that has none, such as the firmware's pseudo-terminal; simulated.
+"""A line of a real rate and delay in front of a port that has none, such as the firmware's
+pseudo-terminal; simulated.
 
-`python -m sut_backends.lines.paced_pty PORT --baud 115200 --delay-s 0.001` prints `pty PATH` and carries bytes between PATH and
-PORT until its standard input ends. PacedLine does so in a process of its own, so that no thread of the caller delays a byte.
+`python -m sut_backends.lines.paced_pty PORT --baud 115200 --delay-s 0.001` prints `pty PATH` and
+carries bytes between PATH and PORT until its standard input ends. PacedLine does so in a process of
+its own, so that no thread of the caller delays a byte.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from typing import Self
 from rig.errors import DeviceNotFound
 from sut_backends.lines.pace import Pace
 
-_QUANTUM_S = 0.0002  # a byte may be late by so much where others follow it; the last of a block is on time
+_QUANTUM_S = (
+    0.0002  # a byte may be late by so much where others follow it; the last of a block is on time
+)
 _READ_B = 4096
 
 
@@ -27,13 +31,26 @@ class PacedLine:
     """Start the process in front of `port`; `path` is where a client finds the paced line."""
 
     def __init__(self, port: str, baud: int, delay_s: float) -> None:
-        command = [sys.executable, "-m", __spec__.name, port, "--baud", str(baud), "--delay-s", repr(delay_s)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            __spec__.name,
+            port,
+            "--baud",
+            str(baud),
+            "--delay-s",
+            repr(delay_s),
+        ]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert self._process.stdout is not None
         word, _, self.path = self._process.stdout.readline().strip().partition(" ")
         if word != "pty":
             self.close()
-            raise DeviceNotFound(f"no paced line in front of {port}", try_next="start it by hand: it says why")
+            raise DeviceNotFound(
+                f"no paced line in front of {port}", try_next="start it by hand: it says why"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -53,7 +70,8 @@ class _End:
     """One end of the line: where its bytes go, and how those that come for it are paced."""
 
     def __init__(self, fd: int, pace: Pace) -> None:
-        self.fd, self.pace = fd, pace
+        self.fd = fd
+        self.pace = pace
         os.set_blocking(fd, False)
 
     def deliver(self, now_s: float) -> bool:
@@ -78,7 +96,11 @@ def carry(ends: tuple[_End, _End], leash_fd: int) -> None:
     while True:
         now_s = time.monotonic()
         full = [end.fd for end in ends if not end.deliver(now_s)]
-        wait_s = min(end.wake_s(now_s) for end in ends if end.fd not in full) - now_s if len(full) < 2 else 1.0
+        wait_s = (
+            min(end.wake_s(now_s) for end in ends if end.fd not in full) - now_s
+            if len(full) < 2
+            else 1.0
+        )
         others = {ends[0].fd: ends[1], ends[1].fd: ends[0]}
         readable = [fd for fd, other in others.items() if other.pace.room_b]
         ready, _, _ = select.select([*readable, leash_fd], full, [], min(max(wait_s, 0.0), 1.0))
@@ -95,7 +117,9 @@ def carry(ends: tuple[_End, _End], leash_fd: int) -> None:
 
 def main() -> None:
     """Carry bytes as the command line says."""
-    parser = argparse.ArgumentParser(prog="paced_line", description="put a line of a real rate in front of a port")
+    parser = argparse.ArgumentParser(
+        prog="paced_line", description="put a line of a real rate in front of a port"
+    )
     parser.add_argument("port")
     parser.add_argument("--baud", type=int, default=115_200)
     parser.add_argument("--delay-s", type=float, default=0.0)
@@ -106,7 +130,13 @@ def main() -> None:
         tty.setraw(fd)
     sys.stdout.write(f"pty {os.ttyname(slave_fd)}\n")
     sys.stdout.flush()
-    carry((_End(master_fd, Pace(given.baud, given.delay_s)), _End(port_fd, Pace(given.baud, given.delay_s))), sys.stdin.fileno())
+    carry(
+        (
+            _End(master_fd, Pace(given.baud, given.delay_s)),
+            _End(port_fd, Pace(given.baud, given.delay_s)),
+        ),
+        sys.stdin.fileno(),
+    )
 
 
 if __name__ == "__main__":

@@ -23,17 +23,24 @@ _STUCK_S = 0.2
 class SocketLine:
     """A Line on a connected socket, which it owns; `wire` is told every block.
 
-    The rate is a number only: the emulator takes bytes as fast as it can, at times slower than the rate: a write waits while they
-    are taken; time-outs that count from the end of a write then hold on an overloaded machine too.
+    The rate is a number only: the emulator takes bytes as fast as it can, at times slower than the
+    rate: a write waits while they are taken; time-outs that count from the end of a write then hold
+    on an overloaded machine too.
     """
 
-    def __init__(self, connected: socket.socket, name: str, baud: int, wire: Callable[[str, bytes], None]) -> None:
-        self.name, self.baud = name, baud
-        self._socket, self._wire = connected, wire
+    def __init__(
+        self, connected: socket.socket, name: str, baud: int, wire: Callable[[str, bytes], None]
+    ) -> None:
+        self.name = name
+        self.baud = baud
+        self._socket = connected
+        self._wire = wire
         self._socket.settimeout(_WRITE_TIMEOUT_S)
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none came."""
+        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none
+        came.
+        """
         try:
             ready, _, _ = select.select([self._socket], [], [], max(timeout_s, 0.0))
             block = self._socket.recv(_BLOCK_B) if ready else b""
@@ -52,7 +59,9 @@ class SocketLine:
                 self._socket.sendall(block[at : at + _PIECE_B])
             self._wait_while_it_is_taken()
         except TimeoutError as error:
-            raise DeadlineError(f"room to write on {self.name}", _WRITE_TIMEOUT_S, try_next="look at the emulator") from error
+            raise DeadlineError(
+                f"room to write on {self.name}", _WRITE_TIMEOUT_S, try_next="look at the emulator"
+            ) from error
         except OSError as error:
             raise self._lost(str(error)) from error
         self._wire("tx", block)
@@ -66,11 +75,15 @@ class SocketLine:
         self._socket.close()
 
     def _wait_while_it_is_taken(self) -> None:
-        """Return when the other end has read all, or reads no more: that is for the time-outs of the protocol to judge."""
-        left, moved_s = self._untaken(), time.monotonic()
+        """Return when the other end has read all, or reads no more: that is for the time-outs of
+        the protocol to judge.
+        """
+        left = self._untaken()
+        moved_s = time.monotonic()
         while left and time.monotonic() < moved_s + _STUCK_S:
             time.sleep(_POLL_S)
-            before, left = left, self._untaken()
+            before = left
+            left = self._untaken()
             if left != before:
                 moved_s = time.monotonic()
 
@@ -80,4 +93,8 @@ class SocketLine:
         return left[0]
 
     def _lost(self, evidence: str) -> DeviceLost:
-        return DeviceLost(f"the line {self.name} is gone", evidence=evidence, try_next="look at how the emulator ended")
+        return DeviceLost(
+            f"the line {self.name} is gone",
+            evidence=evidence,
+            try_next="look at how the emulator ended",
+        )

@@ -19,13 +19,18 @@ _TAIL_B = 400
 
 
 class ChildProcess:
-    """A running process. Its standard input is the leash: it reads the end of it when this process is gone, however that came.
+    """A running process. Its standard input is the leash: it reads the end of it when this process
+    is gone, however that came.
 
-    `what` names it in errors, `try_next` is what helps when it cannot be started. `pass_fds` stay open in it.
+    `what` names it in errors, `try_next` is what helps when it cannot be started. `pass_fds` stay
+    open in it.
     """
 
-    def __init__(self, command: Sequence[str | Path], pass_fds: Sequence[int], *, what: str, try_next: str) -> None:
-        self._what, self._try_next = what, try_next
+    def __init__(
+        self, command: Sequence[str | Path], pass_fds: Sequence[int], *, what: str, try_next: str
+    ) -> None:
+        self._what = what
+        self._try_next = try_next
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         try:
             self._process = subprocess.Popen(
@@ -34,11 +39,14 @@ class ChildProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 pass_fds=pass_fds,
-                start_new_session=True,  # an interrupt at the terminal is ours to handle: the device ends in close()
+                # an interrupt at the terminal is ours to handle: the device ends in close()
+                start_new_session=True,
             )
         except OSError as error:
             self._stderr.close()
-            raise DeviceNotFound(f"{what} cannot be started", evidence=str(error), try_next=try_next) from error
+            raise DeviceNotFound(
+                f"{what} cannot be started", evidence=str(error), try_next=try_next
+            ) from error
 
     @property
     def pid(self) -> int:
@@ -54,7 +62,11 @@ class ChildProcess:
             return None
         how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
         evidence = f"{how}; standard error: {self._tail() or 'empty'}"
-        return DeviceLost("the process of the simulated DUT ended", evidence=evidence, try_next=f"start {self._what} by hand")
+        return DeviceLost(
+            "the process of the simulated DUT ended",
+            evidence=evidence,
+            try_next=f"start {self._what} by hand",
+        )
 
     def close(self) -> None:
         """End the process; closing twice is allowed."""
@@ -80,4 +92,8 @@ def sha256_of(program: Path, try_next: str) -> str:
     try:
         return hashlib.sha256(program.read_bytes()).hexdigest()
     except OSError as error:
-        raise DeviceNotFound(f"there is no program {program}", evidence=error.strerror or str(error), try_next=try_next) from error
+        raise DeviceNotFound(
+            f"there is no program {program}",
+            evidence=error.strerror or str(error),
+            try_next=try_next,
+        ) from error

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames back to back that the DUT acknowledges and does not execute: docs/PROTOCOL.md section 7. No port, no clock."""
+"""Frames back to back that the DUT acknowledges and does not execute: docs/PROTOCOL.md section 7.
+No port, no clock.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,16 @@ _FAR_AHEAD = 128  # numbers: neither in any window nor one that is repeated
 
 
 class Burst:
-    """Send `frames` full PINGs at once, none again, and count the ACKs until all came or the DUT says no more.
+    """Send `frames` full PINGs at once, none again, and count the ACKs until all came or the DUT
+    says no more.
 
-    All times in seconds of the caller's clock; `sent_b` are bytes on the line. Uses up no number: `number` stays the next one.
+    All times in seconds of the caller's clock; `sent_b` are bytes on the line. Uses up no number:
+    `number` stays the next one.
     """
 
     def __init__(self, frames: int, payload_b: int, number: int, patience: Patience) -> None:
-        self.frames, self.following = frames, number
+        self.frames = frames
+        self.following = number
         self.answer: Frame | None = None
         self.failed = False
         self.repeats = 0
@@ -25,7 +30,8 @@ class Burst:
         payload = bytes(at & 0xFF for at in range(payload_b))
         self._code = encode(Frame(Kind.PING, (number + _FAR_AHEAD) & 0xFF, payload)) * frames
         self.sent_b = len(self._code)
-        self._due, self._over = True, False
+        self._due = True
+        self._over = False
         self._heard_s = 0.0
         self._line_s, self._rto_s = patience.line_s(self.sent_b), patience.rto_s(2 * payload_b)
 
@@ -48,7 +54,8 @@ class Burst:
         """Return what is to be sent now."""
         if not self._due:
             return b""
-        self._due, self._heard_s = False, now_s + self._line_s
+        self._due = False
+        self._heard_s = now_s + self._line_s
         return self._code
 
     def receive(self, frame: Frame, now_s: float) -> None:

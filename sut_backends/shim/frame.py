@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames on the wire: COBS with a CRC, docs/PROTOCOL.md section 2. Bytes in, frames out; no port, no clock.
+"""Frames on the wire: COBS with a CRC, docs/PROTOCOL.md section 2. Bytes in, frames out; no port,
+no clock.
 
-COBS is from S. Cheshire and M. Baker, "Consistent overhead byte stuffing", IEEE/ACM Trans. Networking 7(2), 1999.
+COBS is from S. Cheshire and M. Baker, "Consistent overhead byte stuffing", IEEE/ACM Trans.
+Networking 7(2), 1999.
 """
 
 from __future__ import annotations
@@ -42,8 +44,11 @@ def cobs_encode(content: bytes) -> bytes:
 
 
 def cobs_decode(code: bytes) -> bytes:
-    """Return what was encoded as `code`, which is without delimiters; raise ValueError where it is not COBS."""
-    out, at = bytearray(), 0
+    """Return what was encoded as `code`, which is without delimiters; raise ValueError where it is
+    not COBS.
+    """
+    out = bytearray()
+    at = 0
     while at < len(code):
         step = code[at]
         group = code[at + 1 : at + step]
@@ -65,7 +70,8 @@ def encode(frame: Frame) -> bytes:
 def decode(code: bytes) -> Frame:
     """Return the frame between two delimiters; raise ValueError where it is none."""
     content = cobs_decode(code)
-    body, crc = content[:-4], content[-4:]
+    body = content[:-4]
+    crc = content[-4:]
     if len(content) < messages.FRAME_OVERHEAD_B:
         raise ValueError(f"frame of {len(content)} bytes")
     if zlib.crc32(body) != int.from_bytes(crc, "little"):
@@ -76,8 +82,8 @@ def decode(code: bytes) -> Frame:
 class Decoder:
     """Find frames in a stream that may hold anything. `max_payload_b` bounds what is kept.
 
-    `dropped` counts what stood between delimiters and was no frame; `dropped_tail` is the end of it; `pending` is what waits
-    for its delimiter.
+    `dropped` counts what stood between delimiters and was no frame; `dropped_tail` is the end of
+    it; `pending` is what waits for its delimiter.
     """
 
     def __init__(self, max_payload_b: int = messages.CAPS_MAX_PAYLOAD_B) -> None:
@@ -101,7 +107,8 @@ class Decoder:
             if frame is not None:
                 frames.append(frame)
         self._pending += rest
-        # An overlong frame is kept just long enough to be found overlong: memory stays bounded on a line that only babbles.
+        # An overlong frame is kept just long enough to be found overlong: memory stays bounded on a
+        # line that only babbles.
         del self._pending[: max(len(self._pending) - 2 * self._code_max_b, 0)]
         return frames
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reliable host side of the framed layer: numbers, counters and what is under way. No port, no clock: time is passed in."""
+"""The reliable host side of the framed layer: numbers, counters and what is under way. No port, no
+clock: time is passed in.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,8 @@ class Transfer(Protocol):
 class Link:
     """One thing under way at a time, in one order of numbers.
 
-    `received_b` counts bytes and `retransmissions` frames sent again, over the whole session; `restarted` is set when the DUT
-    sends what it only sends at power-up.
+    `received_b` counts bytes and `retransmissions` frames sent again, over the whole session;
+    `restarted` is set when the DUT sends what it only sends at power-up.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -69,15 +71,24 @@ class Link:
 
     def establish(self, window: int, max_payload_b: int) -> None:
         """Take over what CAPS says, and forget the text that came before it."""
-        self.window, self.max_payload_b = window, max_payload_b
+        self.window = window
+        self.max_payload_b = max_payload_b
         self.decoder.max_payload_b = max(max_payload_b, self.decoder.max_payload_b)
         self.decoder.forget()
         self._established = True
 
-    def request(self, kind: Kind, payload: bytes = b"", silence: Silence | None = None, repeats_max: int = REPEATS_MAX) -> Request:
+    def request(
+        self,
+        kind: Kind,
+        payload: bytes = b"",
+        silence: Silence | None = None,
+        repeats_max: int = REPEATS_MAX,
+    ) -> Request:
         """Begin one request."""
         self._check(payload)
-        request = Request(kind, payload, self._free(), self.patience, silence, repeats_max, self.max_payload_b)
+        request = Request(
+            kind, payload, self._free(), self.patience, silence, repeats_max, self.max_payload_b
+        )
         self._begin(request)
         return request
 
@@ -96,9 +107,12 @@ class Link:
         return burst
 
     def rewind(self) -> None:
-        """Give the next request the number of the last one, which failed: only for the very same request."""
+        """Give the next request the number of the last one, which failed: only for the very same
+        request.
+        """
         self._number = self._free() - 1
-        self._retransmissions, self._transfer = self.retransmissions, None
+        self._retransmissions = self.retransmissions
+        self._transfer = None
 
     def feed(self, block: bytes, now_s: float) -> None:
         """Take received bytes."""
@@ -117,13 +131,17 @@ class Link:
         return self._transfer.outgoing(now_s) if self._transfer else b""
 
     def expire(self, now_s: float) -> None:
-        """Let time pass; to be called only when nothing more can be read that came before `now_s`."""
+        """Let time pass; to be called only when nothing more can be read that came before
+        `now_s`.
+        """
         if self._transfer:
             self._transfer.expire(now_s)
 
     def _check(self, payload: bytes) -> None:
         if len(payload) > self.max_payload_b:
-            raise LocalProtocolError(f"payload of {len(payload)} bytes, the DUT takes {self.max_payload_b}")
+            raise LocalProtocolError(
+                f"payload of {len(payload)} bytes, the DUT takes {self.max_payload_b}"
+            )
 
     def _free(self) -> int:
         return self._transfer.following if self._transfer else self._number
@@ -131,4 +149,5 @@ class Link:
     def _begin(self, transfer: Transfer) -> None:
         if self._transfer and not self._transfer.finished:
             raise LocalProtocolError(f"still waiting for {self._transfer.awaited}")
-        self._retransmissions, self._transfer = self.retransmissions, transfer
+        self._retransmissions = self.retransmissions
+        self._transfer = transfer

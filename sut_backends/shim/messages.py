@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and payloads on the wire: docs/PROTOCOL.md, sections 2 to 4. All integers are unsigned and little-endian.
+"""Numbers and payloads on the wire: docs/PROTOCOL.md, sections 2 to 4. All integers are unsigned
+and little-endian.
 
-Every message is a frozen value with `kind`, `pack()` and `unpack(payload)`; unpack raises ValueError when the length is wrong.
+Every message is a frozen value with `kind`, `pack()` and `unpack(payload)`; unpack raises
+ValueError when the length is wrong.
 """
 
 from __future__ import annotations
@@ -101,7 +103,9 @@ class _Numbers:
         try:
             return self.shape.pack(*(getattr(self, name) for name in self.__slots__))
         except struct.error as error:
-            raise LocalProtocolError(f"{self} does not fit its fields", evidence=str(error)) from error
+            raise LocalProtocolError(
+                f"{self} does not fit its fields", evidence=str(error)
+            ) from error
 
     @classmethod
     def unpack(cls, payload: bytes) -> Self:
@@ -138,7 +142,9 @@ class Baud(_Numbers):
 
 @dataclass(frozen=True, slots=True)
 class SelfTest(_Numbers):
-    """Ask for a REPORT: read the timer `reads` times in a row, and time empty queries of `repeat` repetitions."""
+    """Ask for a REPORT: read the timer `reads` times in a row, and time empty queries of `repeat`
+    repetitions.
+    """
 
     kind: ClassVar[Kind] = Kind.SELFTEST
     shape: ClassVar[struct.Struct] = struct.Struct("<HH")
@@ -212,9 +218,13 @@ class Batch:
     def pack(self) -> bytes:
         """Return the payload; raise LocalProtocolError where a number does not fit its field."""
         try:
-            return self.shape.pack(self.repeat, self.guard_us, self.hold_us) + struct.pack(f"<{len(self.slots)}H", *self.slots)
+            return self.shape.pack(self.repeat, self.guard_us, self.hold_us) + struct.pack(
+                f"<{len(self.slots)}H", *self.slots
+            )
         except struct.error as error:
-            raise LocalProtocolError(f"{self} does not fit its fields", evidence=str(error)) from error
+            raise LocalProtocolError(
+                f"{self} does not fit its fields", evidence=str(error)
+            ) from error
 
     @classmethod
     def unpack(cls, payload: bytes) -> Batch:
@@ -232,7 +242,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Optimize:
-    """Search a slot until a cost at or below `target` is found, or `timeout_us` are over; mark the `thresholds`."""
+    """Search a slot until a cost at or below `target` is found, or `timeout_us` are over; mark the
+    `thresholds`.
+    """
 
     kind: ClassVar[Kind] = Kind.OPTIMIZE
     shape: ClassVar[struct.Struct] = struct.Struct("<HIIiIH")
@@ -249,14 +261,20 @@ class Optimize:
         """Return the payload; raise LocalProtocolError where a number does not fit its field."""
         numbers = (self.slot, self.seed, self.timeout_us, self.target, self.guard_us, self.hold_us)
         try:
-            return self.shape.pack(*numbers) + struct.pack(f"<{len(self.thresholds)}i", *self.thresholds)
+            return self.shape.pack(*numbers) + struct.pack(
+                f"<{len(self.thresholds)}i", *self.thresholds
+            )
         except struct.error as error:
-            raise LocalProtocolError(f"{self} does not fit its fields", evidence=str(error)) from error
+            raise LocalProtocolError(
+                f"{self} does not fit its fields", evidence=str(error)
+            ) from error
 
     @classmethod
     def unpack(cls, payload: bytes) -> Optimize:
         """Read a payload."""
-        (slot, seed, timeout_us, target, guard_us, hold_us), rest = _split(payload, cls.shape, "OPTIMIZE")
+        (slot, seed, timeout_us, target, guard_us, hold_us), rest = _split(
+            payload, cls.shape, "OPTIMIZE"
+        )
         if len(rest) % 4:
             raise ValueError(f"OPTIMIZE with {len(rest)} bytes of thresholds, 4 each expected")
         thresholds = struct.unpack(f"<{len(rest) // 4}i", rest)
@@ -265,12 +283,16 @@ class Optimize:
     @classmethod
     def most(cls, caps: Caps) -> int:
         """Return how many thresholds a request can name, and DONE can tell."""
-        return max(min((caps.max_payload_b - cls.shape.size) // 4, caps.marks_max - 2, THRESHOLDS_MAX), 0)
+        return max(
+            min((caps.max_payload_b - cls.shape.size) // 4, caps.marks_max - 2, THRESHOLDS_MAX), 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Knew(_Numbers):
-    """Ask when the device knew each threshold of the last OPTIMIZE reached, from number `first` on."""
+    """Ask when the device knew each threshold of the last OPTIMIZE reached, from number `first`
+    on.
+    """
 
     kind: ClassVar[Kind] = Kind.KNEW
     shape: ClassVar[struct.Struct] = struct.Struct("<B")
@@ -354,7 +376,9 @@ class Ack(_Numbers):
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What the DUT is and can do; the lengths in bytes, the times in microseconds, the rate in hertz."""
+    """What the DUT is and can do; the lengths in bytes, the times in microseconds, the rate in
+    hertz.
+    """
 
     kind: ClassVar[Kind] = Kind.CAPS
     shape: ClassVar[struct.Struct] = struct.Struct("<IBBHHIIHIHBB")
@@ -380,15 +404,32 @@ class Caps:
 
     def pack(self) -> bytes:
         """Return the payload."""
-        sizes = (self.window, self.max_payload_b, self.slots, self.slot_b, self.output_b, self.marks_max)
-        head = self.shape.pack(self.nonce, self.protocol, *sizes, self.tick_hz, self.hold_min_us, self.phases, int(self.flags))
+        sizes = (
+            self.window,
+            self.max_payload_b,
+            self.slots,
+            self.slot_b,
+            self.output_b,
+            self.marks_max,
+        )
+        head = self.shape.pack(
+            self.nonce,
+            self.protocol,
+            *sizes,
+            self.tick_hz,
+            self.hold_min_us,
+            self.phases,
+            int(self.flags),
+        )
         strings = (self.device, self.firmware, self.workload, self.model, self.build, self.sync_pin)
         told = b"".join(bytes([len(text)]) + text.encode("ascii") for text in strings)
         return head + told + (bytes([self.more]) if self.more else b"")
 
     @classmethod
     def unpack(cls, payload: bytes) -> Caps:
-        """Read a payload; bytes behind `more`, where that is there, are ignored: a later firmware may add to it."""
+        """Read a payload; bytes behind `more`, where that is there, are ignored: a later firmware
+        may add to it.
+        """
         numbers, rest = _split(payload, cls.shape, "CAPS")
         strings: list[str] = []
         for _ in range(6):
@@ -396,8 +437,33 @@ class Caps:
                 raise ValueError(f"CAPS ends after {len(strings)} of 6 strings")
             strings.append(rest[1 : 1 + rest[0]].decode("ascii", "backslashreplace"))
             rest = rest[1 + rest[0] :]
-        nonce, protocol, window, max_payload_b, slots, slot_b, output_b, marks_max, tick_hz, hold_min_us, phases, flags = numbers
-        sizes = (nonce, protocol, window, max_payload_b, slots, slot_b, output_b, marks_max, tick_hz, hold_min_us, phases)
+        (
+            nonce,
+            protocol,
+            window,
+            max_payload_b,
+            slots,
+            slot_b,
+            output_b,
+            marks_max,
+            tick_hz,
+            hold_min_us,
+            phases,
+            flags,
+        ) = numbers
+        sizes = (
+            nonce,
+            protocol,
+            window,
+            max_payload_b,
+            slots,
+            slot_b,
+            output_b,
+            marks_max,
+            tick_hz,
+            hold_min_us,
+            phases,
+        )
         device, firmware, workload, model, build, sync_pin = strings
         more = More(rest[0]) if rest else _NO_MORE
         return cls(*sizes, Flag(flags), device, firmware, workload, model, build, sync_pin, more)
@@ -405,7 +471,9 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a window: `marks` as (phase, tick), as much of the output as fits, and how often the last phase was completed."""
+    """The end of a window: `marks` as (phase, tick), as much of the output as fits, and how often
+    the last phase was completed.
+    """
 
     kind: ClassVar[Kind] = Kind.DONE
     shape: ClassVar[struct.Struct] = struct.Struct("<HHII")
@@ -418,7 +486,9 @@ class Done:
 
     def pack(self) -> bytes:
         """Return the payload."""
-        head = self.shape.pack(self.rx_in_window_b, len(self.marks), self.output_total_b, self.iterations)
+        head = self.shape.pack(
+            self.rx_in_window_b, len(self.marks), self.output_total_b, self.iterations
+        )
         return head + b"".join(self.mark.pack(*mark) for mark in self.marks) + self.output
 
     @classmethod
@@ -436,7 +506,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """When the device knew thresholds reached, by its own timer: of `total`, those from number `first` on, as far as they fit."""
+    """When the device knew thresholds reached, by its own timer: of `total`, those from number
+    `first` on, as far as they fit.
+    """
 
     kind: ClassVar[Kind] = Kind.KNOWN
     shape: ClassVar[struct.Struct] = struct.Struct("<BB")
@@ -446,20 +518,26 @@ class Known:
 
     def pack(self) -> bytes:
         """Return the payload."""
-        return self.shape.pack(self.total, self.first) + struct.pack(f"<{len(self.ticks)}Q", *self.ticks)
+        return self.shape.pack(self.total, self.first) + struct.pack(
+            f"<{len(self.ticks)}Q", *self.ticks
+        )
 
     @classmethod
     def unpack(cls, payload: bytes) -> Known:
         """Read a payload."""
         (total, first), rest = _split(payload, cls.shape, "KNOWN")
         if len(rest) % 8 or first + len(rest) // 8 > total:
-            raise ValueError(f"KNOWN with {len(rest)} bytes of ticks from {first} on, 8 each of {total} expected")
+            raise ValueError(
+                f"KNOWN with {len(rest)} bytes of ticks from {first} on, 8 each of {total} expected"
+            )
         return cls(total, first, struct.unpack(f"<{len(rest) // 8}Q", rest))
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Answers of a stream: `count` records from window `first` on. Of `late` windows `worst_window` was late most."""
+    """Answers of a stream: `count` records from window `first` on. Of `late` windows `worst_window`
+    was late most.
+    """
 
     kind: ClassVar[Kind] = Kind.TAKEN
     shape: ClassVar[struct.Struct] = struct.Struct("<BBQQIIIIIIB")
@@ -480,7 +558,15 @@ class Taken:
     def pack(self) -> bytes:
         """Return the payload."""
         ticks = (self.start_tick, self.end_tick)
-        numbers = (self.done, self.late, self.worst_window, self.worst_ticks, self.code, self.first, self.count)
+        numbers = (
+            self.done,
+            self.late,
+            self.worst_window,
+            self.worst_ticks,
+            self.code,
+            self.first,
+            self.count,
+        )
         return self.shape.pack(self.state, self.room, *ticks, *numbers) + self.records
 
     @classmethod
@@ -488,13 +574,30 @@ class Taken:
         """Read a payload."""
         numbers, records = _split(payload, cls.shape, "TAKEN")
         state, room, start, end, done, late, worst, ticks, code, first, count = numbers
-        taken = cls(StreamState(state), room, start, end, done, late, worst, ticks, code, first, count, records)
+        taken = cls(
+            StreamState(state),
+            room,
+            start,
+            end,
+            done,
+            late,
+            worst,
+            ticks,
+            code,
+            first,
+            count,
+            records,
+        )
         if len(records) % taken.count if taken.count else records:
-            raise ValueError(f"TAKEN with {len(records)} bytes of {taken.count} records of one length")
+            raise ValueError(
+                f"TAKEN with {len(records)} bytes of {taken.count} records of one length"
+            )
         return taken
 
     def split(self, marks: int) -> list[tuple[tuple[int, ...], bytes]]:
-        """Return the records: the ticks of each window's marks, and its output; raise ValueError where they are too short."""
+        """Return the records: the ticks of each window's marks, and its output; raise ValueError
+        where they are too short.
+        """
         size = len(self.records) // self.count if self.count else 0
         ticks = struct.Struct(f"<{marks}Q")
         if self.count and size < ticks.size:
@@ -505,7 +608,9 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Report(_Numbers):
-    """What a DUT found out about itself: docs/PROTOCOL.md section 7. What is received is counted since the REPORT before."""
+    """What a DUT found out about itself: docs/PROTOCOL.md section 7. What is received is counted
+    since the REPORT before.
+    """
 
     kind: ClassVar[Kind] = Kind.REPORT
     shape: ClassVar[struct.Struct] = struct.Struct("<QIHHIIIIIIBBBIII")
@@ -570,4 +675,20 @@ class Refusal:
         return cls(code, detail, text.decode("ascii", "backslashreplace"))
 
 
-Request = Hello | Baud | SelfTest | Load | Data | Commit | Run | Batch | Optimize | Knew | Stream | Take | Idle | Sync | Result
+Request = (
+    Hello
+    | Baud
+    | SelfTest
+    | Load
+    | Data
+    | Commit
+    | Run
+    | Batch
+    | Optimize
+    | Knew
+    | Stream
+    | Take
+    | Idle
+    | Sync
+    | Result
+)

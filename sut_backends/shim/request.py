@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request that awaits its answer, also across a silent window: docs/PROTOCOL.md section 3. No port, no clock."""
+"""One request that awaits its answer, also across a silent window: docs/PROTOCOL.md section 3. No
+port, no clock.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,28 @@ from sut_backends.shim.messages import Kind
 from sut_backends.shim.timeouts import Patience
 
 REPEATS_MAX = 12
-CALLS_MAX = 5  # how often DONE is asked for with no sound in return before one believes that the window is still open
+# how often DONE is asked for with no sound in return before one believes that the window is still
+# open
+CALLS_MAX = 5
 _FRAME_B = 10  # delimiters, type, seq, crc32, COBS
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A window in which the DUT says nothing: it opens `guard_s` after the ACK and should be over `limit_s` later."""
+    """A window in which the DUT says nothing: it opens `guard_s` after the ACK and should be over
+    `limit_s` later.
+    """
 
     guard_s: float
     limit_s: float
 
 
 class Request:
-    """Send one frame, again where that is due, until it is answered or hopeless. All times in seconds of the caller's clock.
+    """Send one frame, again where that is due, until it is answered or hopeless. All times in
+    seconds of the caller's clock.
 
-    `answer` is the answer, `awaited` says what is missing, `failed` that it is not worth waiting any longer. An answer has at most
-    `longest_b` bytes of payload.
+    `answer` is the answer, `awaited` says what is missing, `failed` that it is not worth waiting
+    any longer. An answer has at most `longest_b` bytes of payload.
     """
 
     def __init__(
@@ -41,7 +48,9 @@ class Request:
         longest_b: int = messages.CAPS_MAX_PAYLOAD_B,
     ) -> None:
         frame = Frame(kind, number & 0xFF, payload)
-        self.frame, self.silence, self.following = frame, silence, number + 1
+        self.frame = frame
+        self.silence = silence
+        self.following = number + 1
         self.answer: Frame | None = None
         self.failed = False
         self.acknowledged = False
@@ -52,7 +61,9 @@ class Request:
         self._due = True  # to be sent at the next occasion
         self._sent = 0
         self._sent_s = 0.0
-        self._open_s = self._limit_s = float("inf")  # the silence: from when it can be, to when it should be over
+        self._open_s = self._limit_s = float(
+            "inf"
+        )  # the silence: from when it can be, to when it should be over
         self._noise_s: float | None = None
         self._calls = 0  # how often DONE has been asked for since the last silence
         self._last_call = False
@@ -91,7 +102,9 @@ class Request:
         """Return what is to be sent now."""
         if not self._due or self.finished:
             return b""
-        self._due, self._sent, self._sent_s = False, self._sent + 1, now_s
+        self._due = False
+        self._sent = self._sent + 1
+        self._sent_s = now_s
         return self._code
 
     def receive(self, frame: Frame, now_s: float) -> None:
@@ -107,7 +120,8 @@ class Request:
             self.answer = frame
 
     def noise(self, now_s: float) -> None:
-        """Take note that bytes came which are no frame: in a silent window they can only be the remains of DONE.
+        """Take note that bytes came which are no frame: in a silent window they can only be the
+        remains of DONE.
 
         Before the window can have opened they are the remains of a second ACK, and mean nothing.
         """
@@ -123,27 +137,38 @@ class Request:
         if not self.acknowledged:
             self._repeat(self.repeats < self._repeats_max)
         elif now_s >= self._limit_s and not self._last_call:
-            self._last_call, self._calls = True, 0
+            self._last_call = True
+            self._calls = 0
             self._call()
         elif self._calls < CALLS_MAX:
             self._call()
         else:
             self.failed = self._last_call
-            self._calls, self._noise_s = 0, None
+            self._calls = 0
+            self._noise_s = None
 
     def _begin_guard(self, silence: Silence, now_s: float, ack: Frame) -> None:
-        """Each ACK begins the guard anew. From a device that stood still one for each repeat comes: none is the remains of DONE."""
+        """Each ACK begins the guard anew. From a device that stood still one for each repeat comes:
+        none is the remains of DONE.
+        """
         if not self.acknowledged:
             self._learn(now_s, ack)
-        self.acknowledged, self._due, self._noise_s = True, False, None
+        self.acknowledged = True
+        self._due = False
+        self._noise_s = None
         self._open_s = self._sent_s + silence.guard_s
         self._limit_s = now_s + silence.guard_s + silence.limit_s
 
     @property
     def _pause_s(self) -> float:
         if self.silence:
-            # The DUT begins its guard anew so often and no more: after that only waiting helps one that stands still.
-            return max(self._rto_s, self._patience.timeout_s) if self.repeats == self._repeats_max else self._rto_s
+            # The DUT begins its guard anew so often and no more: after that only waiting helps one
+            # that stands still.
+            return (
+                max(self._rto_s, self._patience.timeout_s)
+                if self.repeats == self._repeats_max
+                else self._rto_s
+            )
         return self._patience.rto_s(len(self._code) + self._answer_b, self.repeats)
 
     def _call(self) -> None:
@@ -151,12 +176,16 @@ class Request:
         self._repeat(True)
 
     def _repeat(self, hopeful: bool) -> None:
-        self._due, self.failed = hopeful, not hopeful
+        self._due = hopeful
+        self.failed = not hopeful
         self.repeats += hopeful
 
     def _learn(self, now_s: float, frame: Frame) -> None:
         if self._sent == 1:
-            self._patience.learn(now_s - self._sent_s, len(self._code) + messages.FRAME_OVERHEAD_B + 3 + len(frame.payload))
+            self._patience.learn(
+                now_s - self._sent_s,
+                len(self._code) + messages.FRAME_OVERHEAD_B + 3 + len(frame.payload),
+            )
 
 
 def _on_line_b(payload_b: int) -> int:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer to `infer` in the text layer, taken apart. No check sum guards it: every line has to be the one that is due."""
+"""The answer to `infer` in the text layer, taken apart. No check sum guards it: every line has to
+be the one that is due.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ _WORDS = ("m-warmup-start-", "m-warmup-done", "m-infer-start-", "m-lap-us-", _DO
 class Inference:
     """What `infer` gave: two stamps in microseconds, and the outputs in thousandths.
 
-    The stamps are the DUT's; of a DUT that tells no time the host's, when it heard of the window's begin and end.
+    The stamps are the DUT's; of a DUT that tells no time the host's, when it heard of the window's
+    begin and end.
     """
 
     start_us: int
@@ -31,8 +34,9 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The parts of an answer: the DUT's stamps (none where it tells no time), the text of the results, None where it is unreadable,
-    and which lines tell of the window's begin and end."""
+    """The parts of an answer: the DUT's stamps (none where it tells no time), the text of the
+    results, None where it is unreadable, and which lines tell of the window's begin and end.
+    """
 
     laps_us: tuple[int, ...]
     results: str | None
@@ -41,29 +45,49 @@ class Answer:
 
 
 def take_apart(lines: Sequence[str], repeat: int, tells_time: bool) -> Answer:
-    """Return the parts of the answer to `infer`; raise RemoteProtocolError where a line is missing, spoilt or a stranger."""
+    """Return the parts of the answer to `infer`; raise RemoteProtocolError where a line is missing,
+    spoilt or a stranger.
+    """
     strangers = [line for line in lines if not line.startswith(_WORDS)]
     if strangers:
         cause = "the DUT says what is no part of an answer to `infer`"
-        try_next = "read it: a sample of another size than the model's is reported like this; or a byte was lost on the line"
+        try_next = (
+            "read it: a sample of another size than the model's is reported like this; "
+            "or a byte was lost on the line"
+        )
         raise RemoteProtocolError(cause, evidence=repr(strangers), try_next=try_next)
     laps = [match for line in lines if (match := LAP.fullmatch(line))]
     begin = ["m-warmup-start-0", "m-warmup-done", f"m-infer-start-{repeat}"]
     due = [*begin, *(match[0] for match in laps), _DONE]
     if list(lines[:-1]) != due or len(laps) != 2 * tells_time:
-        try_next = "a byte was lost on the line" if laps or not tells_time else "does the DUT print its time stamps no more?"
-        raise RemoteProtocolError("the answer to `infer` is incomplete", evidence=repr(list(lines)), try_next=try_next)
+        try_next = (
+            "a byte was lost on the line"
+            if laps or not tells_time
+            else "does the DUT print its time stamps no more?"
+        )
+        raise RemoteProtocolError(
+            "the answer to `infer` is incomplete", evidence=repr(list(lines)), try_next=try_next
+        )
     results = RESULTS.fullmatch(lines[-1])
-    return Answer(tuple(int(match[1]) for match in laps), results[1] if results else None, len(begin) - 1, len(due) - 1)
+    return Answer(
+        tuple(int(match[1]) for match in laps),
+        results[1] if results else None,
+        len(begin) - 1,
+        len(due) - 1,
+    )
 
 
 def thousandths(results: str) -> tuple[int, ...]:
-    """Return the numbers of a results line, in thousandths; raise RemoteProtocolError for one that 32 bits do not hold."""
+    """Return the numbers of a results line, in thousandths; raise RemoteProtocolError for one that
+    32 bits do not hold.
+    """
     numbers = tuple(int(number.replace(".", "")) for number in results.split(","))
     beyond = next((number for number in numbers if not -(2**31) <= number < 2**31), None)
     if beyond is not None:
         limit = "results are shares or scores, up to 2147483.647"
         raise RemoteProtocolError(
-            "the DUT answers with a number beyond 32 bits of thousandths", evidence=str(beyond), try_next=limit
+            "the DUT answers with a number beyond 32 bits of thousandths",
+            evidence=str(beyond),
+            try_next=limit,
         )
     return numbers

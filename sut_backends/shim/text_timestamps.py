@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time stamps of the text layer, judged by the host's clock: a lost or doubled digit is a factor of ten."""
+"""The time stamps of the text layer, judged by the host's clock: a lost or doubled digit is a
+factor of ten.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +9,37 @@ from rig.errors import RemoteProtocolError
 
 _WRAP_US = 2**32
 _US_PER_S = 1_000_000
-_FACTOR = 2.0  # a device clock that is off by more is no clock, a digit more or less is off by much more
+_FACTOR = (
+    2.0  # a device clock that is off by more is no clock, a digit more or less is off by much more
+)
 _SLACK_S = 0.05  # of the host's scheduler and the line
 
 
 class LapClock:
-    """Extend 32-bit stamps, and refuse what cannot be: one that goes back, or runs at twice or half the host's pace."""
+    """Extend 32-bit stamps, and refuse what cannot be: one that goes back, or runs at twice or half
+    the host's pace.
+    """
 
     def __init__(self) -> None:
         self._lap_us: int | None = None
         self._host_s = 0.0
 
     def judge(self, lap_us: int, host_s: float) -> int:
-        """Return the stamp `lap_us`, received at `host_s`, as a number that only rises; raise RemoteProtocolError."""
+        """Return the stamp `lap_us`, received at `host_s`, as a number that only rises; raise
+        RemoteProtocolError.
+        """
         if self._lap_us is not None:
             lap_us = self._extend(lap_us, host_s - self._host_s)
-        self._lap_us, self._host_s = lap_us, host_s
+        self._lap_us = lap_us
+        self._host_s = host_s
         return lap_us
 
-    def judge_pair(self, start_us: int, stop_us: int, host_s: float, elapsed_s: float) -> tuple[int, int]:
-        """Do as `judge` with two stamps received at `host_s` in the answer to a command that took `elapsed_s`."""
+    def judge_pair(
+        self, start_us: int, stop_us: int, host_s: float, elapsed_s: float
+    ) -> tuple[int, int]:
+        """Do as `judge` with two stamps received at `host_s` in the answer to a command that took
+        `elapsed_s`.
+        """
         before_us = self._lap_us
         stop_us = self.judge(stop_us, host_s)
         start_us += (stop_us - start_us) // _WRAP_US * _WRAP_US
@@ -34,7 +47,9 @@ class LapClock:
         if before_us is not None and start_us < before_us:
             raise _impossible(start_us, f"the stamp before was {before_us} us")
         if duration_s > elapsed_s * _FACTOR + _SLACK_S:
-            raise _impossible(start_us, f"{duration_s:.6g} s before the next, in a command of {elapsed_s:.3g} s")
+            raise _impossible(
+                start_us, f"{duration_s:.6g} s before the next, in a command of {elapsed_s:.3g} s"
+            )
         return start_us, stop_us
 
     def _extend(self, lap_us: int, host_s: float) -> int:
@@ -44,7 +59,10 @@ class LapClock:
             lap_us += -((lap_us - before_us) // _WRAP_US) * _WRAP_US
         elapsed_s = (lap_us - before_us) / _US_PER_S
         if not host_s / _FACTOR - _SLACK_S <= elapsed_s <= host_s * _FACTOR + _SLACK_S:
-            raise _impossible(lap_us, f"{elapsed_s:.6g} s after the one before, {host_s:.3g} s by the host's clock")
+            raise _impossible(
+                lap_us,
+                f"{elapsed_s:.6g} s after the one before, {host_s:.3g} s by the host's clock",
+            )
         return lap_us
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream of requests through a window with selective repetition: docs/PROTOCOL.md section 3. No port, no clock."""
+"""A stream of requests through a window with selective repetition: docs/PROTOCOL.md section 3. No
+port, no clock.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,17 @@ from sut_backends.shim.timeouts import Patience
 ROUNDS_MAX = 20  # time-outs in a row
 BITMAP_BITS = 32
 ACK_B = 16
-_ABANDON_PER_FRAME, _ABANDON_MORE = 2, 6  # repeats beyond this: two frames of three do not get through
+_ABANDON_PER_FRAME = 2
+_ABANDON_MORE = 6  # repeats beyond this: two frames of three do not get through
 _BURST = 2  # frames made before they are written: the line runs while the next are made
 _ANSWERS = (Kind.STATUS, Kind.PONG, Kind.ERROR)
 
 
 @dataclass(slots=True)
 class _Flight:
-    """One frame under way; `order` rises with every transmission of any frame, 0 is one that is to be sent."""
+    """One frame under way; `order` rises with every transmission of any frame, 0 is one that is to
+    be sent.
+    """
 
     kind: Kind
     code: bytes
@@ -29,18 +34,29 @@ class _Flight:
 
 
 class Stream:
-    """Send requests numbered from `first` on, at most `window` unacknowledged, until all are there or it is hopeless.
+    """Send requests numbered from `first` on, at most `window` unacknowledged, until all are there
+    or it is hopeless.
 
-    The last one is there when it is answered, if it is no DATA. A refusal ends the stream; where `fragile`, so does a line on
-    which most of these frames break (`abandoned`). The DUT executes numbers in order only, so what is under way at such an end
-    is replaced by empty PINGs and brought to an end too. Numbers are counted without end here; on the wire they are modulo 256.
+    The last one is there when it is answered, if it is no DATA. A refusal ends the stream; where
+    `fragile`, so does a line on which most of these frames break (`abandoned`). The DUT executes
+    numbers in order only, so what is under way at such an end is replaced by empty PINGs and
+    brought to an end too. Numbers are counted without end here; on the wire they are modulo 256.
     All times in seconds of the caller's clock.
     """
 
     def __init__(
-        self, requests: Sequence[tuple[Kind, bytes]], first: int, window: int, patience: Patience, fragile: bool = False
+        self,
+        requests: Sequence[tuple[Kind, bytes]],
+        first: int,
+        window: int,
+        patience: Patience,
+        fragile: bool = False,
     ) -> None:
-        self._requests, self._first, self._window, self._patience, self._fragile = requests, first, window, patience, fragile
+        self._requests = requests
+        self._first = first
+        self._window = window
+        self._patience = patience
+        self._fragile = fragile
         self._flights: dict[int, _Flight] = {}
         self._next = first
         self._order = 0
@@ -72,7 +88,9 @@ class Stream:
         """Return what is missing, for people."""
         kind = self._requests[min(self._base - self._first, len(self._requests) - 1)][0]
         what = "acknowledgement of" if kind is Kind.DATA else "answer to"
-        return f"{what} {kind.name}, {self._base - self._first + 1} of {len(self._requests)} requests"
+        return (
+            f"{what} {kind.name}, {self._base - self._first + 1} of {len(self._requests)} requests"
+        )
 
     @property
     def wake_s(self) -> float:
@@ -92,7 +110,9 @@ class Stream:
             if not self._room:
                 break
             kind, payload = self._requests[self._next - self._first]
-            self._flights[self._next] = _Flight(kind, encode(Frame(kind, self._next & 0xFF, payload)))
+            self._flights[self._next] = _Flight(
+                kind, encode(Frame(kind, self._next & 0xFF, payload))
+            )
             self._next += 1
         unsent = self._unsent
         for flight in unsent:
@@ -143,11 +163,17 @@ class Stream:
             return  # older than what is known already
         received = Ack.unpack(frame.payload).received
         there = {number for number in self._flights if number < expected}
-        there |= {expected + 1 + bit for bit in range(BITMAP_BITS) if received >> bit & 1 and expected + 1 + bit in self._flights}
+        there |= {
+            expected + 1 + bit
+            for bit in range(BITMAP_BITS)
+            if received >> bit & 1 and expected + 1 + bit in self._flights
+        }
         last = self._flights.get(self._end - 1)
         if last and last.kind is not Kind.DATA and self._end - 1 in there and not self._ending:
             there.remove(self._end - 1)
-            if not last.called:  # executed, so its answer is lost: once at once, then at the time-out
+            if (
+                not last.called
+            ):  # executed, so its answer is lost: once at once, then at the time-out
                 last.called = True
                 self._resend([last])
         self._take(there, now_s)
@@ -155,7 +181,8 @@ class Stream:
     def _answered(self, number: int, frame: Frame, now_s: float) -> None:
         """Take an answer to one request: all before it were executed too."""
         if not self._ending and (frame.kind == Kind.ERROR or number == self._end - 1):
-            self.answer, self.asked = frame, self._flights[number].kind
+            self.answer = frame
+            self.asked = self._flights[number].kind
             self._ending = number != self._end - 1
         self._take({other for other in self._flights if other <= number}, now_s)
         self._replace()
@@ -164,15 +191,20 @@ class Stream:
         if not there:
             return
         newest = max(self._flights.pop(number).order for number in there)
-        self._rounds, self._timer_s = 0, now_s
-        # The line keeps the order: what was sent before something that arrived, and is not there, is lost.
+        self._rounds = 0
+        self._timer_s = now_s
+        # The line keeps the order: what was sent before something that arrived, and is not there,
+        # is lost.
         self._resend([flight for flight in self._flights.values() if 0 < flight.order < newest])
 
     def _resend(self, flights: list[_Flight]) -> None:
         for flight in flights:
             flight.order = 0
         self.repeats += len(flights)
-        if self._fragile and self.repeats > _ABANDON_PER_FRAME * (self._next - self._first) + _ABANDON_MORE:
+        if (
+            self._fragile
+            and self.repeats > _ABANDON_PER_FRAME * (self._next - self._first) + _ABANDON_MORE
+        ):
             self._ending = True
             self._replace()
 

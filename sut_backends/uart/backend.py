@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system under test behind a UART: any pyserial URL, the text or the framed layer of docs/PROTOCOL.md."""
+"""The system under test behind a UART: any pyserial URL, the text or the framed layer of
+docs/PROTOCOL.md.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class UartSut:
     def __init__(self, line: Line, layer: ResumingLayer, timeout_s: float, simulated: bool) -> None:
         self.line = line
         self._simulated = simulated
-        self._layer, self._timeout_s = layer, timeout_s
+        self._layer = layer
+        self._timeout_s = timeout_s
         self._closed = False
 
     @staticmethod
@@ -40,21 +43,29 @@ class UartSut:
 
     @classmethod
     def open(cls, settings: PortSettings, table: Table) -> UartSut:
-        """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with what to try next."""
+        """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with
+        what to try next.
+        """
         return cls.on(open_line(settings.port, settings, table), settings, settings.simulated)
 
     @classmethod
     def on(cls, line: Line, settings: LinkSettings, simulated: bool) -> UartSut:
-        """Find the DUT at an open line, which is closed where none answers; raises as `open` does."""
+        """Find the DUT at an open line, which is closed where none answers; raises as `open`
+        does.
+        """
         try:
-            return cls(line, ResumingLayer(lambda: enter(line, settings)), settings.timeout_s, simulated)
+            return cls(
+                line, ResumingLayer(lambda: enter(line, settings)), settings.timeout_s, simulated
+            )
         except BaseException:
             line.close()
             raise
 
     @staticmethod
     def probe(settings: PortSettings, table: Table) -> Iterator[Finding]:
-        """Say step by step what works between here and the DUT; tries other line rates where nothing does."""
+        """Say step by step what works between here and the DUT; tries other line rates where
+        nothing does.
+        """
         return probe(settings, table, lambda: UartSut.open(settings, table))
 
     @property
@@ -75,7 +86,9 @@ class UartSut:
         return self._layer.sync()
 
     def run(self, query: Query) -> Completion:
-        """Process the loaded sample of `query`; a mark at the start of each phase and one at the end."""
+        """Process the loaded sample of `query`; a mark at the start of each phase and one at the
+        end.
+        """
         return self._layer.run(query)
 
     def solve(self, step: Solve) -> Completion:
@@ -83,11 +96,15 @@ class UartSut:
         return self._layer.solve(step)
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at the end."""
+        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at
+        the end.
+        """
         return self._layer.stream(step, windows)
 
     def self_test(self) -> SelfTested | None:
-        """Let the DUT test itself; None in the text layer, which has no self-test. Raise SutError where the firmware has none."""
+        """Let the DUT test itself; None in the text layer, which has no self-test. Raise SutError
+        where the firmware has none.
+        """
         layer = self._layer.layer
         return layer.self_test() if isinstance(layer, FramedLayer) else None
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bring-up, step by step: what works between here and the DUT, what does not, and what to try next."""
+"""Bring-up, step by step: what works between here and the DUT, what does not, and what to try
+next.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,12 @@ class Probed(SystemUnderTest, Solving, Protocol):
         """Let the DUT test itself; None where it speaks the text layer."""
 
 
-def probe(settings: PortSettings, table: Table, open_sut: Callable[[], Probed]) -> Iterator[Finding]:
-    """Try port, answer, SYNC line, timer, burst, load, run, self-test in this order, to the first that fails. Raise no RigError."""
+def probe(
+    settings: PortSettings, table: Table, open_sut: Callable[[], Probed]
+) -> Iterator[Finding]:
+    """Try port, answer, SYNC line, timer, burst, load, run, self-test in this order, to the first
+    that fails. Raise no RigError.
+    """
     try:
         open_line(settings.port, settings, table).close()
     except RigError as error:
@@ -45,7 +51,11 @@ def probe(settings: PortSettings, table: Table, open_sut: Callable[[], Probed]) 
     except RigError as error:
         yield _failed("answer", error)
         if isinstance(error, DeadlineError | ProtocolError):
-            yield from (_at(dataclasses.replace(settings, baud=baud), table) for baud in USUAL_BAUDS if baud != settings.baud)
+            yield from (
+                _at(dataclasses.replace(settings, baud=baud), table)
+                for baud in USUAL_BAUDS
+                if baud != settings.baud
+            )
         return
     try:
         yield from examine(sut, table.sample, sync_needed=table.monitored)
@@ -53,11 +63,13 @@ def probe(settings: PortSettings, table: Table, open_sut: Callable[[], Probed]) 
         sut.close()
 
 
-def examine(sut: Probed, sample: bytes, *, own_time: bool = False, sync_needed: bool = True) -> Iterator[Finding]:
+def examine(
+    sut: Probed, sample: bytes, *, own_time: bool = False, sync_needed: bool = True
+) -> Iterator[Finding]:
     """Try what comes after the answer, on an open DUT, to the first that fails.
 
-    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's time passes in it, not this host's;
-    `sync_needed`, that a monitor is to see its SYNC line.
+    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's time passes
+    in it, not this host's; `sync_needed`, that a monitor is to see its SYNC line.
     """
     yield from _about(sut, sync_needed)
     yield from _steps(sut, sample, own_time)
@@ -65,13 +77,26 @@ def examine(sut: Probed, sample: bytes, *, own_time: bool = False, sync_needed: 
 
 def _about(sut: Probed, sync_needed: bool) -> Iterator[Finding]:
     info = sut.info
-    yield Finding("answer", True, f"{info.name}, {info.firmware}; {info.link}; runs {info.task or info.model}")
+    yield Finding(
+        "answer", True, f"{info.name}, {info.firmware}; {info.link}; runs {info.task or info.model}"
+    )
     if info.has_sync_line:
-        yield Finding("SYNC line", True, info.details.get("sync_pin") or "the firmware does not say at which pin")
+        yield Finding(
+            "SYNC line",
+            True,
+            info.details.get("sync_pin") or "the firmware does not say at which pin",
+        )
     elif not sync_needed:
-        yield Finding("SYNC line", True, "the firmware says that there is none, and no monitor needs one")
+        yield Finding(
+            "SYNC line", True, "the firmware says that there is none, and no monitor needs one"
+        )
     else:
-        yield Finding("SYNC line", False, "the firmware says that there is none", "give its port a mark() and a pin")
+        yield Finding(
+            "SYNC line",
+            False,
+            "the firmware says that there is none",
+            "give its port a mark() and a pin",
+        )
 
 
 def _steps(sut: Probed, given: bytes, own_time: bool) -> Iterator[Finding]:
@@ -100,13 +125,21 @@ def _self_test(sut: Probed, own_time: bool) -> Iterator[Finding]:
         if error.code != UNKNOWN_REQUEST:
             yield _failed("self-test", error)
         else:
-            yield Finding("self-test", True, "skipped: this firmware has none; the steps above are all that was tried")
+            yield Finding(
+                "self-test",
+                True,
+                "skipped: this firmware has none; the steps above are all that was tried",
+            )
         return
     except RigError as error:
         yield _failed("self-test", error)
         return
     if tested is None:
-        yield Finding("self-test", True, "skipped: there is none in the text layer; the steps above are all that was tried")
+        yield Finding(
+            "self-test",
+            True,
+            "skipped: there is none in the text layer; the steps above are all that was tried",
+        )
     else:
         yield from tested.findings(sut.info.simulated, own_time=own_time)
 
@@ -117,8 +150,14 @@ def _said(completion: Completion | None, info: SutInfo) -> str:
     marks = completion.marks
     span_s = (marks[-1].tick - marks[0].tick) / info.tick_hz
     if info.clock == EDGE_CLOCK:
-        return f"{len(marks)} pulses within {span_s:.3f} s of the host's time: the DUT, built for energy mode, tells none"
-    return f"{len(marks)} marks over {span_s:.6f} s of the DUT's time, {completion.retransmissions} frames sent again"
+        return (
+            f"{len(marks)} pulses within {span_s:.3f} s of the host's time: the DUT, built "
+            "for energy mode, tells none"
+        )
+    return (
+        f"{len(marks)} marks over {span_s:.6f} s of the DUT's time, "
+        f"{completion.retransmissions} frames sent again"
+    )
 
 
 def _at(settings: PortSettings, table: Table) -> Finding:

@@ -22,7 +22,8 @@ from sut_backends.uart.text_layer import TextLayer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSettings:
-    """How to speak with the DUT. `frame_baud` 0 means no change of the line rate; `faults` spoil the line on purpose.
+    """How to speak with the DUT. `frame_baud` 0 means no change of the line rate; `faults` spoil
+    the line on purpose.
 
     `through` says whether to look for an IO manager between here and the DUT.
     """
@@ -38,26 +39,39 @@ class LinkSettings:
     faults: Faults = field(default_factory=Faults)
 
     def __post_init__(self) -> None:
-        ranges = {"sync_hold_us": (0, 65_535), "sync_count": (2, 255), "sync_period_us": (1, 10_000_000), "baud": (1, 100_000_000)}
+        ranges = {
+            "sync_hold_us": (0, 65_535),
+            "sync_count": (2, 255),
+            "sync_period_us": (1, 10_000_000),
+            "baud": (1, 100_000_000),
+        }
         for name, (low, high) in ranges.items():
             if not low <= getattr(self, name) <= high:
-                raise ConfigError(f"{getattr(self, name)} is not in {low}..{high}", path=f"sut.{name}")
+                raise ConfigError(
+                    f"{getattr(self, name)} is not in {low}..{high}", path=f"sut.{name}"
+                )
         if self.frame_baud < 0 or self.timeout_s <= 0:
             raise ConfigError("frame_baud is 0 or more, timeout_s above 0", path="sut")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortSettings(LinkSettings):
-    """A line by its port: a device or URL as pyserial takes it; `simulated` says that an emulator is behind it."""
+    """A line by its port: a device or URL as pyserial takes it; `simulated` says that an emulator
+    is behind it.
+    """
 
     port: str
     simulated: bool = False
 
 
 def open_line(port: str, settings: LinkSettings, table: Table) -> Line:
-    """Open the port, with an IO manager found by itself, and the faults of `settings` in front of it where there are any."""
+    """Open the port, with an IO manager found by itself, and the faults of `settings` in front of
+    it where there are any.
+    """
     # The table's `wire` changes from session to session: it is looked up anew for every block.
-    opened = SerialPort.open(port, settings.baud, lambda direction, block: table.wire(direction, block))
+    opened = SerialPort.open(
+        port, settings.baud, lambda direction, block: table.wire(direction, block)
+    )
     line = IoManagerLine(opened) if settings.through == "auto" else opened
     return FaultyLink(line, settings.faults) if settings.faults.any else line
 
@@ -71,11 +85,20 @@ def enter(line: Line, settings: LinkSettings) -> Layer:
     if settings.layer == "text":
         return TextLayer(client, name, pulses)
     if client.frame():
-        # The rate to come back to: not that of a dead host's frames; where the line has a slower part in it, the line says its own.
-        bauds = (settings.baud if line.baud == settings.frame_baud else line.baud, settings.frame_baud)
+        # The rate to come back to: not that of a dead host's frames; where the line has a slower
+        # part in it, the line says its own.
+        bauds = (
+            settings.baud if line.baud == settings.frame_baud else line.baud,
+            settings.frame_baud,
+        )
         return FramedLayer.enter(line, pulses, settings.timeout_s, bauds, secrets.randbits(32))
     if settings.layer == "framed":
-        raise SutError("the DUT knows only the text layer", code=0, evidence=name, try_next='layer = "auto", or another firmware')
+        raise SutError(
+            "the DUT knows only the text layer",
+            code=0,
+            evidence=name,
+            try_next='layer = "auto", or another firmware',
+        )
     return TextLayer(client, name, pulses)
 
 

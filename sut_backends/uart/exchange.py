@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thin driver between a Link and a Line: reads, writes and looks at the clock; turns what failed into named errors."""
+"""The thin driver between a Link and a Line: reads, writes and looks at the clock; turns what
+failed into named errors.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Exchange:
     """Drive one transfer after the other to its end."""
 
     def __init__(self, line: Line, link: Link, clock: Callable[[], float] = time.monotonic) -> None:
-        self.line, self.link, self._clock = line, link, clock
+        self.line = line
+        self.link = link
+        self._clock = clock
 
     def ask(
         self,
@@ -34,15 +38,16 @@ class Exchange:
     ) -> bytes:
         """Send one request; return the payload of its answer, which must be of type `expect`.
 
-        Raise SutError when the DUT refuses, DeadlineError or RemoteProtocolError when it does not answer,
-        DeviceRestarted when it says so.
+        Raise SutError when the DUT refuses, DeadlineError or RemoteProtocolError when it does not
+        answer, DeviceRestarted when it says so.
         """
         request = self.link.request(kind, payload, silence, repeats_max)
         self._drive(request)
         return _accepted(request.answer, kind, expect)
 
     def stream(self, requests: Sequence[tuple[Kind, bytes]], fragile: bool = False) -> bool:
-        """Send requests without waiting for answers in between, until all are there and the last is answered; raise as `ask` does.
+        """Send requests without waiting for answers in between, until all are there and the last is
+        answered; raise as `ask` does.
 
         Return False where they were `fragile` and most of them broke: shorter ones may get through.
         """
@@ -59,17 +64,22 @@ class Exchange:
         return burst
 
     def _drive(self, transfer: Transfer) -> None:
-        started_s, received_b, dropped = self._clock(), self.link.received_b, self.link.decoder.dropped
+        started_s = self._clock()
+        received_b = self.link.received_b
+        dropped = self.link.decoder.dropped
         while not transfer.finished:
             self._turn()
             if self.link.restarted:
                 raise self._restarted()
         if transfer.failed:
             broken = self.link.decoder.dropped > dropped or bool(self.link.decoder.pending)
-            raise self._silent(transfer, self._clock() - started_s, self.link.received_b - received_b, broken)
+            raise self._silent(
+                transfer, self._clock() - started_s, self.link.received_b - received_b, broken
+            )
 
     def _turn(self) -> None:
-        # Time-outs count only when a read that began after them found nothing: a late scheduler is no lost frame.
+        # Time-outs count only when a read that began after them found nothing: a late scheduler is
+        # no lost frame.
         now_s = self._clock()
         block = self.link.outgoing(now_s)
         if block:
@@ -84,16 +94,28 @@ class Exchange:
     @property
     def _evidence(self) -> str:
         heard = (self.link.decoder.dropped_tail + self.link.decoder.pending)[-80:]
-        counts = f"{self.link.decoder.dropped} broken frames received and {self.link.retransmissions} sent again in this session"
+        counts = (
+            f"{self.link.decoder.dropped} broken frames received and "
+            f"{self.link.retransmissions} sent again in this session"
+        )
         return f"{counts}; last bytes that were no frame: {heard!r}" if heard else counts
 
     def _restarted(self) -> DeviceRestarted:
         heard = f"it says what it says in the text layer only; {self._evidence}"
-        return DeviceRestarted("the DUT restarted", evidence=heard, try_next="look at its supply, its reset line and its watchdog")
+        return DeviceRestarted(
+            "the DUT restarted",
+            evidence=heard,
+            try_next="look at its supply, its reset line and its watchdog",
+        )
 
-    def _silent(self, transfer: Transfer, waited_s: float, received_b: int, broken: bool) -> RigError:
+    def _silent(
+        self, transfer: Transfer, waited_s: float, received_b: int, broken: bool
+    ) -> RigError:
         where = f"{self.line.name} at {self.line.baud} baud"
-        evidence = f"{received_b} bytes received on {where} meanwhile, sent again {transfer.repeats} times; {self._evidence}"
+        evidence = (
+            f"{received_b} bytes received on {where} meanwhile, sent again "
+            f"{transfer.repeats} times; {self._evidence}"
+        )
         try_next = "look at the DUT's supply and wiring; a slower line rate if frames break"
         if broken:
             cause = f"no {transfer.awaited} within {waited_s:.3g} s, only broken frames"
@@ -105,7 +127,10 @@ def _accepted(answer: Frame | None, asked: Kind, expect: Kind) -> bytes:
     if answer is not None and answer.kind == Kind.ERROR:
         raise _refused(asked.name, answer)
     if answer is None or answer.kind != expect:
-        raise RemoteProtocolError(f"{asked.name} was answered by message {answer.kind if answer else 0:#04x}, not {expect.name}")
+        raise RemoteProtocolError(
+            f"{asked.name} was answered by message {answer.kind if answer else 0:#04x}, not "
+            f"{expect.name}"
+        )
     return answer.payload
 
 
@@ -115,5 +140,7 @@ def _refused(what: str, answer: Frame) -> SutError:
     except ValueError as error:
         raise RemoteProtocolError(f"{what}: the DUT's ERROR cannot be read: {error}") from error
     meaning = ERROR_MEANING.get(refusal.code, "unknown code")
-    evidence = f"error {refusal.code}, detail {refusal.detail}" + (f": {refusal.text}" if refusal.text else "")
+    evidence = f"error {refusal.code}, detail {refusal.detail}" + (
+        f": {refusal.text}" if refusal.text else ""
+    )
     return SutError(f"the DUT refused {what}: {meaning}", code=refusal.code, evidence=evidence)

@@ -9,7 +9,13 @@ import zlib
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
-from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError, RemoteProtocolError, SutError
+from rig.errors import (
+    DeadlineError,
+    DeviceRestarted,
+    LocalProtocolError,
+    RemoteProtocolError,
+    SutError,
+)
 from sut_backends.shim import messages
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.messages import Caps, Done, Flag, Kind, Report, Taken
@@ -60,16 +66,21 @@ class FramedClient:
         return self._exchange.link.patience.guard_s(_WINDOW_REQUEST_B)
 
     def hello(self, nonce: int) -> Caps:
-        """Open a session, read what the DUT can do, and measure the round trip. The last byte of the nonce becomes a `%`."""
+        """Open a session, read what the DUT can do, and measure the round trip. The last byte of
+        the nonce becomes a `%`.
+        """
         nonce = nonce & ~0xFF | ord("%")
-        caps = _read(Caps, self._exchange.ask(Kind.HELLO, messages.Hello(nonce).pack(), expect=Kind.CAPS))
+        caps = _read(
+            Caps, self._exchange.ask(Kind.HELLO, messages.Hello(nonce).pack(), expect=Kind.CAPS)
+        )
         if (
             caps.nonce != nonce
             or caps.protocol != messages.PROTOCOL
             or not (caps.window and caps.tick_hz and caps.max_payload_b >= 16)
         ):
             raise RemoteProtocolError("the DUT's CAPS makes no sense", evidence=repr(caps))
-        self.caps, self._step_b = caps, caps.max_payload_b - messages.Data.shape.size
+        self.caps = caps
+        self._step_b = caps.max_payload_b - messages.Data.shape.size
         self._exchange.link.establish(min(caps.window, 32), caps.max_payload_b)
         for number in range(_PINGS):
             self.ping(bytes([number]))
@@ -79,24 +90,37 @@ class FramedClient:
         """See that the DUT returns `content`."""
         answer = self._exchange.ask(Kind.PING, content, expect=Kind.PONG)
         if answer != content:
-            raise RemoteProtocolError("PONG differs from PING", evidence=f"{answer!r}, not {content!r}")
+            raise RemoteProtocolError(
+                "PONG differs from PING", evidence=f"{answer!r}, not {content!r}"
+            )
 
     def self_test(self, reads: int, repeat: int) -> Report:
-        """Let the DUT look at itself, as section 7 says; what it received is counted since the last time."""
-        return _read(Report, self._exchange.ask(Kind.SELFTEST, messages.SelfTest(reads, repeat).pack(), expect=Kind.REPORT))
+        """Let the DUT look at itself, as section 7 says; what it received is counted since the last
+        time.
+        """
+        return _read(
+            Report,
+            self._exchange.ask(
+                Kind.SELFTEST, messages.SelfTest(reads, repeat).pack(), expect=Kind.REPORT
+            ),
+        )
 
     def burst(self) -> Burst:
-        """Send as many full frames back to back as the DUT takes, which executes none of them; return what became of them."""
+        """Send as many full frames back to back as the DUT takes, which executes none of them;
+        return what became of them.
+        """
         return self._exchange.burst()
 
     def load(self, slot: int, content: bytes) -> None:
         """Bring `content` into `slot`; the DUT has checked its CRC-32 when this returns.
 
-        LOAD, DATA and COMMIT follow each other without a wait, unless a slot may have been left open: then DATA whose LOAD is lost
-        would be stored there. Frames that break most of the time are made shorter, and the load begun anew.
+        LOAD, DATA and COMMIT follow each other without a wait, unless a slot may have been left
+        open: then DATA whose LOAD is lost would be stored there. Frames that break most of the time
+        are made shorter, and the load begun anew.
         """
         while True:
-            step_b, before = self._step_b, self.retransmissions
+            step_b = self._step_b
+            before = self.retransmissions
             requests = _load(slot, content, step_b)
             if self._slot_open:
                 self._exchange.ask(*requests.pop(0))
@@ -110,52 +134,82 @@ class FramedClient:
     def run(self, slot: int, repeat: int, hold_us: int, limit_s: float) -> Done:
         """Process `slot`; the window must be over within `limit_s`."""
         guard_us = self._guard_us
-        done = self._window(Kind.RUN, messages.Run(slot, repeat, guard_us, hold_us).pack(), guard_us, limit_s)
+        done = self._window(
+            Kind.RUN, messages.Run(slot, repeat, guard_us, hold_us).pack(), guard_us, limit_s
+        )
         self._within(done, limit_s)
         return done
 
     def batch(self, slots: tuple[int, ...], repeat: int, hold_us: int, limit_s: float) -> Done:
-        """Process all `slots` in one window, `repeat` rounds over them; it must be over within `limit_s`."""
+        """Process all `slots` in one window, `repeat` rounds over them; it must be over within
+        `limit_s`.
+        """
         guard_us = self._guard_us
-        done = self._window(Kind.BATCH, messages.Batch(repeat, guard_us, hold_us, slots).pack(), guard_us, limit_s)
+        done = self._window(
+            Kind.BATCH, messages.Batch(repeat, guard_us, hold_us, slots).pack(), guard_us, limit_s
+        )
         self._within(done, limit_s)
         return done
 
     def optimize(
-        self, slot: int, seed: int, timeout_s: float, target: int | None, thresholds: tuple[int, ...], hold_us: int, grace_s: float
+        self,
+        slot: int,
+        seed: int,
+        timeout_s: float,
+        target: int | None,
+        thresholds: tuple[int, ...],
+        hold_us: int,
+        grace_s: float,
     ) -> Done:
         """Search `slot`; the window must be over `grace_s` after the time-out."""
-        timeout_us, guard_us, goal = (
-            round(timeout_s * _US_PER_S),
-            self._guard_us,
-            messages.Optimize.no_target if target is None else target,
-        )
+        timeout_us = round(timeout_s * _US_PER_S)
+        guard_us = self._guard_us
+        goal = messages.Optimize.no_target if target is None else target
         if not 0 < timeout_us <= _U32_MAX:
-            raise LocalProtocolError(f"a time-out of {timeout_s} s is not 1 to {_U32_MAX} microseconds")
+            raise LocalProtocolError(
+                f"a time-out of {timeout_s} s is not 1 to {_U32_MAX} microseconds"
+            )
         request = messages.Optimize(slot, seed, timeout_us, goal, guard_us, hold_us, thresholds)
         done = self._window(Kind.OPTIMIZE, request.pack(), guard_us, timeout_s + grace_s)
         self._within(done, timeout_s + grace_s)
         return done
 
     def known(self) -> tuple[int, ...]:
-        """Return the ticks at which the device knew each threshold of the last search that it reached, in order."""
+        """Return the ticks at which the device knew each threshold of the last search that it
+        reached, in order.
+        """
         ticks: tuple[int, ...] = ()
         while True:
-            answer = self._exchange.ask(Kind.KNEW, messages.Knew(len(ticks)).pack(), expect=Kind.KNOWN)
+            answer = self._exchange.ask(
+                Kind.KNEW, messages.Knew(len(ticks)).pack(), expect=Kind.KNOWN
+            )
             told = _read(messages.Known, answer)
             if told.first != len(ticks) or (not told.ticks and told.total > len(ticks)):
-                evidence = f"{len(told.ticks)} of {told.total} from {told.first} on, asked for those from {len(ticks)} on"
-                raise RemoteProtocolError("the DUT gave other ticks of thresholds than asked for", evidence=evidence)
+                evidence = (
+                    f"{len(told.ticks)} of {told.total} from {told.first} on, asked for "
+                    f"those from {len(ticks)} on"
+                )
+                raise RemoteProtocolError(
+                    "the DUT gave other ticks of thresholds than asked for", evidence=evidence
+                )
             ticks += told.ticks
             if len(ticks) == told.total:
                 return ticks
 
     def idle(self, duration_s: float, hold_us: int, grace_s: float) -> Done:
         """Let the DUT be idle for `duration_s`; it may take `grace_s` longer."""
-        duration_us, guard_us = round(duration_s * _US_PER_S), self._guard_us
+        duration_us = round(duration_s * _US_PER_S)
+        guard_us = self._guard_us
         if not 0 <= duration_us <= _U32_MAX:
-            raise LocalProtocolError(f"an idle time of {duration_s} s does not fit into 32 bits of microseconds")
-        return self._window(Kind.IDLE, messages.Idle(duration_us, guard_us, hold_us).pack(), guard_us, duration_s + grace_s)
+            raise LocalProtocolError(
+                f"an idle time of {duration_s} s does not fit into 32 bits of microseconds"
+            )
+        return self._window(
+            Kind.IDLE,
+            messages.Idle(duration_us, guard_us, hold_us).pack(),
+            guard_us,
+            duration_s + grace_s,
+        )
 
     def sync(self, count: int, period_us: int, hold_us: int, grace_s: float) -> Done:
         """Let the DUT give `count` pulses; it may take `grace_s` longer than that needs."""
@@ -167,18 +221,26 @@ class FramedClient:
 
     def stream(self, windows: int, hop: int, window: int, sample_hz: int, hold_us: int) -> None:
         """Start a stream whose first windows are loaded; `hop` and `window` are in samples."""
-        self._exchange.ask(Kind.STREAM, messages.Stream(windows, hop, window, sample_hz, hold_us).pack())
+        self._exchange.ask(
+            Kind.STREAM, messages.Stream(windows, hop, window, sample_hz, hold_us).pack()
+        )
 
     def take(self, first: int) -> Taken:
-        """Return the answers to a stream that are there, from window `first` on; those before it are acknowledged."""
-        return _read(Taken, self._exchange.ask(Kind.TAKE, messages.Take(first).pack(), expect=Kind.TAKEN))
+        """Return the answers to a stream that are there, from window `first` on; those before it
+        are acknowledged.
+        """
+        return _read(
+            Taken, self._exchange.ask(Kind.TAKE, messages.Take(first).pack(), expect=Kind.TAKEN)
+        )
 
     def expect_busy(self, busy_s: float) -> None:
         """Be patient from here on: the DUT may be at work for `busy_s`, and listen only then."""
         self._exchange.link.patience.busy_s = busy_s
 
     def switch_baud(self, baud: int) -> Switch:
-        """Change the line rate as PROTOCOL section 6 says; stay at the old one where the new one does not work."""
+        """Change the line rate as PROTOCOL section 6 says; stay at the old one where the new one
+        does not work.
+        """
         if not self.caps.flags & Flag.BAUD:
             return Switch(self._exchange.line.baud, "the DUT cannot change its line rate")
         for _ in range(_BAUD_ATTEMPTS):
@@ -193,10 +255,16 @@ class FramedClient:
     def remembered(self) -> bool | None:
         """Ask whether the DUT still knows this session; None where it does not answer.
 
-        In the text layer it takes HELLO, in whose nonce there is a `%`, for an unknown command: False.
+        In the text layer it takes HELLO, in whose nonce there is a `%`, for an unknown command:
+        False.
         """
         try:
-            self._exchange.ask(Kind.HELLO, messages.Hello(self.caps.nonce).pack(), expect=Kind.CAPS, repeats_max=_REMEMBER_REPEATS)
+            self._exchange.ask(
+                Kind.HELLO,
+                messages.Hello(self.caps.nonce).pack(),
+                expect=Kind.CAPS,
+                repeats_max=_REMEMBER_REPEATS,
+            )
         except DeviceRestarted:
             return False
         except (DeadlineError, RemoteProtocolError):
@@ -222,14 +290,23 @@ class FramedClient:
         return replace(done, output=output)
 
     def _chunk(self, offset_b: int, total_b: int) -> bytes:
-        chunk = _read(messages.Chunk, self._exchange.ask(Kind.RESULT, messages.Result(offset_b).pack(), expect=Kind.CHUNK))
+        chunk = _read(
+            messages.Chunk,
+            self._exchange.ask(Kind.RESULT, messages.Result(offset_b).pack(), expect=Kind.CHUNK),
+        )
         if chunk.offset_b != offset_b or not 0 < len(chunk.content) <= total_b - offset_b:
-            evidence = f"{len(chunk.content)} bytes at {chunk.offset_b}, asked for {offset_b} of {total_b}"
-            raise RemoteProtocolError("the DUT gave another piece of its output than asked for", evidence=evidence)
+            evidence = (
+                f"{len(chunk.content)} bytes at {chunk.offset_b}, asked for {offset_b} of {total_b}"
+            )
+            raise RemoteProtocolError(
+                "the DUT gave another piece of its output than asked for", evidence=evidence
+            )
         return chunk.content
 
     def _fit(self, frames: int, repeats: int) -> None:
-        """Send smaller pieces where many are lost: a byte in a thousand spoils most long frames but few short ones."""
+        """Send smaller pieces where many are lost: a byte in a thousand spoils most long frames but
+        few short ones.
+        """
         if repeats * 4 > frames:
             self._step_b = max(self._step_b // 2, _STEP_MIN_B)
         elif repeats == 0:
@@ -239,10 +316,16 @@ class FramedClient:
         ticks = done.marks[-1][1] - done.marks[0][1] if done.marks else 0
         if ticks > limit_s * self.caps.tick_hz:
             took = f"it took {ticks / self.caps.tick_hz:.6g} s by its own clock"
-            raise DeadlineError("end of the query", limit_s, evidence=took, try_next="a longer limit_s, or a smaller repeat")
+            raise DeadlineError(
+                "end of the query",
+                limit_s,
+                evidence=took,
+                try_next="a longer limit_s, or a smaller repeat",
+            )
 
     def _moved(self, baud: int) -> bool:
-        old, status_s = self._exchange.line.baud, time.monotonic()
+        old = self._exchange.line.baud
+        status_s = time.monotonic()
         self._set_baud(baud)
         if self._answers():
             return True
@@ -252,7 +335,12 @@ class FramedClient:
             return False
         where = f"neither at {baud} nor at {old} baud on {self._exchange.line.name}"
         waited_s = time.monotonic() - status_s
-        raise DeadlineError("answer after the change of the line rate", waited_s, evidence=where, try_next="reset the DUT")
+        raise DeadlineError(
+            "answer after the change of the line rate",
+            waited_s,
+            evidence=where,
+            try_next="reset the DUT",
+        )
 
     def _set_baud(self, baud: int) -> None:
         self._exchange.line.set_baud(baud)
@@ -262,7 +350,8 @@ class FramedClient:
         try:
             self._exchange.ask(Kind.PING, b"baud", expect=Kind.PONG, repeats_max=_BAUD_PINGS)
         except (DeadlineError, RemoteProtocolError):
-            self._exchange.link.rewind()  # the DUT may never have seen this number: the next PING carries it again
+            # the DUT may never have seen this number: the next PING carries it again
+            self._exchange.link.rewind()
             return False
         return True
 

@@ -24,10 +24,16 @@ from sut_backends.uart.stream_feeder import Feed
 
 
 class FramedLayer:
-    """Turn steps into messages and DONE into Completion; counts what was sent again between two completions."""
+    """Turn steps into messages and DONE into Completion; counts what was sent again between two
+    completions.
+    """
 
-    def __init__(self, client: FramedClient, line: Line, pulses: Pulses, timeout_s: float, first_baud: int) -> None:
-        self._client, self._line, self._timeout_s = client, line, timeout_s
+    def __init__(
+        self, client: FramedClient, line: Line, pulses: Pulses, timeout_s: float, first_baud: int
+    ) -> None:
+        self._client = client
+        self._line = line
+        self._timeout_s = timeout_s
         caps = client.caps
         self._hold_us = max(pulses.hold_us, caps.hold_min_us) if pulses.hold_us else 0
         self._pulses = pulses
@@ -37,7 +43,9 @@ class FramedLayer:
         self._told = 0
 
     @classmethod
-    def enter(cls, line: Line, pulses: Pulses, timeout_s: float, bauds: tuple[int, int], nonce: int) -> FramedLayer:
+    def enter(
+        cls, line: Line, pulses: Pulses, timeout_s: float, bauds: tuple[int, int], nonce: int
+    ) -> FramedLayer:
         """Open a session with a DUT that has just answered `frame 1`.
 
         `bauds` are the rate to leave it at, and the one to change to now (0: no change).
@@ -95,7 +103,10 @@ class FramedLayer:
     def load(self, index: int, payload: bytes) -> None:
         """Bring `payload` into a slot; the DUT has compared its CRC-32."""
         if not payload or len(payload) > self._client.caps.slot_b:
-            raise LocalProtocolError(f"sample {index} has {len(payload)} bytes, the DUT takes 1 to {self._client.caps.slot_b}")
+            raise LocalProtocolError(
+                f"sample {index} has {len(payload)} bytes, the DUT takes 1 to "
+                f"{self._client.caps.slot_b}"
+            )
         slot = self._slots.take(index)
         self._client.load(slot, payload)
         self._slots.keep(slot, index)
@@ -107,15 +118,22 @@ class FramedLayer:
     def sync(self) -> Completion:
         """Give one SYNC burst, of as many pulses as the DUT can and is asked for."""
         count = min(self._pulses.count, self._client.caps.marks_max)
-        return self._completion(self._client.sync(count, self._pulses.period_us, self._hold_us, self._timeout_s))
+        return self._completion(
+            self._client.sync(count, self._pulses.period_us, self._hold_us, self._timeout_s)
+        )
 
     def run(self, query: Query) -> Completion:
         """Process the sample of `query`, or all samples of a batch."""
         if query.batch:
             if len(query.indices) > self._batch_max:
-                raise LocalProtocolError(f"a batch of {len(query.indices)} samples, the DUT takes {self._batch_max or 'none'}")
+                raise LocalProtocolError(
+                    f"a batch of {len(query.indices)} samples, the DUT takes "
+                    f"{self._batch_max or 'none'}"
+                )
             slots = tuple(self._slots.find(index) for index in query.indices)
-            return self._completion(self._client.batch(slots, query.repeat, self._hold_us, query.limit_s))
+            return self._completion(
+                self._client.batch(slots, query.repeat, self._hold_us, query.limit_s)
+            )
         slot = self._slots.find(only_index(query))
         return self._completion(self._client.run(slot, query.repeat, self._hold_us, query.limit_s))
 
@@ -123,25 +141,56 @@ class FramedLayer:
         """Search the workload of `step`; its output is the DUT's."""
         if Flag.OPTIMIZE not in self._client.caps.flags:
             raise LocalProtocolError(
-                "this DUT is asked to search, which it cannot", evidence=f"it runs {self._client.caps.workload}"
+                "this DUT is asked to search, which it cannot",
+                evidence=f"it runs {self._client.caps.workload}",
             )
-        if len(step.thresholds) > self._thresholds_max or [*step.thresholds] != sorted({*step.thresholds}, reverse=True):
-            cause = f"thresholds {step.thresholds}: {self._thresholds_max} at most, and each below the one before"
+        if len(step.thresholds) > self._thresholds_max or [*step.thresholds] != sorted(
+            {*step.thresholds}, reverse=True
+        ):
+            cause = (
+                f"thresholds {step.thresholds}: {self._thresholds_max} at most, and each "
+                "below the one before"
+            )
             raise LocalProtocolError(cause)
         slot = self._slots.find(step.index)
-        done = self._client.optimize(slot, step.seed, step.timeout_s, step.target, step.thresholds, self._hold_us, step.limit_s)
-        known = self._client.known() if step.thresholds and More.KNEW in self._client.caps.more else None
+        done = self._client.optimize(
+            slot,
+            step.seed,
+            step.timeout_s,
+            step.target,
+            step.thresholds,
+            self._hold_us,
+            step.limit_s,
+        )
+        known = (
+            self._client.known()
+            if step.thresholds and More.KNEW in self._client.caps.more
+            else None
+        )
         return dataclasses.replace(self._completion(done), known=known)
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream, feeding the DUT while it listens; what it had loaded before is gone then."""
+        """Play a stream, feeding the DUT while it listens; what it had loaded before is gone
+        then.
+        """
         caps = self._client.caps
         if Flag.STREAM not in caps.flags:
-            raise LocalProtocolError("this DUT knows no streams", evidence=f"it runs {caps.workload}, firmware {caps.firmware}")
+            raise LocalProtocolError(
+                "this DUT knows no streams",
+                evidence=f"it runs {caps.workload}, firmware {caps.firmware}",
+            )
         self._slots = Slots(caps.slots)
         heard = Feed(self._client, step, windows, self._hold_us).play()
-        before, self._told = self._told, self._client.retransmissions
-        return Completion(heard.marks, heard.output, self._told - before, heard.disturbed_b, heard.windows, faults=heard.faults)
+        before = self._told
+        self._told = self._client.retransmissions
+        return Completion(
+            heard.marks,
+            heard.output,
+            self._told - before,
+            heard.disturbed_b,
+            heard.windows,
+            faults=heard.faults,
+        )
 
     def self_test(self) -> SelfTested:
         """Let the DUT test itself; raise SutError where its firmware does not know how to."""
@@ -163,9 +212,11 @@ class FramedLayer:
         return self._client.retransmissions - self._told
 
     def forgotten(self) -> bool:
-        """Say whether the DUT is back in the text layer, at the present line rate or, as after a restart, at the first.
+        """Say whether the DUT is back in the text layer, at the present line rate or, as after a
+        restart, at the first.
 
-        False where it knows its session, and where it is silent, as a busy one is: then the rate is left as it was.
+        False where it knows its session, and where it is silent, as a busy one is: then the rate is
+        left as it was.
         """
         present_baud = self._line.baud
         remembered = self._client.remembered()
@@ -183,6 +234,9 @@ class FramedLayer:
         self._client.leave()
 
     def _completion(self, done: Done) -> Completion:
-        before, self._told = self._told, self._client.retransmissions
+        before = self._told
+        self._told = self._client.retransmissions
         marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
-        return Completion(marks, done.output, self._told - before, done.rx_in_window_b, done.iterations)
+        return Completion(
+            marks, done.output, self._told - before, done.rx_in_window_b, done.iterations
+        )

@@ -15,7 +15,9 @@ from rig.model.steps import Query, Solve, Stream
 
 @dataclass(frozen=True, slots=True)
 class Pulses:
-    """The SYNC line: how long a pulse is held (0: as short as the DUT can), and the burst that ties the clocks together."""
+    """The SYNC line: how long a pulse is held (0: as short as the DUT can), and the burst that ties
+    the clocks together.
+    """
 
     hold_us: int
     count: int
@@ -23,7 +25,9 @@ class Pulses:
 
 
 class Layer(Protocol):
-    """One way to speak with the DUT; the methods are those of rig.interfaces.sut.SystemUnderTest."""
+    """One way to speak with the DUT; the methods are those of
+    rig.interfaces.sut.SystemUnderTest.
+    """
 
     @property
     def info(self) -> SutInfo: ...
@@ -40,14 +44,20 @@ class Layer(Protocol):
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion: ...
 
     def forgotten(self) -> bool:
-        """Say, after an error, whether the DUT is there but has forgotten what it was told, as after a restart nobody heard."""
+        """Say, after an error, whether the DUT is there but has forgotten what it was told, as
+        after a restart nobody heard.
+        """
 
     def leave(self) -> None:
         """Take the DUT to the text layer at the first line rate."""
 
 
 def only_index(query: Query) -> int:
-    """Return the one sample of `query`; raise LocalProtocolError where there are more, or a batch: a window holds one sample."""
+    """Return the one sample of `query`; raise LocalProtocolError where there are more, or a batch:
+    a window holds one sample.
+    """
     if query.batch or len(query.indices) != 1:
-        raise LocalProtocolError(f"a query of {len(query.indices)} samples, this backend runs one at a time")
+        raise LocalProtocolError(
+            f"a query of {len(query.indices)} samples, this backend runs one at a time"
+        )
     return query.indices[0]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT that restarts is entered anew, gets the samples back that it had acknowledged, and goes on with the step it was in."""
+"""A DUT that restarts is entered anew, gets the samples back that it had acknowledged, and goes on
+with the step it was in.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ _Result = TypeVar("_Result")
 class ResumingLayer:
     """Stand in front of a layer that `enter` gives, now and after each restart.
 
-    A step that a restart broke is done again from its beginning: the window of a query is lost then, and the edges it had made
-    are the trial's problem. Each completion says how many restarts there were since the one before. A DUT that restarts twice in
-    one step is lost.
+    A step that a restart broke is done again from its beginning: the window of a query is lost
+    then, and the edges it had made are the trial's problem. Each completion says how many restarts
+    there were since the one before. A DUT that restarts twice in one step is lost.
     """
 
     def __init__(self, enter: Callable[[], Layer]) -> None:
@@ -76,7 +78,9 @@ class ResumingLayer:
         self.layer.leave()
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream, once: a signal that a restart interrupts cannot be gone on with. Samples are loaded anew after it."""
+        """Play a stream, once: a signal that a restart interrupts cannot be gone on with. Samples
+        are loaded anew after it.
+        """
         self._samples.clear()
         try:
             return self._told(self.layer.stream(step, windows))
@@ -104,7 +108,11 @@ class ResumingLayer:
         try:
             return step()
         except DeviceRestarted as error:
-            raise DeviceLost("the DUT restarted twice in one step", evidence=error.evidence, try_next=error.try_next) from error
+            raise DeviceLost(
+                "the DUT restarted twice in one step",
+                evidence=error.evidence,
+                try_next=error.try_next,
+            ) from error
 
     def _resume(self, error: RigError) -> None:
         before = self.layer.info
@@ -115,21 +123,35 @@ class ResumingLayer:
                 self.layer.load(index, payload)
         except RigError as failure:
             evidence = f"{error.evidence or error.cause}; then: {failure.cause}"
-            raise DeviceLost("the DUT restarted and does not come back", evidence=evidence, try_next=failure.try_next) from failure
+            raise DeviceLost(
+                "the DUT restarted and does not come back",
+                evidence=evidence,
+                try_next=failure.try_next,
+            ) from failure
         self._restarts += 1
         _refuse_another(before, self.layer.info)
 
     def _told(self, completion: Completion) -> Completion:
-        restarts, self._restarts = self._restarts, 0
-        untold, self._untold = self._untold, 0
-        return dataclasses.replace(completion, retransmissions=completion.retransmissions + untold, restarts=restarts)
+        restarts = self._restarts
+        self._restarts = 0
+        untold = self._untold
+        self._untold = 0
+        return dataclasses.replace(
+            completion, retransmissions=completion.retransmissions + untold, restarts=restarts
+        )
 
 
 def _refuse_another(before: SutInfo, after: SutInfo) -> None:
     names = ("name", "firmware", "task", "model", "tick_hz")
     changed = [f"{name}: {getattr(before, name)!r}, now {getattr(after, name)!r}" for name in names]
-    changed = [change for name, change in zip(names, changed, strict=True) if getattr(before, name) != getattr(after, name)]
+    changed = [
+        change
+        for name, change in zip(names, changed, strict=True)
+        if getattr(before, name) != getattr(after, name)
+    ]
     if changed:
         raise RemoteProtocolError(
-            "the DUT restarted as another one", evidence="; ".join(changed), try_next="start the session anew"
+            "the DUT restarted as another one",
+            evidence="; ".join(changed),
+            try_next="start the session anew",
         )

@@ -40,7 +40,9 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class TimerRate:
-    """Ticks of the DUT from the end of one self-test to the start of the next, and the host's time for it, known to `error_s`."""
+    """Ticks of the DUT from the end of one self-test to the start of the next, and the host's time
+    for it, known to `error_s`.
+    """
 
     ticks: int
     span_s: float
@@ -48,9 +50,15 @@ class TimerRate:
 
     @classmethod
     def between(cls, first: Timed, second: Timed, tick_hz: int) -> TimerRate:
-        """Compare the two clocks; what an answer and a request were under way is known only to be within their round trips."""
+        """Compare the two clocks; what an answer and a request were under way is known only to be
+        within their round trips.
+        """
         error_s = (first.under_way_s(tick_hz) + second.under_way_s(tick_hz)) / 2
-        return cls(second.report.tick - first.end_tick(), second.asked_s - first.answered_s + error_s, error_s)
+        return cls(
+            second.report.tick - first.end_tick(),
+            second.asked_s - first.answered_s + error_s,
+            error_s,
+        )
 
     def agrees_with(self, tick_hz: int) -> bool:
         """Return True where the rate found is within RATE_LIMIT of `tick_hz`."""
@@ -70,7 +78,8 @@ class SelfTested:
     def findings(self, simulated: bool, *, own_time: bool = False) -> Iterator[Finding]:
         """Yield what each part says, good or bad; the times of a `simulated` device are named so.
 
-        `own_time`: an emulator's time passes in it, so that the rate of its timer cannot be judged by this host's clock.
+        `own_time`: an emulator's time passes in it, so that the rate of its timer cannot be judged
+        by this host's clock.
         """
         whose = "of a simulated device: " if simulated else ""
         yield self._receive_burst()
@@ -80,81 +89,144 @@ class SelfTested:
         yield self._overhead(whose)
 
     def _receive_burst(self) -> Finding:
-        burst, report = self.burst, self.second
+        burst = self.burst
+        report = self.second
         known = Report.unknown not in (self.first.rx_lost_b, report.rx_lost_b)
         lost_b = (report.rx_lost_b - self.first.rx_lost_b) % 2**32 if known else 0
         arrived_b = min(max(report.rx_b - _REQUEST_B, 0), burst.sent_b)
         whole = min(max(report.rx_frames - 1, 0), burst.frames)
         ok = (arrived_b, whole, burst.acknowledged) == (burst.sent_b, burst.frames, burst.frames)
         said = [
-            f"{burst.frames} frames of {self.caps.max_payload_b} bytes back to back: {arrived_b} of {burst.sent_b} bytes and "
-            f"{whole} whole frames arrived, {burst.acknowledged} were acknowledged, {report.rx_dropped} broken",
-            f"the port counts {lost_b} bytes lost" if known else "the port does not count lost bytes",
+            f"{burst.frames} frames of {self.caps.max_payload_b} bytes back to back: {arrived_b} "
+            f"of {burst.sent_b} bytes and "
+            f"{whole} whole frames arrived, {burst.acknowledged} were acknowledged, "
+            f"{report.rx_dropped} broken",
+            f"the port counts {lost_b} bytes lost"
+            if known
+            else "the port does not count lost bytes",
         ]
-        hint = f"a receive ring of {burst.sent_b} bytes filled by an interrupt, a smaller NR_WINDOW, or a slower line rate"
+        hint = (
+            f"a receive ring of {burst.sent_b} bytes filled by an interrupt, a smaller "
+            "NR_WINDOW, or a slower line rate"
+        )
         ok = ok and not lost_b and not report.rx_dropped
         return Finding("receive burst", ok, ", ".join(said), "" if ok else hint)
 
     def _timer_rate(self, whose: str, own_time: bool) -> Finding:
-        rate, stated_hz = self.rate, self.caps.tick_hz
+        rate = self.rate
+        stated_hz = self.caps.tick_hz
         back = self.first.steps_back + self.second.steps_back
         if back or rate.ticks < 0:
-            said = f"it went back {back} times in {2 * _READS} readings, and by {-min(rate.ticks, 0)} ticks between two requests"
-            return Finding("timer rate", False, said, "where two halves make the counter, read the upper one again after the lower")
+            said = (
+                f"it went back {back} times in {2 * _READS} readings, and by "
+                f"{-min(rate.ticks, 0)} ticks between two requests"
+            )
+            return Finding(
+                "timer rate",
+                False,
+                said,
+                "where two halves make the counter, read the upper one again after the lower",
+            )
         if rate.ticks == 0:
-            return Finding("timer rate", False, f"it stood still for {rate.span_s:.3f} s", "start the timer when the port starts")
-        ok, found_hz = rate.agrees_with(stated_hz), rate.ticks / rate.span_s
+            return Finding(
+                "timer rate",
+                False,
+                f"it stood still for {rate.span_s:.3f} s",
+                "start the timer when the port starts",
+            )
+        ok = rate.agrees_with(stated_hz)
+        found_hz = rate.ticks / rate.span_s
         if own_time:
             return Finding(
-                "timer rate", True, f"{whose}{stated_hz} Hz stated; an emulator's time is not this host's, so not judged"
+                "timer rate",
+                True,
+                f"{whose}{stated_hz} Hz stated; an emulator's time is not this host's, so not "
+                "judged",
             )
         step = min(self.first.step_ticks, self.second.step_ticks)
-        fine = "" if step == Report.unknown else f"; smallest step seen {step} ticks, {step / stated_hz * 1e6:.3g} us"
+        fine = (
+            ""
+            if step == Report.unknown
+            else f"; smallest step seen {step} ticks, {step / stated_hz * 1e6:.3g} us"
+        )
         known = f"known to {100 * rate.error_s / rate.span_s:.2g} %"
-        said = f"{whose}{stated_hz} Hz stated, {found_hz:.0f} Hz by this host's clock, {known}{fine}"
-        return Finding("timer rate", ok, said, "" if ok else "tick_hz, the prescaler, or the clock tree of the port is wrong")
+        said = (
+            f"{whose}{stated_hz} Hz stated, {found_hz:.0f} Hz by this host's clock, {known}{fine}"
+        )
+        return Finding(
+            "timer rate",
+            ok,
+            said,
+            "" if ok else "tick_hz, the prescaler, or the clock tree of the port is wrong",
+        )
 
     def _sync_pin(self) -> Finding:
         levels = (self.second.rest_level, self.second.pulse_level, self.second.end_level)
         if Report.level_unknown in levels:
-            return Finding("SYNC pin", True, "the port cannot read its pin back; the edges at the monitor are the only proof")
+            return Finding(
+                "SYNC pin",
+                True,
+                "the port cannot read its pin back; the edges at the monitor are the only proof",
+            )
         blocking = Flag.MARK_NONBLOCKING not in self.caps.flags
         ok = levels[0] == levels[2] == 1 and (blocking or levels[1] == 0)
-        said = f"reads {levels[0]} at rest, {levels[1]} right behind a mark, {levels[2]} at rest again"
+        said = (
+            f"reads {levels[0]} at rest, {levels[1]} right behind a mark, {levels[2]} at rest again"
+        )
         said += "; a mark returns after its pulse here" if blocking else ""
-        hint = f"is {self.caps.sync_pin or 'the pin'} set up as an output, and does nothing else drive it?"
+        hint = (
+            f"is {self.caps.sync_pin or 'the pin'} set up as an output, and does nothing "
+            "else drive it?"
+        )
         return Finding("SYNC pin", ok, said, "" if ok else hint)
 
     def _stack(self) -> Finding:
-        size_b, unused_b = self.second.stack_b, self.second.stack_unused_b
+        size_b = self.second.stack_b
+        unused_b = self.second.stack_unused_b
         if not size_b:
             return Finding("stack", True, "the port does not know")
         ok = 0 < unused_b <= size_b
-        said = f"{size_b - unused_b} of {size_b} bytes have been used since power-up, {unused_b} never"
+        said = (
+            f"{size_b - unused_b} of {size_b} bytes have been used since power-up, {unused_b} never"
+        )
         return Finding(
-            "stack", ok, said, "" if ok else "it may have overflowed: give it more, or look at stack_unused_b of the port"
+            "stack",
+            ok,
+            said,
+            ""
+            if ok
+            else "it may have overflowed: give it more, or look at stack_unused_b of the port",
         )
 
     def _overhead(self, whose: str) -> Finding:
         tick_us = 1e6 / self.caps.tick_hz
-        low_us, high_us = self.first.span_min_ticks * tick_us, self.first.span_max_ticks * tick_us
-        each_us = (self.second.span_min_ticks - self.first.span_min_ticks) * tick_us / (_REPEATS[1] - _REPEATS[0])
+        low_us = self.first.span_min_ticks * tick_us
+        high_us = self.first.span_max_ticks * tick_us
+        each_us = (
+            (self.second.span_min_ticks - self.first.span_min_ticks)
+            * tick_us
+            / (_REPEATS[1] - _REPEATS[0])
+        )
         said = (
-            f"{whose}a query without work takes {low_us:.4g} to {high_us:.4g} us from its first mark to its last, with pulses of "
+            f"{whose}a query without work takes {low_us:.4g} to {high_us:.4g} us from its first "
+            "mark to its last, with pulses of "
             f"{self.caps.hold_min_us} us; each repetition {max(each_us, 0.0):.3g} us"
         )
         return Finding("shim overhead", True, said)
 
 
 def self_test(client: FramedClient, span_s: float = SPAN_S) -> SelfTested:
-    """Let the DUT test itself before and after a burst, and time its timer; raise SutError where it does not know how to."""
+    """Let the DUT test itself before and after a burst, and time its timer; raise SutError where it
+    does not know how to.
+    """
     first = _timed(client, _REPEATS[0])
     burst = client.burst()
     second = last = _timed(client, _REPEATS[1])
     tick_hz = client.caps.tick_hz
     for _ in range(_RATE_ATTEMPTS):
         time.sleep(span_s)
-        before, last = last, _timed(client, _REPEATS[0])
+        before = last
+        last = _timed(client, _REPEATS[0])
         rate = TimerRate.between(before, last, tick_hz)
         if rate.agrees_with(tick_hz) and rate.error_s < RATE_LIMIT / 2 * rate.span_s:
             break

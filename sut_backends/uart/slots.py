@@ -10,7 +10,9 @@ class Slots:
     """Map sample indices to slots; the least recently used slot is taken next."""
 
     def __init__(self, count: int) -> None:
-        self._samples: dict[int, int | None] = dict.fromkeys(range(count))  # slot -> sample, least recently used first
+        self._samples: dict[int, int | None] = dict.fromkeys(
+            range(count)
+        )  # slot -> sample, least recently used first
 
     def take(self, index: int) -> int:
         """Return the slot to load sample `index` into; it counts as empty until `keep`."""
@@ -29,6 +31,8 @@ class Slots:
         slot = next((slot for slot, sample in self._samples.items() if sample == index), None)
         if slot is None:
             there = sorted(sample for sample in self._samples.values() if sample is not None)
-            raise LocalProtocolError(f"sample {index} is not loaded", evidence=f"in the DUT: {there or 'nothing'}")
+            raise LocalProtocolError(
+                f"sample {index} is not loaded", evidence=f"in the DUT: {there or 'nothing'}"
+            )
         self.keep(slot, index)
         return slot

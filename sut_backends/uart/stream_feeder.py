@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream, as the host sees it: it keeps the DUT's slots filled and fetches the answers; docs/PROTOCOL.md section 9."""
+"""A stream, as the host sees it: it keeps the DUT's slots filled and fetches the answers;
+docs/PROTOCOL.md section 9.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,24 @@ from rig.model.steps import Stream
 from sut_backends.shim.messages import FRAME_OVERHEAD_B, StreamState, Take, Taken
 from sut_backends.uart.framed_client import FramedClient
 
-_LOOKS_PER_HOP = 8  # at most: an answer that is late by so little delays nothing, and the DUT is not kept from its work
+# at most: an answer that is late by so little delays nothing, and the DUT is not kept from its
+# work
+_LOOKS_PER_HOP = 8
 _BUSY_MARGIN = 1.25  # a window may take longer than those before it
-_BUSY_GUESS = 0.5  # of a hop, before anything is known: a lost TAKE must not cost the hop in which the next window is to come
-_PEACE_S = 0.5  # or a hop, if that is more: so much behind its last sample a preloaded stream may end before it is asked for
+# of a hop, before anything is known: a lost TAKE must not cost the hop in which the next window
+# is to come
+_BUSY_GUESS = 0.5
+# or a hop, if that is more: so much behind its last sample a preloaded stream may end before it
+# is asked for
+_PEACE_S = 0.5
 _TAKE_B = FRAME_OVERHEAD_B + 3 + Take.shape.size
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came of a stream: how many windows were answered, and the bytes sent while a preloaded one should have been silent."""
+    """What came of a stream: how many windows were answered, and the bytes sent while a preloaded
+    one should have been silent.
+    """
 
     marks: tuple[Mark, ...]
     output: bytes
@@ -32,7 +42,8 @@ class Heard:
 
 
 class Feed:
-    """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else is asked of meanwhile.
+    """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else is asked of
+    meanwhile.
 
     `clock` tells seconds, and `sleep` lets them pass.
     """
@@ -46,23 +57,33 @@ class Feed:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._client, self._step, self._windows, self._hold_us = client, step, windows, hold_us
-        self._clock, self._sleep = clock, sleep
+        self._client = client
+        self._step = step
+        self._windows = windows
+        self._hold_us = hold_us
+        self._clock = clock
+        self._sleep = sleep
         self._slots = client.caps.slots
         self._hop_s = step.hop / step.sample_hz
         self._answers: list[tuple[tuple[int, ...], bytes]] = []
         self._loaded = 0
         self._disturbed_b = 0
         self._busy_s = 0.0  # what the DUT took for a window at most
-        self._started_s = 0.0  # when the stream began by this clock, if the DUT's went as this one does
+        self._started_s = (
+            0.0  # when the stream began by this clock, if the DUT's went as this one does
+        )
         self._refuse_misfits()
 
     def play(self) -> Heard:
-        """Load, start, feed and fetch until the stream is over; raise DeadlineError where it does not end in time."""
+        """Load, start, feed and fetch until the stream is over; raise DeadlineError where it does
+        not end in time.
+        """
         step = self._step
         while self._loaded < min(self._slots, len(self._windows)):
             self._load()
-        self._client.stream(len(self._windows), step.hop, step.window, step.sample_hz, self._hold_us)
+        self._client.stream(
+            len(self._windows), step.hop, step.window, step.sample_hz, self._hold_us
+        )
         self._started_s = self._clock()
         try:
             self._client.expect_busy(self._hop_s * _BUSY_GUESS)
@@ -72,15 +93,20 @@ class Feed:
         return self._heard(taken)
 
     def _refuse_misfits(self) -> None:
-        count, largest_b = len(self._windows), self._client.caps.slot_b
+        count = len(self._windows)
+        largest_b = self._client.caps.slot_b
         if not count or any(not 0 < len(window) <= largest_b for window in self._windows):
             raise LocalProtocolError(f"a stream needs windows, of 1 to {largest_b} bytes each")
         if not self._step.preloaded and self._slots < 2 <= count:
-            raise LocalProtocolError("a DUT with one slot cannot take in a window while it plays another", try_next="another DUT")
+            raise LocalProtocolError(
+                "a DUT with one slot cannot take in a window while it plays another",
+                try_next="another DUT",
+            )
         room = self._client.take(0).room if self._step.preloaded else count
         if self._step.preloaded and count > min(self._slots, room):
             raise LocalProtocolError(
-                f"a preloaded stream of {count} windows: the DUT has {self._slots} slots and keeps {room} answers",
+                f"a preloaded stream of {count} windows: the DUT has {self._slots} slots and keeps "
+                f"{room} answers",
                 try_next="a shorter stream, a longer hop, or one that is not preloaded",
             )
 
@@ -100,7 +126,9 @@ class Feed:
                 return taken
             if self._clock() > end_s:
                 raise self._late(taken, limit_s)
-            if taken.state == StreamState.PLAYING and self._loaded < min(taken.done + self._slots, len(self._windows)):
+            if taken.state == StreamState.PLAYING and self._loaded < min(
+                taken.done + self._slots, len(self._windows)
+            ):
                 self._load()
             elif fetched:
                 self._pause(taken.done)
@@ -110,15 +138,23 @@ class Feed:
         caps = self._client.caps
         taken = self._client.take(len(self._answers))
         if taken.first != len(self._answers) or taken.done > len(self._windows):
-            evidence = f"answers from window {taken.first} on, {taken.done} of {len(self._windows)} windows done"
-            raise RemoteProtocolError(f"the DUT was asked for answers from window {len(self._answers)} on", evidence=evidence)
+            evidence = (
+                f"answers from window {taken.first} on, {taken.done} of "
+                f"{len(self._windows)} windows done"
+            )
+            raise RemoteProtocolError(
+                f"the DUT was asked for answers from window {len(self._answers)} on",
+                evidence=evidence,
+            )
         try:
             answers = taken.split(max(min(caps.phases, 2), 1) + 1)
         except ValueError as error:
             raise RemoteProtocolError(f"an answer of the DUT cannot be read: {error}") from error
         self._answers += answers
         if answers:
-            self._busy_s = max(self._busy_s, max(ticks[-1] - ticks[0] for ticks, _ in answers) / caps.tick_hz)
+            self._busy_s = max(
+                self._busy_s, max(ticks[-1] - ticks[0] for ticks, _ in answers) / caps.tick_hz
+            )
             self._client.expect_busy(self._busy_s * _BUSY_MARGIN)
         if self._step.preloaded and taken.state == StreamState.PLAYING:
             self._disturbed_b += _TAKE_B
@@ -127,7 +163,8 @@ class Feed:
     def _pause(self, done: int) -> None:
         """Wait until the next answer can be expected.
 
-        The DUT's clock is not this one, and an emulated one goes as it likes: what is done, and what is not, tells how far it is.
+        The DUT's clock is not this one, and an emulated one goes as it likes: what is done, and
+        what is not, tells how far it is.
         """
         now_s = self._clock()
         if done:
@@ -142,7 +179,12 @@ class Feed:
 
     def _late(self, taken: Taken, waited_s: float) -> DeadlineError:
         evidence = f"{taken.done} of {len(self._windows)} windows were answered"
-        return DeadlineError("end of the stream", waited_s, evidence=evidence, try_next="a longer limit_s, or a faster DUT")
+        return DeadlineError(
+            "end of the stream",
+            waited_s,
+            evidence=evidence,
+            try_next="a longer limit_s, or a faster DUT",
+        )
 
     def _heard(self, taken: Taken) -> Heard:
         if len({len(output) for _, output in self._answers}) > 1:
@@ -153,15 +195,20 @@ class Feed:
             marks.append(Mark(DECIDED, ticks[-1]))
         marks.append(Mark(END, taken.end_tick))
         output = b"".join(output for _, output in self._answers)
-        return Heard(tuple(marks), output, len(self._answers), self._disturbed_b, tuple(self._faults(taken)))
+        return Heard(
+            tuple(marks), output, len(self._answers), self._disturbed_b, tuple(self._faults(taken))
+        )
 
     def _faults(self, taken: Taken) -> list[str]:
         played = f"the stream ended with {taken.done} of {len(self._windows)} windows answered"
         endings = {
             StreamState.FINISHED: "",
-            StreamState.STARVED: f"starved: window {taken.done} was not there when it was to be processed; {played}",
-            StreamState.OVERRUN: f"overrun: the device came to window {taken.done} when its slot was due for another; {played}",
-            StreamState.FAILED: f"the workload failed on window {taken.done}: {_reason(taken)}; {played}",
+            StreamState.STARVED: f"starved: window {taken.done} was not there when it was to be "
+            f"processed; {played}",
+            StreamState.OVERRUN: f"overrun: the device came to window {taken.done} when its slot "
+            f"was due for another; {played}",
+            StreamState.FAILED: f"the workload failed on window {taken.done}: {_reason(taken)}; "
+            f"{played}",
         }
         ending = endings.get(taken.state, f"the device knows of no stream any more; {played}")
         return [fault for fault in (self._lateness(taken), ending) if fault]
@@ -176,7 +223,10 @@ class Feed:
             return f"starved: {late} more came after their newest hop had begun"
         worst_ms = 1e3 * taken.worst_ticks / self._client.caps.tick_hz
         others = f", and {late - 1} others were late, by less" if late > 1 else ""
-        return f"starved: window {taken.worst_window} was there {worst_ms:.3g} ms after its newest hop had begun{others}"
+        return (
+            f"starved: window {taken.worst_window} was there {worst_ms:.3g} ms after its "
+            f"newest hop had begun{others}"
+        )
 
 
 def _reason(taken: Taken) -> str:

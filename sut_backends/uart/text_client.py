@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of the text layer: docs/PROTOCOL.md section 1. No check sum guards it: all that can be checked is checked here."""
+"""The client of the text layer: docs/PROTOCOL.md section 1. No check sum guards it: all that can be
+checked is checked here.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,23 @@ import re
 import time
 from collections.abc import Callable
 
-from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from rig.errors import (
+    DeadlineError,
+    DeviceRestarted,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RigError,
+    SutError,
+)
 from sut_backends.lines.line import Line
 from sut_backends.shim import messages
 from sut_backends.shim.text_answers import LAP, RESULTS, Inference, take_apart, thousandths
 from sut_backends.shim.text_timestamps import LapClock
 
-READY, BOOT = "m-ready", "m-init-done"
-# `db `, an even number of digits and `%` in 80 characters. The EEMBC shim keeps 80 as well; its own runner sends 31 bytes.
+READY = "m-ready"
+BOOT = "m-init-done"
+# `db `, an even number of digits and `%` in 80 characters. The EEMBC shim keeps 80 as well; its own
+# runner sends 31 bytes.
 DB_STEP_B = (messages.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
 _US_PER_S = 1_000_000
 ATTENTION_S = 0.3
@@ -29,12 +40,17 @@ _PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
 class TextClient:
     """Speak the text layer; one command at a time.
 
-    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line rate. `tells_time` is False once
-    `find_mode` found a DUT that only pulses SYNC; its stamps are then the host's time, good for no measurement.
+    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line rate.
+    `tells_time` is False once `find_mode` found a DUT that only pulses SYNC; its stamps are then
+    the host's time, good for no measurement.
     """
 
-    def __init__(self, line: Line, timeout_s: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self.line, self.timeout_s, self._clock = line, timeout_s, clock
+    def __init__(
+        self, line: Line, timeout_s: float = 2.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.line = line
+        self.timeout_s = timeout_s
+        self._clock = clock
         self.received_b = 0
         self.unprintable_b = 0
         self.tells_time = True
@@ -43,8 +59,12 @@ class TextClient:
         self._partial = b""
 
     def attention(self, limit_s: float) -> str:
-        """Bring a DUT in whatever state to the text layer; return its name. Raise DeadlineError or RemoteProtocolError."""
-        started_s, attempts, heard = self._clock(), 0, ""
+        """Bring a DUT in whatever state to the text layer; return its name. Raise DeadlineError or
+        RemoteProtocolError.
+        """
+        started_s = self._clock()
+        attempts = 0
+        heard = ""
         while attempts < 2 or self._clock() - started_s < limit_s:
             self.line.write(b"name%")
             attempts += 1
@@ -62,7 +82,8 @@ class TextClient:
         if len(words) >= messages.TEXT_COMMAND_MAX or "%" in words or not words:
             raise LocalProtocolError(f"no command of the text layer: {words!r}")
         self._expect_nothing()
-        started_s, limit_s = self._clock(), self.timeout_s if limit_s is None else limit_s
+        started_s = self._clock()
+        limit_s = self.timeout_s if limit_s is None else limit_s
         self.line.write(words.encode("ascii") + b"%")
         lines: list[str] = []
         self._arrived_s = []
@@ -76,7 +97,9 @@ class TextClient:
             if left_s <= 0 and not more:
                 raise self._unanswered(words, limit_s, lines)
         if lines[-1] != READY:
-            raise RemoteProtocolError(f"the DUT said more than it was asked after `{words}`", evidence=repr(lines))
+            raise RemoteProtocolError(
+                f"the DUT said more than it was asked after `{words}`", evidence=repr(lines)
+            )
         return lines[:-1]
 
     def ask(self, words: str, limit_s: float | None = None) -> list[str]:
@@ -85,7 +108,9 @@ class TextClient:
         errors = [line for line in lines if line.startswith("e-")]
         if errors:
             try_next = "a byte lost on the line looks like this too"
-            raise SutError(f"the DUT refused `{words}`", code=0, evidence=errors[0], try_next=try_next)
+            raise SutError(
+                f"the DUT refused `{words}`", code=0, evidence=errors[0], try_next=try_next
+            )
         return lines
 
     def profile(self) -> tuple[str, str]:
@@ -98,9 +123,11 @@ class TextClient:
         return profile, model
 
     def find_mode(self) -> None:
-        """Find out whether `timestamp` prints the time or, as in firmware built for energy mode, only pulses SYNC.
+        """Find out whether `timestamp` prints the time or, as in firmware built for energy mode,
+        only pulses SYNC.
 
-        No byte that is lost makes a whole line vanish, let alone twice. Raises RemoteProtocolError where it does both.
+        No byte that is lost makes a whole line vanish, let alone twice. Raises RemoteProtocolError
+        where it does both.
         """
         first = self.ask("timestamp")
         self.tells_time = bool(first) or bool(self.ask("timestamp"))
@@ -108,44 +135,64 @@ class TextClient:
             self._stamp(first)
 
     def timestamp(self) -> int:
-        """Return the DUT's time in microseconds, or the host's where the DUT tells none; with SYNC wired, it gives one pulse."""
+        """Return the DUT's time in microseconds, or the host's where the DUT tells none; with SYNC
+        wired, it gives one pulse.
+        """
         return self._stamp(self.ask("timestamp"))
 
     def load(self, content: bytes) -> None:
-        """Bring `content` into the DUT's memory. Lost and doubled digits are found; a digit changed into another is not."""
+        """Bring `content` into the DUT's memory. Lost and doubled digits are found; a digit changed
+        into another is not.
+        """
         lines = self.ask(f"db load {len(content)}")
         if lines != [f"m-[Expecting {len(content)} bytes]"]:
-            cause, try_next = f"the DUT does not expect {len(content)} bytes", "it may take less; or a byte was lost on the line"
+            cause = f"the DUT does not expect {len(content)} bytes"
+            try_next = "it may take less; or a byte was lost on the line"
             raise RemoteProtocolError(cause, evidence=repr(lines), try_next=try_next)
         for at in range(0, len(content), DB_STEP_B):
             # Never more than announced: the EEMBC shim writes on behind its buffer.
             lines = self.ask("db " + content[at : at + DB_STEP_B].hex())
             done = at + DB_STEP_B >= len(content)
             if lines != (["m-load-done"] if done else []):
-                cause = f"the DUT counts other bytes than were sent: {'no m-load-done' if done else 'an early answer'}"
-                raise RemoteProtocolError(cause, evidence=f"after byte {at + DB_STEP_B} of {len(content)}: {lines!r}")
+                cause = (
+                    "the DUT counts other bytes than were sent: "
+                    f"{'no m-load-done' if done else 'an early answer'}"
+                )
+                raise RemoteProtocolError(
+                    cause, evidence=f"after byte {at + DB_STEP_B} of {len(content)}: {lines!r}"
+                )
 
     def infer(self, repeat: int, limit_s: float) -> Inference:
-        """Run the loaded sample `repeat` times without warm-up; read the results twice, since nothing guards them."""
+        """Run the loaded sample `repeat` times without warm-up; read the results twice, since
+        nothing guards them.
+        """
         sent_s = self._clock()
         lines = self.ask(f"infer {repeat} 0", limit_s)
-        now_s, arrived_s = self._clock(), self._arrived_s
+        now_s = self._clock()
+        arrived_s = self._arrived_s
         answer = take_apart(lines, repeat, self.tells_time)
         if self.tells_time:
-            start_us, stop_us = self._laps.judge_pair(answer.laps_us[0], answer.laps_us[1], now_s, now_s - sent_s)
+            start_us, stop_us = self._laps.judge_pair(
+                answer.laps_us[0], answer.laps_us[1], now_s, now_s - sent_s
+            )
         else:
-            start_us, stop_us = (round(arrived_s[line] * _US_PER_S) for line in (answer.start_line, answer.stop_line))
+            start_us, stop_us = (
+                round(arrived_s[line] * _US_PER_S) for line in (answer.start_line, answer.stop_line)
+            )
         again = _first(RESULTS, self.ask("results"))
         if answer.results is None or answer.results != again:
             cause = "the results are unreadable, or differ when read again"
             try_next = "three decimals each are due; or a byte was lost on the line"
-            raise RemoteProtocolError(cause, evidence=f"{lines[-1]!r}, then {again!r}", try_next=try_next)
+            raise RemoteProtocolError(
+                cause, evidence=f"{lines[-1]!r}, then {again!r}", try_next=try_next
+            )
         return Inference(start_us, stop_us, thousandths(answer.results))
 
     def frame(self) -> bool:
         """Ask for the framed layer; return False where the DUT does not have it.
 
-        One refusal may be a lost byte; two in a row are meant. An unclear answer is followed by a new start from the text layer.
+        One refusal may be a lost byte; two in a row are meant. An unclear answer is followed by a
+        new start from the text layer.
         """
         refusals = 0
         for _ in range(_FRAME_ATTEMPTS):
@@ -161,13 +208,18 @@ class TextClient:
                 return False
             self.attention(self.timeout_s)
         raise DeadlineError(
-            f"clear answer to `frame {messages.PROTOCOL}`", _FRAME_ATTEMPTS * 2 * ATTENTION_S, evidence=self._evidence
+            f"clear answer to `frame {messages.PROTOCOL}`",
+            _FRAME_ATTEMPTS * 2 * ATTENTION_S,
+            evidence=self._evidence,
         )
 
     @property
     def _evidence(self) -> str:
         where = f"{self.line.name} at {self.line.baud} baud"
-        return f"{self.received_b} bytes received on {where}, {self.unprintable_b} of them not printable"
+        return (
+            f"{self.received_b} bytes received on {where}, {self.unprintable_b} of them not "
+            "printable"
+        )
 
     def _stamp(self, lines: list[str]) -> int:
         now_s = self._clock()
@@ -175,7 +227,9 @@ class TextClient:
         if self.tells_time and lap is not None:
             return self._laps.judge(int(lap[1]), now_s)
         if self.tells_time or lines:
-            raise RemoteProtocolError("the answer to `timestamp` is no time stamp", evidence=repr(lines))
+            raise RemoteProtocolError(
+                "the answer to `timestamp` is no time stamp", evidence=repr(lines)
+            )
         return round(now_s * _US_PER_S)
 
     def _lines(self, timeout_s: float) -> list[str]:
@@ -184,12 +238,19 @@ class TextClient:
         self.unprintable_b += sum(byte not in _PRINTABLE for byte in block)
         *ended, self._partial = (self._partial + block).split(b"\n")
         self._partial = self._partial[-1000:]  # a line that never ends is no line
-        return [text for piece in ended if (text := piece.rstrip(b"\r").decode("ascii", "backslashreplace"))]
+        return [
+            text
+            for piece in ended
+            if (text := piece.rstrip(b"\r").decode("ascii", "backslashreplace"))
+        ]
 
     def _lines_within(self, duration_s: float) -> list[str]:
         """Return lines up to the first m-ready, or what came in `duration_s`."""
-        end_s, lines = self._clock() + duration_s, list[str]()
-        while (left_s := end_s - self._clock()) > 0 and not (lines[-1:] == [READY] and _first(_NAME, lines) is not None):
+        end_s = self._clock() + duration_s
+        lines = list[str]()
+        while (left_s := end_s - self._clock()) > 0 and not (
+            lines[-1:] == [READY] and _first(_NAME, lines) is not None
+        ):
             lines += self._lines(left_s)
         return lines
 
@@ -209,19 +270,40 @@ class TextClient:
             raise _restarted(stray)
         if stray or self._partial:
             evidence = repr([*stray, self._partial.decode("ascii", "backslashreplace")])
-            raise RemoteProtocolError("the DUT speaks unasked", evidence=evidence, try_next="something else may write to this line")
+            raise RemoteProtocolError(
+                "the DUT speaks unasked",
+                evidence=evidence,
+                try_next="something else may write to this line",
+            )
 
     def _unanswered(self, words: str, waited_s: float, lines: list[str]) -> RigError:
         evidence = f"so far {lines!r} and {self._partial!r}; {self._evidence}"
-        return DeadlineError(f"m-ready after `{words}`", waited_s, evidence=evidence, try_next="a byte was lost, or the DUT hangs")
+        return DeadlineError(
+            f"m-ready after `{words}`",
+            waited_s,
+            evidence=evidence,
+            try_next="a byte was lost, or the DUT hangs",
+        )
 
     def _no_attention(self, waited_s: float, heard: str) -> RigError:
         if self.received_b == 0:
-            try_next = "swap Tx and Rx; look at power, ground and reset; other line rates: " + _others(self.line.baud)
-            return DeadlineError("answer to `name`: the DUT is silent", waited_s, evidence=self._evidence, try_next=try_next)
+            try_next = (
+                "swap Tx and Rx; look at power, ground and reset; other line rates: "
+                + _others(self.line.baud)
+            )
+            return DeadlineError(
+                "answer to `name`: the DUT is silent",
+                waited_s,
+                evidence=self._evidence,
+                try_next=try_next,
+            )
         if self.unprintable_b * 5 > self.received_b:
             cause = "what the DUT says is garbled: probably another line rate"
-            return RemoteProtocolError(cause, evidence=self._evidence, try_next="other line rates: " + _others(self.line.baud))
+            return RemoteProtocolError(
+                cause,
+                evidence=self._evidence,
+                try_next="other line rates: " + _others(self.line.baud),
+            )
         evidence = f"{self._evidence}; last line: {heard!r}"
         cause = "the DUT talks, but does not answer `name`"
         return RemoteProtocolError(cause, evidence=evidence, try_next="is it a shim firmware?")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware understands, built for performance or for energy."""
+"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware understands, built for
+performance or for energy.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,15 @@ _OWN_HOLD_S = 50e-6  # PROTOCOL section 5; of another firmware nothing is known
 class TextLayer:
     """Turn steps into commands; marks are the DUT's `m-lap-us` stamps.
 
-    Firmware built for energy mode prints none and only pulses SYNC: then the edges that the monitor sees are the only clock, and
-    the ticks of the marks are the host's, good for telling which edge is which (rig/timebase/edge_clock.py).
+    Firmware built for energy mode prints none and only pulses SYNC: then the edges that the monitor
+    sees are the only clock, and the ticks of the marks are the host's, good for telling which edge
+    is which (rig/timebase/edge_clock.py).
     """
 
     def __init__(self, client: TextClient, name: str, pulses: Pulses) -> None:
-        self._client, self._name, self._pulses = client, name, pulses
+        self._client = client
+        self._name = name
+        self._pulses = pulses
         self._profile, self._model = client.profile()
         self._loaded: int | None = None
         client.find_mode()  # and every later stamp is judged by this one
@@ -62,7 +67,9 @@ class TextLayer:
         )
 
     def load(self, index: int, payload: bytes) -> None:
-        """Bring `payload` into the DUT: lost and doubled bytes are found, a digit changed into another digit is not."""
+        """Bring `payload` into the DUT: lost and doubled bytes are found, a digit changed into
+        another digit is not.
+        """
         if not payload:
             raise LocalProtocolError(f"sample {index} is empty")
         self._loaded = None
@@ -81,21 +88,31 @@ class TextLayer:
 
     def sync(self) -> Completion:
         """Ask for stamps in the pattern of a SYNC burst; the line's own time comes on top."""
-        marks, due_s = [], time.monotonic()
+        marks = []
+        due_s = time.monotonic()
         for number in range(self._pulses.count):
             time.sleep(max(due_s - time.monotonic(), 0.0))
-            due_s = time.monotonic() + Sync.intervals[number % len(Sync.intervals)] * self._pulses.period_us / _US_PER_S
+            due_s = (
+                time.monotonic()
+                + Sync.intervals[number % len(Sync.intervals)] * self._pulses.period_us / _US_PER_S
+            )
             marks.append(Mark(SYNC, self._client.timestamp()))
         return Completion(tuple(marks))
 
     def run(self, query: Query) -> Completion:
-        """Process the sample of `query`; the output is a signed 32-bit number of thousandths for each class."""
+        """Process the sample of `query`; the output is a signed 32-bit number of thousandths for
+        each class.
+        """
         index = only_index(query)
         if index != self._loaded:
             there = "nothing" if self._loaded is None else f"sample {self._loaded}"
-            raise LocalProtocolError(f"sample {index} is not loaded", evidence=f"in the DUT: {there}")
+            raise LocalProtocolError(
+                f"sample {index} is not loaded", evidence=f"in the DUT: {there}"
+            )
         inference = self._client.infer(query.repeat, query.limit_s)
-        output = struct.pack(f"<{len(inference.output_thousandths)}i", *inference.output_thousandths)
+        output = struct.pack(
+            f"<{len(inference.output_thousandths)}i", *inference.output_thousandths
+        )
         return Completion((Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output)
 
     def solve(self, step: Solve) -> Completion:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual system under test: nothing runs, virtual time passes, and the truth about it is known."""
+"""A virtual system under test: nothing runs, virtual time passes, and the truth about it is
+known.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,16 @@ _PATTERN = (1, 2, 1, 4)
 #: So long after its start a search draws another power for the first time.
 _REDRAW_S = 1e-3
 #: docs/PROTOCOL.md, OPTIMIZE; and what a device says that has no room for a payload.
-THRESHOLDS_MAX, TOO_LARGE = 16, 4
+THRESHOLDS_MAX = 16
+TOO_LARGE = 4
 _ANSWERS_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseModel:
-    """One phase of the device: its duration (s), its power (W), and the relative standard deviation of both."""
+    """One phase of the device: its duration (s), its power (W), and the relative standard deviation
+    of both.
+    """
 
     duration_s: float
     power_w: float
@@ -38,12 +43,16 @@ class PhaseModel:
 
 
 class VirtualSut:
-    """A device that only exists in virtual time, with phases of known length and power; simulated."""
+    """A device that only exists in virtual time, with phases of known length and power;
+    simulated.
+    """
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The device's clock (offset in ticks, rate error in ppm), its phases, its idle power, how often it answers wrongly, how
-        many samples it holds, and of how many bytes each (0: of any size); how it searches (`solve`)."""
+        """The device's clock (offset in ticks, rate error in ppm), its phases, its idle power, how
+        often it answers wrongly, how many samples it holds, and of how many bytes each (0: of any
+        size); how it searches (`solve`).
+        """
 
         tick_hz: int = 1_000_000
         clock_offset_ticks: int = 123_456_789
@@ -54,7 +63,8 @@ class VirtualSut:
         error_rate: float = 0.0
         sync_hold_us: int = 50
         sync_count: int = 8
-        sync_period_us: int = 2_003  # no multiple of a sampling period: the pulses of a burst fall on different parts of one
+        # no multiple of a sampling period: the pulses of a burst fall on different parts of one
+        sync_period_us: int = 2_003
         load_s: float = 0.002
         slots: int = 1
         slot_b: int = 0
@@ -62,15 +72,29 @@ class VirtualSut:
 
     def __init__(self, settings: Settings, table: Table) -> None:
         if settings.tick_hz < 1:
-            raise ConfigError(f"{settings.tick_hz} ticks per second", path="sut.virtual.tick_hz", try_next="1 or more")
+            raise ConfigError(
+                f"{settings.tick_hz} ticks per second",
+                path="sut.virtual.tick_hz",
+                try_next="1 or more",
+            )
         if settings.slots < 1:
-            raise ConfigError(f"{settings.slots} slots", path="sut.virtual.slots", try_next="1 or more")
+            raise ConfigError(
+                f"{settings.slots} slots", path="sut.virtual.slots", try_next="1 or more"
+            )
         if settings.slot_b < 0:
-            raise ConfigError(f"{settings.slot_b} bytes", path="sut.virtual.slot_b", try_next="1 or more; 0: of any size")
+            raise ConfigError(
+                f"{settings.slot_b} bytes",
+                path="sut.virtual.slot_b",
+                try_next="1 or more; 0: of any size",
+            )
         settings.solve.refuse_impossible("sut.virtual.solve")
         if table.reference is None and table.searcher is None:
-            raise ConfigError("this task has no reference answers, so a virtual device cannot run it", path="sut.virtual")
-        self._settings, self._world = settings, table.world
+            raise ConfigError(
+                "this task has no reference answers, so a virtual device cannot run it",
+                path="sut.virtual",
+            )
+        self._settings = settings
+        self._world = table.world
         # Trials may repeat the same payloads, and a reference may take its time.
         self._reference = lru_cache(_ANSWERS_KEPT)(table.reference or _none)
         self._searcher = table.searcher
@@ -110,10 +134,15 @@ class VirtualSut:
         return self._info
 
     def load(self, index: int, payload: bytes) -> None:
-        """Keep the payload, in place of the oldest one where there is no slot left; takes load_s."""
+        """Keep the payload, in place of the oldest one where there is no slot left; takes
+        load_s.
+        """
         slot_b = self._settings.slot_b
         if slot_b and len(payload) > slot_b:
-            raise SutError(f"sample {index} has {len(payload)} bytes, the device takes {slot_b}", code=TOO_LARGE)
+            raise SutError(
+                f"sample {index} has {len(payload)} bytes, the device takes {slot_b}",
+                code=TOO_LARGE,
+            )
         self._loaded.pop(index, None)
         while len(self._loaded) >= self._settings.slots:
             del self._loaded[next(iter(self._loaded))]
@@ -122,7 +151,10 @@ class VirtualSut:
 
     def idle(self, duration_s: float) -> Completion:
         """Do nothing for a while."""
-        marks = [self._mark(IDLE, self._settings.idle_w, duration_s), self._mark(END, self._settings.idle_w, 0.001)]
+        marks = [
+            self._mark(IDLE, self._settings.idle_w, duration_s),
+            self._mark(END, self._settings.idle_w, 0.001),
+        ]
         return Completion(tuple(marks), iterations=0)
 
     def sync(self) -> Completion:
@@ -135,7 +167,9 @@ class VirtualSut:
         return Completion(tuple(marks), iterations=0)
 
     def run(self, query: Query) -> Completion:
-        """Go through the phases and answer as the task's reference does, or wrongly at the error rate."""
+        """Go through the phases and answer as the task's reference does, or wrongly at the error
+        rate.
+        """
         missing = [index for index in query.indices if index not in self._loaded]
         if missing:
             raise LocalProtocolError(f"samples {missing} are queried but not loaded")
@@ -144,19 +178,31 @@ class VirtualSut:
         took_s = (self._world.now_ns() - began_ns) / NS_PER_S
         marks.append(self._mark(END, self._settings.idle_w, 0.001))
         if took_s > query.limit_s:
-            raise DeadlineError("end of the query", query.limit_s, evidence=f"the virtual device takes {took_s:.3g} s for it")
+            raise DeadlineError(
+                "end of the query",
+                query.limit_s,
+                evidence=f"the virtual device takes {took_s:.3g} s for it",
+            )
         output = b"".join(self._answer(self._loaded[index]) for index in query.indices)
         return Completion(tuple(marks), output, iterations=completed)
 
     def solve(self, step: Solve) -> Completion:
-        """Search the loaded workload: the power changes now and then, SYNC falls where a threshold is known to be reached."""
+        """Search the loaded workload: the power changes now and then, SYNC falls where a threshold
+        is known to be reached.
+        """
         if self._searcher is None or step.index not in self._loaded:
             raise LocalProtocolError(f"workload {step.index} is searched but not loaded")
         if len(step.thresholds) > THRESHOLDS_MAX:
-            raise LocalProtocolError(f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked")
-        settings, model, began_ns = self._settings, self._settings.solve, self._world.now_ns()
+            raise LocalProtocolError(
+                f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked"
+            )
+        settings = self._settings
+        model = self._settings.solve
+        began_ns = self._world.now_ns()
         search = VirtualSearch(model, self._searcher(self._loaded[step.index], step.seed), step)
-        marks, told, redraw_s = [self._pulse(1, self._drawn_w())], -1, _REDRAW_S
+        marks = [self._pulse(1, self._drawn_w())]
+        told = -1
+        redraw_s = _REDRAW_S
         known: list[int] = []
         for look in search.looks():
             # The device's clock says when it looks; what it does takes as long by the true one.
@@ -174,13 +220,25 @@ class VirtualSut:
         marks.append(self._mark(END, settings.idle_w, 0.001))
         if took_s > step.timeout_s + step.limit_s:
             awaited_s = step.timeout_s + step.limit_s
-            raise DeadlineError("end of the search", awaited_s, evidence=f"the virtual device takes {took_s:.3g} s for it")
-        return Completion(tuple(marks), search.answer(), iterations=1, known=tuple(known) if model.tells_ticks else None)
+            raise DeadlineError(
+                "end of the search",
+                awaited_s,
+                evidence=f"the virtual device takes {took_s:.3g} s for it",
+            )
+        return Completion(
+            tuple(marks),
+            search.answer(),
+            iterations=1,
+            known=tuple(known) if model.tells_ticks else None,
+        )
 
     def _pulse(self, phase: int, power_w: float) -> Mark:
-        """Drop SYNC as soon as the pulse before is over and SYNC was high as long; no time passes for this one."""
+        """Drop SYNC as soon as the pulse before is over and SYNC was high as long; no time passes
+        for this one.
+        """
         self._world.advance(max(self._free_ns - self._world.now_ns(), 0))
-        now_ns, hold_ns = self._world.now_ns(), self._settings.sync_hold_us * 1000
+        now_ns = self._world.now_ns()
+        hold_ns = self._settings.sync_hold_us * 1000
         self._world.put(now_ns, False, power_w)
         self._world.put(now_ns + hold_ns, True, power_w)
         self._free_ns = now_ns + 2 * hold_ns
@@ -191,14 +249,22 @@ class VirtualSut:
         return model.power_w * max(1.0 + self._random.gauss(0.0, model.variation), 0.1)
 
     def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Answer for each window when its last sample is there, as long as the link and the phases keep pace."""
+        """Answer for each window when its last sample is there, as long as the link and the phases
+        keep pace.
+        """
         settings = self._settings
         if step.preloaded and len(windows) > settings.slots:
-            raise LocalProtocolError(f"{len(windows)} windows are preloaded, the device holds {settings.slots}")
-        load_ns, self._loaded = round(settings.load_s * NS_PER_S), {}
+            raise LocalProtocolError(
+                f"{len(windows)} windows are preloaded, the device holds {settings.slots}"
+            )
+        load_ns = round(settings.load_s * NS_PER_S)
+        self._loaded = {}
         self._world.advance(load_ns * min(len(windows), settings.slots))
-        marks, answers, end = [self._mark(STREAM, settings.idle_w, 0.0)], [], ""
-        began, link = marks[0].tick, WindowLink(load_ns, settings.slots, self._world.now_ns())
+        marks = [self._mark(STREAM, settings.idle_w, 0.0)]
+        answers = []
+        end = ""
+        began = marks[0].tick
+        link = WindowLink(load_ns, settings.slots, self._world.now_ns())
         for number, window in enumerate(windows):
             wanted_ns, ready_ns = (
                 self._at(began + (number * step.hop + samples) * settings.tick_hz // step.sample_hz)
@@ -209,32 +275,51 @@ class VirtualSut:
             self._world.advance(max(ready_ns - self._world.now_ns(), 0))
             after = number + settings.slots
             last = (after * step.hop + step.window) * settings.tick_hz // step.sample_hz
-            if not end and after < len(windows) and self._tick(self._world.now_ns()) >= began + last:
-                end = f"window {number} was begun when window {after} was ready already, and the stream ended"
+            if (
+                not end
+                and after < len(windows)
+                and self._tick(self._world.now_ns()) >= began + last
+            ):
+                end = (
+                    f"window {number} was begun when window {after} was ready already, and "
+                    "the stream ended"
+                )
             if end:
                 break
             marks += self._hop()
             link.decided_ns.append(self._world.now_ns())
             answers.append(self._answer(window))
         marks.append(self._mark(END, settings.idle_w, 0.001))
-        return Completion(tuple(marks), b"".join(answers), iterations=len(answers), faults=link.faults(end))
+        return Completion(
+            tuple(marks), b"".join(answers), iterations=len(answers), faults=link.faults(end)
+        )
 
     def _hop(self) -> list[Mark]:
         phases = enumerate((self._settings.preprocess, self._settings.infer), start=1)
-        marks = [self._mark(n, phase.power_w * self._vary(phase), phase.duration_s * self._vary(phase)) for n, phase in phases]
+        marks = [
+            self._mark(n, phase.power_w * self._vary(phase), phase.duration_s * self._vary(phase))
+            for n, phase in phases
+        ]
         return [*marks, self._mark(DECIDED, self._settings.idle_w, 0.0)]
 
     def _phases(self, query: Query) -> tuple[list[Mark], int]:
-        marks, completed = [], 0
+        marks = []
+        completed = 0
         for number, phase in enumerate((self._settings.preprocess, self._settings.infer), start=1):
-            durations_s = [phase.duration_s * self._vary(phase) for _ in range(query.repeat * len(query.indices))]
+            durations_s = [
+                phase.duration_s * self._vary(phase)
+                for _ in range(query.repeat * len(query.indices))
+            ]
             marks.append(self._mark(number, phase.power_w * self._vary(phase), sum(durations_s)))
             completed = len(durations_s)
         return marks, completed
 
     def _batch(self, query: Query) -> tuple[list[Mark], int]:
-        """Go through all phases sample by sample: the power changes with each, SYNC stays as it is."""
-        settings, completed = self._settings, 0
+        """Go through all phases sample by sample: the power changes with each, SYNC stays as it
+        is.
+        """
+        settings = self._settings
+        completed = 0
         marks = [self._mark(BATCH, settings.idle_w, 0.0)]
         for _ in range(query.repeat * len(query.indices)):
             for phase in (settings.preprocess, settings.infer):
@@ -257,7 +342,9 @@ class VirtualSut:
         return max(1.0 + self._random.gauss(0.0, phase.variation), 0.1)
 
     def _mark(self, phase: int, power_w: float, duration_s: float) -> Mark:
-        """Drop SYNC now, draw `power_w` from here on, let `duration_s` pass; the pulse is over well before that."""
+        """Drop SYNC now, draw `power_w` from here on, let `duration_s` pass; the pulse is over well
+        before that.
+        """
         now_ns = self._world.now_ns()
         hold_ns = self._settings.sync_hold_us * 1000
         self._world.put(now_ns, False, power_w)
@@ -273,7 +360,11 @@ class VirtualSut:
     def _at(self, tick: int) -> int:
         """Return the world's time at which the device's timer comes to `tick`."""
         settings = self._settings
-        now_ns = math.floor((tick - settings.clock_offset_ticks) * NS_PER_S / (settings.tick_hz * (1 + settings.clock_ppm * 1e-6)))
+        now_ns = math.floor(
+            (tick - settings.clock_offset_ticks)
+            * NS_PER_S
+            / (settings.tick_hz * (1 + settings.clock_ppm * 1e-6))
+        )
         while self._tick(now_ns) < tick:
             now_ns += 1
         return now_ns
@@ -283,4 +374,6 @@ class VirtualSut:
 
 
 def _none(payload: bytes) -> bytes:
-    raise LocalProtocolError("this task's samples are searched, not queried", try_next="[scenario.optimization]")
+    raise LocalProtocolError(
+        "this task's samples are searched, not queried", try_next="[scenario.optimization]"
+    )

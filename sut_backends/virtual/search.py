@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a virtual device searches: a real search, that takes virtual time by the neighbours it touches."""
+"""How a virtual device searches: a real search, that takes virtual time by the neighbours it
+touches.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,23 @@ from rig.errors import ConfigError
 from rig.interfaces.context import Searcher
 from rig.model.steps import Solve
 
-#: The device looks at its clock so often: after this time, and on long ways after this share of the way.
-_LOOK_S, _LOOK_SHARE = 20e-6, 1e-3
+#: The device looks at its clock so often: after this time, and on long ways after this share of the
+#: way.
+_LOOK_S = 20e-6
+_LOOK_SHARE = 1e-3
 #: A cost has 32 bits on the wire.
 WRONG_MAX = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class SearchModel:
-    """The device while it searches: neighbours touched in a second, power (W), and how much that differs (relative) from one search
-    to the next, and within one each time it has become twice as long.
+    """The device while it searches: neighbours touched in a second, power (W), and how much that
+    differs (relative) from one search to the next, and within one each time it has become twice as
+    long.
 
-    `tells_ticks`: it tells by its own timer when it knew each threshold, as firmware of before does not. What is wrong with it: it
-    claims a cost lower by `wrong_cost`, leaves out the last byte of its vector, or goes on for `overrun_s` beyond its time-out.
+    `tells_ticks`: it tells by its own timer when it knew each threshold, as firmware of before does
+    not. What is wrong with it: it claims a cost lower by `wrong_cost`, leaves out the last byte of
+    its vector, or goes on for `overrun_s` beyond its time-out.
     """
 
     rate_hz: float = 5e6
@@ -44,7 +50,9 @@ class SearchModel:
             ("overrun_s", 0.0, 3600.0),
         ):
             if not low <= getattr(self, key) <= high:
-                raise ConfigError(f"{getattr(self, key)}", path=f"{path}.{key}", try_next=f"{low:g} to {high:g}")
+                raise ConfigError(
+                    f"{getattr(self, key)}", path=f"{path}.{key}", try_next=f"{low:g} to {high:g}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +71,22 @@ class VirtualSearch:
     """One search: look after look until the target or the time-out, then its answer."""
 
     def __init__(self, model: SearchModel, searcher: Searcher, step: Solve) -> None:
-        self._model, self._searcher, self._step = model, searcher, step
+        self._model = model
+        self._searcher = searcher
+        self._step = step
 
     def looks(self) -> Iterator[Look]:
         """Search on and yield each look at the clock; the last one is over."""
-        rate_hz, elapsed_s = self._model.rate_hz, 0.0
+        rate_hz = self._model.rate_hz
+        elapsed_s = 0.0
         limit_s = self._step.timeout_s + self._model.overrun_s
         while True:
             over = self._met or elapsed_s >= limit_s
-            yield Look(elapsed_s, sum(self._searcher.cost <= cost for cost in self._step.thresholds) - 1, over)
+            yield Look(
+                elapsed_s,
+                sum(self._searcher.cost <= cost for cost in self._step.thresholds) - 1,
+                over,
+            )
             if over:
                 return
             look_s = min(max(_LOOK_S, elapsed_s * _LOOK_SHARE), limit_s - elapsed_s)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The link of a virtual device while it listens to a stream: when each window is in a slot, and which came too late."""
+"""The link of a virtual device while it listens to a stream: when each window is in a slot, and
+which came too late.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class WindowLink:
-    """Windows come one after the other, each as soon as its slot is free, and take `load_ns` each; the first `slots` are there."""
+    """Windows come one after the other, each as soon as its slot is free, and take `load_ns` each;
+    the first `slots` are there.
+    """
 
     load_ns: int
     slots: int
@@ -17,7 +21,9 @@ class WindowLink:
     decided_ns: list[int] = field(default_factory=list)
 
     def there_ns(self, window: int, wanted_ns: int) -> int:
-        """Return when a window is in its slot, and count it as late where that is after `wanted_ns`."""
+        """Return when a window is in its slot, and count it as late where that is after
+        `wanted_ns`.
+        """
         if window < self.slots:
             return self.free_ns
         self.free_ns = max(self.free_ns, self.decided_ns[window - self.slots]) + self.load_ns
@@ -25,6 +31,8 @@ class WindowLink:
         return self.free_ns
 
     def faults(self, end: str) -> tuple[str, ...]:
-        """Return what went wrong, in words; `end` is what ended the stream early, empty where nothing did."""
+        """Return what went wrong, in words; `end` is what ended the stream early, empty where
+        nothing did.
+        """
         late = f"{self.late} windows came after their newest hop had begun" if self.late else ""
         return tuple(fault for fault in (late, end) if fault)

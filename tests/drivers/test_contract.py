@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every monitor promises, on its simulator: a row for each driver, and for each way in which it records otherwise."""
+"""What every monitor promises, on its simulator: a row for each driver, and for each way in which
+it records otherwise.
+"""
 
 from __future__ import annotations
 
@@ -58,24 +60,43 @@ EDGED: dict[str, Callable[[Table], EnergyMonitor]] = {
 #: All that see one, or its first edge alone.
 SYNCED = EDGED | {"n6705 trigger": lambda table: n6705(table, sync="trigger")}
 #: All that supply the DUT or are wired to its supply.
-MONITORS = SYNCED | {"lpm01a binary": lambda table: lpm01a(table, format="bin_hexa", sample_hz=10_000)}
+MONITORS = SYNCED | {
+    "lpm01a binary": lambda table: lpm01a(table, format="bin_hexa", sample_hz=10_000)
+}
 #: The same, with a supply that is on before they are opened.
 FOUND_ON: dict[str, Callable[[Table], EnergyMonitor]] = {
     "virtual": lambda table: VirtualMonitor.open(VirtualMonitor.Settings(), supplied(table)),
-    "js220": lambda table: Joulescope.open(faulty(Joulescope.Settings(device="simulator"), found_on=True), table),
-    "js110": lambda table: Joulescope.open(
-        faulty(Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")), found_on=True), table
+    "js220": lambda table: Joulescope.open(
+        faulty(Joulescope.Settings(device="simulator"), found_on=True), table
     ),
-    "lpm01a": lambda table: StLpm01a.open(faulty(StLpm01a.Settings(port="simulator"), supply_found_on=True), table),
-    "n6705": lambda table: KeysightN6705.open(faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), table),
+    "js110": lambda table: Joulescope.open(
+        faulty(
+            Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")),
+            found_on=True,
+        ),
+        table,
+    ),
+    "lpm01a": lambda table: StLpm01a.open(
+        faulty(StLpm01a.Settings(port="simulator"), supply_found_on=True), table
+    ),
+    "n6705": lambda table: KeysightN6705.open(
+        faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), table
+    ),
 }
-#: Those that cannot switch off what they measure: counters of the host they run on, and what was measured before.
+#: Those that cannot switch off what they measure: counters of the host they run on, and what was
+#: measured before.
 UNSWITCHED: dict[str, Callable[[Table], EnergyMonitor]] = {
     "rapl": lambda table: Rapl.open(
-        Rapl.Settings(root="simulator", gain_limit=0.03, simulator=RaplSimulator.Settings(base_w=BASE_W["rapl"])), table
+        Rapl.Settings(
+            root="simulator",
+            gain_limit=0.03,
+            simulator=RaplSimulator.Settings(base_w=BASE_W["rapl"]),
+        ),
+        table,
     ),
     "nvml": lambda table: Nvml.open(
-        Nvml.Settings(uuid="simulator", simulator=NvmlSimulator.Settings(base_w=BASE_W["nvml"])), table
+        Nvml.Settings(uuid="simulator", simulator=NvmlSimulator.Settings(base_w=BASE_W["nvml"])),
+        table,
     ),
     "playback": lambda table: played(table),
 }
@@ -108,7 +129,9 @@ Bench = tuple[EnergyMonitor, Table]
 
 @dataclass(slots=True)
 class Load:
-    """What was drawn: true times of the recording's beginning and of the edges, and the true energy of each window."""
+    """What was drawn: true times of the recording's beginning and of the edges, and the true energy
+    of each window.
+    """
 
     began_ns: int
     falls_ns: list[int] = field(default_factory=list)
@@ -134,19 +157,25 @@ def each_of(names: Iterable[str]) -> pytest.MarkDecorator:
 
 def played(table: Table) -> EnergyMonitor:
     """Open the playback of a virtual recording of the known load."""
-    folder, rehearsal = table.folder / "original", Table()
+    folder = table.folder / "original"
+    rehearsal = Table()
     folder.mkdir()
     recorder = VirtualMonitor.open(VirtualMonitor.Settings(), rehearsal)
     known_load(recorder, rehearsal, folder)
     recorder.close()
     (folder / "calibration.toml").write_text(CALIBRATION)
-    settings = Playback.Settings(path=str(folder / "trace.jls"), calibration=str(folder / "calibration.toml"), start_s=0.01)
+    settings = Playback.Settings(
+        path=str(folder / "trace.jls"), calibration=str(folder / "calibration.toml"), start_s=0.01
+    )
     return Playback.open(settings, table)
 
 
 def faulty(settings: Any, **fault: Any) -> Any:
     """Return a monitor's settings with something wrong with its simulator."""
-    return replace(settings, simulator=replace(settings.simulator, faults=replace(settings.simulator.faults, **fault)))
+    return replace(
+        settings,
+        simulator=replace(settings.simulator, faults=replace(settings.simulator.faults, **fault)),
+    )
 
 
 def supplied(table: Table) -> Table:
@@ -169,39 +198,65 @@ def pulse(table: Table, power_w: float, duration_ms: float) -> tuple[int, int]:
 
 
 def known_load(monitor: EnergyMonitor, table: Table, folder: Path) -> tuple[Trace, Load]:
-    """Record 10 mW with uneven pulses, then windows of 50, 80 and 20 mW between edges; what counts its own host's energy slowly
-    gets watts, for longer."""
+    """Record 10 mW with uneven pulses, then windows of 50, 80 and 20 mW between edges; what counts
+    its own host's energy slowly gets watts, for longer.
+    """
     power_w, times = (1000.0, 30.0) if monitor.info.sync == "clock" else (1.0, 1.0)
     rest = 0.01 * power_w
     monitor.power(True)
     load = Load(table.world.now_ns())
     with monitor.record(folder):
         draw(table, rest, 50.05 * times)
-        # No two intervals are alike, and pulses fall on all parts of a period; 20 periods of the slowest events apart.
+        # No two intervals are alike, and pulses fall on all parts of a period; 20 periods of the
+        # slowest events apart.
         parts = [(rest, (42 + 10 * (0.618034 * number % 1)) * times) for number in range(PULSES)]
-        windows = [(0.05 * power_w, 101.123 * times), (0.08 * power_w, 97.77 * times), (0.02 * power_w, 120.4 * times)]
+        windows = [
+            (0.05 * power_w, 101.123 * times),
+            (0.08 * power_w, 97.77 * times),
+            (0.02 * power_w, 120.4 * times),
+        ]
         for each_w, duration_ms in (*parts, *windows, (rest, 50)):
             fall_ns, rise_ns = pulse(table, each_w, duration_ms)
             load.falls_ns.append(fall_ns)
             load.rises_ns.append(rise_ns)
     base_w = BASE_W.get(monitor.info.kind, 0.0)
-    load.energies_j = [table.world.true_energy_j(*window) + base_w * (window[1] - window[0]) / 1e9 for window in load.windows_ns]
+    load.energies_j = [
+        table.world.true_energy_j(*window) + base_w * (window[1] - window[0]) / 1e9
+        for window in load.windows_ns
+    ]
     return Trace.open(folder / "trace.jls"), load
 
 
-def stated(monitor: EnergyMonitor, table: Table, trace: Trace, load: Load) -> list[tuple[float, float]]:
-    """Return energy and standard uncertainty (J) of each window as a session states them, of a device whose clock is true."""
+def stated(
+    monitor: EnergyMonitor, table: Table, trace: Trace, load: Load
+) -> list[tuple[float, float]]:
+    """Return energy and standard uncertainty (J) of each window as a session states them, of a
+    device whose clock is true.
+    """
     info = monitor.info
     if info.sync == "none":
         # A session refuses it; `rig measure` takes times, here from where the trace begins.
-        times_s = [((start_ns - load.began_ns) / 1e9, (stop_ns - load.began_ns) / 1e9) for start_ns, stop_ns in load.windows_ns]
+        times_s = [
+            ((start_ns - load.began_ns) / 1e9, (stop_ns - load.began_ns) / 1e9)
+            for start_ns, stop_ns in load.windows_ns
+        ]
         found = trace.integrals(times_s, ranges_a(info.accuracy), steps_at_ends=True)
-        return [(each.energy_j, energy_u_j(each, info.accuracy, info.sample_hz, info.edge_hz)) for each in found]
+        return [
+            (each.energy_j, energy_u_j(each, info.accuracy, info.sample_hz, info.edge_hz))
+            for each in found
+        ]
     ticks = [table.world.monotonic_ns + fall_ns for fall_ns in load.falls_ns]
     burst = tuple(Mark(SYNC, tick) for tick in ticks[:PULSES])
-    marks = tuple(Mark(phase, tick) for phase, tick in zip((1, 2, 3, END), ticks[PULSES:], strict=True))
-    done = [Done(0, None, Completion(burst, iterations=0)), Done(1, Query((0,)), Completion(marks, iterations=1))]
-    outcome = measure(done, PHASES, 1e9, PULSE_MS / 1e3, [Rail("", trace, info.accuracy)], "CLOCK_MONOTONIC")
+    marks = tuple(
+        Mark(phase, tick) for phase, tick in zip((1, 2, 3, END), ticks[PULSES:], strict=True)
+    )
+    done = [
+        Done(0, None, Completion(burst, iterations=0)),
+        Done(1, Query((0,)), Completion(marks, iterations=1)),
+    ]
+    outcome = measure(
+        done, PHASES, 1e9, PULSE_MS / 1e3, [Rail("", trace, info.accuracy)], "CLOCK_MONOTONIC"
+    )
     assert outcome.problems == ()
     windows = outcome.measured.samples[0].windows
     assert [window.phase for window in windows] == list(PHASES)
@@ -209,10 +264,14 @@ def stated(monitor: EnergyMonitor, table: Table, trace: Trace, load: Load) -> li
 
 
 @each_of(EVERY)
-def test_the_energies_of_a_known_load_are_found_within_their_stated_uncertainties(bench: Bench, tmp_path: Path) -> None:
+def test_the_energies_of_a_known_load_are_found_within_their_stated_uncertainties(
+    bench: Bench, tmp_path: Path
+) -> None:
     monitor, table = bench
     trace, load = known_load(monitor, table, tmp_path)
-    for (found_j, uncertainty_j), expected_j in zip(stated(monitor, table, trace, load), load.energies_j, strict=True):
+    for (found_j, uncertainty_j), expected_j in zip(
+        stated(monitor, table, trace, load), load.energies_j, strict=True
+    ):
         assert abs(found_j - expected_j) < 2 * uncertainty_j, (found_j, expected_j, uncertainty_j)
         # A simulator is better than its limits: a wrong scale or a lost sample would show.
         assert found_j == pytest.approx(expected_j, rel=2e-3)
@@ -220,20 +279,30 @@ def test_the_energies_of_a_known_load_are_found_within_their_stated_uncertaintie
 
 
 @each_of([*EDGED, "playback"])
-def test_many_edges_are_found_in_their_order_where_they_happened(bench: Bench, tmp_path: Path) -> None:
+def test_many_edges_are_found_in_their_order_where_they_happened(
+    bench: Bench, tmp_path: Path
+) -> None:
     monitor, table = bench
     trace, load = known_load(monitor, table, tmp_path)
-    info, stamped = monitor.info, monitor.info.sync == "stamps"
+    info = monitor.info
+    stamped = monitor.info.sync == "stamps"
     assert len(trace.falls_s) == len(load.falls_ns) == PULSES + len(PHASES) + 1
-    assert len(trace.rises_s) == (0 if stamped else len(load.rises_ns)), "an instrument that stamps edges tells of falls alone"
+    assert len(trace.rises_s) == (0 if stamped else len(load.rises_ns)), (
+        "an instrument that stamps edges tells of falls alone"
+    )
     found_s = np.concatenate([trace.falls_s, trace.rises_s])
     order = np.argsort(found_s, kind="stable")
-    assert stamped or (order < len(trace.falls_s)).tolist() == [True, False] * len(trace.falls_s), "falls alternate with rises"
+    assert stamped or (order < len(trace.falls_s)).tolist() == [True, False] * len(trace.falls_s), (
+        "falls alternate with rises"
+    )
     true_s = np.array(load.falls_ns if stamped else [*load.falls_ns, *load.rises_ns]) / 1e9
-    apart_s, true_apart_s = np.subtract.outer(found_s, found_s), np.subtract.outer(true_s, true_s)
+    apart_s = np.subtract.outer(found_s, found_s)
+    true_apart_s = np.subtract.outer(true_s, true_s)
     # Each of two edges is known to half a period either way.
     limit_s = 1 / info.edge_hz + np.abs(true_apart_s) * info.accuracy.clock_ppm * 1e-6
-    assert (np.abs(apart_s - true_apart_s) <= limit_s).all(), (apart_s - true_apart_s)[0] * info.edge_hz
+    assert (np.abs(apart_s - true_apart_s) <= limit_s).all(), (apart_s - true_apart_s)[
+        0
+    ] * info.edge_hz
 
 
 # The clock of an IO manager is trusted so little that its edges may lie anywhere near.
@@ -242,14 +311,17 @@ def test_an_edge_at_which_the_power_steps_lies_where_it_does(bench: Bench, tmp_p
     monitor, table = bench
     trace, _ = known_load(monitor, table, tmp_path)
     fall_s = float(trace.falls_s[PULSES])
-    low_w, high_w = trace.mean_w(fall_s - 0.02, fall_s - 0.005), trace.mean_w(fall_s + 0.005, fall_s + 0.02)
+    low_w = trace.mean_w(fall_s - 0.02, fall_s - 0.005)
+    high_w = trace.mean_w(fall_s + 0.005, fall_s + 0.02)
     assert high_w / low_w == pytest.approx(5.0, rel=2e-3)
     share = (trace.mean_w(fall_s - 0.02, fall_s + 0.02) - low_w) / (high_w - low_w)
     assert abs(0.02 - 0.04 * share) <= 1 / monitor.info.edge_hz + monitor.info.accuracy.edge_s
 
 
 @pytest.mark.parametrize("name", ["lpm01a", "lpm01a energy", "n6705 io manager"])
-def test_edges_that_an_instrument_stamps_are_written_in_the_order_they_had(name: str, tmp_path: Path) -> None:
+def test_edges_that_an_instrument_stamps_are_written_in_the_order_they_had(
+    name: str, tmp_path: Path
+) -> None:
     table = Table()
     monitor = EDGED[name](table)
     try:
@@ -259,11 +331,15 @@ def test_edges_that_an_instrument_stamps_are_written_in_the_order_they_had(name:
     lines = [json.loads(line) for line in (tmp_path / EDGES).read_text().splitlines()]
     times_s = [line["at_s"] for line in lines]
     # A trace sorts what it reads.
-    assert len(times_s) == len(load.falls_ns) and all(earlier < later for earlier, later in pairwise(times_s))
+    assert len(times_s) == len(load.falls_ns) and all(
+        earlier < later for earlier, later in pairwise(times_s)
+    )
     assert all(line["fall"] for line in lines)
 
 
-def test_the_same_load_has_the_same_energy_on_every_instrument_within_their_uncertainties(tmp_path: Path) -> None:
+def test_the_same_load_has_the_same_energy_on_every_instrument_within_their_uncertainties(
+    tmp_path: Path,
+) -> None:
     found: dict[str, list[tuple[float, float]]] = {}
     for name in MONITORS:
         (tmp_path / name).mkdir()
@@ -275,7 +351,11 @@ def test_the_same_load_has_the_same_energy_on_every_instrument_within_their_unce
             monitor.close()
     for one, others in ((one, other) for one in found for other in found):
         for (one_j, one_u_j), (other_j, other_u_j) in zip(found[one], found[others], strict=True):
-            assert abs(one_j - other_j) <= 2 * (one_u_j**2 + other_u_j**2) ** 0.5, (one, others, found)
+            assert abs(one_j - other_j) <= 2 * (one_u_j**2 + other_u_j**2) ** 0.5, (
+                one,
+                others,
+                found,
+            )
 
 
 @each_of(EVERY)
@@ -286,7 +366,9 @@ def test_the_limits_of_error_say_where_they_come_from(bench: Bench) -> None:
 
 
 @each_of(MONITORS)
-def test_the_supply_is_off_until_switched_on_and_off_after_close(bench: Bench, tmp_path: Path) -> None:
+def test_the_supply_is_off_until_switched_on_and_off_after_close(
+    bench: Bench, tmp_path: Path
+) -> None:
     monitor, table = bench
     assert not table.world.supply_on
     with monitor.record(tmp_path):
@@ -313,7 +395,9 @@ def test_a_supply_found_on_is_off_once_the_monitor_is_open(name: str) -> None:
 
 
 @each_of(EVERY)
-def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_off(bench: Bench, tmp_path: Path) -> None:
+def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_off(
+    bench: Bench, tmp_path: Path
+) -> None:
     monitor, table = bench
     monitor.power(True)
     with pytest.raises(BenchError, match="cable"), monitor.record(tmp_path):
@@ -321,13 +405,17 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_o
         raise BenchError("the cable is out")
     duration_s = Trace.open(tmp_path / "trace.jls").duration_s
     assert duration_s >= 0.04
-    assert duration_s < 0.6 or monitor.info.kind == "playback", "start and end of a recording take their time"
+    assert duration_s < 0.6 or monitor.info.kind == "playback", (
+        "start and end of a recording take their time"
+    )
     monitor.close()
     assert not table.world.supply_on or monitor.info.kind in UNSWITCHED
 
 
 @each_of([name for name in EVERY if name not in WAITING])
-def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_trace(bench: Bench, tmp_path: Path) -> None:
+def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_trace(
+    bench: Bench, tmp_path: Path
+) -> None:
     monitor, table = bench
     threads = threading.active_count()
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front end of simulated instruments: what it hands out does not depend on how the samples are grouped."""
+"""The front end of simulated instruments: what it hands out does not depend on how the samples are
+grouped.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def world(*states: tuple[float, bool, float]) -> World:
 
 
 def test_an_edge_at_the_very_end_of_a_block_belongs_to_the_next_one() -> None:
-    front_end = FrontEnd(world((0, True, 0.01), (5, False, 0.02), (6, True, 0.02)), 1000.0, start_ns=0)
+    front_end = FrontEnd(
+        world((0, True, 0.01), (5, False, 0.02), (6, True, 0.02)), 1000.0, start_ns=0
+    )
     assert [front_end.take(5).falls.tolist() for _ in range(2)] == [[], [5.0]]
 
 
@@ -34,20 +38,30 @@ def test_an_edge_at_the_very_end_of_a_block_belongs_to_the_next_one() -> None:
     cuts=st.lists(st.integers(1, 39), max_size=8, unique=True),
 )
 @settings(max_examples=60, deadline=None)
-def test_any_grouping_gives_the_same_samples_levels_and_edges(edges: list[int], cuts: list[int]) -> None:
-    states = [(0.0, True, 0.01)] + [(at / 1000, bool(k % 2), 0.01 * (k + 1)) for k, at in enumerate(sorted(edges))]
+def test_any_grouping_gives_the_same_samples_levels_and_edges(
+    edges: list[int], cuts: list[int]
+) -> None:
+    states = [(0.0, True, 0.01)] + [
+        (at / 1000, bool(k % 2), 0.01 * (k + 1)) for k, at in enumerate(sorted(edges))
+    ]
     whole = FrontEnd(world(*states), 1000.0, start_ns=0, per_sample=2).take(40)
     front_end = FrontEnd(world(*states), 1000.0, start_ns=0, per_sample=2)
     bounds = [0, *sorted(cuts), 40]
     blocks = [front_end.take(stop - start) for start, stop in pairwise(bounds)]
-    assert np.concatenate([block.power_w for block in blocks]) == pytest.approx(whole.power_w, abs=1e-12)
+    assert np.concatenate([block.power_w for block in blocks]) == pytest.approx(
+        whole.power_w, abs=1e-12
+    )
     assert np.concatenate([block.high for block in blocks]) == pytest.approx(whole.high, abs=1e-9)
     assert np.concatenate([block.levels for block in blocks]).tolist() == whole.levels.tolist()
-    assert np.concatenate([block.falls for block in blocks]) == pytest.approx([at / 1000 for at in sorted(edges)[::2]])
+    assert np.concatenate([block.falls for block in blocks]) == pytest.approx(
+        [at / 1000 for at in sorted(edges)[::2]]
+    )
 
 
 def test_the_mean_power_of_all_samples_is_the_energy_of_the_log() -> None:
     made = world((0, True, 0.01), (3.3, False, 0.05), (7.77, True, 0.02))
     front_end = FrontEnd(made, 1000.0, clock_ppm=40.0, start_ns=0, share=0.5)
     energy_j = float(front_end.take(20).power_w.sum()) * front_end.period_s
-    assert energy_j == pytest.approx(0.5 * made.true_energy_j(0, round(20 * front_end.period_s * 1e9)), rel=1e-6)
+    assert energy_j == pytest.approx(
+        0.5 * made.true_energy_j(0, round(20 * front_end.period_s * 1e9)), rel=1e-6
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a recording or its settings is said with its file, and with the keys that the bench file has for it."""
+"""What is wrong with a recording or its settings is said with its file, and with the keys that the
+bench file has for it.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,8 @@ def refused(recordings: Path, place: str, settings: str) -> RigError:
     return caught.value
 
 
-#: File, settings, error, what it says behind the file's name, and what to try; SIGNALS is the place of the keys.
+#: File, settings, error, what it says behind the file's name, and what to try; SIGNALS is the place
+#: of the keys.
 REFUSED = {
     "no voltage": (
         "a.ppk2",
@@ -90,7 +93,13 @@ REFUSED = {
         "no voltage beside the current",
         'SIGNALS.supply_v = VOLTS, what the supply was set to, or SIGNALS.voltage = "COLUMN:UNIT"',
     ),
-    "two currents": ("two.csv", "", DataError, "2 columns in a unit of current: I (mA), J (mA)", 'SIGNALS.current = "COLUMN"'),
+    "two currents": (
+        "two.csv",
+        "",
+        DataError,
+        "2 columns in a unit of current: I (mA), J (mA)",
+        'SIGNALS.current = "COLUMN"',
+    ),
     "no unit": (
         "plain.csv",
         'signals.current = "I"',
@@ -116,11 +125,21 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("place", ["monitor", "rail.io"])
-@pytest.mark.parametrize(("name", "settings", "kind", "cause", "hint"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(
+    ("name", "settings", "kind", "cause", "hint"), REFUSED.values(), ids=REFUSED
+)
 def test_what_a_file_does_not_say_is_asked_for_by_the_keys_of_this_bench(
-    recordings: Path, place: str, name: str, settings: str, kind: type[RigError], cause: str, hint: str
+    recordings: Path,
+    place: str,
+    name: str,
+    settings: str,
+    kind: type[RigError],
+    cause: str,
+    hint: str,
 ) -> None:
-    error = refused(recordings, place, f'path = "{name}"\ncalibration = "calibration.toml"\n{settings}')
+    error = refused(
+        recordings, place, f'path = "{name}"\ncalibration = "calibration.toml"\n{settings}'
+    )
     assert isinstance(error, kind)
     rail = "" if place == "monitor" else "rail io: "
     assert error.cause == f"{rail}{recordings / name}: {cause}"
@@ -134,8 +153,16 @@ def test_what_a_file_does_not_say_is_asked_for_by_the_keys_of_this_bench(
         ("", ConfigError, "path"),
         ('path = "missing.csv"', DataError, "path"),
         ('path = "a.csv"', ConfigError, "calibration"),
-        ('path = "a.csv"\ncalibration = "calibration.toml"\nsignals.source = "x"', ConfigError, "signals.source"),
-        ('path = "a.ppk2"\ncalibration = "calibration.toml"\nsignals.time = "x"', ConfigError, "signals.time"),
+        (
+            'path = "a.csv"\ncalibration = "calibration.toml"\nsignals.source = "x"',
+            ConfigError,
+            "signals.source",
+        ),
+        (
+            'path = "a.ppk2"\ncalibration = "calibration.toml"\nsignals.time = "x"',
+            ConfigError,
+            "signals.time",
+        ),
         ('path = "a.csv"\nstart_s = -1.0', ConfigError, "start_s"),
     ],
 )
@@ -152,9 +179,15 @@ def test_a_setting_that_does_not_fit_is_told_by_the_key_of_this_bench(
 def test_a_recording_without_sync_names_the_key_and_no_option(recordings: Path) -> None:
     settings = 'path = "a.ppk2"\ncalibration = "calibration.toml"\nsignals.supply_v = 3.0'
     (recordings / "bench.toml").write_text(BENCH.format(settings=settings))
-    with pytest.raises(ConfigError, match="sees no SYNC line") as caught, open_bench(recordings / "bench.toml") as bench:
+    with (
+        pytest.raises(ConfigError, match="sees no SYNC line") as caught,
+        open_bench(recordings / "bench.toml") as bench,
+    ):
         bench.run(1, recordings / "sessions")
-    assert caught.value.evidence == 'no SYNC; there are the lines D0 to D7: rail.io.playback.signals.sync = "D0"'
+    assert (
+        caught.value.evidence
+        == 'no SYNC; there are the lines D0 to D7: rail.io.playback.signals.sync = "D0"'
+    )
     assert caught.value.try_next.startswith("rail.io.playback.signals.sync = NAME")
 
 
@@ -162,12 +195,17 @@ def test_a_later_recording_that_cannot_be_read_is_named_with_what_to_do(recordin
     shutil.copyfile(recordings / "a.csv", recordings / "r-1.csv")
     shutil.copyfile(recordings / "nothing.csv", recordings / "r-2.csv")
     table = Table()
-    settings = Playback.Settings(path=str(recordings / "r-{n}.csv"), calibration=str(recordings / "calibration.toml"))
+    settings = Playback.Settings(
+        path=str(recordings / "r-{n}.csv"), calibration=str(recordings / "calibration.toml")
+    )
     monitor = Playback.open(settings, table)
     table.trial = 2
     with pytest.raises(BenchError) as caught, monitor.record(recordings):
         pass
     assert type(caught.value) is BenchError
-    assert caught.value.cause == f"recording 2: {recordings / 'r-2.csv'}: no column of current or power"
+    assert (
+        caught.value.cause
+        == f"recording 2: {recordings / 'r-2.csv'}: no column of current or power"
+    )
     assert caught.value.try_next == 'monitor.playback.signals.current = "COLUMN:UNIT", as I:mA'
     monitor.close()

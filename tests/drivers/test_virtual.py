@@ -36,26 +36,39 @@ def test_without_errors_it_measures_the_truth(tmp_path: Path) -> None:
     assert current_a(recorded(tmp_path)) == pytest.approx(0.01, rel=1e-6)
 
 
-@pytest.mark.parametrize(("setting", "value", "mean_a"), [("gain", 0.02, 0.0102), ("offset_a", 1e-4, 0.0101)])
-def test_a_calibration_error_shifts_the_mean(tmp_path: Path, setting: str, value: float, mean_a: float) -> None:
-    assert np.mean(current_a(recorded(tmp_path, **{setting: value}))) == pytest.approx(mean_a, rel=1e-5)
+@pytest.mark.parametrize(
+    ("setting", "value", "mean_a"), [("gain", 0.02, 0.0102), ("offset_a", 1e-4, 0.0101)]
+)
+def test_a_calibration_error_shifts_the_mean(
+    tmp_path: Path, setting: str, value: float, mean_a: float
+) -> None:
+    assert np.mean(current_a(recorded(tmp_path, **{setting: value}))) == pytest.approx(
+        mean_a, rel=1e-5
+    )
 
 
 def test_an_error_of_the_voltage_is_one_of_the_power_too(tmp_path: Path) -> None:
     # current_a() divides by the true voltage.
-    assert np.mean(current_a(recorded(tmp_path, voltage_offset_v=0.033))) == pytest.approx(0.0101, rel=1e-5)
+    assert np.mean(current_a(recorded(tmp_path, voltage_offset_v=0.033))) == pytest.approx(
+        0.0101, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize(("power_w", "mean_a"), [(0.033, 0.0101 + 1e-4), (0.0165, 0.0051 + 5e-5)])
 def test_two_ranges_have_errors_of_their_own(tmp_path: Path, power_w: float, mean_a: float) -> None:
-    trace = recorded(tmp_path, power_w, gain=0.01, offset_a=1e-4, low_a=0.007, low_gain=0.02, low_offset_a=5e-5)
+    trace = recorded(
+        tmp_path, power_w, gain=0.01, offset_a=1e-4, low_a=0.007, low_gain=0.02, low_offset_a=5e-5
+    )
     assert np.mean(current_a(trace)) == pytest.approx(mean_a, rel=1e-5)
 
 
 @pytest.mark.parametrize("edge_delay_s", [-2e-3, 0.0, 2e-3])
 def test_sync_is_seen_later_than_power_by_the_delay(tmp_path: Path, edge_delay_s: float) -> None:
     table = Table()
-    monitor = VirtualMonitor.open(VirtualMonitor.Settings(noise_a=0.0, lsb_a=0.0, clock_ppm=0.0, edge_delay_s=edge_delay_s), table)
+    monitor = VirtualMonitor.open(
+        VirtualMonitor.Settings(noise_a=0.0, lsb_a=0.0, clock_ppm=0.0, edge_delay_s=edge_delay_s),
+        table,
+    )
     monitor.power(True)
     with monitor.record(tmp_path):
         for power_w in (0.01, 0.03, 0.02):
@@ -65,7 +78,9 @@ def test_sync_is_seen_later_than_power_by_the_delay(tmp_path: Path, edge_delay_s
     trace = Trace.open(tmp_path / "trace.jls")
     falls_s = trace.falls_s
     assert len(falls_s) == 3 and np.diff(falls_s) == pytest.approx(0.02, abs=5e-6)
-    rise_s = next(at_s for at_s, power_w in zip(*trace.power_w(0.0, 0.06), strict=True) if power_w > 0.02)
+    rise_s = next(
+        at_s for at_s, power_w in zip(*trace.power_w(0.0, 0.06), strict=True) if power_w > 0.02
+    )
     assert falls_s[1] - rise_s == pytest.approx(edge_delay_s, abs=1.5 / 200_000)
 
 
@@ -76,12 +91,16 @@ def test_noise_has_the_stated_deviation_and_no_mean(tmp_path: Path) -> None:
 
 
 def test_the_converter_has_steps(tmp_path: Path) -> None:
-    assert np.unique(np.rint(current_a(recorded(tmp_path, power_w=0.0345, lsb_a=3e-3)) * 1e6)).tolist() == [9000.0]
+    assert np.unique(
+        np.rint(current_a(recorded(tmp_path, power_w=0.0345, lsb_a=3e-3)) * 1e6)
+    ).tolist() == [9000.0]
 
 
 @pytest.mark.parametrize("ppm", [-500.0, 500.0])
 def test_a_fast_clock_takes_more_samples(tmp_path: Path, ppm: float) -> None:
-    assert recorded(tmp_path, clock_ppm=ppm).length == pytest.approx(1.01 * 200_000 * (1 + ppm * 1e-6), abs=2)
+    assert recorded(tmp_path, clock_ppm=ppm).length == pytest.approx(
+        1.01 * 200_000 * (1 + ppm * 1e-6), abs=2
+    )
 
 
 @pytest.mark.parametrize("sample_hz", [0, 999, 1_000_001])
@@ -93,8 +112,11 @@ def test_a_rate_it_cannot_keep_is_refused(sample_hz: int) -> None:
 def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_path: Path) -> None:
     table = Table()
     started_ns = time.monotonic_ns()
-    # A horizon that promises too much: the state below comes 50 ms after its time has been given away.
-    table.world.follow(lambda: time.monotonic_ns() - started_ns, lambda: time.monotonic_ns() - started_ns)
+    # A horizon that promises too much: the state below comes 50 ms after its time has been given
+    # away.
+    table.world.follow(
+        lambda: time.monotonic_ns() - started_ns, lambda: time.monotonic_ns() - started_ns
+    )
     monitor = VirtualMonitor.open(VirtualMonitor.Settings(), table)
     with monitor.record(tmp_path):
         time.sleep(0.15)

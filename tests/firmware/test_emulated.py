@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One source on three cores: the machine code for Cortex-M3, M4 and M0, run by an emulator, says what the host's process says."""
+"""One source on three cores: the machine code for Cortex-M3, M4 and M0, run by an emulator, says
+what the host's process says.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def start() -> Iterator[Opener]:
         table = Table(seed=1)
         table.world.supply_on = True
         program = str(image(port, workload))
-        opened.append(QemuSut.open(QemuSut.Settings(program=program, machine=BOARDS[port], **settings), table))  # type: ignore[arg-type]
+        opened.append(
+            QemuSut.open(QemuSut.Settings(program=program, machine=BOARDS[port], **settings), table)
+        )  # type: ignore[arg-type]
         return opened[-1]
 
     yield open_board
@@ -59,7 +63,9 @@ def spans(sut: QemuSut, repeat: int) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("frame_baud", [0, 230_400])
 @pytest.mark.parametrize("port", BOARDS)
-def test_each_core_takes_part_in_the_same_conversations(start: Opener, port: str, frame_baud: int) -> None:
+def test_each_core_takes_part_in_the_same_conversations(
+    start: Opener, port: str, frame_baud: int
+) -> None:
     sut = start(port, "null", frame_baud=frame_baud)
     info = sut.info
     assert (info.tick_hz, info.task, info.simulated) == (1_000_000, "null", True)
@@ -81,7 +87,12 @@ def test_each_core_takes_part_in_the_same_conversations(start: Opener, port: str
 @pytest.mark.parametrize("port", BOARDS)
 def test_each_core_speaks_text_and_prints_the_times_of_its_edges(port: str) -> None:
     world = World()
-    with closing(EmulatorProcess("qemu-system-arm", BOARDS[port], image(port, "null"), 5)) as process, process.line as line:
+    with (
+        closing(
+            EmulatorProcess("qemu-system-arm", BOARDS[port], image(port, "null"), 5)
+        ) as process,
+        process.line as line,
+    ):
         edges = GuestWire(process.wire.detach(), world, Power(), 0)
         with closing(edges):
             line.settimeout(20.0)
@@ -91,7 +102,9 @@ def test_each_core_speaks_text_and_prints_the_times_of_its_edges(port: str) -> N
             assert ask(line, "db 01000000") == ["m-load-done", "m-ready"]
             said = ask(line, "infer 100 2")
             assert {"m-warmup-start-2", "m-infer-start-100", "m-infer-done"} < {*said}
-            printed = [int(each.removeprefix("m-lap-us-")) for each in said if each.startswith("m-lap-us-")]
+            printed = [
+                int(each.removeprefix("m-lap-us-")) for each in said if each.startswith("m-lap-us-")
+            ]
             world.horizon_ns()
             falls = [state.time_ns // 1_000 for state in world.states() if not state.level]
     assert len(printed) == 2
@@ -125,13 +138,20 @@ def test_the_same_work_takes_the_same_time_within_a_microsecond(start: Opener, p
 
 
 @pytest.mark.parametrize("port", BOARDS)
-def test_the_ticks_of_a_window_are_the_instructions_that_an_observer_counts(start: Opener, tmp_path: Path, port: str) -> None:
-    elf, shift = image(port, "null"), 5
+def test_the_ticks_of_a_window_are_the_instructions_that_an_observer_counts(
+    start: Opener, tmp_path: Path, port: str
+) -> None:
+    elf = image(port, "null")
+    shift = 5
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
-    plugin, counts, emulator = tmp_path / "counter.so", tmp_path / "counts", tmp_path / "qemu"
+    plugin = tmp_path / "counter.so"
+    counts = tmp_path / "counts"
+    emulator = tmp_path / "qemu"
     source = Path(__file__).with_name("instruction_counter.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", plugin, source], check=True)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", plugin, source], check=True
+    )
     watched = f"{plugin},at={address_of(elf, 'nr_board_pulse')},out={counts}"
     emulator.write_text(f'#!/bin/sh\nexec qemu-system-arm -plugin "{watched}" "$@"\n')
     emulator.chmod(0o755)
@@ -145,19 +165,25 @@ def test_the_ticks_of_a_window_are_the_instructions_that_an_observer_counts(star
 
 
 def address_of(elf: Path, name: str) -> str:
-    said = subprocess.run(["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        ["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True
+    ).stdout
     return next(f"0x{line.split()[0]}" for line in said.splitlines() if line.split()[-1] == name)
 
 
 @pytest.mark.parametrize("port", BOARDS)
-def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start: Opener, port: str) -> None:
+def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(
+    start: Opener, port: str
+) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
     task = AscTask.open(AscTask.Settings(samples=2), Table(folder=ROOT, seed=1))
     table = Table(seed=1)
     table.world.supply_on = True
-    board, process = start(port, "asc"), PosixSut.open(PosixSut.Settings(program=str(posix_program("asc"))), table)
-    outputs, elapsed = set(), []
+    board = start(port, "asc")
+    process = PosixSut.open(PosixSut.Settings(program=str(posix_program("asc"))), table)
+    outputs = set()
+    elapsed = []
     try:
         for index in range(len(task)):
             payload = task.payload(index)
@@ -187,27 +213,37 @@ SEARCHES = (
 
 
 @pytest.mark.parametrize("port", BOARDS)
-def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_and_repeats(start: Opener, port: str) -> None:
+def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_and_repeats(
+    start: Opener, port: str
+) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
     table = Table(seed=1)
     table.world.supply_on = True
     # The shortest pulses: a mark waits for the one before it.
-    board, process = (
-        start(port, "qubo", sync_hold_us=0),
-        PosixSut.open(PosixSut.Settings(program=str(posix_program("qubo"))), table),
-    )
+    board = start(port, "qubo", sync_hold_us=0)
+    process = PosixSut.open(PosixSut.Settings(program=str(posix_program("qubo"))), table)
     try:
         for workload, step in SEARCHES:
             payload = encode(generate(workload))
             for sut in (board, process):
                 sut.load(0, payload)
-            first, again, there = board.solve(step), board.solve(step), process.solve(step)
+            first = board.solve(step)
+            again = board.solve(step)
+            there = process.solve(step)
             assert first.output == again.output == there.output
             assert first.output[4] == 1  # ended by its target
             assert [mark.phase for mark in first.marks] == [mark.phase for mark in there.marks]
-            assert first.marks[-2].phase == REACHED + len(step.thresholds) - 1 or not step.thresholds
-            assert max(abs(one - two) for one, two in zip(elapsed_of(first), elapsed_of(again), strict=True)) <= 1
+            assert (
+                first.marks[-2].phase == REACHED + len(step.thresholds) - 1 or not step.thresholds
+            )
+            assert (
+                max(
+                    abs(one - two)
+                    for one, two in zip(elapsed_of(first), elapsed_of(again), strict=True)
+                )
+                <= 1
+            )
     finally:
         process.close()
 
@@ -217,9 +253,15 @@ def elapsed_of(done: Completion) -> list[int]:
 
 
 @pytest.mark.parametrize(("port", "room_b"), [("stm32f405", 84_000), ("microbit", 16_384)])
-def test_a_board_refuses_a_graph_that_it_has_no_room_for(start: Opener, port: str, room_b: int) -> None:
+def test_a_board_refuses_a_graph_that_it_has_no_room_for(
+    start: Opener, port: str, room_b: int
+) -> None:
     # Whole, or where that would take long only its head, which is all that it looks at.
-    graph = HEAD.pack(500, 20_000, 0) if port == "stm32f405" else encode(generate(Workload(250, 0.1, 0)))
+    graph = (
+        HEAD.pack(500, 20_000, 0)
+        if port == "stm32f405"
+        else encode(generate(Workload(250, 0.1, 0)))
+    )
     sut = start(port, "qubo")
     with pytest.raises(SutError, match="too large") as caught:
         sut.load(0, graph)
@@ -228,9 +270,12 @@ def test_a_board_refuses_a_graph_that_it_has_no_room_for(start: Opener, port: st
 
 
 @pytest.mark.parametrize(
-    "workload", [Workload(50, 0.1, 2), Workload(100, 0.25, 0), Workload(250, 0.25, 0), Workload(1000, 0.01, 0)]
+    "workload",
+    [Workload(50, 0.1, 2), Workload(100, 0.25, 0), Workload(250, 0.25, 0), Workload(1000, 0.01, 0)],
 )
-def test_at_the_pace_of_168_mhz_a_time_out_of_a_millisecond_is_kept_within_some_percent(start: Opener, workload: Workload) -> None:
+def test_at_the_pace_of_168_mhz_a_time_out_of_a_millisecond_is_kept_within_some_percent(
+    start: Opener, workload: Workload
+) -> None:
     sut = start("stm32f405", "qubo", icount_shift=3)  # 125 million instructions in 1 s
     sut.load(0, encode(generate(workload)))
     for seed in range(5):
@@ -255,7 +300,13 @@ def test_the_image_for_silicon_has_no_edge_wire(tmp_path: Path) -> None:
     image("stm32f405", "null")  # skips where a tool is missing
     command = ["make", "-s", "-C", str(ROOT / "firmware"), f"BUILD={tmp_path}", "stm32f405-silicon"]
     subprocess.run(command, check=True, capture_output=True)
-    symbols = {build: names(path) for build, path in (("silicon", tmp_path / "stm32f405-silicon"), ("emulated", image_folder()))}
+    symbols = {
+        build: names(path)
+        for build, path in (
+            ("silicon", tmp_path / "stm32f405-silicon"),
+            ("emulated", image_folder()),
+        )
+    }
     assert "nr_board_wire_write" in symbols["emulated"]
     assert not [name for name in symbols["silicon"] if "wire" in name]
 
@@ -265,14 +316,23 @@ def image_folder() -> Path:
 
 
 def names(folder: Path) -> set[str]:
-    said = subprocess.run(["arm-none-eabi-nm", folder / "null.elf"], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        ["arm-none-eabi-nm", folder / "null.elf"], check=True, capture_output=True, text=True
+    ).stdout
     return {line.split()[-1] for line in said.splitlines()}
 
 
 def test_make_names_the_compiler_that_is_missing(tmp_path: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is missing (Debian: apt-get install make)")
-    command = ["make", "-C", str(ROOT / "firmware"), f"BUILD={tmp_path}", "ARM_PREFIX=no-such-", "emulated"]
+    command = [
+        "make",
+        "-C",
+        str(ROOT / "firmware"),
+        f"BUILD={tmp_path}",
+        "ARM_PREFIX=no-such-",
+        "emulated",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "no-such-gcc is missing (Debian: apt-get install gcc-arm-none-eabi)" in done.stderr

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams on emulated cores: the firmware's machine code listens, by the board's own timer, while it is fed."""
+"""Streams on emulated cores: the firmware's machine code listens, by the board's own timer, while
+it is fed.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +34,33 @@ def board(port: str, workload: str) -> Iterator[QemuSut]:
         sut.close()
 
 
-def stream_of(signal: bytes, windows: int, hop: int, window: int, sample_hz: int, preloaded: bool) -> tuple[Stream, list[bytes]]:
+def stream_of(
+    signal: bytes, windows: int, hop: int, window: int, sample_hz: int, preloaded: bool
+) -> tuple[Stream, list[bytes]]:
     """Return a stream of 16-bit samples, and what is played in each of its windows."""
-    step = Stream((Scene("any", (0,), (windows - 1) * hop + window),), hop, window, sample_hz, preloaded, limit_s=60.0)
+    step = Stream(
+        (Scene("any", (0,), (windows - 1) * hop + window),),
+        hop,
+        window,
+        sample_hz,
+        preloaded,
+        limit_s=60.0,
+    )
     return step, [signal[2 * k * hop : 2 * (k * hop + window)] for k in range(windows)]
 
 
 def begun_late_us(step: Stream, marks: Sequence[Mark]) -> list[int]:
     begun = [mark.tick for mark in marks if mark.phase == 1]
-    return [tick - marks[0].tick - (k * step.hop + step.window) * 1_000_000 // step.sample_hz for k, tick in enumerate(begun)]
+    return [
+        tick - marks[0].tick - (k * step.hop + step.window) * 1_000_000 // step.sample_hz
+        for k, tick in enumerate(begun)
+    ]
 
 
 @pytest.mark.parametrize("port", [port for port in BOARDS if port != "microbit"])
 def test_a_core_listens_to_a_stream_while_it_is_fed(port: str) -> None:
-    # The emulator takes in some kilobytes a second: 100 bytes every quarter of one leave it time on a busy machine.
+    # The emulator takes in some kilobytes a second: 100 bytes every quarter of one leave it time on
+    # a busy machine.
     step, windows = stream_of(SIGNAL, 7, 25, 50, 100, preloaded=False)
     with board(port, "null") as sut:
         assert sut.info.streams
@@ -54,9 +69,13 @@ def test_a_core_listens_to_a_stream_while_it_is_fed(port: str) -> None:
     assert done.faults == ()
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * 7, END]
     assert done.output == b"".join(window[:64] for window in windows)
-    # It may wake up late, where its host does; it never begins early, and its own arithmetic costs it next to nothing.
+    # It may wake up late, where its host does; it never begins early, and its own arithmetic costs
+    # it next to nothing.
     assert 0 <= min(begun_late_us(step, done.marks)) < 50
-    took = [last.tick - first.tick for first, last in zip(done.marks[1::3], done.marks[3::3], strict=False)]
+    took = [
+        last.tick - first.tick
+        for first, last in zip(done.marks[1::3], done.marks[3::3], strict=False)
+    ]
     assert 0 < max(took) < 1_000
 
 
@@ -71,7 +90,9 @@ def test_a_core_with_one_slot_plays_what_it_holds_and_refuses_more() -> None:
 
 def test_asc_hears_in_a_stream_what_it_hears_in_a_query() -> None:
     task = AscTask.open(AscTask.Settings(samples=2), Table(folder=ROOT, seed=1))
-    step, windows = stream_of(task.payload(0) + task.payload(1), 2, 4000, 8000, 8000, preloaded=True)
+    step, windows = stream_of(
+        task.payload(0) + task.payload(1), 2, 4000, 8000, 8000, preloaded=True
+    )
     with board("mps2", "asc") as sut:
         done = sut.stream(step, windows)
         sut.load(0, windows[1])

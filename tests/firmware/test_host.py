@@ -21,7 +21,10 @@ pytestmark = [
 
 def make(target: str, *settings: str) -> str:
     done = subprocess.run(
-        ["make", "-C", str(FIRMWARE), target, f"PYTHON={sys.executable}", *settings], capture_output=True, text=True, timeout=280
+        ["make", "-C", str(FIRMWARE), target, f"PYTHON={sys.executable}", *settings],
+        capture_output=True,
+        text=True,
+        timeout=280,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -29,7 +32,19 @@ def make(target: str, *settings: str) -> str:
 
 def test_host_tests_pass(tmp_path: Path) -> None:
     output = make("test", f"BUILD={tmp_path}")
-    for name in ("frame", "division", "text", "shim", "messages", "optimize", "stream", "self_test", "faults", "time", "minimal"):
+    for name in (
+        "frame",
+        "division",
+        "text",
+        "shim",
+        "messages",
+        "optimize",
+        "stream",
+        "self_test",
+        "faults",
+        "time",
+        "minimal",
+    ):
         assert f"{name}: " in output
 
 

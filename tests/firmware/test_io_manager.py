@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The IO manager's firmware on a simulated ATmega328P: with a DUT that the test plays, and between the rig and the POSIX firmware.
+"""The IO manager's firmware on a simulated ATmega328P: with a DUT that the test plays, and between
+the rig and the POSIX firmware.
 
-The simulator gives bits and edges to the pins at exact cycles; what the firmware makes of them is compared with what was given.
+The simulator gives bits and edges to the pins at exact cycles; what the firmware makes of them is
+compared with what was given.
 """
 
 from __future__ import annotations
@@ -45,14 +47,16 @@ NEEDED = {
 }
 MISSING = " ".join(package for package, there in NEEDED.items() if not there)
 pytestmark = [
-    pytest.mark.alone,  # the simulated processor keeps the pace of real time, and its pins have no patience
+    # the simulated processor keeps the pace of real time, and its pins have no patience
+    pytest.mark.alone,
     pytest.mark.skipif(bool(MISSING), reason=f"needs the Debian packages {MISSING}"),
 ]
 
 NAME = b"m-name-io-[neurorig io-manager]\r\n"
 READY = b"m-ready\r\n"
 PATIENCE_S = 60.0  # what comes at once on a machine that runs; it may stand still for a while
-BOOT = b"\xff\xff\r\nm-init-done\r\nm-ready\r\n"  # whoever listened to noise finds the next start bit in two such bytes
+# whoever listened to noise finds the next start bit in two such bytes
+BOOT = b"\xff\xff\r\nm-init-done\r\nm-ready\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +65,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
     def build(*targets: str, dut_baud: int = 9600) -> Path:
         folder = tmp_path_factory.getbasetemp() / f"io-manager-{dut_baud}"
-        command = ["make", "-C", str(FIRMWARE), f"BUILD={folder}", f"NR_DUT_BAUD={dut_baud}", *targets]
+        command = [
+            "make",
+            "-C",
+            str(FIRMWARE),
+            f"BUILD={folder}",
+            f"NR_DUT_BAUD={dut_baud}",
+            *targets,
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         return folder
@@ -70,10 +81,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 class Avr:
-    """The simulated microcontroller; `port` is the host's line, `dut_port` the DUT's where the test plays it."""
+    """The simulated microcontroller; `port` is the host's line, `dut_port` the DUT's where the test
+    plays it.
+    """
 
     def __init__(self, folder: Path, *options: str, edge_fd: int = -1) -> None:
-        command = [folder / "tests" / "avr_harness", folder / "io_manager" / "io_manager.elf", *options]
+        command = [
+            folder / "tests" / "avr_harness",
+            folder / "io_manager" / "io_manager.elf",
+            *options,
+        ]
         command += ["--edges", str(edge_fd)] if edge_fd >= 0 else []
         self._process = subprocess.Popen(
             command,
@@ -175,7 +192,9 @@ def received(line: serial.Serial, count: int) -> bytes:
 def test_it_fits_into_the_microcontroller(tmp_path: Path) -> None:
     command = ["make", "-C", str(FIRMWARE), f"BUILD={tmp_path}", "io-manager"]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    last = said.splitlines()[-1] if "Leaving" not in said.splitlines()[-1] else said.splitlines()[-2]
+    last = (
+        said.splitlines()[-1] if "Leaving" not in said.splitlines()[-1] else said.splitlines()[-2]
+    )
     assert last.startswith("io manager: ")
     flash_b, ram_b = (int(word) for word in last.split() if word.isdigit() and word != "2048")
     assert flash_b < 32_768 - 512
@@ -207,12 +226,19 @@ def test_a_dead_dut_is_told_within_two_seconds(avr: Avr, host: serial.Serial) ->
 
 
 @pytest.mark.parametrize("dut_baud", [9600, 19200])
-def test_frames_pass_both_ways_at_once_at_full_rate_under_edges(built: Callable[..., Path], dut_baud: int) -> None:
+def test_frames_pass_both_ways_at_once_at_full_rate_under_edges(
+    built: Callable[..., Path], dut_baud: int
+) -> None:
     folder = built("io-manager", "avr-harness", dut_baud=dut_baud)
     count = dut_baud // 6  # 1.7 s
     number = random.Random(dut_baud)
-    up, down = number.randbytes(count), number.randbytes(count).replace(b"name%", b"NAME%")
-    with running(folder, "--dut-baud", str(dut_baud)) as avr, opened(avr.port) as host, opened(avr.dut_port) as dut:
+    up = number.randbytes(count)
+    down = number.randbytes(count).replace(b"name%", b"NAME%")
+    with (
+        running(folder, "--dut-baud", str(dut_baud)) as avr,
+        opened(avr.port) as host,
+        opened(avr.dut_port) as dut,
+    ):
         enter_frames(host, dut)
         heard: dict[str, bytes] = {}
         reader = threading.Thread(target=lambda: heard.update(up=received(host, count)))
@@ -222,28 +248,37 @@ def test_frames_pass_both_ways_at_once_at_full_rate_under_edges(built: Callable[
         heard["down"] = b""
         for at in range(0, count, 32):
             host.write(down[at : at + 32])
-            heard["down"] += received(dut, at - len(heard["down"]))  # so no more than 64 bytes are ahead of the slow line
+            heard["down"] += received(
+                dut, at - len(heard["down"])
+            )  # so no more than 64 bytes are ahead of the slow line
         heard["down"] += received(dut, count - len(heard["down"]))
         reader.join()
         assert heard == {"up": up, "down": down}
         assert NAME in ask(host, b"\0name")
-        assert b"m-dut-broken-0\r\nm-dut-lost-0\r\nm-dut-unasked-0\r\nm-host-lost-0\r\n" in ask(host, b"dut-line")
+        assert b"m-dut-broken-0\r\nm-dut-lost-0\r\nm-dut-unasked-0\r\nm-host-lost-0\r\n" in ask(
+            host, b"dut-line"
+        )
     assert "misframed 0" in avr.said
 
 
 def test_stamps_are_those_of_the_edges_to_half_a_microsecond(avr: Avr, host: serial.Serial) -> None:
-    # The count of 16 bits overflows each 32.768 ms; in steps of 4.1 ms less 62.5 ns, edges fall close to both sides of that.
+    # The count of 16 bits overflows each 32.768 ms; in steps of 4.1 ms less 62.5 ns, edges fall
+    # close to both sides of that.
     given_ns = [edge * 4_095_938 for edge in range(250)]
     avr.tell("falls " + " ".join(map(str, given_ns)))
     stamps_us = [int(host.readline().removeprefix(b"m-lap-us-")) for _ in given_ns]
-    for (given, stamp), (later_given, later_stamp) in pairwise(zip(given_ns, stamps_us, strict=True)):
+    for (given, stamp), (later_given, later_stamp) in pairwise(
+        zip(given_ns, stamps_us, strict=True)
+    ):
         assert abs((later_stamp - stamp) * 1000 - (later_given - given)) <= 1000
     assert abs((stamps_us[-1] - stamps_us[0]) * 1000 - given_ns[-1]) <= 1000
     kept = ask(host, b"stamps").splitlines()
     assert kept[:2] == [b"m-stamps-missed-0", b"m-stamps-lost-218"]
     halves = [float(line.removeprefix(b"m-stamp-us-")) for line in kept[2:-1]]
     assert [int(stamp) for stamp in halves] == stamps_us[-32:]
-    for (given, stamp), (later_given, later_stamp) in pairwise(zip(given_ns[-32:], halves, strict=True)):
+    for (given, stamp), (later_given, later_stamp) in pairwise(
+        zip(given_ns[-32:], halves, strict=True)
+    ):
         assert abs((later_stamp - stamp) * 1000 - (later_given - given)) <= 500.001
 
 
@@ -264,7 +299,9 @@ def test_the_driver_of_the_n6705_reads_its_stamps(avr: Avr) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_power_cycles_and_noise_of_the_dut_leave_it_ready(avr: Avr, host: serial.Serial, dut: serial.Serial, seed: int) -> None:
+def test_power_cycles_and_noise_of_the_dut_leave_it_ready(
+    avr: Avr, host: serial.Serial, dut: serial.Serial, seed: int
+) -> None:
     enter_frames(host, dut)
     avr.tell("dut low")
     avr.tell(f"noise {seed} 200000000")
@@ -288,8 +325,12 @@ def test_power_cycles_and_noise_of_the_dut_leave_it_ready(avr: Avr, host: serial
     assert host.read_until(b"[dut]: m-ready\r\n") == b"[dut]: m-init-done\r\n[dut]: m-ready\r\n"
 
 
-def test_a_client_of_the_public_runner_finds_what_it_looks_for(avr: Avr, host: serial.Serial, dut: serial.Serial) -> None:
-    """It sends words and `%` apart, takes lines up to one with m-ready, wants two of them, then lines up to the DUT's m-ready."""
+def test_a_client_of_the_public_runner_finds_what_it_looks_for(
+    avr: Avr, host: serial.Serial, dut: serial.Serial
+) -> None:
+    """It sends words and `%` apart, takes lines up to one with m-ready, wants two of them, then
+    lines up to the DUT's m-ready.
+    """
     host.write(b"dut name")
     host.write(b"%")
     lines = []
@@ -312,7 +353,8 @@ class Chain:
     """The firmware of a DUT, the IO manager in front of it, and its SYNC line."""
 
     def __init__(self, folder: Path) -> None:
-        self._stack, self._folder = ExitStack(), folder
+        self._stack = ExitStack()
+        self._folder = folder
         self.edge_lines: list[str] = []
         dut_edges, edges = os.pipe()
         self.dut = self._start_dut(edges)
@@ -366,7 +408,10 @@ def chain(built: Callable[..., Path]) -> Iterator[Chain]:
 @contextmanager
 def driven(chain: Chain, **settings: Any) -> Iterator[UartSut]:
     table = Table(folder=FIRMWARE, seed=1)
-    sut = UartSut.open(UartSut.Settings(**{"port": chain.port, "simulated": True, "timeout_s": 10.0, **settings}), table)
+    sut = UartSut.open(
+        UartSut.Settings(**{"port": chain.port, "simulated": True, "timeout_s": 10.0, **settings}),
+        table,
+    )
     try:
         yield sut
     finally:
@@ -400,17 +445,22 @@ def test_the_rig_drives_a_dut_in_the_text_layer(chain: Chain) -> None:
 def burst(chain: Chain) -> tuple[list[float], list[float], list[float]]:
     """Return when SYNC fell as the DUT, the bench and the IO manager have it, in seconds of each.
 
-    The bench plays edges 200 ms late, and says where the machine was later than that: those tell nothing of the IO manager.
+    The bench plays edges 200 ms late, and says where the machine was later than that: those tell
+    nothing of the IO manager.
     """
     for _ in range(5):
-        falls_before, late_before = len(chain.falls_s()), chain.avr.tell("late", "late")
+        falls_before = len(chain.falls_s())
+        late_before = chain.avr.tell("late", "late")
         with driven(chain) as sut:
             marks_s = [mark.tick / sut.info.tick_hz for mark in sut.sync().marks]
         with opened(chain.port) as host:
-            end_s, stamps_s = time.monotonic() + PATIENCE_S, list[float]()
+            end_s = time.monotonic() + PATIENCE_S
+            stamps_s = list[float]()
             while len(stamps_s) < len(marks_s) and time.monotonic() < end_s:
                 stamps_s += [
-                    float(line[11:]) / 1e6 for line in ask(host, b"stamps").splitlines() if line.startswith(b"m-stamp-us-")
+                    float(line[11:]) / 1e6
+                    for line in ask(host, b"stamps").splitlines()
+                    if line.startswith(b"m-stamp-us-")
                 ]
         if chain.avr.tell("late", "late") == late_before:
             return marks_s, chain.falls_s()[falls_before:], stamps_s
@@ -420,8 +470,12 @@ def burst(chain: Chain) -> tuple[list[float], list[float], list[float]]:
 def test_stamps_in_the_io_managers_clock_are_those_of_the_duts_edges(chain: Chain) -> None:
     marks_s, falls_s, stamps_s = burst(chain)
     assert len(stamps_s) == len(falls_s) == len(marks_s) == 8
-    assert [stamp - stamps_s[0] for stamp in stamps_s] == pytest.approx([fall - falls_s[0] for fall in falls_s], abs=0.6e-6)
-    assert [stamp - stamps_s[0] for stamp in stamps_s] == pytest.approx([mark - marks_s[0] for mark in marks_s], abs=1.6e-6)
+    assert [stamp - stamps_s[0] for stamp in stamps_s] == pytest.approx(
+        [fall - falls_s[0] for fall in falls_s], abs=0.6e-6
+    )
+    assert [stamp - stamps_s[0] for stamp in stamps_s] == pytest.approx(
+        [mark - marks_s[0] for mark in marks_s], abs=1.6e-6
+    )
 
 
 def test_a_host_that_died_among_frames_is_followed_by_another(chain: Chain) -> None:
@@ -451,7 +505,9 @@ def test_a_restart_of_the_io_manager_itself_is_overcome_too(chain: Chain) -> Non
 
 
 def test_a_restart_of_the_io_manager_in_a_frame_is_overcome_too(chain: Chain) -> None:
-    """The DUT has a part of one then, and takes what comes next within 100 ms for the rest of it."""
+    """The DUT has a part of one then, and takes what comes next within 100 ms for the rest of
+    it.
+    """
     with driven(chain) as sut:
         sut.load(0, b"before")
         sut.line.write(b"\x00" + bytes(range(1, 60)))  # 62 ms at the DUT's line
@@ -483,7 +539,9 @@ def test_a_change_of_the_rate_behind_it_is_refused_by_name(chain: Chain) -> None
 
 
 @pytest.mark.parametrize("energy", [False, True], ids=["performance mode", "energy mode"])
-def test_a_public_device_is_driven_through_the_io_manager_as_it_is_without(built: Callable[..., Path], energy: bool) -> None:
+def test_a_public_device_is_driven_through_the_io_manager_as_it_is_without(
+    built: Callable[..., Path], energy: bool
+) -> None:
     with (
         PublicDevice(Build(sample_b=64, classes=4, energy=energy)) as device,
         running(built("io-manager", "avr-harness"), "--dut", device.port) as avr,
@@ -495,7 +553,9 @@ def test_a_public_device_is_driven_through_the_io_manager_as_it_is_without(built
             assert sut.info.clock == (EDGE_CLOCK if energy else "")
             for number in (2, 1):
                 sut.load(number, bytes([number]) + bytes(62) + b"\x5a")
-                scores = struct.unpack("<4i", sut.run(Query((number,), repeat=2, limit_s=5.0)).output)
+                scores = struct.unpack(
+                    "<4i", sut.run(Query((number,), repeat=2, limit_s=5.0)).output
+                )
                 assert scores.index(max(scores)) == number
         finally:
             sut.close()

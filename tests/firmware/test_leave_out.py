@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LEAVE_OUT: what a board has no room for is not in its image, and a name that does not exist is refused."""
+"""LEAVE_OUT: what a board has no room for is not in its image, and a name that does not exist is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,29 @@ PARTS = {
 
 
 def make(folder: Path, *settings: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["make", "-s", "-C", str(folder), *settings], capture_output=True, text=True)
+    return subprocess.run(
+        ["make", "-s", "-C", str(folder), *settings], capture_output=True, text=True
+    )
 
 
-@pytest.mark.skipif(shutil.which(f"{PREFIX}gcc") is None, reason=f"needs {PREFIX}gcc (Debian: gcc-arm-none-eabi)")
-@pytest.mark.parametrize(
-    "left_out", [(), *((name,) for name in PARTS), tuple(PARTS)], ids=lambda names: " ".join(names) or "nothing"
+@pytest.mark.skipif(
+    shutil.which(f"{PREFIX}gcc") is None, reason=f"needs {PREFIX}gcc (Debian: gcc-arm-none-eabi)"
 )
-def test_what_is_left_out_is_not_in_the_image_and_the_rest_is(tmp_path: Path, left_out: tuple[str, ...]) -> None:
-    settings = [f"BUILD={tmp_path}", "WORKLOADS=null", "BOARD=stm32g071", "CFLAGS=-Os", f"LEAVE_OUT={' '.join(left_out)}"]
+@pytest.mark.parametrize(
+    "left_out",
+    [(), *((name,) for name in PARTS), tuple(PARTS)],
+    ids=lambda names: " ".join(names) or "nothing",
+)
+def test_what_is_left_out_is_not_in_the_image_and_the_rest_is(
+    tmp_path: Path, left_out: tuple[str, ...]
+) -> None:
+    settings = [
+        f"BUILD={tmp_path}",
+        "WORKLOADS=null",
+        "BOARD=stm32g071",
+        "CFLAGS=-Os",
+        f"LEAVE_OUT={' '.join(left_out)}",
+    ]
     done = make(FIRMWARE / "ports" / "stm32_template", *settings)
     assert done.returncode == 0, done.stderr
     image = (tmp_path / "stm32g071" / "null.elf").read_bytes()
@@ -39,7 +55,9 @@ def test_what_is_left_out_is_not_in_the_image_and_the_rest_is(tmp_path: Path, le
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 @pytest.mark.parametrize("folder", [".", "ports/stm32_template", "ports/template"])
-def test_a_part_that_does_not_exist_is_refused_with_those_that_do(folder: str, tmp_path: Path) -> None:
+def test_a_part_that_does_not_exist_is_refused_with_those_that_do(
+    folder: str, tmp_path: Path
+) -> None:
     done = make(FIRMWARE / folder, f"BUILD={tmp_path}", "LEAVE_OUT=CLASIC")
     assert done.returncode != 0
     assert f"LEAVE_OUT takes {' '.join(PARTS)}" in done.stderr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public MLPerf Tiny runner, as our host: what it sends to a device, how it sends it, and what it reads from the answers.
+"""The public MLPerf Tiny runner, as our host: what it sends to a device, how it sends it, and what
+it reads from the answers.
 
 Written from what that runner was seen to do. It shares nothing with the product's own client.
 """
@@ -28,11 +29,15 @@ from tests.builds import built
 
 pytestmark = [
     pytest.mark.posix,
-    pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")) or not shutil.which("make"), reason="needs make and gcc"),
+    pytest.mark.skipif(
+        not shutil.which(os.environ.get("CC", "cc")) or not shutil.which("make"),
+        reason="needs make and gcc",
+    ),
     pytest.mark.skipif(sys.platform != "linux", reason="the port is tested on Linux"),
 ]
 
-DIRECT_B, THROUGH_IO_MANAGER_B = 31, 26
+DIRECT_B = 31
+THROUGH_IO_MANAGER_B = 26
 CLASSES = 12
 
 
@@ -42,7 +47,9 @@ def programs() -> Path:
 
 
 class Runner:
-    """The runner's side of a line: a command and its `%` go out in two writes, answers are read one byte at a time."""
+    """The runner's side of a line: a command and its `%` go out in two writes, answers are read one
+    byte at a time.
+    """
 
     def __init__(self, path: str) -> None:
         self._port = serial.Serial(path, 115_200, timeout=0.1)
@@ -51,7 +58,8 @@ class Runner:
         self._port.close()
 
     def line(self, limit_s: float = 5.0) -> str:
-        said, end_s = b"", time.monotonic() + limit_s
+        said = b""
+        end_s = time.monotonic() + limit_s
         while time.monotonic() < end_s:
             byte = self._port.read(1)
             if byte == b"\n":
@@ -79,8 +87,12 @@ class Runner:
         """Return the results and the laps that the runner finds in the answer."""
         lines = self.send(f"infer {count} {warmups}", 30.0)
         found = [match for line in lines if (match := re.match(r"^m-results-\[([^]]+)\]$", line))]
-        laps = [int(match[1]) for line in lines if (match := re.match(r"^m-lap-us-([0-9]+)$", line))]
-        return [float(word) for word in found[0][1].split(",") if word.strip()] if found else [], laps
+        laps = [
+            int(match[1]) for line in lines if (match := re.match(r"^m-lap-us-([0-9]+)$", line))
+        ]
+        return [
+            float(word) for word in found[0][1].split(",") if word.strip()
+        ] if found else [], laps
 
 
 @pytest.fixture
@@ -101,16 +113,26 @@ def runner_of(programs: Path) -> Iterator[Callable[[str], Runner]]:
 
 
 def scores_of(number: int, size_b: int = 490) -> bytes:
-    """Return an input that the null workload answers as 16 outputs, of which `number` is the highest."""
+    """Return an input that the null workload answers as 16 outputs, of which `number` is the
+    highest.
+    """
     numbers = [400 if place == number else 10 + place for place in range(16)]
     return struct.pack("<16i", *numbers) + bytes((place * 7) & 0xFF for place in range(size_b - 64))
 
 
 def test_the_handshake_finds_name_profile_and_model(runner_of: Callable[[str], Runner]) -> None:
     runner = runner_of("null")
-    names = [match for line in runner.send("name") if (match := re.match(r"^m-(name)-dut-\[([^]]+)]$", line))]
+    names = [
+        match
+        for line in runner.send("name")
+        if (match := re.match(r"^m-(name)-dut-\[([^]]+)]$", line))
+    ]
     assert [match[2] for match in names] == ["posix"]
-    about = dict(match.groups() for line in runner.send("profile") if (match := re.match(r"^m-(model|profile)-\[([^]]+)]$", line)))
+    about = dict(
+        match.groups()
+        for line in runner.send("profile")
+        if (match := re.match(r"^m-(model|profile)-\[([^]]+)]$", line))
+    )
     assert about == {"profile": "neurorig null", "model": "null"}
 
 
@@ -126,7 +148,9 @@ def test_samples_are_loaded_in_the_runners_steps_and_every_one_gets_its_own_answ
         assert (len(results), round(sum(results), 3), len(laps)) == (16, 1.0, 2)
 
 
-def test_the_throughput_that_the_runner_computes_from_the_laps_is_the_devices(runner_of: Callable[[str], Runner]) -> None:
+def test_the_throughput_that_the_runner_computes_from_the_laps_is_the_devices(
+    runner_of: Callable[[str], Runner],
+) -> None:
     runner = runner_of("asc")
     throughputs = []
     for number in range(5):
@@ -134,12 +158,15 @@ def test_the_throughput_that_the_runner_computes_from_the_laps_is_the_devices(ru
         results, laps = runner.infer(20, 2)
         assert len(results) == 4
         throughputs.append(20 * 1e6 / (laps[1] - laps[0]))
-    # By the simulated processor, which takes 25 ns for each of the basic blocks that an inference runs through.
+    # By the simulated processor, which takes 25 ns for each of the basic blocks that an inference
+    # runs through.
     alone = [laps[1] - laps[0] for laps in (runner.infer(1, 0)[1] for _ in range(3))]
     assert median(throughputs) == pytest.approx(1e6 / median(alone), rel=0.02)
 
 
-def test_every_line_is_printable_ends_in_cr_lf_and_says_ready_once_at_the_end(programs: Path) -> None:
+def test_every_line_is_printable_ends_in_cr_lf_and_says_ready_once_at_the_end(
+    programs: Path,
+) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     process = DutProcess(programs / "null", [], nowhere)
     commands = [
@@ -188,7 +215,9 @@ def test_commands_arrive_whole_however_they_are_cut(runner_of: Callable[[str], R
     assert [runner.line() for _ in range(4)] == ["m-name-dut-[posix]", "m-ready"] * 2
 
 
-def test_a_load_that_went_wrong_unnoticed_gives_no_result_that_the_runner_could_take(runner_of: Callable[[str], Runner]) -> None:
+def test_a_load_that_went_wrong_unnoticed_gives_no_result_that_the_runner_could_take(
+    runner_of: Callable[[str], Runner],
+) -> None:
     runner = runner_of("null")
     spoilt = {
         "too large": ["db load 99999999", "db 0102"],
@@ -216,8 +245,23 @@ def test_db_print_does_not_cost_the_load_that_is_open(runner_of: Callable[[str],
 
 # ---- energy ----
 
-SET_UP = ("htc", 'lcd 1 "MLPerf Tiny"', 'lcd 2 "     monitor    "', "pwr off", "acqtime inf", "trigdelay 0", "trigsrc sw")
-SET_UP += ("eventsrc d7 fal", "output energy", "format ascii_dec", "freq 1k", "volt 3300m", 'lcd 2 "           3.3V "')
+SET_UP = (
+    "htc",
+    'lcd 1 "MLPerf Tiny"',
+    'lcd 2 "     monitor    "',
+    "pwr off",
+    "acqtime inf",
+    "trigdelay 0",
+    "trigsrc sw",
+)
+SET_UP += (
+    "eventsrc d7 fal",
+    "output energy",
+    "format ascii_dec",
+    "freq 1k",
+    "volt 3300m",
+    'lcd 2 "           3.3V "',
+)
 SAMPLE_HZ = 1000
 
 
@@ -238,12 +282,16 @@ class Energy:
         self.texts.clear()
         self._port.write(words.encode())
         self._port.write(b"\r\n")
-        self.until(lambda: any(text.replace("PowerShield > ", "") == f"ack {words}" for text in self.texts))
+        self.until(
+            lambda: any(text.replace("PowerShield > ", "") == f"ack {words}" for text in self.texts)
+        )
 
     def until(self, done: Callable[[], bool], limit_s: float = 10.0) -> None:
         end_s = time.monotonic() + limit_s
         while not done():
-            assert time.monotonic() < end_s, f"{self.texts[-3:]}, {len(self.samples)} samples, {len(self.events)} events"
+            assert time.monotonic() < end_s, (
+                f"{self.texts[-3:]}, {len(self.samples)} samples, {len(self.events)} events"
+            )
             self._take(self._port.read(max(self._port.in_waiting, 1)))
 
     def stop(self) -> None:
@@ -251,11 +299,15 @@ class Energy:
         self.until(lambda: any("Acquisition completed" in text for text in self.texts))
 
     def _take(self, block: bytes) -> None:
-        *lines, self._partial = (self._partial + block.replace(b"\r", b"").replace(b"\0", b"")).split(b"\n")
+        *lines, self._partial = (
+            self._partial + block.replace(b"\r", b"").replace(b"\0", b"")
+        ).split(b"\n")
         for text in (line.decode("ascii") for line in lines):
             if re.match(r"\d{4}[+-]\d{2}", text):
                 found = re.findall(r"\d{4}[-+]\d{2}", text)
-                self.samples += [float(word.replace("+", "e+").replace("-", "e-")) for word in found]
+                self.samples += [
+                    float(word.replace("+", "e+").replace("-", "e-")) for word in found
+                ]
             elif event := re.match(r"event (\d+) ris", text):
                 self.events.append((int(event[1]), len(self.samples)))
             elif text.startswith("TimeStamp"):
@@ -264,8 +316,12 @@ class Energy:
                 self.texts.append(text)
 
 
-def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devices(programs: Path) -> None:
-    """With the firmware's SYNC at D7 of the simulated PowerShield; the truth is the energy log of the simulated world."""
+def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devices(
+    programs: Path,
+) -> None:
+    """With the firmware's SYNC at D7 of the simulated PowerShield; the truth is the energy log of
+    the simulated world.
+    """
     table = Table(seed=3)
     read_fd, write_fd = os.pipe()
     origin_ns = time.monotonic_ns() - table.world.now_ns()
@@ -273,7 +329,8 @@ def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devi
     os.close(write_fd)
     edges = EdgeWire(read_fd, table.world, Power(), origin_ns)
     board = Lpm01aSimulator(SimulatorSettings(), table)
-    runner, energy = Runner(process.port), Energy(board.port)
+    runner = Runner(process.port)
+    energy = Energy(board.port)
     count = 20
     try:
         for words in (*SET_UP, "pwr on nostatus", "start"):
@@ -283,13 +340,17 @@ def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devi
         energy.until(lambda: len(energy.events) == 2)
         energy.stop()
         states = table.world.states()
-        falls_ns = [after.time_ns for before, after in pairwise(states) if before.level and not after.level]
+        falls_ns = [
+            after.time_ns for before, after in pairwise(states) if before.level and not after.level
+        ]
         truth_j = table.world.true_energy_j(falls_ns[0], falls_ns[1])
     finally:
         for part in (energy, runner, board, edges, process):
             part.close()
     (first, start), (second, stop) = energy.events
     assert second == first + 1
-    assert (stop - start) / SAMPLE_HZ == pytest.approx((falls_ns[1] - falls_ns[0]) / 1e9, abs=1.5 / SAMPLE_HZ)
+    assert (stop - start) / SAMPLE_HZ == pytest.approx(
+        (falls_ns[1] - falls_ns[0]) / 1e9, abs=1.5 / SAMPLE_HZ
+    )
     # Each end of the sum is a whole sample: what one of 50 mW holds.
     assert sum(energy.samples[start:stop]) == pytest.approx(truth_j, abs=1.5 * 0.05 / SAMPLE_HZ)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware as a process: its line, its leash, its clock, its edge wire and the faults it plays on request.
+"""The firmware as a process: its line, its leash, its clock, its edge wire and the faults it plays
+on request.
 
-Only what the port adds is tested here, with a codec of a few lines that shares nothing with the product's.
+Only what the port adds is tested here, with a codec of a few lines that shares nothing with the
+product's.
 """
 
 import os
@@ -22,13 +24,17 @@ FIRMWARE = Path(__file__).parents[2] / "firmware"
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 pytestmark = [
     pytest.mark.posix,
-    pytest.mark.skipif(COMPILER is None or shutil.which("make") is None, reason="needs make and a C compiler"),
+    pytest.mark.skipif(
+        COMPILER is None or shutil.which("make") is None, reason="needs make and a C compiler"
+    ),
     pytest.mark.skipif(sys.platform != "linux", reason="the port is tested on Linux"),
 ]
 
 
 def cobs(data: bytes) -> bytes:
-    return b"".join(bytes([len(part) + 1]) + part for part in data.split(b"\0"))  # right for runs under 254 bytes
+    return b"".join(
+        bytes([len(part) + 1]) + part for part in data.split(b"\0")
+    )  # right for runs under 254 bytes
 
 
 def frame(kind: int, seq: int, payload: bytes = b"") -> bytes:
@@ -60,7 +66,9 @@ class Device:
         self.port.write(command.encode() + b"%")
         return self.port.read_until(b"m-ready\r\n").decode(errors="replace")
 
-    def exchange(self, kind: int, seq: int, payload: bytes = b"", timeout_s: float = 2.0) -> tuple[int, int] | None:
+    def exchange(
+        self, kind: int, seq: int, payload: bytes = b"", timeout_s: float = 2.0
+    ) -> tuple[int, int] | None:
         """Type and seq of the answer; None when there is none or a spoilt one."""
         self.port.timeout = timeout_s
         self.port.write(frame(kind, seq, payload))
@@ -74,13 +82,20 @@ class Device:
 
     def edges(self) -> list[Edge]:
         os.set_blocking(self.edges_fd, False)
-        return [Edge(*map(int, line.split())) for line in os.read(self.edges_fd, 1 << 16).decode().splitlines()]
+        return [
+            Edge(*map(int, line.split()))
+            for line in os.read(self.edges_fd, 1 << 16).decode().splitlines()
+        ]
 
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = tmp_path_factory.mktemp("build")
-    subprocess.run(["make", "-C", str(FIRMWARE), f"BUILD={build}", f"{build}/posix/null"], check=True, capture_output=True)
+    subprocess.run(
+        ["make", "-C", str(FIRMWARE), f"BUILD={build}", f"{build}/posix/null"],
+        check=True,
+        capture_output=True,
+    )
     return build / "posix" / "null"
 
 
@@ -153,20 +168,29 @@ def test_sigterm_ends_it_and_its_link(start: Starter, tmp_path: Path) -> None:
 def test_a_file_is_no_link_to_be_replaced(image: Path, tmp_path: Path) -> None:
     file = tmp_path / "precious"
     file.write_text("data")
-    done = subprocess.run([str(image), "--link", str(file)], stdin=subprocess.PIPE, capture_output=True)
+    done = subprocess.run(
+        [str(image), "--link", str(file)], stdin=subprocess.PIPE, capture_output=True
+    )
     assert done.returncode == 2
     assert file.read_text() == "data"
 
 
-@pytest.mark.parametrize("option", ["--tick-hz=999", "--ppm=x", "--ppm=2e5", "--baud=1", "--edges=-1", "--frobnicate", "stray"])
+@pytest.mark.parametrize(
+    "option",
+    ["--tick-hz=999", "--ppm=x", "--ppm=2e5", "--baud=1", "--edges=-1", "--frobnicate", "stray"],
+)
 def test_wrong_options_are_refused(image: Path, option: str) -> None:
-    done = subprocess.run([str(image), option], stdin=subprocess.PIPE, capture_output=True, timeout=5)
+    done = subprocess.run(
+        [str(image), option], stdin=subprocess.PIPE, capture_output=True, timeout=5
+    )
     assert done.returncode == 2
     assert done.stdout == b""
 
 
 def test_edges_and_ticks_agree_exactly(start: Starter) -> None:
-    tick_hz, ppb, offset = 32_000_000, -12_345, 10**15
+    tick_hz = 32_000_000
+    ppb = -12_345
+    offset = 10**15
     device = start("--tick-hz", str(tick_hz), "--ppm", "-12.345", "--offset", str(offset))
     device.load()
     for _ in range(5):
@@ -189,7 +213,9 @@ def test_printed_times_are_those_of_the_edges(start: Starter) -> None:
     device = start("--tick-hz", "48000000")
     device.load()
     lines = device.ask("infer 100000 0").splitlines()
-    printed = [int(line.removeprefix("m-lap-us-")) for line in lines if line.startswith("m-lap-us-")]
+    printed = [
+        int(line.removeprefix("m-lap-us-")) for line in lines if line.startswith("m-lap-us-")
+    ]
     assert printed == [edge.tick // 48 for edge in device.edges() if edge.level == 0]
 
 
@@ -212,7 +238,9 @@ def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
 
 
 def test_the_same_work_takes_the_same_time_to_the_nanosecond(start: Starter) -> None:
-    """Whatever the host does meanwhile: the simulated processor takes a fixed time for each basic block."""
+    """Whatever the host does meanwhile: the simulated processor takes a fixed time for each basic
+    block.
+    """
     durations_ns = set()
     for _ in range(5):
         device = start()
@@ -225,7 +253,9 @@ def test_the_same_work_takes_the_same_time_to_the_nanosecond(start: Starter) -> 
 
 
 def test_a_slow_processor_keeps_its_host_waiting(start: Starter) -> None:
-    """Edges leave the device in real time, also where the host computes faster than the device would."""
+    """Edges leave the device in real time, also where the host computes faster than the device
+    would.
+    """
     device = start("--block-ns", "1000")
     device.load()
     began_s = time.monotonic()

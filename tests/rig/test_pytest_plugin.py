@@ -19,12 +19,19 @@ def test_a_two_line_test_runs_on_any_bench(pytester: pytest.Pytester) -> None:
     done = pytester.runpytest_subprocess(*bench)
     done.assert_outcomes(passed=1)
     done.stdout.fnmatch_lines(
-        ["rig bench: *virtual-null.toml (RANDOM BYTES)", "rig session: *: verdict true (SIMULATED, RANDOM BYTES)"]
+        [
+            "rig bench: *virtual-null.toml (RANDOM BYTES)",
+            "rig session: *: verdict true (SIMULATED, RANDOM BYTES)",
+        ]
     )
-    pytester.runpytest_subprocess(*bench, "--rig-set", "sut.virtual.infer.power_w=5.0").assert_outcomes(failed=1)
+    pytester.runpytest_subprocess(
+        *bench, "--rig-set", "sut.virtual.infer.power_w=5.0"
+    ).assert_outcomes(failed=1)
 
 
-def test_the_bench_is_open_in_a_test_and_its_supply_off_afterwards(pytester: pytest.Pytester) -> None:
+def test_the_bench_is_open_in_a_test_and_its_supply_off_afterwards(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         """
         def test_supply(rig_bench):

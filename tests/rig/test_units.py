@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for people have no powers of ten in them, and an uncertainty larger than its value is as easy to read."""
+"""Numbers for people have no powers of ten in them, and an uncertainty larger than its value is as
+easy to read.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,15 @@ def test_a_quantity_has_the_prefix_of_the_larger_of_value_and_uncertainty(
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0012, "0.12 %"), (48e-6, "48 ppm"), (99.9e-6, "100 ppm"), (17.3, "1700 %"), (1e-7, "<1 ppm"), (0.0, "0"), (None, "-")],
+    [
+        (0.0012, "0.12 %"),
+        (48e-6, "48 ppm"),
+        (99.9e-6, "100 ppm"),
+        (17.3, "1700 %"),
+        (1e-7, "<1 ppm"),
+        (0.0, "0"),
+        (None, "-"),
+    ],
 )
 def test_a_share_has_two_digits_and_no_power_of_ten(value: float | None, text: str) -> None:
     assert share(value) == text

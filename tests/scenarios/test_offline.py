@@ -39,7 +39,9 @@ def null(samples: int) -> NullTask:
 
 
 def steady(sample_s: float, took_s: list[float]) -> Callable[[Step], Completion | None]:
-    """Return a device that takes as long for each sample; `took_s` gets the length of each window that counts."""
+    """Return a device that takes as long for each sample; `took_s` gets the length of each window
+    that counts.
+    """
     now = [12345]
 
     def mark(phase: int, duration_s: float) -> Mark:
@@ -61,8 +63,12 @@ def steady(sample_s: float, took_s: list[float]) -> Callable[[Step], Completion 
     return answer
 
 
-def carried_out(scenario: Offline, samples: int, answer: Callable[[Step], Completion | None], seed: int = 1) -> list[Step]:
-    plan, done, completion = scenario.plan(null(samples), seed), [], None
+def carried_out(
+    scenario: Offline, samples: int, answer: Callable[[Step], Completion | None], seed: int = 1
+) -> list[Step]:
+    plan = scenario.plan(null(samples), seed)
+    done = []
+    completion = None
     while True:
         try:
             step = plan.send(completion)
@@ -86,10 +92,18 @@ def batches(done: list[Step]) -> list[Query]:
     seed=st.integers(0, 3),
 )
 def test_every_sample_is_in_one_batch_of_loaded_ones_and_the_minimums_hold(
-    samples: int, slots: int, chunk: int, sample_s: float, min_duration_s: float, min_count: int, seed: int
+    samples: int,
+    slots: int,
+    chunk: int,
+    sample_s: float,
+    min_duration_s: float,
+    min_count: int,
+    seed: int,
 ) -> None:
     took_s: list[float] = []
-    scenario = offline(slots, min_duration_s=min_duration_s, min_count=min_count, chunk=min(chunk, slots))
+    scenario = offline(
+        slots, min_duration_s=min_duration_s, min_count=min_count, chunk=min(chunk, slots)
+    )
     done = carried_out(scenario, samples, steady(sample_s, took_s), seed)
     asked = batches(done)
     assert sorted(index for query in asked for index in query.indices) == list(range(samples))
@@ -109,24 +123,37 @@ def test_every_sample_is_in_one_batch_of_loaded_ones_and_the_minimums_hold(
     assert repeat * samples >= min_count
     # And no longer than is of use.
     less = repeat - 1
-    assert less == 0 or less * samples < min_count or less * samples * sample_s <= min_duration_s * 1.06
+    assert (
+        less == 0
+        or less * samples < min_count
+        or less * samples * sample_s <= min_duration_s * 1.06
+    )
     assert all(query.limit_s > length_s for query, length_s in zip(asked, took_s, strict=True))
 
 
 def test_the_order_is_that_of_the_trials_seed() -> None:
-    orders = [[q.indices for q in batches(carried_out(offline(4), 12, steady(0.1, []), seed))] for seed in (1, 1, 2)]
+    orders = [
+        [q.indices for q in batches(carried_out(offline(4), 12, steady(0.1, []), seed))]
+        for seed in (1, 1, 2)
+    ]
     assert orders[0] == orders[1] != orders[2]
 
 
 def test_a_plan_without_a_device_is_one_batch_of_all_samples() -> None:
-    (query,) = [step for step in steps(offline(), null(10), 1) if isinstance(step, Query) and not step.warmup]
+    (query,) = [
+        step
+        for step in steps(offline(), null(10), 1)
+        if isinstance(step, Query) and not step.warmup
+    ]
     assert sorted(query.indices) == list(range(10))
 
 
 def test_a_device_without_batches_is_refused_and_another_scenario_named() -> None:
     scenario = offline()
     assert isinstance(scenario, Fitter)
-    with pytest.raises(ConfigError, match="cannot process several samples in one window") as refused:
+    with pytest.raises(
+        ConfigError, match="cannot process several samples in one window"
+    ) as refused:
         scenario.fitted(device(0))
     assert "single_stream" in refused.value.try_next
 
@@ -155,7 +182,9 @@ def test_settings_out_of_range_are_refused(key: str, value: float) -> None:
 
 
 def measured(*lengths_s: float, repeat: int = 1, size: int = 2) -> Measured:
-    """Return batches of so many seconds in all, at 2 W, each with `size` samples of which the first is right."""
+    """Return batches of so many seconds in all, at 2 W, each with `size` samples of which the first
+    is right.
+    """
     each = (Score(True, "a", "a"), *[Score(False, "a", "b")] * (size - 1))
     samples = tuple(
         Sample(
@@ -194,13 +223,22 @@ def test_a_trial_below_its_own_minimums_breaks_a_rule() -> None:
     scenario = offline(min_duration_s=2.0, min_count=4)
     assert isinstance(scenario, Reviewer)
     assert scenario.problems(measured(1.0, 1.0)) == ()
-    assert ["min_duration_s" in p.detail for p in scenario.problems(measured(0.9, 1.0)) if p.code == "rule"] == [True]
-    assert ["min_count" in p.detail for p in scenario.problems(measured(2.0)) if p.code == "rule"] == [True]
+    assert [
+        "min_duration_s" in p.detail
+        for p in scenario.problems(measured(0.9, 1.0))
+        if p.code == "rule"
+    ] == [True]
+    assert [
+        "min_count" in p.detail for p in scenario.problems(measured(2.0)) if p.code == "rule"
+    ] == [True]
 
 
 def test_the_lines_tell_chunks_untimed_loading_and_what_loadgen_does_differently() -> None:
     first, other, last = offline().lines(measured(1.0, 3.0, repeat=5, size=4))
-    assert first.startswith("8 samples in 2 chunks of 4 or less, 5 rounds over each: 40 inferences in 4.000 s of windows.")
+    assert first.startswith(
+        "8 samples in 2 chunks of 4 or less, 5 rounds over each: 40 inferences in 4.000 s of "
+        "windows."
+    )
     assert "untimed" in first
     assert other == "LoadGen's Offline has all samples in one query and lasts 600 s or more."
     assert last == "Samples per second: 10"

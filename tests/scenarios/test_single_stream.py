@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Single-stream makes of a trial: LoadGen's estimate where there is one, and why not where there is none."""
+"""What Single-stream makes of a trial: LoadGen's estimate where there is one, and why not where
+there is none.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ PHASES = ("infer",)
 
 
 def measured(count: int, repeat: int = 1) -> Measured:
-    """Return a trial of `count` samples of 1, 2, 3, ... ms, every tenth of which is answered wrongly."""
+    """Return a trial of `count` samples of 1, 2, 3, ... ms, every tenth of which is answered
+    wrongly.
+    """
     samples = []
     for number in range(1, count + 1):
         window = Window("infer", number, number + 0.5, number * 1e-3, 1e-3)
@@ -23,16 +27,21 @@ def measured(count: int, repeat: int = 1) -> Measured:
 
 def test_from_64_samples_on_there_is_an_estimate_of_the_90th_percentile() -> None:
     scenario = SingleStream(SingleStream.Settings())
-    assert scenario.summarise(measured(64), PHASES)[EARLY_STOPPING].value == 64e-3, "of 64 the largest"
+    assert scenario.summarise(measured(64), PHASES)[EARLY_STOPPING].value == 64e-3, (
+        "of 64 the largest"
+    )
     found = scenario.summarise(measured(1000), PHASES)
     assert found["latency_total_p90"].value < found[EARLY_STOPPING].value < 0.95
     assert scenario.absent(measured(1000)) == {}
 
 
 @pytest.mark.parametrize(
-    ("count", "repeat", "reason"), [(63, 1, "needs 64 samples, there are 63"), (64, 2, "mean of several runs")]
+    ("count", "repeat", "reason"),
+    [(63, 1, "needs 64 samples, there are 63"), (64, 2, "mean of several runs")],
 )
-def test_where_there_is_none_the_reason_is_told_and_nothing_stands_in(count: int, repeat: int, reason: str) -> None:
+def test_where_there_is_none_the_reason_is_told_and_nothing_stands_in(
+    count: int, repeat: int, reason: str
+) -> None:
     scenario = SingleStream(SingleStream.Settings())
     assert EARLY_STOPPING not in scenario.summarise(measured(count, repeat), PHASES)
     assert reason in scenario.absent(measured(count, repeat))[EARLY_STOPPING]

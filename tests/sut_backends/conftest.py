@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def null_program() -> Path:
-    """Build the firmware with the null workload, which answers with the first 64 bytes of its input."""
+    """Build the firmware with the null workload, which answers with the first 64 bytes of its
+    input.
+    """
     if not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):
         pytest.skip("no C compiler")
     return built("posix") / "posix" / "null"

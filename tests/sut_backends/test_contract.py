@@ -29,13 +29,17 @@ from tests.sut_backends.uart import public_programs
 pytestmark = pytest.mark.posix
 SAMPLE = bytes(range(64))
 #: Of a stream, in samples of one byte.
-HOP, WINDOW, SAMPLE_HZ = 50, 100, 400
+HOP = 50
+WINDOW = 100
+SAMPLE_HZ = 400
 WINDOWS = 6
 
 
 @dataclass
 class Opened:
-    """A system under test and what is known of it: its phases, whether it counts iterations, whether its time is the host's."""
+    """A system under test and what is known of it: its phases, whether it counts iterations,
+    whether its time is the host's.
+    """
 
     sut: SystemUnderTest
     phases: int
@@ -58,7 +62,11 @@ def cpu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
 
 
 def qemu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(QemuSut.open(QemuSut.Settings(program=str(image("mps2", "null"))), table), 2, host_time=False)
+    return Opened(
+        QemuSut.open(QemuSut.Settings(program=str(image("mps2", "null"))), table),
+        2,
+        host_time=False,
+    )
 
 
 def uart_framed(table: Table, program: Path, port: Callable[[], str]) -> Opened:
@@ -69,8 +77,12 @@ def uart_text(table: Table, program: Path, port: Callable[[], str]) -> Opened:
     return Opened(UartSut.open(UartSut.Settings(port=port(), layer="text"), table), 1, counts=False)
 
 
-@pytest.fixture(params=[virtual, posix, cpu, qemu, uart_framed, uart_text], ids=lambda backend: backend.__name__)
-def opened(request: pytest.FixtureRequest, null_program: Path, start_dut: Callable[..., object]) -> Iterator[Opened]:
+@pytest.fixture(
+    params=[virtual, posix, cpu, qemu, uart_framed, uart_text], ids=lambda backend: backend.__name__
+)
+def opened(
+    request: pytest.FixtureRequest, null_program: Path, start_dut: Callable[..., object]
+) -> Iterator[Opened]:
     table = Table()
     table.world.supply_on = True
     found = request.param(table, null_program, lambda: start_dut().port)  # type: ignore[attr-defined]
@@ -82,13 +94,17 @@ def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:
     opened.sut.load(3, SAMPLE)
     completion = opened.sut.run(Query((3,), limit_s=10.0))
     assert [mark.phase for mark in completion.marks] == [*range(1, opened.phases + 1), END]
-    assert [mark.tick for mark in completion.marks] == sorted(mark.tick for mark in completion.marks)
+    assert [mark.tick for mark in completion.marks] == sorted(
+        mark.tick for mark in completion.marks
+    )
     assert completion.output
     assert completion.rx_in_window_b == 0
 
 
 def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(opened: Opened) -> None:
-    payloads = {index: bytes([index]) * 64 for index in range(min(opened.sut.info.batch_max, 3) or 1)}
+    payloads = {
+        index: bytes([index]) * 64 for index in range(min(opened.sut.info.batch_max, 3) or 1)
+    }
     for index, payload in payloads.items():
         opened.sut.load(index, payload)
     query = Query(tuple(reversed(payloads)), limit_s=10.0, repeat=5, batch=True)
@@ -121,7 +137,9 @@ def test_an_idle_time_lasts_at_least_as_long_as_asked(opened: Opened) -> None:
 
 def test_a_burst_has_two_marks_or_more_and_uneven_intervals(opened: Opened) -> None:
     ticks = [mark.tick for mark in opened.sut.sync().marks]
-    intervals = {round((later - earlier) / opened.sut.info.tick_hz, 3) for earlier, later in pairwise(ticks)}
+    intervals = {
+        round((later - earlier) / opened.sut.info.tick_hz, 3) for earlier, later in pairwise(ticks)
+    }
     assert len(ticks) >= 2 and len(intervals) > 1
 
 
@@ -144,7 +162,9 @@ def test_a_query_beyond_its_limit_is_a_deadline_error(opened: Opened) -> None:
 
 
 def listener(opened: Opened) -> Streaming:
-    """Return a system that streams; of one that does not, test that it says so, and skip the rest."""
+    """Return a system that streams; of one that does not, test that it says so, and skip the
+    rest.
+    """
     assert isinstance(opened.sut, Streaming)
     if not opened.sut.info.streams:
         with pytest.raises(LocalProtocolError, match="stream"):
@@ -157,14 +177,22 @@ def stream_of(windows: int, *, preloaded: bool = False) -> tuple[Stream, list[by
     """Return a stream of so many windows, and what is played in each."""
     samples = (windows - 1) * HOP + WINDOW
     signal = bytes(sample % 251 for sample in range(samples))
-    step = Stream((Scene("counting", (0,), samples),), HOP, WINDOW, SAMPLE_HZ, preloaded, limit_s=60.0)
+    step = Stream(
+        (Scene("counting", (0,), samples),), HOP, WINDOW, SAMPLE_HZ, preloaded, limit_s=60.0
+    )
     return step, [signal[k * HOP : k * HOP + WINDOW] for k in range(windows)]
 
 
-def test_a_stream_marks_its_start_each_phase_each_decision_and_its_end_and_answers_every_window(opened: Opened) -> None:
+def test_a_stream_marks_its_start_each_phase_each_decision_and_its_end_and_answers_every_window(
+    opened: Opened,
+) -> None:
     step, windows = stream_of(WINDOWS)
     done = listener(opened).stream(step, windows)
-    assert [mark.phase for mark in done.marks] == [STREAM, *[*range(1, opened.phases + 1), DECIDED] * WINDOWS, END]
+    assert [mark.phase for mark in done.marks] == [
+        STREAM,
+        *[*range(1, opened.phases + 1), DECIDED] * WINDOWS,
+        END,
+    ]
     assert all(early.tick < late.tick for early, late in pairwise(done.marks))
     length_b = len(done.output) // WINDOWS
     assert length_b > 0
@@ -177,20 +205,27 @@ def test_no_window_of_a_stream_begins_before_its_last_sample_was_captured(opened
     done = listener(opened).stream(step, windows)
     begun = [mark.tick for mark in done.marks if mark.phase == 1]
     lasts = [window * HOP + WINDOW - 1 for window in range(WINDOWS)]
-    ready = [captured(done.marks[0].tick, last, SAMPLE_HZ, opened.sut.info.tick_hz) for last in lasts]
+    ready = [
+        captured(done.marks[0].tick, last, SAMPLE_HZ, opened.sut.info.tick_hz) for last in lasts
+    ]
     assert [tick >= at for tick, at in zip(begun, ready, strict=True)] == [True] * WINDOWS
 
 
-def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(opened: Opened) -> None:
+def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(
+    opened: Opened,
+) -> None:
     step, windows = stream_of(3, preloaded=True)
     done = listener(opened).stream(step, windows)
     assert done.output == b"".join(window[: len(done.output) // 3] for window in windows)
     assert (done.iterations, done.faults) == (3, ())
-    # When a board's time lags behind the host's, it is asked too early whether the stream is over, and that is told.
+    # When a board's time lags behind the host's, it is asked too early whether the stream is over,
+    # and that is told.
     assert done.rx_in_window_b == 0 or not opened.host_time
 
 
-def test_more_preloaded_windows_than_slots_are_refused_and_a_shorter_stream_still_plays(opened: Opened) -> None:
+def test_more_preloaded_windows_than_slots_are_refused_and_a_shorter_stream_still_plays(
+    opened: Opened,
+) -> None:
     sut = listener(opened)
     with pytest.raises(LocalProtocolError, match=str(opened.sut.info.slots)):
         sut.stream(*stream_of(opened.sut.info.slots + 1, preloaded=True))
@@ -244,8 +279,13 @@ def qemu_solver(table: Table, program: Path) -> SystemUnderTest:
     return QemuSut.open(QemuSut.Settings(program=str(image("mps2", "qubo"))), table)
 
 
-@pytest.fixture(params=[virtual_solver, posix_solver, cpu_solver, qemu_solver], ids=lambda backend: backend.__name__)
-def solver(request: pytest.FixtureRequest, null_program: Path, task: QuboTask) -> Iterator[SystemUnderTest]:
+@pytest.fixture(
+    params=[virtual_solver, posix_solver, cpu_solver, qemu_solver],
+    ids=lambda backend: backend.__name__,
+)
+def solver(
+    request: pytest.FixtureRequest, null_program: Path, task: QuboTask
+) -> Iterator[SystemUnderTest]:
     table = Table(searcher=task.searcher, programs=task.programs)
     table.world.supply_on = True
     found = request.param(table, null_program)
@@ -261,7 +301,7 @@ def searching(solver: SystemUnderTest, task: QuboTask) -> Solving:
     return solver
 
 
-def test_a_search_marks_its_start_thresholds_in_order_and_its_end_and_its_vector_is_as_good_as_marked(
+def test_a_search_marks_start_thresholds_and_end_and_its_vector_is_as_good_as_marked(
     searching: Solving, task: QuboTask
 ) -> None:
     thresholds = (-1, -2, -5, -10, -15, -40)
@@ -281,20 +321,30 @@ def test_a_search_without_a_target_takes_its_time_out_and_one_with_a_target_ends
     solver: SystemUnderTest, searching: Solving
 ) -> None:
     timeout_s = 0.05
-    begun, ended = (done.marks[place].tick for done in [searching.solve(Solve(0, timeout_s, seed=1))] for place in (0, -1))
+    begun, ended = (
+        done.marks[place].tick
+        for done in [searching.solve(Solve(0, timeout_s, seed=1))]
+        for place in (0, -1)
+    )
     assert (ended - begun) / solver.info.tick_hz >= timeout_s * 0.999
     done = searching.solve(Solve(0, 60.0, seed=1, target=-5, thresholds=(-5,)))
     assert [mark.phase for mark in done.marks] == [1, REACHED, END]
     assert (done.marks[-1].tick - done.marks[0].tick) / solver.info.tick_hz < 60.0
 
 
-def test_the_same_seed_finds_the_same_vector_and_every_answer_has_one_length(searching: Solving) -> None:
-    first, again, other = (searching.solve(Solve(0, 60.0, seed=seed, target=-12)).output for seed in (7, 7, 8))
+def test_the_same_seed_finds_the_same_vector_and_every_answer_has_one_length(
+    searching: Solving,
+) -> None:
+    first, again, other = (
+        searching.solve(Solve(0, 60.0, seed=seed, target=-12)).output for seed in (7, 7, 8)
+    )
     assert first == again
     assert len(first) == len(other) > 0
 
 
-def test_a_search_of_what_is_not_loaded_or_for_too_many_thresholds_is_refused(solver: SystemUnderTest, searching: Solving) -> None:
+def test_a_search_of_what_is_not_loaded_or_for_too_many_thresholds_is_refused(
+    solver: SystemUnderTest, searching: Solving
+) -> None:
     with pytest.raises(LocalProtocolError, match="not loaded"):
         searching.solve(Solve(1, 0.01, seed=1))
     too_many = tuple(-number for number in range(solver.info.thresholds_max + 1))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This computer as the system under test: the firmware's answers, valid trials, and the energy that its counter was fed."""
+"""This computer as the system under test: the firmware's answers, valid trials, and the energy that
+its counter was fed.
+"""
 
 from __future__ import annotations
 
@@ -48,17 +50,28 @@ def test_its_integer_program_gives_the_bytes_of_the_firmware(firmware: Path) -> 
             device.close()
 
 
-def test_five_trials_by_its_energy_counter_are_valid_and_have_the_energy_that_the_counter_was_fed(tmp_path: Path) -> None:
+def test_five_trials_by_its_energy_counter_are_valid_and_have_the_energy_that_the_counter_was_fed(
+    tmp_path: Path,
+) -> None:
     with open_bench(ROOT / "benches" / "cpu-asc.toml", [*RAPL, *SHORT]) as bench:
         result = bench.run(5, tmp_path)
     content = result.content
     assert content["problems"] == []
-    assert (content["simulated"], content["provenance"]["sut"]["simulated"]) == (True, False), "only the counter is"
-    # What the simulated counter is fed with: 5 W of the host, and what is said to be drawn in each phase.
-    for name, expected_w in (("power_idle", 5.010), ("power_preprocess", 5.030), ("power_infer", 5.050)):
+    assert (content["simulated"], content["provenance"]["sut"]["simulated"]) == (True, False), (
+        "only the counter is"
+    )
+    # What the simulated counter is fed with: 5 W of the host, and what is said to be drawn in each
+    # phase.
+    for name, expected_w in (
+        ("power_idle", 5.010),
+        ("power_preprocess", 5.030),
+        ("power_infer", 5.050),
+    ):
         assert content["metrics"][name]["value"] == pytest.approx(expected_w, abs=0.003), name
     for phase in ("preprocess", "infer"):
-        energy_j, latency_s = (content["metrics"][f"{what}_{phase}"]["value"] for what in ("energy", "latency"))
+        energy_j, latency_s = (
+            content["metrics"][f"{what}_{phase}"]["value"] for what in ("energy", "latency")
+        )
         power_w = content["metrics"][f"power_{phase}"]["value"]
         assert energy_j == pytest.approx(power_w * latency_s, rel=0.01)
     assert "latency_total_p90_early_stopping" not in content["metrics"]
@@ -67,26 +80,45 @@ def test_five_trials_by_its_energy_counter_are_valid_and_have_the_energy_that_th
     write_report(result.folder)
 
 
-def test_the_nir_program_on_a_virtual_monitor_has_the_power_it_is_said_to_draw(tmp_path: Path) -> None:
-    overrides = ["sut.cpu.program=nir", "task.asc.samples=4", "scenario.single_stream.repeat=1", *SHORT]
+def test_the_nir_program_on_a_virtual_monitor_has_the_power_it_is_said_to_draw(
+    tmp_path: Path,
+) -> None:
+    overrides = [
+        "sut.cpu.program=nir",
+        "task.asc.samples=4",
+        "scenario.single_stream.repeat=1",
+        *SHORT,
+    ]
     with open_bench(ROOT / "benches" / "cpu-asc-virtual.toml", overrides) as bench:
         result = bench.run(1, tmp_path)
     assert result.content["problems"] == []
     for name, expected_w in (("power_idle", 2.0), ("power_preprocess", 9.0), ("power_infer", 8.0)):
         metric = result.content["metrics"][name]
-        assert abs(metric["value"] - expected_w) <= max(metric["same_samples"]["expanded_uncertainty"], 0.003 * expected_w), name
+        assert abs(metric["value"] - expected_w) <= max(
+            metric["same_samples"]["expanded_uncertainty"], 0.003 * expected_w
+        ), name
     assert result.content["provenance"]["sut"]["details"]["program"] == "nir"
 
 
 @pytest.mark.parametrize("program", ["integer", "nir"])
-def test_a_stream_on_this_computer_is_a_session_whose_windows_are_answered_in_real_time(tmp_path: Path, program: str) -> None:
+def test_a_stream_on_this_computer_is_a_session_whose_windows_are_answered_in_real_time(
+    tmp_path: Path, program: str
+) -> None:
     few = [f"sut.cpu.program={program}", "sut.cpu.slots=3", "scenario.real_time.duration_s=2.5"]
     # A machine that many share may take long for a window: that is no subject here.
     few += ["scenario.real_time.scene_s=[1.0, 2.0]", "scenario.real_time.deadline_s=60.0"]
     with open_bench(ROOT / "benches" / "cpu-real-time-virtual.toml", few) as bench:
         result = bench.run(1, tmp_path)
-        (done,) = [item for item in read_completions(result.folder / "trial-1") if isinstance(item.step, Stream)]
-        assert [mark.phase for mark in done.completion.marks] == [STREAM, *[1, 2, DECIDED] * done.step.windows, END]
+        (done,) = [
+            item
+            for item in read_completions(result.folder / "trial-1")
+            if isinstance(item.step, Stream)
+        ]
+        assert [mark.phase for mark in done.completion.marks] == [
+            STREAM,
+            *[1, 2, DECIDED] * done.step.windows,
+            END,
+        ]
         # The first scene begins with a recording, whose first second is the first window.
         bench.sut.load(0, bench.task.payload(done.step.scenes[0].indices[0]))
         alone = bench.sut.run(Query((0,))).output
@@ -102,17 +134,27 @@ def test_a_stream_on_this_computer_is_a_session_whose_windows_are_answered_in_re
 
 
 @pytest.mark.posix
-def test_a_search_on_this_computer_is_a_session_whose_costs_are_evaluated_and_checked(tmp_path: Path) -> None:
+def test_a_search_on_this_computer_is_a_session_whose_costs_are_evaluated_and_checked(
+    tmp_path: Path,
+) -> None:
     if not shutil.which("cc"):
         pytest.skip("the reference search needs a C compiler: apt-get install gcc libc6-dev")
-    few = ["scenario.optimization.timeouts_s=[0.01]", "task.qubo.nodes=[250]", "task.qubo.densities=[0.05]", "task.qubo.seeds=[0]"]
+    few = [
+        "scenario.optimization.timeouts_s=[0.01]",
+        "task.qubo.nodes=[250]",
+        "task.qubo.densities=[0.05]",
+        "task.qubo.seeds=[0]",
+    ]
     few += ["scenario.optimization.idle_s=0.2"]
     with open_bench(ROOT / "benches" / "cpu-qubo-virtual.toml", few) as bench:
         result = bench.run(1, tmp_path)
     assert result.content["problems"] == []
     searches = [sample for sample in result.trials[0].measured.samples if sample.solve is not None]
     assert [sample.solve.target for sample in searches if sample.solve] == [None, -69]
-    assert all(sample.costs is not None and sample.costs.claimed == sample.costs.cost < 0 for sample in searches)
+    assert all(
+        sample.costs is not None and sample.costs.claimed == sample.costs.cost < 0
+        for sample in searches
+    )
     assert result.metrics["power_active"].value == pytest.approx(9.0, rel=0.01)
     assert check(result.folder).ok
     write_report(result.folder)
@@ -124,7 +166,9 @@ def test_a_probe_says_that_marks_and_monitor_share_a_clock() -> None:
     assert "there is no wire" in findings["SYNC wire"].detail
 
 
-def test_a_real_monitor_that_wants_edges_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_monitor_that_wants_edges_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     original = VirtualMonitor.info.fget  # type: ignore[attr-defined]
 
     def real(monitor: VirtualMonitor) -> MonitorInfo:

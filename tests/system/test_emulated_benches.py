@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benches of the emulated Cortex-M3 that search and that listen, cut short: valid trials, and numbers found again."""
+"""The benches of the emulated Cortex-M3 that search and that listen, cut short: valid trials, and
+numbers found again.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,24 @@ def run(name: str, workload: str, folder: Path, *overrides: str) -> Result:
         return bench.run(1, folder)
 
 
-def test_a_search_on_the_emulated_core_is_a_valid_trial_whose_costs_are_those_of_its_vectors(tmp_path: Path) -> None:
-    one = ["task.qubo.nodes=[100]", "task.qubo.densities=[0.05]", "task.qubo.seeds=[0]", "scenario.optimization.timeouts_s=[1e-3]"]
+def test_a_search_on_the_emulated_core_is_a_valid_trial_whose_costs_are_those_of_its_vectors(
+    tmp_path: Path,
+) -> None:
+    one = [
+        "task.qubo.nodes=[100]",
+        "task.qubo.densities=[0.05]",
+        "task.qubo.seeds=[0]",
+        "scenario.optimization.timeouts_s=[1e-3]",
+    ]
     result = run("mps2-qubo", "qubo", tmp_path, *one)
     assert result.content["problems"] == []
     assert result.content["simulated"]
     searches = [sample for sample in result.trials[0].measured.samples if sample.solve is not None]
     assert len(searches) == 2
-    assert all(sample.costs is not None and sample.costs.claimed == sample.costs.cost < 0 for sample in searches)
+    assert all(
+        sample.costs is not None and sample.costs.claimed == sample.costs.cost < 0
+        for sample in searches
+    )
     assert result.metrics["success_to_1pct"].value == 1.0
     assert check(result.folder).ok
 
@@ -37,8 +49,18 @@ def test_a_preloaded_stream_on_the_emulated_core_is_a_valid_trial(tmp_path: Path
     result = run("mps2-real-time", "asc", tmp_path, *short)
     assert result.content["problems"] == []
     assert result.content["simulated"]
-    (done,) = [item for item in read_completions(result.folder / "trial-1") if isinstance(item.step, Stream)]
-    assert [mark.phase for mark in done.completion.marks] == [STREAM, *[1, 2, DECIDED] * done.step.windows, END]
+    (done,) = [
+        item
+        for item in read_completions(result.folder / "trial-1")
+        if isinstance(item.step, Stream)
+    ]
+    assert [mark.phase for mark in done.completion.marks] == [
+        STREAM,
+        *[1, 2, DECIDED] * done.step.windows,
+        END,
+    ]
     assert result.metrics["within_deadline"].value == 1.0
-    assert "preloaded: the link was silent" in (result.folder / "trial-1" / "results.txt").read_text()
+    assert (
+        "preloaded: the link was silent" in (result.folder / "trial-1" / "results.txt").read_text()
+    )
     assert check(result.folder).ok

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Firmware built for energy mode prints no time stamps and only pulses SYNC: the monitor's edges are the only clock."""
+"""Firmware built for energy mode prints no time stamps and only pulses SYNC: the monitor's edges
+are the only clock.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,22 @@ from tests.sut_backends.uart.public_device import Build, PublicDevice
 pytestmark = pytest.mark.posix
 
 SAMPLE = bytes([3]) + bytes(488) + b"\x5a"
-STEPS: tuple[Step, ...] = (Idle(0.3), Load(0), Query((0,), repeat=10), Query((0,), repeat=20), Idle(0.3))
+STEPS: tuple[Step, ...] = (
+    Idle(0.3),
+    Load(0),
+    Query((0,), repeat=10),
+    Query((0,), repeat=20),
+    Idle(0.3),
+)
 REPEATS = (10, 20)
 PHASES = {"start": 0x02, "stop": 0x00}
 
 
 @contextmanager
 def wired(table: Table) -> Iterator[PublicDevice]:
-    """Give a public device in energy mode whose pulses and power are states of the simulated world."""
+    """Give a public device in energy mode whose pulses and power are states of the simulated
+    world.
+    """
     read_fd, write_fd = os.pipe()
     edges = EdgeWire(read_fd, table.world, Power(), time.monotonic_ns() - table.world.now_ns())
 
@@ -51,21 +61,35 @@ def wired(table: Table) -> Iterator[PublicDevice]:
         edges.close()
 
 
-def measured(folder: Path, faults: Faults | None = None) -> tuple[Outcome, list[float], list[float]]:
-    """Return what is measured of two windows, and the true duration (s) and energy (J) of an inference in each."""
+def measured(
+    folder: Path, faults: Faults | None = None
+) -> tuple[Outcome, list[float], list[float]]:
+    """Return what is measured of two windows, and the true duration (s) and energy (J) of an
+    inference in each.
+    """
     table = Table(seed=5)
     simulator = SimulatorSettings(clock_ppm=0.0, faults=faults or Faults())
     with ExitStack() as stack:
-        monitor = stack.enter_context(closing(StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator), table)))
+        monitor = stack.enter_context(
+            closing(StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator), table))
+        )
         monitor.power(True)
         device = stack.enter_context(wired(table))
-        sut = stack.enter_context(closing(UartSut.open(UartSut.Settings(port=device.port, simulated=True), table)))
+        sut = stack.enter_context(
+            closing(UartSut.open(UartSut.Settings(port=device.port, simulated=True), table))
+        )
         with monitor.record(folder):
-            done = [Done(0, None, sut.sync()), *carried_out(sut), Done(len(STEPS) + 1, None, sut.sync())]
+            done = [
+                Done(0, None, sut.sync()),
+                *carried_out(sut),
+                Done(len(STEPS) + 1, None, sut.sync()),
+            ]
         rail = Rail("", Trace.open(folder / TRACE), monitor.info.accuracy)
         info = sut.info
     assert info.clock == EDGE_CLOCK
-    return measure(done, ("infer",), info.tick_hz, info.sync_hold_s, [rail], info.clock), *truth(table)
+    return measure(done, ("infer",), info.tick_hz, info.sync_hold_s, [rail], info.clock), *truth(
+        table
+    )
 
 
 def carried_out(sut: UartSut) -> Iterator[Done]:
@@ -83,19 +107,31 @@ def truth(table: Table) -> tuple[list[float], list[float]]:
     states = table.world.states()
     falls = [after for before, after in pairwise(states) if before.level and not after.level]
     ends = [(fall, stop) for fall, stop in pairwise(falls) if fall.power_w == Power().infer]
-    shares = [(start.time_ns, stop.time_ns, repeat) for (start, stop), repeat in zip(ends, REPEATS, strict=True)]
+    shares = [
+        (start.time_ns, stop.time_ns, repeat)
+        for (start, stop), repeat in zip(ends, REPEATS, strict=True)
+    ]
     lasted_s = [(stop_ns - start_ns) / 1e9 / repeat for start_ns, stop_ns, repeat in shares]
-    return lasted_s, [table.world.true_energy_j(start_ns, stop_ns) / repeat for start_ns, stop_ns, repeat in shares]
+    return lasted_s, [
+        table.world.true_energy_j(start_ns, stop_ns) / repeat
+        for start_ns, stop_ns, repeat in shares
+    ]
 
 
-def test_the_windows_of_a_device_that_tells_no_time_are_measured_between_its_edges(tmp_path: Path) -> None:
+def test_the_windows_of_a_device_that_tells_no_time_are_measured_between_its_edges(
+    tmp_path: Path,
+) -> None:
     outcome, lasted_s, drawn_j = measured(tmp_path)
     assert outcome.problems == ()
     assert outcome.counts == {"marks": 24, "edges": 24, "pairs": 24}
-    for window, true_s, true_j, repeat in zip(windows(outcome), lasted_s, drawn_j, REPEATS, strict=True):
+    for window, true_s, true_j, repeat in zip(
+        windows(outcome), lasted_s, drawn_j, REPEATS, strict=True
+    ):
         # An edge is known to one sample of 0.2 ms.
         assert window.latency_s == pytest.approx(true_s, abs=2 * 200e-6 / repeat)
-        assert window.energy_j == pytest.approx(true_j, abs=2 * 200e-6 * Power().infer / repeat, rel=1e-3)
+        assert window.energy_j == pytest.approx(
+            true_j, abs=2 * 200e-6 * Power().infer / repeat, rel=1e-3
+        )
     for idle in outcome.measured.idles:
         assert idle.latency_s >= 0.3 - 200e-6
         assert idle.energy_j == pytest.approx(Power().idle * idle.latency_s, rel=0.01)

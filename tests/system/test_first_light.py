@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From firmware bytes to a verdict: the chain as a whole, and what happens when parts of it break."""
+"""From firmware bytes to a verdict: the chain as a whole, and what happens when parts of it
+break.
+"""
 
 from __future__ import annotations
 
@@ -34,33 +36,54 @@ def run(bench: Path, root: Path, overrides: Sequence[str] = (), trials: int = 1)
 
 def outputs(result: Result) -> dict[tuple[int, ...], bytes]:
     done = read_completions(result.folder / "trial-1")
-    return {item.step.indices: item.completion.output for item in done if hasattr(item.step, "indices")}  # type: ignore[union-attr]
+    return {
+        item.step.indices: item.completion.output for item in done if hasattr(item.step, "indices")
+    }  # type: ignore[union-attr]
 
 
-def test_the_firmware_answers_bit_for_bit_as_the_integer_model(firmware: Path, tmp_path: Path) -> None:
-    with open_bench(POSIX_ASC, ["task.asc.samples=24", "scenario.single_stream.idle_s=0.1"]) as bench:
+def test_the_firmware_answers_bit_for_bit_as_the_integer_model(
+    firmware: Path, tmp_path: Path
+) -> None:
+    with open_bench(
+        POSIX_ASC, ["task.asc.samples=24", "scenario.single_stream.idle_s=0.1"]
+    ) as bench:
         result = bench.run(1, tmp_path)
         assert bench.table.reference is not None
-        expected = {(index,): bench.table.reference(bench.task.payload(index)) for index in range(len(bench.task))}
+        expected = {
+            (index,): bench.table.reference(bench.task.payload(index))
+            for index in range(len(bench.task))
+        }
     assert outputs(result) == expected
     assert result.content["problems"] == []
     assert check(result.folder).ok
 
 
 def test_power_and_energy_are_those_of_the_phases(firmware: Path, tmp_path: Path) -> None:
-    powers = ["sut.posix.power_w.idle=0.010", "sut.posix.power_w.preprocess=0.03", "sut.posix.power_w.infer=0.05"]
-    metrics = run(POSIX_NULL, tmp_path, [*SMALL, "scenario.single_stream.repeat=1_000_000", *powers]).metrics
+    powers = [
+        "sut.posix.power_w.idle=0.010",
+        "sut.posix.power_w.preprocess=0.03",
+        "sut.posix.power_w.infer=0.05",
+    ]
+    metrics = run(
+        POSIX_NULL, tmp_path, [*SMALL, "scenario.single_stream.repeat=1_000_000", *powers]
+    ).metrics
     assert metrics["power_idle"].value == pytest.approx(0.010, rel=2e-3)
     assert metrics["power_preprocess"].value == pytest.approx(0.03, rel=2e-3)
     assert metrics["power_infer"].value == pytest.approx(0.05, rel=2e-3)
-    assert metrics["energy_infer"].value == pytest.approx(0.05 * metrics["latency_infer"].value, rel=2e-3)
+    assert metrics["energy_infer"].value == pytest.approx(
+        0.05 * metrics["latency_infer"].value, rel=2e-3
+    )
 
 
 @pytest.mark.alone  # where nothing is lost, nothing is sent again: no answer may be late
 @pytest.mark.parametrize("fault", ["drop", "duplicate", "flip"])
-def test_a_byte_in_a_thousand_costs_retransmissions_and_nothing_else(firmware: Path, tmp_path: Path, fault: str) -> None:
+def test_a_byte_in_a_thousand_costs_retransmissions_and_nothing_else(
+    firmware: Path, tmp_path: Path, fault: str
+) -> None:
     clean = run(POSIX_NULL, tmp_path, SMALL)
-    faulty = run(POSIX_NULL, tmp_path, [*SMALL, f"sut.posix.faults.{fault}=0.001", "sut.posix.faults.seed=7"])
+    faulty = run(
+        POSIX_NULL, tmp_path, [*SMALL, f"sut.posix.faults.{fault}=0.001", "sut.posix.faults.seed=7"]
+    )
     assert outputs(faulty) == outputs(clean)
     assert faulty.content["problems"] == []
     assert faulty.trials[0].retransmissions > 0 == clean.trials[0].retransmissions
@@ -68,8 +91,14 @@ def test_a_byte_in_a_thousand_costs_retransmissions_and_nothing_else(firmware: P
 
 
 @pytest.mark.parametrize("fault", ["drop", "duplicate", "flip"])
-def test_in_the_text_layer_a_spoilt_byte_ends_the_run_with_its_name(firmware: Path, tmp_path: Path, fault: str) -> None:
-    faults = [f"sut.posix.faults.{fault}=0.004", "sut.posix.faults.seed=3", 'sut.posix.layer="text"']
+def test_in_the_text_layer_a_spoilt_byte_ends_the_run_with_its_name(
+    firmware: Path, tmp_path: Path, fault: str
+) -> None:
+    faults = [
+        f"sut.posix.faults.{fault}=0.004",
+        "sut.posix.faults.seed=3",
+        'sut.posix.layer="text"',
+    ]
     with pytest.raises(RigError) as caught:
         run(POSIX_NULL, tmp_path, [*SMALL, *faults])
     assert isinstance(caught.value, ProtocolError | DeadlineError | SutError), caught.value
@@ -77,22 +106,35 @@ def test_in_the_text_layer_a_spoilt_byte_ends_the_run_with_its_name(firmware: Pa
 
 
 def test_the_text_layer_drives_the_same_firmware(firmware: Path, tmp_path: Path) -> None:
-    result = run(POSIX_ASC, tmp_path, ["task.asc.samples=4", 'sut.posix.layer="text"', "scenario.single_stream.repeat=50"])
+    result = run(
+        POSIX_ASC,
+        tmp_path,
+        ["task.asc.samples=4", 'sut.posix.layer="text"', "scenario.single_stream.repeat=50"],
+    )
     assert result.content["problems"] == []
     assert result.metrics["latency_infer"].value > 0
     assert "latency_preprocess" not in result.metrics
 
 
-def test_a_device_that_dies_in_the_middle_is_named_and_the_rest_readable(firmware: Path, tmp_path: Path) -> None:
-    with pytest.raises(DeviceLost), open_bench(POSIX_NULL, [*SMALL, "sut.posix.die_after_queries=5"]) as bench:
+def test_a_device_that_dies_in_the_middle_is_named_and_the_rest_readable(
+    firmware: Path, tmp_path: Path
+) -> None:
+    with (
+        pytest.raises(DeviceLost),
+        open_bench(POSIX_NULL, [*SMALL, "sut.posix.die_after_queries=5"]) as bench,
+    ):
         world = bench.table.world
         bench.run(1, tmp_path)
     assert not world.supply_on
-    cut_off = next(finding for finding in check(next(tmp_path.iterdir())).findings if not finding.ok)
+    cut_off = next(
+        finding for finding in check(next(tmp_path.iterdir())).findings if not finding.ok
+    )
     assert "3 samples measured" in cut_off.detail, cut_off
 
 
-def test_a_device_that_falls_silent_is_waited_for_as_long_as_the_query_may_take(firmware: Path, tmp_path: Path) -> None:
+def test_a_device_that_falls_silent_is_waited_for_as_long_as_the_query_may_take(
+    firmware: Path, tmp_path: Path
+) -> None:
     limits = ["sut.posix.mute_after_queries=5", "scenario.single_stream.limit_s=1.0"]
     started_s = time.monotonic()
     with pytest.raises(DeadlineError) as caught:
@@ -108,7 +150,8 @@ def test_a_killed_device_is_named(firmware: Path, tmp_path: Path) -> None:
 
 
 def kill_during(bench: Bench) -> None:
-    load, left = bench.sut.load, iter(range(4))
+    load = bench.sut.load
+    left = iter(range(4))
 
     def deadly(index: int, payload: bytes) -> None:
         if next(left, None) is None:
@@ -119,10 +162,23 @@ def kill_during(bench: Bench) -> None:
 
 
 def test_a_killed_rig_takes_the_device_along(firmware: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rig", "run", str(POSIX_NULL), "--sessions", str(tmp_path), "--set", "task.null.samples=500"]
+    command = [
+        sys.executable,
+        "-m",
+        "rig",
+        "run",
+        str(POSIX_NULL),
+        "--sessions",
+        str(tmp_path),
+        "--set",
+        "task.null.samples=500",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not (lines := list(tmp_path.glob("*/trial-1/completions.jsonl"))) or lines[0].stat().st_size < 5_000:
+    while (
+        not (lines := list(tmp_path.glob("*/trial-1/completions.jsonl")))
+        or lines[0].stat().st_size < 5_000
+    ):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.01)
     children = subprocess.run(
@@ -139,17 +195,41 @@ def test_a_killed_rig_takes_the_device_along(firmware: Path, tmp_path: Path) -> 
     assert any("samples measured" in finding.detail for finding in checked.findings)
 
 
-def test_the_monitor_keeps_up_with_a_million_samples_a_second(firmware: Path, tmp_path: Path) -> None:
-    result = run(POSIX_NULL, tmp_path, [*SMALL, "monitor.virtual.sample_hz=1_000_000", "scenario.single_stream.idle_s=1.0"])
+def test_the_monitor_keeps_up_with_a_million_samples_a_second(
+    firmware: Path, tmp_path: Path
+) -> None:
+    result = run(
+        POSIX_NULL,
+        tmp_path,
+        [*SMALL, "monitor.virtual.sample_hz=1_000_000", "scenario.single_stream.idle_s=1.0"],
+    )
     assert result.content["problems"] == []
     assert (result.folder / "trial-1" / "gaps.jsonl").read_text() == ""
     assert result.content["trials"][0]["timebase"]["residual_max_s"] < 2e-6
 
 
 def test_the_example_suite_passes_on_the_posix_firmware(firmware: Path, tmp_path: Path) -> None:
-    bench = ["--rig-bench", str(POSIX_ASC), "--rig-set", "task.asc.samples=12", "--rig-set", "scenario.single_stream.idle_s=0.1"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "examples"), *bench]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=200)
+    bench = [
+        "--rig-bench",
+        str(POSIX_ASC),
+        "--rig-set",
+        "task.asc.samples=12",
+        "--rig-set",
+        "scenario.single_stream.idle_s=0.1",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(ROOT / "examples"),
+        *bench,
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=200
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -157,18 +237,29 @@ def test_a_changed_byte_of_the_uart_log_is_named(firmware: Path, tmp_path: Path)
     folder = run(POSIX_NULL, tmp_path, SMALL).folder
     log = folder / "trial-1" / "uart.log"
     log.write_text(log.read_text().replace("tx", "rx", 1))
-    assert [finding.name for finding in check(folder).findings if not finding.ok] == ["trial-1/uart.log"]
+    assert [finding.name for finding in check(folder).findings if not finding.ok] == [
+        "trial-1/uart.log"
+    ]
 
 
-def test_a_phase_too_short_for_its_pulse_is_not_taken_for_a_latency(firmware: Path, tmp_path: Path) -> None:
-    short = run(POSIX_NULL, tmp_path, [*SMALL, "monitor.virtual.sample_hz=1_000_000", "scenario.single_stream.repeat=1"])
+def test_a_phase_too_short_for_its_pulse_is_not_taken_for_a_latency(
+    firmware: Path, tmp_path: Path
+) -> None:
+    short = run(
+        POSIX_NULL,
+        tmp_path,
+        [*SMALL, "monitor.virtual.sample_hz=1_000_000", "scenario.single_stream.repeat=1"],
+    )
     assert {problem["code"] for problem in short.content["problems"]} == {"short"}
 
 
 def test_the_probe_compares_the_workload_and_the_edges(firmware: Path) -> None:
     good = {finding.name: finding for finding in probe(POSIX_ASC)}
     assert good["workload"].ok and good["SYNC wire"].ok
-    wrong = {finding.name: finding for finding in probe(POSIX_ASC, [f"sut.posix.program={firmware / 'null'}"])}
+    wrong = {
+        finding.name: finding
+        for finding in probe(POSIX_ASC, [f"sut.posix.program={firmware / 'null'}"])
+    }
     assert not wrong["workload"].ok and "flash" in wrong["workload"].try_next
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever ends the rig, the supply of a real instrument goes off: a board of its own process watches the rig die."""
+"""Whatever ends the rig, the supply of a real instrument goes off: a board of its own process
+watches the rig die.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ class Board:
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "-c", BOARD], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+            [sys.executable, "-u", "-c", BOARD],
+            stdout=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            text=True,
         )
         assert self.process.stdout is not None
         self.port = self.process.stdout.readline().split()[1]
@@ -54,7 +59,10 @@ def powered_rig(board: Board, tmp_path: Path) -> subprocess.Popen[str]:
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
     hang = "print('open', flush=True); time.sleep(600)"
-    code = f"from rig.session.session import open_bench\nimport time\nwith open_bench({str(bench)!r}):\n    {hang}"
+    code = (
+        "from rig.session.session import open_bench\nimport time\nwith "
+        f"open_bench({str(bench)!r}):\n    {hang}"
+    )
     rig = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert rig.stdout is not None and rig.stdout.readline() == "open\n"
     assert board.says() == "supply on"
@@ -62,7 +70,9 @@ def powered_rig(board: Board, tmp_path: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
-def test_the_supply_goes_off_when_the_rig_is_gone(board: Board, tmp_path: Path, ending: signal.Signals) -> None:
+def test_the_supply_goes_off_when_the_rig_is_gone(
+    board: Board, tmp_path: Path, ending: signal.Signals
+) -> None:
     rig = powered_rig(board, tmp_path)
     os.kill(rig.pid, ending)
     assert board.says() == "supply off"
@@ -74,7 +84,9 @@ def test_a_bench_that_is_left_in_peace_needs_no_guardian(board: Board, tmp_path:
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
     code = f"from rig.session.session import open_bench\nwith open_bench({str(bench)!r}):\n    pass"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert [board.says(), board.says()] == ["supply on", "supply off"]
     board.process.terminate()

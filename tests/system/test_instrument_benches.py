@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benches of the instruments as they are printed: all their trials from the command line, a verdict, and one energy.
+"""The benches of the instruments as they are printed: all their trials from the command line, a
+verdict, and one energy.
 
 In real time the three wait rather than work, so they run at once.
 """
@@ -36,7 +37,9 @@ class Run:
     @property
     def content(self) -> dict[str, Any]:
         """Return the results of the session."""
-        content: dict[str, Any] = json.loads((self.folder / "results.json").read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(
+            (self.folder / "results.json").read_text(encoding="utf-8")
+        )
         return content
 
 
@@ -46,8 +49,18 @@ def runs(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[d
 
     def run(name: str) -> Run:
         root = tmp_path_factory.mktemp(name)
-        command = [sys.executable, "-m", "rig", "run", f"benches/{name}.toml", "--sessions", str(root)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
+        command = [
+            sys.executable,
+            "-m",
+            "rig",
+            "run",
+            f"benches/{name}.toml",
+            "--sessions",
+            str(root),
+        ]
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240
+        )
         sessions = list(root.iterdir())
         assert len(sessions) == 1, done.stderr
         return Run(done, sessions[0])
@@ -57,12 +70,20 @@ def runs(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[d
 
 
 @pytest.mark.parametrize("name", BENCHES)
-def test_a_bench_of_an_instrument_runs_its_five_trials_to_a_true_verdict(runs: dict[str, Run], name: str) -> None:
+def test_a_bench_of_an_instrument_runs_its_five_trials_to_a_true_verdict(
+    runs: dict[str, Run], name: str
+) -> None:
     run = runs[name]
     assert run.done.returncode == 0, run.done.stdout + run.done.stderr
     assert re.search(r"replication +TRUE", run.done.stdout) and "SIMULATED" in run.done.stdout
     assert run.content["simulated"] is True and run.content["problems"] == []
-    assert [trial["trial"] for trial in run.content["metrics"]["energy_infer"]["per_trial"]] == [1, 2, 3, 4, 5]
+    assert [trial["trial"] for trial in run.content["metrics"]["energy_infer"]["per_trial"]] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
     assert (run.content["replication"]["ok"], run.content["replication"]["trials"]) == (True, 5)
     assert check(run.folder).ok
 
@@ -73,6 +94,9 @@ def test_two_instruments_find_the_same_energy_within_what_they_state(
     runs: dict[str, Run], pair: tuple[str, str], metric: str
 ) -> None:
     one, other = (runs[name].content["metrics"][metric] for name in pair)
-    allowed = (one["same_samples"]["expanded_uncertainty"] ** 2 + other["same_samples"]["expanded_uncertainty"] ** 2) ** 0.5
+    allowed = (
+        one["same_samples"]["expanded_uncertainty"] ** 2
+        + other["same_samples"]["expanded_uncertainty"] ** 2
+    ) ** 0.5
     assert abs(one["value"] - other["value"]) <= allowed, (one["value"], other["value"], allowed)
     assert allowed < 0.03 * one["value"], "an uncertainty that allows everything proves nothing"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults of instruments, seen through a whole session: each case injects one and sees its problem or its error, and nothing
-else.
+"""The faults of instruments, seen through a whole session: each case injects one and sees its
+problem or its error, and nothing else.
 
-The device is the virtual one, so its time is virtual: always the same parts of a trial last from and to the same second. `IN` lies
-inside a phase of the second sample, `OUT` while that sample is loaded, inside no window.
+The device is the virtual one, so its time is virtual: always the same parts of a trial last from
+and to the same second. `IN` lies inside a phase of the second sample, `OUT` while that sample is
+loaded, inside no window.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ from rig.trace.trace import GAPS, TRACE, Trace
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """How a bench names an instrument, what a device must do for it, and where faults are put, in seconds from the first sample."""
+    """How a bench names an instrument, what a device must do for it, and where faults are put, in
+    seconds from the first sample.
+    """
 
     table: str
     sut: str
@@ -62,13 +65,23 @@ N6705 = '[monitor.keysight_n6705]\nresource = "simulator"\ntimeout_s = 0.5\n'
 INSTRUMENTS = {
     "js220": Instrument(JOULESCOPE, "", 0.54, 0.45),
     # A loss is known to a tenth of a second: so much longer are the windows apart.
-    "js110": Instrument(JOULESCOPE + '[monitor.joulescope.simulator]\nmodel = "js110"\n', "load_s = 0.4\n", 1.14, 0.9),
+    "js110": Instrument(
+        JOULESCOPE + '[monitor.joulescope.simulator]\nmodel = "js110"\n',
+        "load_s = 0.4\n",
+        1.14,
+        0.9,
+    ),
     "lpm01a": Instrument(LPM, "sync_hold_us = 500\nsync_period_us = 20_000\n", 0.83, 0.74),
     "n6705": Instrument(N6705, "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58),
     "io manager": Instrument(
-        N6705 + 'sync = "io_manager"\nio_manager.ppm = 100.0\n', "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58
+        N6705 + 'sync = "io_manager"\nio_manager.ppm = 100.0\n',
+        "sync_hold_us = 800\nsync_period_us = 10_000\n",
+        0.67,
+        0.58,
     ),
-    "n6705 trigger": Instrument(N6705 + 'sync = "trigger"\n', "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58),
+    "n6705 trigger": Instrument(
+        N6705 + 'sync = "trigger"\n', "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58
+    ),
 }
 BENCH = """
 [bench]
@@ -82,14 +95,17 @@ warmup = 0
 [task.null]
 samples = 3
 """
-JS_HZ, LPM_HZ = 2_000_000, 5_000
+JS_HZ = 2_000_000
+LPM_HZ = 5_000
 #: Windows of a trial: two idle times, three samples of two phases.
 WINDOWS = 8
 
 
 @dataclass(slots=True)
 class Seen:
-    """What came of a session: its result, or the error that ended it; what is true on the table after."""
+    """What came of a session: its result, or the error that ended it; what is true on the table
+    after.
+    """
 
     result: Result | None
     error: RigError | None
@@ -131,14 +147,22 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run one trial with faults; whatever comes of it, no thread is left and no file unfinished."""
 
     def start(name: str, faults: Sequence[str] = (), pace_s: float = 0.0) -> Seen:
-        instrument, tables, root = INSTRUMENTS[name], list[Table](), tmp_path / "sessions"
+        instrument = INSTRUMENTS[name]
+        tables = list[Table]()
+        root = tmp_path / "sessions"
         (tmp_path / "bench.toml").write_text(
             BENCH.format(
-                sut=instrument.sut if "load_s" in instrument.sut else f"load_s = 0.1\n{instrument.sut}", monitor=instrument.table
+                sut=instrument.sut
+                if "load_s" in instrument.sut
+                else f"load_s = 0.1\n{instrument.sut}",
+                monitor=instrument.table,
             )
         )
         overrides = [
-            fault if fault.split(".")[0] in ("monitor", "sut", "scenario") else f"{instrument.faults}.{fault}" for fault in faults
+            fault
+            if fault.split(".")[0] in ("monitor", "sut", "scenario")
+            else f"{instrument.faults}.{fault}"
+            for fault in faults
         ]
 
         def table(**settings: Any) -> Table:
@@ -149,7 +173,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             time.sleep(pace_s)
 
         monkeypatch.setattr(session, "Table", table)
-        before, result, error = set(threading.enumerate()), None, None
+        before = set(threading.enumerate())
+        result = None
+        error = None
         try:
             with open_bench(tmp_path / "bench.toml", overrides) as bench:
                 result = bench.run(1, root, [pace])
@@ -171,37 +197,58 @@ def outside(name: str, hz: int = JS_HZ) -> int:
 
 
 def lpm_byte(at_s: float) -> int:
-    """Return about where in its stream the board tells of a time: nine bytes a sample, a line every thousand, a line an edge."""
-    samples, edges = round(at_s * LPM_HZ), 13
+    """Return about where in its stream the board tells of a time: nine bytes a sample, a line every
+    thousand, a line an edge.
+    """
+    samples = round(at_s * LPM_HZ)
+    edges = 13
     return 9 * samples + 35 * (samples // 1000 + 1) + 14 * edges
 
 
-LPM_IN, LPM_OUT = (lpm_byte(at_s) for at_s in (INSTRUMENTS["lpm01a"].inside_s, INSTRUMENTS["lpm01a"].outside_s))
+LPM_IN, LPM_OUT = (
+    lpm_byte(at_s) for at_s in (INSTRUMENTS["lpm01a"].inside_s, INSTRUMENTS["lpm01a"].outside_s)
+)
 
 
 # --- Without faults
 
 
 @pytest.mark.parametrize("name", INSTRUMENTS)
-def test_without_a_fault_there_is_no_problem_and_the_places_of_faults_are_where_they_should_be(run: Run, name: str) -> None:
+def test_without_a_fault_there_is_no_problem_and_the_places_of_faults_are_where_they_should_be(
+    run: Run, name: str
+) -> None:
     seen = run(name)
     assert seen.codes == [] and not seen.world.supply_on
     assert seen.result is not None
     measured = seen.result.trials[0].measured
-    windows = [*measured.idles, *(window for sample in measured.samples for window in sample.windows)]
+    windows = [
+        *measured.idles,
+        *(window for sample in measured.samples for window in sample.windows),
+    ]
     assert len(windows) == WINDOWS
-    hit = [window for window in windows if window.start_s < INSTRUMENTS[name].inside_s < window.stop_s]
+    hit = [
+        window for window in windows if window.start_s < INSTRUMENTS[name].inside_s < window.stop_s
+    ]
     assert [window.phase for window in hit] == ["infer"]
     margin_s = 0.1 if name == "js110" else 0.01
     outside_s = INSTRUMENTS[name].outside_s
-    assert not [window for window in windows if window.start_s - margin_s < outside_s < window.stop_s + margin_s]
+    assert not [
+        window
+        for window in windows
+        if window.start_s - margin_s < outside_s < window.stop_s + margin_s
+    ]
     assert check(seen.folder).ok
 
 
 # --- Faults that concern no window
 
 N6705_UNREADABLE = [
-    (of, what, ["overload_records=3", f'overload_of="{of}"', f'overload_as="{value}"'], told + where)
+    (
+        of,
+        what,
+        ["overload_records=3", f'overload_of="{of}"', f'overload_as="{value}"'],
+        told + where,
+    )
     for of, where in (("current", ""), ("voltage", ""), ("sync", ", on the SYNC channel"))
     for what, value, told in (
         ("beyond the range", "9.9E37", "beyond the measuring range"),
@@ -209,37 +256,79 @@ N6705_UNREADABLE = [
     )
 ]
 JS_HARMLESS = {
-    "values without a number outside": ("nan_at_tick={outside} nan_samples=10", '"cause": "the instrument gave no number, or '),
-    "another FPGA image": ('monitor.joulescope.simulator.fpga="1.3.2"', '"fpga_note": "before 1.3.3'),
-    "samples lost outside": ("drop_at_tick={outside} drop_ticks=10000", "lost samples of current and voltage and sync"),
+    "values without a number outside": (
+        "nan_at_tick={outside} nan_samples=10",
+        '"cause": "the instrument gave no number, or ',
+    ),
+    "another FPGA image": (
+        'monitor.joulescope.simulator.fpga="1.3.2"',
+        '"fpga_note": "before 1.3.3',
+    ),
+    "samples lost outside": (
+        "drop_at_tick={outside} drop_ticks=10000",
+        "lost samples of current and voltage and sync",
+    ),
     "supply found on": ("found_on=true", '"supply_found_on": true'),
 }
 #: Instrument, faults, and what is told of them though they are no problem.
 HARMLESS: dict[str, tuple[str, list[str], str]] = {
-    f"js220, {what}": ("js220", fault.format(outside=outside("js220")).split(), told) for what, (fault, told) in JS_HARMLESS.items()
+    f"js220, {what}": ("js220", fault.format(outside=outside("js220")).split(), told)
+    for what, (fault, told) in JS_HARMLESS.items()
 } | {
     # A packet is 126 ticks. Not counted, even one would bring all later edges forward.
     **{
-        f"js110, {what} lost outside": ("js110", [f"drop_at_tick={outside('js110')}", f"drop_ticks={ticks}"], "pkt_index skip")
+        f"js110, {what} lost outside": (
+            "js110",
+            [f"drop_at_tick={outside('js110')}", f"drop_ticks={ticks}"],
+            "pkt_index skip",
+        )
         for what, ticks in (("a packet", 126), ("packets", 10_000))
     },
     "lpm01a, a byte lost outside": ("lpm01a", [f"lose_byte_at={LPM_OUT}"], "damaged stream"),
     "lpm01a, a bit changed outside": ("lpm01a", [f"flip_byte_at={LPM_OUT}"], "damaged stream"),
     "lpm01a, a byte too many outside": ("lpm01a", [f"insert_byte_at={LPM_OUT}"], "damaged stream"),
-    "lpm01a, an event of the first burst is lost": ("lpm01a", ["event_skipped=3"], "events 2 and 4 follow each other"),
-    "lpm01a, the first time stamp is damaged": ("lpm01a", ["flip_byte_at=5"], r'"start": 0, "stop": 1, .*buff 00%'),
-    "lpm01a, the end is not confirmed": ("lpm01a", ["no_completion=true"], "did not say that the acquisition was complete"),
-    "lpm01a, an error of before": ("lpm01a", ['old_error="overcurrent"'], '"status_at_open": "error: overcurrent"'),
+    "lpm01a, an event of the first burst is lost": (
+        "lpm01a",
+        ["event_skipped=3"],
+        "events 2 and 4 follow each other",
+    ),
+    "lpm01a, the first time stamp is damaged": (
+        "lpm01a",
+        ["flip_byte_at=5"],
+        r'"start": 0, "stop": 1, .*buff 00%',
+    ),
+    "lpm01a, the end is not confirmed": (
+        "lpm01a",
+        ["no_completion=true"],
+        "did not say that the acquisition was complete",
+    ),
+    "lpm01a, an error of before": (
+        "lpm01a",
+        ['old_error="overcurrent"'],
+        '"status_at_open": "error: overcurrent"',
+    ),
     "lpm01a, supply found on": ("lpm01a", ["supply_found_on=true"], '"supply_on_at_open": true'),
     **{
-        f"lpm01a, an earlier run has left: {stale}": ("lpm01a", [f'stale="{stale}"'], r'"stale_at_open_b": [1-9]')
+        f"lpm01a, an earlier run has left: {stale}": (
+            "lpm01a",
+            [f'stale="{stale}"'],
+            r'"stale_at_open_b": [1-9]',
+        )
         for stale in ("streaming", "streaming binary", "half line", "summary")
     },
     **{
-        f"n6705, {of} {what} outside": ("n6705", [*fault, "overload_at_s=0.58"], f'"cause": "{told}"')
+        f"n6705, {of} {what} outside": (
+            "n6705",
+            [*fault, "overload_at_s=0.58"],
+            f'"cause": "{told}"',
+        )
         for of, what, fault, told in N6705_UNREADABLE
     },
-    "n6705, our output found on": ("n6705", ["output_on=[1]"], r'"outputs_found_on_and_switched_off": \[1\]'),
+    "n6705, our output found on": (
+        "n6705",
+        ["output_on=[1]"],
+        r'"outputs_found_on_and_switched_off": \[1\]',
+    ),
     "n6705, the output of the SYNC channel found on": (
         "n6705",
         ["output_on=[2]"],
@@ -247,14 +336,19 @@ HARMLESS: dict[str, tuple[str, list[str], str]] = {
     ),
     "n6705, another output found on": (
         "n6705",
-        ["output_on=[3]", 'monitor.keysight_n6705.simulator.modules=["N6781A", "N6781A", "N6731B"]'],
+        [
+            "output_on=[3]",
+            'monitor.keysight_n6705.simulator.modules=["N6781A", "N6781A", "N6731B"]',
+        ],
         r'"outputs_left_on": \[3\]',
     ),
 }
 
 
 @pytest.mark.parametrize(("name", "faults", "told"), HARMLESS.values(), ids=HARMLESS)
-def test_a_fault_in_no_window_is_no_problem_but_told(run: Run, name: str, faults: list[str], told: str) -> None:
+def test_a_fault_in_no_window_is_no_problem_but_told(
+    run: Run, name: str, faults: list[str], told: str
+) -> None:
     seen = run(name, faults)
     assert seen.codes == []
     assert re.search(told, seen.told), seen.told
@@ -267,12 +361,17 @@ def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
 ) -> None:
     recordings: list[JoulescopeRecording] = []
 
-    def record(monitor: Joulescope, folder: Path, begin: Callable[..., JoulescopeRecording] = Joulescope.record) -> Any:
+    def record(
+        monitor: Joulescope,
+        folder: Path,
+        begin: Callable[..., JoulescopeRecording] = Joulescope.record,
+    ) -> Any:
         recordings.append(begin(monitor, folder))
         return recordings[-1]
 
     monkeypatch.setattr(Joulescope, "record", record)
-    texts, happened = [], []
+    texts = []
+    happened = []
     for faults in ([], [f"duplicate_at_tick={inside(name)}"], [f"time_map_at_tick={inside(name)}"]):
         seen = run(name, faults)
         assert seen.codes == []
@@ -287,13 +386,16 @@ def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
 def test_a_sync_that_begins_a_millisecond_later_takes_as_much_from_the_trace_and_nothing_else(
     run: Run, tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
-    lengths_s, measured = [], []
+    lengths_s = []
+    measured = []
     for faults in ([], ["gpi_late_ticks=2000"]):
         seen = run(name, faults)
         assert seen.codes == [] and not seen.world.supply_on
         assert seen.result is not None
         lengths_s.append(Trace.open(seen.folder / "trial-1" / TRACE).duration_s)
-        measured.append({metric: row["value"] for metric, row in seen.result.content["metrics"].items()})
+        measured.append(
+            {metric: row["value"] for metric, row in seen.result.content["metrics"].items()}
+        )
         seen.folder.rename(tmp_path_factory.mktemp("session") / "moved")
     assert lengths_s[0] - lengths_s[1] == pytest.approx(0.001, abs=1e-5)
     assert measured[1] == pytest.approx(measured[0], rel=1e-6)
@@ -302,7 +404,8 @@ def test_a_sync_that_begins_a_millisecond_later_takes_as_much_from_the_trace_and
 # --- Faults that spoil the trial
 
 LOST = "drop_at_tick={} drop_ticks=2000"
-GAP_1, GAP_3 = f"^1 of {WINDOWS} windows, first infer of step 5", f"^3 of {WINDOWS} windows, first preprocess of step 3"
+GAP_1 = f"^1 of {WINDOWS} windows, first infer of step 5"
+GAP_3 = f"^3 of {WINDOWS} windows, first preprocess of step 3"
 SPOILT: dict[str, tuple[str, list[str], str, str]] = {
     "js220, samples lost": (
         "js220",
@@ -319,7 +422,12 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         )
         for signal, what in (("i", "current"), ("v", "voltage"), ("gpi", "sync"))
     },
-    "js220, no number": ("js220", [f"nan_at_tick={inside('js220')}", "nan_samples=10"], "gap", f"{GAP_1} .*no number"),
+    "js220, no number": (
+        "js220",
+        [f"nan_at_tick={inside('js220')}", "nan_samples=10"],
+        "gap",
+        f"{GAP_1} .*no number",
+    ),
     "js220, no number of voltage": (
         "js220",
         [f"nan_at_tick={inside('js220')}", "nan_samples=10", 'nan_signal="v"'],
@@ -345,17 +453,44 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         for model in ("js220", "js110")
     },
     **{
-        f"{model}, always beyond the range of {signal}": (model, fault, "gap", "samples, and with them all edges")
+        f"{model}, always beyond the range of {signal}": (
+            model,
+            fault,
+            "gap",
+            "samples, and with them all edges",
+        )
         for model, signal, fault in (
             ("js220", "current", ['monitor.joulescope.current_range="18 uA"']),
             ("js110", "current", ['monitor.joulescope.current_range="18 uA"']),
             ("js220", "voltage", ['monitor.joulescope.voltage_range="2 V"']),
-            ("js110", "voltage", ['monitor.joulescope.voltage_range="5 V"', "monitor.joulescope.simulator.supply_v=4.5"]),
+            (
+                "js110",
+                "voltage",
+                [
+                    'monitor.joulescope.voltage_range="5 V"',
+                    "monitor.joulescope.simulator.supply_v=4.5",
+                ],
+            ),
         )
     },
-    "js220, SYNC begins too late": ("js220", ["gpi_late_ticks=60000"], "edges", "no edge for mark 1, 2"),
-    "js220, SYNC at another input": ("js220", ["monitor.joulescope.simulator.sync_gpi=1"], "edges", "0 falling edges.*wired"),
-    "js220, Vref not wired": ("js220", ['monitor.joulescope.reference="external"'], "edges", "0 falling edges.*reference voltage"),
+    "js220, SYNC begins too late": (
+        "js220",
+        ["gpi_late_ticks=60000"],
+        "edges",
+        "no edge for mark 1, 2",
+    ),
+    "js220, SYNC at another input": (
+        "js220",
+        ["monitor.joulescope.simulator.sync_gpi=1"],
+        "edges",
+        "0 falling edges.*wired",
+    ),
+    "js220, Vref not wired": (
+        "js220",
+        ['monitor.joulescope.reference="external"'],
+        "edges",
+        "0 falling edges.*reference voltage",
+    ),
     **{
         f"js110, {what} lost": (
             "js110",
@@ -365,7 +500,8 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         )
         for what, ticks in (("a packet", 126), ("packets", 2000))
     },
-    # Found by the edges that come too early, whatever the size; the driver has nothing to tell it by.
+    # Found by the edges that come too early, whatever the size; the driver has nothing to tell it
+    # by.
     **{
         f"js110, {ticks} ticks lost and not a word": (
             "js110",
@@ -380,8 +516,18 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
             (10000, "edges", "^29 marks, 29 falling edges"),
         )
     },
-    "js110, no number": ("js110", [f"nan_at_tick={inside('js110')}", "nan_samples=10"], "gap", f"{GAP_1} .*no number"),
-    "lpm01a, a byte lost": ("lpm01a", [f"lose_byte_at={LPM_IN}"], "gap", f"{GAP_1} .*damaged stream"),
+    "js110, no number": (
+        "js110",
+        [f"nan_at_tick={inside('js110')}", "nan_samples=10"],
+        "gap",
+        f"{GAP_1} .*no number",
+    ),
+    "lpm01a, a byte lost": (
+        "lpm01a",
+        [f"lose_byte_at={LPM_IN}"],
+        "gap",
+        f"{GAP_1} .*damaged stream",
+    ),
     **{
         # With whole lines lost, others may be missing between the same two time stamps.
         f"lpm01a, a hundred bytes lost {where}": (
@@ -398,13 +544,43 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         "gap",
         f"^3 of {WINDOWS} windows, first infer of step 3 .*beyond the measuring range",
     ),
-    "lpm01a, a bit changed": ("lpm01a", [f"flip_byte_at={LPM_IN}", "flip_mask=128"], "gap", f"{GAP_1} .*damaged stream"),
-    "lpm01a, a byte too many": ("lpm01a", [f"insert_byte_at={LPM_IN}"], "gap", f"{GAP_1} .*damaged stream"),
-    "lpm01a, an event lost": ("lpm01a", ["event_skipped=12"], "gap", f"{GAP_3} .*events 11 and 13 follow each other"),
-    "lpm01a, the first event lost": ("lpm01a", ["event_skipped=0"], "edges", "28 pairs; no edge for mark 1$"),
-    "lpm01a, the last event lost": ("lpm01a", ["event_skipped=28"], "edges", "28 pairs; no edge for mark 29$"),
+    "lpm01a, a bit changed": (
+        "lpm01a",
+        [f"flip_byte_at={LPM_IN}", "flip_mask=128"],
+        "gap",
+        f"{GAP_1} .*damaged stream",
+    ),
+    "lpm01a, a byte too many": (
+        "lpm01a",
+        [f"insert_byte_at={LPM_IN}"],
+        "gap",
+        f"{GAP_1} .*damaged stream",
+    ),
+    "lpm01a, an event lost": (
+        "lpm01a",
+        ["event_skipped=12"],
+        "gap",
+        f"{GAP_3} .*events 11 and 13 follow each other",
+    ),
+    "lpm01a, the first event lost": (
+        "lpm01a",
+        ["event_skipped=0"],
+        "edges",
+        "28 pairs; no edge for mark 1$",
+    ),
+    "lpm01a, the last event lost": (
+        "lpm01a",
+        ["event_skipped=28"],
+        "edges",
+        "28 pairs; no edge for mark 29$",
+    ),
     **{
-        f"n6705, {of} {what}": ("n6705", [*fault, "overload_at_s=0.67"], "gap", f"{GAP_1} .*: {told}\\)$")
+        f"n6705, {of} {what}": (
+            "n6705",
+            [*fault, "overload_at_s=0.67"],
+            "gap",
+            f"{GAP_1} .*: {told}\\)$",
+        )
         for of, what, fault, told in N6705_UNREADABLE
     },
     "n6705, always beyond the range": (
@@ -413,17 +589,49 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         "gap",
         "samples, and with them all edges",
     ),
-    "n6705, records of all channels overwritten": ("n6705", ["lose_at_s=0.67", "lose_records=400"], "edges", "28 falling edges"),
-    "n6705, three records of all channels overwritten": ("n6705", ["lose_at_s=0.67", "lose_records=3"], "sync", "us off the line"),
-    "n6705, a fourth parameter is logged in secret": ("n6705", ["stuck=1", "stuck_hidden=true"], "clock", "close to 3/4"),
-    "n6705, three parameters are logged in secret": ("n6705", ["stuck=3", "stuck_hidden=true"], "clock", "close to 1/2"),
-    "io manager, an edge lost": ("io manager", ["lost_lap=15"], "edges", "28 falling edges, 28 pairs; no edge for mark 15$"),
-    "io manager, an edge too many": ("io manager", ["extra_lap=15"], "edges", "30 falling edges, 29 pairs; bounced: edge 16$"),
+    "n6705, records of all channels overwritten": (
+        "n6705",
+        ["lose_at_s=0.67", "lose_records=400"],
+        "edges",
+        "28 falling edges",
+    ),
+    "n6705, three records of all channels overwritten": (
+        "n6705",
+        ["lose_at_s=0.67", "lose_records=3"],
+        "sync",
+        "us off the line",
+    ),
+    "n6705, a fourth parameter is logged in secret": (
+        "n6705",
+        ["stuck=1", "stuck_hidden=true"],
+        "clock",
+        "close to 3/4",
+    ),
+    "n6705, three parameters are logged in secret": (
+        "n6705",
+        ["stuck=3", "stuck_hidden=true"],
+        "clock",
+        "close to 1/2",
+    ),
+    "io manager, an edge lost": (
+        "io manager",
+        ["lost_lap=15"],
+        "edges",
+        "28 falling edges, 28 pairs; no edge for mark 15$",
+    ),
+    "io manager, an edge too many": (
+        "io manager",
+        ["extra_lap=15"],
+        "edges",
+        "30 falling edges, 29 pairs; bounced: edge 16$",
+    ),
 }
 
 
 @pytest.mark.parametrize(("name", "faults", "code", "words"), SPOILT.values(), ids=SPOILT)
-def test_a_fault_in_a_window_is_its_problem_and_no_other(run: Run, name: str, faults: list[str], code: str, words: str) -> None:
+def test_a_fault_in_a_window_is_its_problem_and_no_other(
+    run: Run, name: str, faults: list[str], code: str, words: str
+) -> None:
     seen = run(name, faults)
     assert seen.codes == [code], seen.result.content["problems"] if seen.result else seen.error
     assert re.search(words, seen.detail), seen.detail
@@ -480,17 +688,62 @@ BEGUN: dict[str, Ending] = {
         "does not answer to s/v/ctrl",
     ),
     "lpm01a, unplugged": ("lpm01a", ["unplugged_at_s=0.83"], DeviceLost, "is gone"),
-    "lpm01a, overcurrent": ("lpm01a", ["overcurrent_at_s=0.83"], BenchError, "reports: overcurrent"),
-    "lpm01a, more current than it can give": ("lpm01a", ["sut.virtual.infer.power_w=0.2"], BenchError, "reports: overcurrent"),
-    "lpm01a, voltage drop": ("lpm01a", ["voltage_drop_at_s=0.83"], BenchError, "reports: voltage drop"),
-    "lpm01a, target powered down": ("lpm01a", ["power_down_at_s=0.83"], BenchError, "reports: target power-down"),
-    "lpm01a, supply off": ("lpm01a", ["power_off_at_s=0.83"], BenchError, "reports: the target's supply is off"),
+    "lpm01a, overcurrent": (
+        "lpm01a",
+        ["overcurrent_at_s=0.83"],
+        BenchError,
+        "reports: overcurrent",
+    ),
+    "lpm01a, more current than it can give": (
+        "lpm01a",
+        ["sut.virtual.infer.power_w=0.2"],
+        BenchError,
+        "reports: overcurrent",
+    ),
+    "lpm01a, voltage drop": (
+        "lpm01a",
+        ["voltage_drop_at_s=0.83"],
+        BenchError,
+        "reports: voltage drop",
+    ),
+    "lpm01a, target powered down": (
+        "lpm01a",
+        ["power_down_at_s=0.83"],
+        BenchError,
+        "reports: target power-down",
+    ),
+    "lpm01a, supply off": (
+        "lpm01a",
+        ["power_off_at_s=0.83"],
+        BenchError,
+        "reports: the target's supply is off",
+    ),
     "lpm01a, buffer full": ("lpm01a", ["load_rises_at_s=0.3"], BenchError, "buffer is full"),
-    "lpm01a, ends by itself": ("lpm01a", ["ends_at_s=0.83"], BenchError, "ended the acquisition by itself"),
-    "lpm01a, falls silent": ("lpm01a", ["mute_at_s=0.83"], DeadlineError, "no time stamp of the PowerShield"),
+    "lpm01a, ends by itself": (
+        "lpm01a",
+        ["ends_at_s=0.83"],
+        BenchError,
+        "ended the acquisition by itself",
+    ),
+    "lpm01a, falls silent": (
+        "lpm01a",
+        ["mute_at_s=0.83"],
+        DeadlineError,
+        "no time stamp of the PowerShield",
+    ),
     "lpm01a, start refused": ("lpm01a", ['error_to="start"'], BenchError, "refuses 'start'"),
-    "lpm01a, start not answered": ("lpm01a", ['no_answer_to="start"'], DeadlineError, "answer of the PowerShield to 'start'"),
-    "lpm01a, no events in binary": ("lpm01a", ['monitor.st_lpm01a.format="bin_hexa"'], ConfigError, "sees no SYNC line"),
+    "lpm01a, start not answered": (
+        "lpm01a",
+        ['no_answer_to="start"'],
+        DeadlineError,
+        "answer of the PowerShield to 'start'",
+    ),
+    "lpm01a, no events in binary": (
+        "lpm01a",
+        ['monitor.st_lpm01a.format="bin_hexa"'],
+        ConfigError,
+        "sees no SYNC line",
+    ),
     "n6705, connection lost": ("n6705", ["drop_at_s=0.67"], DeviceLost, "does not answer any more"),
     "n6705, records of current overwritten": (
         "n6705",
@@ -516,16 +769,46 @@ BEGUN: dict[str, Ending] = {
         DeadlineError,
         "no answer of the N6705, fetching records, within 0.5 s",
     ),
-    "n6705, falls silent": ("n6705", ['late="FETC:ELOG?"', "late_at=6", "mute=true"], DeviceLost, "does not answer any more"),
-    "n6705, a block ends early": ("n6705", ["short_block_at=5"], RemoteProtocolError, "before its announced length"),
-    "n6705, log not started": ("n6705", ['refuse="INIT:ELOG"'], BenchError, "refused: start of the log"),
-    "n6705, log not ended": ("n6705", ['refuse="ABOR:ELOG"'], BenchError, "refused: end of the log"),
-    "n6705, no records": ("n6705", ['refuse="FETC:ELOG?"'], BenchError, "refused: fetching records"),
+    "n6705, falls silent": (
+        "n6705",
+        ['late="FETC:ELOG?"', "late_at=6", "mute=true"],
+        DeviceLost,
+        "does not answer any more",
+    ),
+    "n6705, a block ends early": (
+        "n6705",
+        ["short_block_at=5"],
+        RemoteProtocolError,
+        "before its announced length",
+    ),
+    "n6705, log not started": (
+        "n6705",
+        ['refuse="INIT:ELOG"'],
+        BenchError,
+        "refused: start of the log",
+    ),
+    "n6705, log not ended": (
+        "n6705",
+        ['refuse="ABOR:ELOG"'],
+        BenchError,
+        "refused: end of the log",
+    ),
+    "n6705, no records": (
+        "n6705",
+        ['refuse="FETC:ELOG?"'],
+        BenchError,
+        "refused: fetching records",
+    ),
     **{
         f"{name}, {what} logged in secret": (
             name,
             # The simulator takes its time over so many records: patience changes nothing here.
-            [f"stuck={stuck}", "stuck_hidden=true", "scenario.single_stream.idle_s=6.0", "monitor.keysight_n6705.timeout_s=10.0"],
+            [
+                f"stuck={stuck}",
+                "stuck_hidden=true",
+                "scenario.single_stream.idle_s=6.0",
+                "monitor.keysight_n6705.timeout_s=10.0",
+            ],
             BenchError,
             f"{told} s for each second its period says",
         )
@@ -536,23 +819,50 @@ BEGUN: dict[str, Ending] = {
             ("n6705 trigger", "two parameters are", 2, ""),
         )
     },
-    "n6705, voltage before current": ("n6705", ["columns_swapped=true"], RemoteProtocolError, "writes voltage before current"),
-    "n6705, a protection trips": ("n6705", ["trip_at_s=0.67"], BenchError, "left its voltage: over-voltage protection"),
+    "n6705, voltage before current": (
+        "n6705",
+        ["columns_swapped=true"],
+        RemoteProtocolError,
+        "writes voltage before current",
+    ),
+    "n6705, a protection trips": (
+        "n6705",
+        ["trip_at_s=0.67"],
+        BenchError,
+        "left its voltage: over-voltage protection",
+    ),
     "n6705, the DUT draws more than its limit": (
         "n6705",
         ["sut.virtual.infer.power_w=0.9"],
         BenchError,
         "left its voltage: current limit",
     ),
-    "io manager, an edge without time": ("io manager", ["garbled_lap=20"], RemoteProtocolError, "has no time"),
-    "io manager, unplugged": ("io manager", ["unplugged_lap=20"], DeviceLost, "the IO manager is gone"),
+    "io manager, an edge without time": (
+        "io manager",
+        ["garbled_lap=20"],
+        RemoteProtocolError,
+        "has no time",
+    ),
+    "io manager, unplugged": (
+        "io manager",
+        ["unplugged_lap=20"],
+        DeviceLost,
+        "the IO manager is gone",
+    ),
 }
-#: The N6705 is asked for records four times a second: a device that takes no time would be through by then, so these are paced.
+#: The N6705 is asked for records four times a second: a device that takes no time would be through
+#: by then, so these are paced.
 PACED = ("n6705, connection lost", "n6705 trigger, two parameters are logged in secret")
 #: Faults after which there is something to be measured: marks that have an edge.
 RECORDED = (
     *("js220, all streams end", "js110, all streams end", "js220, voltage ends"),
-    *("js220, unplugged", "js110, unplugged", "lpm01a, unplugged", "lpm01a, overcurrent", "lpm01a, ends by itself"),
+    *(
+        "js220, unplugged",
+        "js110, unplugged",
+        "lpm01a, unplugged",
+        "lpm01a, overcurrent",
+        "lpm01a, ends by itself",
+    ),
     *(
         "lpm01a, falls silent",
         "n6705, connection lost",
@@ -565,14 +875,20 @@ RECORDED = (
 )
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.alone if case in PACED else ()) for case in BEGUN])
-def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_readable(run: Run, case: str) -> None:
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.alone if case in PACED else ()) for case in BEGUN]
+)
+def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_readable(
+    run: Run, case: str
+) -> None:
     name, faults, kind, words = BEGUN[case]
     paced = ["monitor.keysight_n6705.fetch_s=0.02"] if case in PACED else []
     seen = run(name, [*faults, *paced], pace_s=0.1 if paced else 0.0)
     assert isinstance(seen.error, kind) and words in seen.error.cause, repr(seen.error)
     notes = getattr(seen.error, "__notes__", [])
-    assert len(notes) == (case == "lpm01a, falls silent"), "one fault, one error; a silent board does not say that it is off"
+    assert len(notes) == (case == "lpm01a, falls silent"), (
+        "one fault, one error; a silent board does not say that it is off"
+    )
     assert seen.error.try_next
     assert not seen.world.supply_on
     if kind is ConfigError:
@@ -599,9 +915,24 @@ REFUSED: dict[str, Ending] = {
         for name in ("js220", "js110", "lpm01a", "n6705", "io manager")
     },
     "js220, in use": ("js220", ["busy=true"], DeviceBusy, "does not open"),
-    "js320": ("js220", ['monitor.joulescope.simulator.model="js320"'], ConfigError, "is no JS110 or JS220"),
-    "js220, a topic not acknowledged": ("js220", ['refuse="h/fs"'], BenchError, "does not answer to h/fs"),
-    "js220, a setting not kept": ("js220", ['misread="s/v/range/select"', "misread_as=1"], BenchError, "does not keep a setting"),
+    "js320": (
+        "js220",
+        ['monitor.joulescope.simulator.model="js320"'],
+        ConfigError,
+        "is no JS110 or JS220",
+    ),
+    "js220, a topic not acknowledged": (
+        "js220",
+        ['refuse="h/fs"'],
+        BenchError,
+        "does not answer to h/fs",
+    ),
+    "js220, a setting not kept": (
+        "js220",
+        ['misread="s/v/range/select"', "misread_as=1"],
+        BenchError,
+        "does not keep a setting",
+    ),
     "js220, the supply does not go on": (
         "js220",
         ['refuse="s/i/range/mode"', "refuse_only=[1]"],
@@ -636,16 +967,27 @@ REFUSED: dict[str, Ending] = {
         BenchError,
         "does not answer to s/i/lsb_src",
     ),
-    "js110, a setting not kept": ("js110", ['misread="s/i/range/mode"', "misread_as=1"], BenchError, "does not keep a setting"),
+    "js110, a setting not kept": (
+        "js110",
+        ['misread="s/i/range/mode"', "misread_as=1"],
+        BenchError,
+        "does not keep a setting",
+    ),
     "js9": (
         "js220",
-        ["monitor.joulescope.simulator.serials=[]", 'monitor.joulescope.simulator.beside=["u/js9/000001"]'],
+        [
+            "monitor.joulescope.simulator.serials=[]",
+            'monitor.joulescope.simulator.beside=["u/js9/000001"]',
+        ],
         ConfigError,
         "is no JS110 or JS220",
     ),
     "js220 and js110 of the same serial number": (
         "js220",
-        ['monitor.joulescope.simulator.beside=["u/js110/000415"]', 'monitor.joulescope.device="simulator/000415"'],
+        [
+            'monitor.joulescope.simulator.beside=["u/js110/000415"]',
+            'monitor.joulescope.device="simulator/000415"',
+        ],
         ConfigError,
         "several Joulescopes 000415 are attached",
     ),
@@ -655,13 +997,43 @@ REFUSED: dict[str, Ending] = {
         BenchError,
         "1.0.5 .* too old for events",
     ),
-    "lpm01a, another board": ("lpm01a", ['prompt="OtherShield > "'], RemoteProtocolError, "no PowerShield answers"),
-    "lpm01a, another voltage": ("lpm01a", ["monitor.st_lpm01a.simulator.supply_v_error=0.1"], BenchError, "is not the 3.3 V"),
-    "lpm01a, not calibrated": ("lpm01a", ['calibration_error="no"'], BenchError, "not well after it was set up"),
+    "lpm01a, another board": (
+        "lpm01a",
+        ['prompt="OtherShield > "'],
+        RemoteProtocolError,
+        "no PowerShield answers",
+    ),
+    "lpm01a, another voltage": (
+        "lpm01a",
+        ["monitor.st_lpm01a.simulator.supply_v_error=0.1"],
+        BenchError,
+        "is not the 3.3 V",
+    ),
+    "lpm01a, not calibrated": (
+        "lpm01a",
+        ['calibration_error="no"'],
+        BenchError,
+        "not well after it was set up",
+    ),
     "lpm01a, voltage refused": ("lpm01a", ['error_to="volt"'], BenchError, "refuses 'volt 3300m'"),
-    "lpm01a, supply refused": ("lpm01a", ['error_to="pwr on"'], BenchError, "refuses 'pwr on nostatus'"),
-    "n6705, a name that is none": ("n6705", ['monitor.keysight_n6705.resource="foo"'], ConfigError, "'foo' is no VISA resource"),
-    "n6700": ("n6705", ['idn="Keysight Technologies,N6700C,MY1,1.0"'], DeviceNotFound, "is no N6705"),
+    "lpm01a, supply refused": (
+        "lpm01a",
+        ['error_to="pwr on"'],
+        BenchError,
+        "refuses 'pwr on nostatus'",
+    ),
+    "n6705, a name that is none": (
+        "n6705",
+        ['monitor.keysight_n6705.resource="foo"'],
+        ConfigError,
+        "'foo' is no VISA resource",
+    ),
+    "n6700": (
+        "n6705",
+        ['idn="Keysight Technologies,N6700C,MY1,1.0"'],
+        DeviceNotFound,
+        "is no N6705",
+    ),
     "n6705, no data logger": ("n6705", ['option="055"'], DeviceNotFound, "has no data logger"),
     "n6705, no data logger, and its output found on": (
         "n6705",
@@ -669,7 +1041,12 @@ REFUSED: dict[str, Ending] = {
         DeviceNotFound,
         "has no data logger",
     ),
-    "n6705, the supply's word comes late": ("n6705", ['late="OUTP"'], DeadlineError, "no answer of the N6705, output 1 on, within"),
+    "n6705, the supply's word comes late": (
+        "n6705",
+        ['late="OUTP"'],
+        DeadlineError,
+        "no answer of the N6705, output 1 on, within",
+    ),
     "n6705, another module": (
         "n6705",
         ['monitor.keysight_n6705.simulator.modules=["N6731B", "N6781A"]'],
@@ -682,15 +1059,30 @@ REFUSED: dict[str, Ending] = {
         DeviceNotFound,
         "no module at channel 2",
     ),
-    "n6705, bytes in another order": ("n6705", ["keeps_byte_order=true"], BenchError, "another order of the bytes than was set"),
+    "n6705, bytes in another order": (
+        "n6705",
+        ["keeps_byte_order=true"],
+        BenchError,
+        "another order of the bytes than was set",
+    ),
     "n6705, no such VISA library": (
         "n6705",
         ['monitor.keysight_n6705.visa_library="/nowhere/libvisa.so@ivi"'],
         ConfigError,
         "visa_library: the VISA library .* cannot be loaded",
     ),
-    "n6705, supply does not go on": ("n6705", ["output_stays_off=true"], BenchError, "output 1 does not go on"),
-    "n6705, another parameter is logged": ("n6705", ["stuck=1"], BenchError, "another period than asked for"),
+    "n6705, supply does not go on": (
+        "n6705",
+        ["output_stays_off=true"],
+        BenchError,
+        "output 1 does not go on",
+    ),
+    "n6705, another parameter is logged": (
+        "n6705",
+        ["stuck=1"],
+        BenchError,
+        "another period than asked for",
+    ),
     "n6705, another period": (
         "n6705",
         ['read_back_of="SENS:ELOG:PER?"', 'read_back="0.0004096,0.0004096"'],
@@ -719,7 +1111,9 @@ def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(ru
     assert seen.world.supply_on, "nobody could switch it off"
 
 
-@pytest.mark.parametrize(("name", "topic"), [("js220", "s/i/range/mode"), ("js110", "s/i/range/select")])
+@pytest.mark.parametrize(
+    ("name", "topic"), [("js220", "s/i/range/mode"), ("js110", "s/i/range/select")]
+)
 @pytest.mark.parametrize(
     ("which", "cause", "try_next"),
     [
@@ -741,20 +1135,33 @@ def test_a_joulescope_that_does_not_switch_off_is_told_with_its_supply_that_may_
 @pytest.mark.parametrize(
     ("which", "on"),
     [([1], False), ([1, 2], True), ([2], False), ([2, 3], True)],
-    ids=["set up, off at the second try", "set up, never off", "in the end, off at the second try", "in the end, never off"],
+    ids=[
+        "set up, off at the second try",
+        "set up, never off",
+        "in the end, off at the second try",
+        "in the end, never off",
+    ],
 )
 def test_an_lpm01a_that_does_not_switch_off_is_told_with_its_supply_that_may_be_on(
     run: Run, fault: str, which: list[int], on: bool
 ) -> None:
     seen = run("lpm01a", ["supply_found_on=true", f'{fault}="pwr off"', f"only={which}"])
-    assert isinstance(seen.error, BenchError) and "does not switch the DUT's supply off" in seen.error.cause
-    assert "supply may still be on" in seen.error.try_next and not getattr(seen.error, "__notes__", ())
+    assert (
+        isinstance(seen.error, BenchError)
+        and "does not switch the DUT's supply off" in seen.error.cause
+    )
+    assert "supply may still be on" in seen.error.try_next and not getattr(
+        seen.error, "__notes__", ()
+    )
     assert seen.world.supply_on == on
 
 
 @pytest.mark.parametrize(
     ("faults", "words"),
-    [(['monitor.st_lpm01a.simulator.firmware="1.0.1"'], "too old"), (['error_to="htc"'], "refuses 'htc'")],
+    [
+        (['monitor.st_lpm01a.simulator.firmware="1.0.1"'], "too old"),
+        (['error_to="htc"'], "refuses 'htc'"),
+    ],
     ids=["no command for it", "no control"],
 )
 def test_an_lpm01a_refused_that_could_not_be_switched_off_is_told_with_its_supply_that_may_be_on(
@@ -762,11 +1169,17 @@ def test_an_lpm01a_refused_that_could_not_be_switched_off_is_told_with_its_suppl
 ) -> None:
     seen = run("lpm01a", ["supply_found_on=true", *faults])
     assert seen.error is not None and words in seen.error.cause
-    assert seen.error.__notes__ == ["the supply may still be on: the PowerShield does not switch the DUT's supply off"]
+    assert seen.error.__notes__ == [
+        "the supply may still be on: the PowerShield does not switch the DUT's supply off"
+    ]
     assert seen.world.supply_on
 
 
 def test_a_supply_that_refuses_to_go_off_does_not_hide_what_went_wrong_before(run: Run) -> None:
     seen = run("n6705", ['refuse="OUTP"'])
     assert seen.error is not None and "output 1 on" in seen.error.cause
-    assert [note for note in seen.error.__notes__ if "output 1 off" in note and "may still be on" in note]
+    assert [
+        note
+        for note in seen.error.__notes__
+        if "output 1 off" in note and "may still be on" in note
+    ]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware on each instrument's simulator, in real time: valid trials, and the same energy within their uncertainties."""
+"""The firmware on each instrument's simulator, in real time: valid trials, and the same energy
+within their uncertainties.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ def measured(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     """Run one trial of each bench; the whole benches have five."""
     contents = {}
     for name in BENCHES:
-        overrides = ["task.asc.samples=4", "scenario.single_stream.idle_s=0.3", "scenario.single_stream.warmup=1"]
+        overrides = [
+            "task.asc.samples=4",
+            "scenario.single_stream.idle_s=0.3",
+            "scenario.single_stream.warmup=1",
+        ]
         with open_bench(ROOT / "benches" / f"{name}.toml", overrides) as bench:
             result = bench.run(1, tmp_path_factory.mktemp(name))
             contents[name] = result.content | {"folder": result.folder}
@@ -32,19 +38,30 @@ def measured(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 @pytest.mark.parametrize("name", BENCHES)
-def test_a_trial_on_each_instrument_is_valid_and_recomputed(measured: dict[str, dict[str, Any]], name: str) -> None:
+def test_a_trial_on_each_instrument_is_valid_and_recomputed(
+    measured: dict[str, dict[str, Any]], name: str
+) -> None:
     assert measured[name]["problems"] == []
     assert measured[name]["simulated"] is True
     assert check(Path(measured[name]["folder"])).ok
 
 
-@pytest.mark.parametrize("metric", ["energy_preprocess", "energy_infer", "power_idle", "power_dynamic"])
+@pytest.mark.parametrize(
+    "metric", ["energy_preprocess", "energy_infer", "power_idle", "power_dynamic"]
+)
 def test_the_same_firmware_has_the_same_energy_on_all_within_their_uncertainties(
     measured: dict[str, dict[str, Any]], metric: str
 ) -> None:
     found = {name: measured[name]["metrics"][metric] for name in BENCHES}
     for one, other in combinations(found.values(), 2):
-        allowed = 2 * (one["same_samples"]["standard_uncertainty"] ** 2 + other["same_samples"]["standard_uncertainty"] ** 2) ** 0.5
+        allowed = (
+            2
+            * (
+                one["same_samples"]["standard_uncertainty"] ** 2
+                + other["same_samples"]["standard_uncertainty"] ** 2
+            )
+            ** 0.5
+        )
         assert abs(one["value"] - other["value"]) <= allowed, (metric, found)
         assert allowed < 0.06 * one["value"], "an uncertainty that allows everything proves nothing"
 
@@ -52,39 +69,80 @@ def test_the_same_firmware_has_the_same_energy_on_all_within_their_uncertainties
 def test_one_edge_at_the_trigger_input_ties_long_windows_within_what_the_clocks_are_trusted_with(
     measured: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:
-    overrides = ["task.asc.samples=2", "scenario.single_stream.idle_s=0.3", "scenario.single_stream.warmup=0"]
+    overrides = [
+        "task.asc.samples=2",
+        "scenario.single_stream.idle_s=0.3",
+        "scenario.single_stream.warmup=0",
+    ]
     overrides += ["monitor.keysight_n6705.sync=trigger", "scenario.single_stream.repeat=60"]
     with open_bench(ROOT / "benches" / "posix-asc-n6705.toml", overrides) as bench:
         result = bench.run(1, tmp_path)
     content = result.content
     assert content["problems"] == []
-    assert content["trials"][0]["counts"] == {"marks": content["trials"][0]["counts"]["marks"], "edges": 1, "pairs": 1}
+    assert content["trials"][0]["counts"] == {
+        "marks": content["trials"][0]["counts"]["marks"],
+        "edges": 1,
+        "pairs": 1,
+    }
     for name in ("power_infer", "power_idle"):
-        one, other = content["metrics"][name], measured["posix-asc-n6705"]["metrics"][name]
-        allowed = 2 * (one["same_samples"]["standard_uncertainty"] ** 2 + other["same_samples"]["standard_uncertainty"] ** 2) ** 0.5
+        one = content["metrics"][name]
+        other = measured["posix-asc-n6705"]["metrics"][name]
+        allowed = (
+            2
+            * (
+                one["same_samples"]["standard_uncertainty"] ** 2
+                + other["same_samples"]["standard_uncertainty"] ** 2
+            )
+            ** 0.5
+        )
         assert abs(one["value"] - other["value"]) <= allowed < 0.06 * other["value"]
-    shapes = {part["component"]: part["shape"] for part in content["metrics"]["latency_infer"]["budget"]}
+    shapes = {
+        part["component"]: part["shape"] for part in content["metrics"]["latency_infer"]["budget"]
+    }
     assert shapes["time base"] == "rectangular"
     assert check(result.folder).ok
     write_report(result.folder)
 
 
-def test_a_host_that_is_its_own_device_is_tied_to_its_energy_counter_by_its_clock(firmware: Path, tmp_path: Path) -> None:
-    overrides = ["monitor.rapl.root=simulator", f"sut.posix.program={firmware / 'asc'}", "scenario.single_stream.repeat=400"]
-    overrides += ["task.asc.samples=2", "scenario.single_stream.idle_s=0.5", "scenario.single_stream.warmup=0"]
+def test_a_host_that_is_its_own_device_is_tied_to_its_energy_counter_by_its_clock(
+    firmware: Path, tmp_path: Path
+) -> None:
+    overrides = [
+        "monitor.rapl.root=simulator",
+        f"sut.posix.program={firmware / 'asc'}",
+        "scenario.single_stream.repeat=400",
+    ]
+    overrides += [
+        "task.asc.samples=2",
+        "scenario.single_stream.idle_s=0.5",
+        "scenario.single_stream.warmup=0",
+    ]
     with open_bench(ROOT / "benches" / "host-asc-rapl.toml", overrides) as bench:
         result = bench.run(1, tmp_path)
     assert result.content["problems"] == []
     assert result.content["provenance"]["sut"]["clock"] == "CLOCK_MONOTONIC"
     assert result.content["provenance"]["sut"]["simulated"] is False
-    # What the simulated counter is fed with: 5 W of the host, and what the firmware draws in this phase.
-    for name, expected_w in (("power_idle", 5.010), ("power_preprocess", 5.030), ("power_infer", 5.050)):
-        assert result.content["metrics"][name]["value"] == pytest.approx(expected_w, abs=0.003), name
+    # What the simulated counter is fed with: 5 W of the host, and what the firmware draws in this
+    # phase.
+    for name, expected_w in (
+        ("power_idle", 5.010),
+        ("power_preprocess", 5.030),
+        ("power_infer", 5.050),
+    ):
+        assert result.content["metrics"][name]["value"] == pytest.approx(expected_w, abs=0.003), (
+            name
+        )
     assert check(result.folder).ok
 
 
-def test_an_energy_counter_of_the_host_and_a_device_with_its_own_timer_are_refused(firmware: Path, tmp_path: Path) -> None:
-    overrides = ["monitor.rapl.root=simulator", f"sut.posix.program={firmware / 'asc'}", "sut.posix.host_clock=false"]
+def test_an_energy_counter_of_the_host_and_a_device_with_its_own_timer_are_refused(
+    firmware: Path, tmp_path: Path
+) -> None:
+    overrides = [
+        "monitor.rapl.root=simulator",
+        f"sut.posix.program={firmware / 'asc'}",
+        "sut.posix.host_clock=false",
+    ]
     with (
         open_bench(ROOT / "benches" / "host-asc-rapl.toml", overrides) as bench,
         pytest.raises(ConfigError, match="sees no SYNC line") as caught,
@@ -95,6 +153,13 @@ def test_an_energy_counter_of_the_host_and_a_device_with_its_own_timer_are_refus
 
 
 def test_the_clock_of_the_host_has_no_error_to_set(firmware: Path) -> None:
-    overrides = ["monitor.rapl.root=simulator", f"sut.posix.program={firmware / 'asc'}", "sut.posix.ppm=10.0"]
-    with pytest.raises(ConfigError, match="no error to set"), open_bench(ROOT / "benches" / "host-asc-rapl.toml", overrides):
+    overrides = [
+        "monitor.rapl.root=simulator",
+        f"sut.posix.program={firmware / 'asc'}",
+        "sut.posix.ppm=10.0",
+    ]
+    with (
+        pytest.raises(ConfigError, match="no error to set"),
+        open_bench(ROOT / "benches" / "host-asc-rapl.toml", overrides),
+    ):
         pass

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two Joulescopes as rails: the log that tells of a JS110's losses is one for all and names none, so it may be of either."""
+"""Two Joulescopes as rails: the log that tells of a JS110's losses is one for all and names none,
+so it may be of either.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,12 @@ warmup = 0
 [task.null]
 samples = 3
 """
-#: While the third sample is loaded: behind two that are measured. In virtual time the second rail follows the first.
-LOSS = ["rail.io.joulescope.simulator.faults.drop_at_tick=3900000", "rail.io.joulescope.simulator.faults.drop_ticks=10000"]
+#: While the third sample is loaded: behind two that are measured. In virtual time the second rail
+#: follows the first.
+LOSS = [
+    "rail.io.joulescope.simulator.faults.drop_at_tick=3900000",
+    "rail.io.joulescope.simulator.faults.drop_ticks=10000",
+]
 
 
 @pytest.fixture
@@ -67,10 +73,14 @@ def test_two_joulescopes_without_a_loss_have_no_problem(tmp_path: Path, other: s
     assert run(tmp_path, other)["problems"] == []
 
 
-def test_a_loss_of_a_js110_beside_a_js220_is_a_gap_of_its_own_and_no_problem_outside_windows(tmp_path: Path) -> None:
+def test_a_loss_of_a_js110_beside_a_js220_is_a_gap_of_its_own_and_no_problem_outside_windows(
+    tmp_path: Path,
+) -> None:
     assert run(tmp_path, "js220", *LOSS)["problems"] == []
     [folder] = (tmp_path / "sessions").iterdir()
-    assert [len(Trace.open(folder / "trial-1" / rail / "trace.jls").gaps) for rail in ("core", "io")] == [0, 2]
+    assert [
+        len(Trace.open(folder / "trial-1" / rail / "trace.jls").gaps) for rail in ("core", "io")
+    ] == [0, 2]
 
 
 def test_a_loss_of_one_of_two_js110_is_one_error_and_the_session_goes_on_where_it_stopped(
@@ -79,7 +89,10 @@ def test_a_loss_of_one_of_two_js110_is_one_error_and_the_session_goes_on_where_i
     before = set(threading.enumerate())
     with pytest.raises(BenchError, match="one of several JS110 lost samples") as caught:
         run(tmp_path, "js110", *LOSS)
-    assert "pkt_index skip: expected" in caught.value.evidence and "rig resume" in caught.value.try_next
+    assert (
+        "pkt_index skip: expected" in caught.value.evidence
+        and "rig resume" in caught.value.try_next
+    )
     assert not getattr(caught.value, "__notes__", ()), "one fault, one error"
     assert not tables[0].world.supply_on and set(threading.enumerate()) == before
     [folder] = (tmp_path / "sessions").iterdir()

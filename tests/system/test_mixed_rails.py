@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three instruments of different makers as rails of one device: their energies add up to the true one, each in its own time."""
+"""Three instruments of different makers as rails of one device: their energies add up to the true
+one, each in its own time.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ from rig.session import session
 from rig.session.session import Result, open_bench
 from rig.trace.trace import Trace
 
-#: Pulses that come at multiples of an instrument's period all meet the same part of it, and their errors do not average out: this
-#: `sync_period_us` spreads them over the periods of all three.
+#: Pulses that come at multiples of an instrument's period all meet the same part of it, and their
+#: errors do not average out: this `sync_period_us` spreads them over the periods of all three.
 BENCH = """
 [bench]
 name = "rails"
@@ -57,7 +59,8 @@ TRIALS = 2
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Table]:
     """Return the result of a session, and its table with the truth."""
-    folder, made = tmp_path_factory.mktemp("rails"), []
+    folder = tmp_path_factory.mktemp("rails")
+    made = []
 
     def table(**settings: Any) -> Table:
         made.append(Table(**settings))
@@ -74,7 +77,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Table]:
 def trials(measured: tuple[Result, Table]) -> Iterator[tuple[Path, list[int]]]:
     """Yield the folder of each trial, and the true times of its marks."""
     result, table = measured
-    falls_ns = [after.time_ns for before, after in pairwise(table.world.states()) if before.level and not after.level]
+    falls_ns = [
+        after.time_ns
+        for before, after in pairwise(table.world.states())
+        if before.level and not after.level
+    ]
     for trial in result.content["trials"]:
         marks = trial["counts"]["marks"]
         yield result.folder / f"trial-{trial['number']}", falls_ns[:marks]
@@ -88,13 +95,17 @@ def windows(folder: Path) -> list[dict[str, Any]]:
     return [window for row in rows for window in row.get("windows", [row.get("idle")])]
 
 
-def test_a_session_of_three_different_instruments_has_no_problem_and_is_recomputed(measured: tuple[Result, Table]) -> None:
+def test_a_session_of_three_different_instruments_has_no_problem_and_is_recomputed(
+    measured: tuple[Result, Table],
+) -> None:
     result, table = measured
     assert result.content["problems"] == [] and check(result.folder).ok
     assert not table.world.supply_on
 
 
-def test_the_energies_of_three_different_instruments_add_up_to_the_true_one(measured: tuple[Result, Table]) -> None:
+def test_the_energies_of_three_different_instruments_add_up_to_the_true_one(
+    measured: tuple[Result, Table],
+) -> None:
     world = measured[1].world
     for folder, falls_ns in trials(measured):
         seen_s = Trace.open(folder / "core" / "trace.jls").falls_s
@@ -102,30 +113,38 @@ def test_the_energies_of_three_different_instruments_add_up_to_the_true_one(meas
         found = windows(folder)
         assert len(found) == 2 * 5 + 2, "two phases of each sample, an idle window before and after"
         for window in found:
-            start_ns, stop_ns = (falls_ns[int(np.argmin(np.abs(seen_s - window[end])))] for end in ("start_s", "stop_s"))
+            start_ns, stop_ns = (
+                falls_ns[int(np.argmin(np.abs(seen_s - window[end])))]
+                for end in ("start_s", "stop_s")
+            )
             true_j = world.true_energy_j(start_ns, stop_ns)
             assert abs(window["energy_j"] - true_j) < 2 * window["energy_u_j"], (window, true_j)
             # Simulators are better than their limits: a rail that is weighed wrongly would show.
             assert window["energy_j"] == pytest.approx(true_j, rel=2e-3)
 
 
-def test_each_of_three_different_instruments_has_its_own_part_of_the_energy(measured: tuple[Result, Table]) -> None:
+def test_each_of_three_different_instruments_has_its_own_part_of_the_energy(
+    measured: tuple[Result, Table],
+) -> None:
     world = measured[1].world
     for folder, falls_ns in trials(measured):
         true_j = world.true_energy_j(falls_ns[0], falls_ns[-1])
         for rail, share in SHARES.items():
             trace = Trace.open(folder / rail / "trace.jls")
-            assert trace.energy_j(float(trace.falls_s[0]), float(trace.falls_s[-1])) == pytest.approx(share * true_j, rel=1e-3), (
-                rail
-            )
+            assert trace.energy_j(
+                float(trace.falls_s[0]), float(trace.falls_s[-1])
+            ) == pytest.approx(share * true_j, rel=1e-3), rail
 
 
-def test_the_skew_of_each_of_three_different_clocks_is_found_and_shown(measured: tuple[Result, Table]) -> None:
+def test_the_skew_of_each_of_three_different_clocks_is_found_and_shown(
+    measured: tuple[Result, Table],
+) -> None:
     result = measured[0]
     page = write_report(result.folder).read_text()
     for trial in result.content["trials"]:
         for rail, clock_ppm in CLOCK_PPM.items():
-            skew_ppm, u_ppm = trial["rails"][rail]["skew_ppm"], trial["rails"][rail]["skew_u_ppm"]
+            skew_ppm = trial["rails"][rail]["skew_ppm"]
+            u_ppm = trial["rails"][rail]["skew_u_ppm"]
             assert abs(skew_ppm - (clock_ppm - CLOCK_PPM["core"])) <= 3 * u_ppm
             assert u_ppm < 60, "an uncertainty that allows everything proves nothing"
             row = re.search(rf"<tr><td><code>{rail}</code>.*?</tr>", page, re.DOTALL)

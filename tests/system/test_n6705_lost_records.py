@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that an N6705 loses, or stretches, where SYNC is not logged as a voltage: whole sessions never take them for a
-measurement.
+"""Records that an N6705 loses, or stretches, where SYNC is not logged as a voltage: whole sessions
+never take them for a measurement.
 
-The device is the virtual one: the log begins with its first mark, and 0.4 s later it is busy with the first sample.
+The device is the virtual one: the log begins with its first mark, and 0.4 s later it is busy with
+the first sample.
 """
 
 from __future__ import annotations
@@ -48,8 +49,13 @@ def bench_file(folder: Path, sync: str, idle_s: float = 0.2) -> Path:
 @WAYS
 @pytest.mark.parametrize("idle_s", [0.05, 0.2, 2.0])
 @pytest.mark.parametrize("clock_ppm", [-100.0, 100.0])
-def test_a_session_that_loses_nothing_has_no_problem(tmp_path: Path, sync: str, idle_s: float, clock_ppm: float) -> None:
-    with open_bench(bench_file(tmp_path, sync, idle_s), [f"monitor.keysight_n6705.simulator.clock_ppm={clock_ppm}"]) as bench:
+def test_a_session_that_loses_nothing_has_no_problem(
+    tmp_path: Path, sync: str, idle_s: float, clock_ppm: float
+) -> None:
+    with open_bench(
+        bench_file(tmp_path, sync, idle_s),
+        [f"monitor.keysight_n6705.simulator.clock_ppm={clock_ppm}"],
+    ) as bench:
         result = bench.run(2, tmp_path / "sessions", [])
     assert result.content["problems"] == []
     assert not Trace.open(next((tmp_path / "sessions").glob("*/trial-1/trace.jls"))).gaps
@@ -57,14 +63,19 @@ def test_a_session_that_loses_nothing_has_no_problem(tmp_path: Path, sync: str, 
 
 def ended(folder: Path, sync: str, faults: list[str]) -> BenchError:
     """Run a trial that an error ends; what is left of the session says so, and has no result."""
-    with pytest.raises(BenchError) as told, open_bench(bench_file(folder, sync), [f"{FAULTS}.{one}" for one in faults]) as bench:
+    with (
+        pytest.raises(BenchError) as told,
+        open_bench(bench_file(folder, sync), [f"{FAULTS}.{one}" for one in faults]) as bench,
+    ):
         bench.run(1, folder / "sessions", [])
     [session] = (folder / "sessions").iterdir()
     last = json.loads((session / "events.jsonl").read_text().splitlines()[-1])
     assert (last["status"], last["reason"]) == ("fail", str(told.value))
     assert not check(session).ok and not (session / "results.json").exists()
     assert not list(folder.rglob("*.partial"))
-    assert Trace.open(session / "trial-1" / "trace.jls").length > 0.3 / PERIOD_S, "what was recorded stays"
+    assert Trace.open(session / "trial-1" / "trace.jls").length > 0.3 / PERIOD_S, (
+        "what was recorded stays"
+    )
     return told.value
 
 
@@ -73,7 +84,11 @@ def ended(folder: Path, sync: str, faults: list[str]) -> BenchError:
 def test_lost_records_end_the_session_and_are_named(tmp_path: Path, sync: str, lost: int) -> None:
     error = ended(tmp_path, sync, ["lose_at_s=0.4", f"lose_records={lost}", "lose_of=[1]"])
     assert "overwritten records" in error.cause
-    place, count = error.evidence.removeprefix("records missing behind record ").split(" or more")[0].split(": ")
+    place, count = (
+        error.evidence.removeprefix("records missing behind record ")
+        .split(" or more")[0]
+        .split(": ")
+    )
     assert lost - 1 <= int(count) <= lost
     assert int(place) >= 0.3 / PERIOD_S
     if lost > 1:
@@ -83,7 +98,9 @@ def test_lost_records_end_the_session_and_are_named(tmp_path: Path, sync: str, l
 
 @WAYS
 @pytest.mark.parametrize(("stuck", "told"), [(1, "1.50"), (2, "2.00")])
-def test_a_log_that_is_stretched_in_secret_ends_the_session_and_is_named(tmp_path: Path, sync: str, stuck: int, told: str) -> None:
+def test_a_log_that_is_stretched_in_secret_ends_the_session_and_is_named(
+    tmp_path: Path, sync: str, stuck: int, told: str
+) -> None:
     error = ended(tmp_path, sync, [f"stuck={stuck}", "stuck_hidden=true"])
     assert f"logs {told} s for each second its period says" in error.cause
     assert "another channel or function is being logged too" in error.try_next

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benches without an energy monitor: valid trials by the device's own clock, no energy and the reason why, for every kind of device
-and scenario."""
+"""Benches without an energy monitor: valid trials by the device's own clock, no energy and the
+reason why, for every kind of device and scenario.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +50,16 @@ def assert_sound(result: Result, simulated: bool) -> None:
     assert content["provenance"]["device_clock"]["limit_ppm"] == 100.0
     assert "assumed" in content["provenance"]["device_clock"]["source"]
     assert not [name for name in content["metrics"] if ENERGETIC.match(name)]
-    reasons = {reason for name, reason in content["absent"].items() if name.startswith("power_idle")}
+    reasons = {
+        reason for name, reason in content["absent"].items() if name.startswith("power_idle")
+    }
     assert reasons in ({"there is no energy monitor: [monitor.none]"}, set())
     assert not list(result.folder.rglob("trace*")) and not list(result.folder.rglob("gaps*"))
-    for line in (line for path in result.folder.rglob("samples.jsonl") for line in path.read_text().splitlines()):
+    for line in (
+        line
+        for path in result.folder.rglob("samples.jsonl")
+        for line in path.read_text().splitlines()
+    ):
         assert all(window["energy_j"] is None for window in json.loads(line).get("windows", ()))
     checked = check(result.folder)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
@@ -63,12 +70,21 @@ def assert_sound(result: Result, simulated: bool) -> None:
     assert all(("simulated" in line) is simulated for line in lines)
 
 
-def test_asc_on_the_firmware_has_accuracy_and_latency_and_says_how_sure_the_clock_is(firmware: Path, tmp_path: Path) -> None:
-    result = run("posix-no-monitor.toml", tmp_path, f"sut.posix.program={firmware / 'asc'}", "task.asc.samples=10")
+def test_asc_on_the_firmware_has_accuracy_and_latency_and_says_how_sure_the_clock_is(
+    firmware: Path, tmp_path: Path
+) -> None:
+    result = run(
+        "posix-no-monitor.toml",
+        tmp_path,
+        f"sut.posix.program={firmware / 'asc'}",
+        "task.asc.samples=10",
+    )
     assert_sound(result, simulated=True)
     latency = result.content["metrics"]["latency_total"]
     clock = next(part for part in latency["budget"] if part["component"] == "device clock")
-    assert clock["standard_uncertainty"] == pytest.approx(latency["value"] * 100e-6 / math.sqrt(3), rel=1e-9)
+    assert clock["standard_uncertainty"] == pytest.approx(
+        latency["value"] * 100e-6 / math.sqrt(3), rel=1e-9
+    )
     assert (clock["type"], clock["shape"], clock["counted"]) == ("B", "rectangular", True)
     assert {"energy_total", "power_active", "energy_dynamic"} <= set(result.content["absent"])
 
@@ -87,14 +103,20 @@ def test_latency_is_that_of_the_device_and_its_interval_holds_the_truth(tmp_path
 
 def test_the_limit_of_the_clock_is_stated_in_the_bench_with_its_source(tmp_path: Path) -> None:
     result = run(
-        "virtual-null.toml", tmp_path, "monitor.none.clock_ppm=10_000.0", "monitor.none.clock_source=HSI16, DS12991 table 47"
+        "virtual-null.toml",
+        tmp_path,
+        "monitor.none.clock_ppm=10_000.0",
+        "monitor.none.clock_source=HSI16, DS12991 table 47",
     )
     clock = result.content["provenance"]["device_clock"]
     assert clock == {"limit_ppm": 10_000.0, "source": "HSI16, DS12991 table 47"}
     parts = result.content["metrics"]["latency_infer"]["budget"]
     assert parts[0]["component"] == "device clock"
     unsaid = run("virtual-null.toml", tmp_path / "unsaid", "monitor.none.clock_ppm=500.0")
-    assert unsaid.content["provenance"]["device_clock"]["source"] == "the bench file, which gives no source"
+    assert (
+        unsaid.content["provenance"]["device_clock"]["source"]
+        == "the bench file, which gives no source"
+    )
     for wrong in ("-1.0", "nan", "1e9"):
         with pytest.raises(ConfigError, match=r"monitor\.none\.clock_ppm"):
             run("virtual-null.toml", tmp_path, f"monitor.none.clock_ppm={wrong}")
@@ -120,7 +142,9 @@ def test_the_limit_of_the_clock_is_stated_in_the_bench_with_its_source(tmp_path:
         ("virtual-tiny.toml", ["scenario.tiny.mode=accuracy"], "accuracy"),
     ],
 )
-def test_every_scenario_does_without_a_monitor(bench: str, overrides: list[str], named: str, tmp_path: Path) -> None:
+def test_every_scenario_does_without_a_monitor(
+    bench: str, overrides: list[str], named: str, tmp_path: Path
+) -> None:
     cache = [f"task.mlperf_tiny.cache={tmp_path / 'cache'}"] if "tiny" in bench else []
     result = run(bench, tmp_path / "sessions", "monitor.none.clock_ppm=100.0", *overrides, *cache)
     assert_sound(result, simulated=True)
@@ -136,7 +160,9 @@ def test_this_computer_is_no_simulation_and_needs_no_energy_counters(tmp_path: P
 
 @pytest.fixture
 def device() -> Iterator[PublicDevice]:
-    """Return a device that speaks the text protocol on a port, and of which nothing says that it is simulated."""
+    """Return a device that speaks the text protocol on a port, and of which nothing says that it is
+    simulated.
+    """
     # At 9600 baud: it waits for each byte that it says, and its messages lie in its windows.
     with PublicDevice(Build(infer_s=0.02, byte_s=10 / 9600)) as device:
         yield device
@@ -157,7 +183,10 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
     assert first.startswith("neurorig, generated data: 5 windows of 10.")
     # An inference takes 20 ms and what the host's sleep adds.
     assert 45 < float(THROUGHPUT.match(throughput)[1]) <= 50.0  # type: ignore[index]
-    assert (result.folder / "trial-1" / "results.txt").read_text().splitlines() == [first, throughput]
+    assert (result.folder / "trial-1" / "results.txt").read_text().splitlines() == [
+        first,
+        throughput,
+    ]
     lengths_s = [
         window["stop_s"] - window["start_s"]
         for line in (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()
@@ -168,7 +197,9 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
     assert len(lengths_s) == 5 or f"; {len(lengths_s) - 5} repeated, as too short" in first
 
 
-def test_an_accuracy_run_of_a_text_device_is_valid_and_in_the_words_of_the_benchmark(tmp_path: Path) -> None:
+def test_an_accuracy_run_of_a_text_device_is_valid_and_in_the_words_of_the_benchmark(
+    tmp_path: Path,
+) -> None:
     with PublicDevice() as device:
         result = tiny(device.port, tmp_path, "scenario.tiny.mode=accuracy", "sut.uart.baud=115_200")
     assert_sound(result, simulated=False)
@@ -178,20 +209,34 @@ def test_an_accuracy_run_of_a_text_device_is_valid_and_in_the_words_of_the_bench
     assert not any(ENERGY.search(line) for line in quality)
 
 
-def test_energy_cannot_be_asked_for_and_a_device_that_tells_no_time_cannot_be_timed(tmp_path: Path) -> None:
-    with PublicDevice() as device, pytest.raises(ConfigError, match="asks for energy, and there is no monitor"):
+def test_energy_cannot_be_asked_for_and_a_device_that_tells_no_time_cannot_be_timed(
+    tmp_path: Path,
+) -> None:
+    with (
+        PublicDevice() as device,
+        pytest.raises(ConfigError, match="asks for energy, and there is no monitor"),
+    ):
         tiny(device.port, tmp_path, "scenario.tiny.mode=energy")
-    with PublicDevice(Build(energy=True)) as device, pytest.raises(ConfigError, match="tells no time"):
+    with (
+        PublicDevice(Build(energy=True)) as device,
+        pytest.raises(ConfigError, match="tells no time"),
+    ):
         tiny(device.port, tmp_path)
 
 
 def rig(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "rig", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
 
 
 def test_a_plan_needs_no_monitor_and_a_run_needs_a_word_about_it(tmp_path: Path) -> None:
-    text = (BENCHES / "virtual-null.toml").read_text().replace("[monitor.virtual]\nsample_hz = 200_000\n", "")
+    text = (
+        (BENCHES / "virtual-null.toml")
+        .read_text()
+        .replace("[monitor.virtual]\nsample_hz = 200_000\n", "")
+    )
     (tmp_path / "bench.toml").write_text(text)
     assert "monitor" not in text
     assert rig("plan", tmp_path / "bench.toml").returncode == 0
@@ -201,14 +246,22 @@ def test_a_plan_needs_no_monitor_and_a_run_needs_a_word_about_it(tmp_path: Path)
 
 
 def test_the_bench_file_in_the_session_says_that_there_is_none(tmp_path: Path) -> None:
-    result = run("virtual-null.toml", tmp_path, "monitor.none.clock_ppm=50.0", "task.null.samples=2")
+    result = run(
+        "virtual-null.toml", tmp_path, "monitor.none.clock_ppm=50.0", "task.null.samples=2"
+    )
     stored = tomllib.loads((result.folder / "bench.toml").read_text())["monitor"]
-    assert stored == {"none": {"clock_ppm": 50.0, "clock_source": "the bench file, which gives no source"}}
+    assert stored == {
+        "none": {"clock_ppm": 50.0, "clock_source": "the bench file, which gives no source"}
+    }
     assert config.load(result.folder / "bench.toml").monitors == {}
 
 
 def test_a_rail_that_is_not_measured_is_left_out(tmp_path: Path) -> None:
-    text = (BENCHES / "virtual-null.toml").read_text().replace("[monitor.virtual]", "[rail.core.none]\n[rail.io.virtual]")
+    text = (
+        (BENCHES / "virtual-null.toml")
+        .read_text()
+        .replace("[monitor.virtual]", "[rail.core.none]\n[rail.io.virtual]")
+    )
     (tmp_path / "bench.toml").write_text(text)
     with pytest.raises(ConfigError, match=r"rail\.core\.none"):
         config.load(tmp_path / "bench.toml")
@@ -216,14 +269,21 @@ def test_a_rail_that_is_not_measured_is_left_out(tmp_path: Path) -> None:
 
 def test_probe_says_that_there_is_none_and_asks_for_no_sync_wire() -> None:
     with PublicDevice() as device:
-        findings = list(probe(BENCHES / "uart-tiny.toml", [f"sut.uart.port={device.port}", "task.mlperf_tiny.files=12"]))
+        findings = list(
+            probe(
+                BENCHES / "uart-tiny.toml",
+                [f"sut.uart.port={device.port}", "task.mlperf_tiny.files=12"],
+            )
+        )
     assert [finding for finding in findings if not finding.ok] == []
     found = {finding.name: finding.detail for finding in findings}
     assert "the device's own time stamps are the clock" in found["monitor"]
     assert not [name for name in found if name.startswith("SYNC wire")]
 
 
-def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(firmware: Path, tmp_path: Path) -> None:
+def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(
+    firmware: Path, tmp_path: Path
+) -> None:
     command = [
         sys.executable,
         "-m",
@@ -235,7 +295,11 @@ def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(fi
         "--sessions",
         str(tmp_path),
     ]
-    running = subprocess.Popen([*command, "--set", f"sut.posix.program={firmware / 'asc'}"], stdout=subprocess.PIPE, cwd=ROOT)
+    running = subprocess.Popen(
+        [*command, "--set", f"sut.posix.program={firmware / 'asc'}"],
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    )
     completions = None
     while completions is None or len(completions.read_text().splitlines()) < 8:
         assert running.poll() is None
@@ -243,7 +307,9 @@ def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(fi
     os.kill(running.pid, signal.SIGKILL)
     running.communicate()
     (folder,) = tmp_path.iterdir()
-    assert [f.detail for f in check(folder).findings if "cut off" in f.detail and "marks" in f.detail]
+    assert [
+        f.detail for f in check(folder).findings if "cut off" in f.detail and "marks" in f.detail
+    ]
     resumed = resume(folder)
     assert_sound(resumed, simulated=True)
     assert resumed.content["trials"][0]["sittings"] == 2

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offline in whole sessions: against the truth of the virtual bench, and in conversation with the firmware."""
+"""Offline in whole sessions: against the truth of the virtual bench, and in conversation with the
+firmware.
+"""
 
 from __future__ import annotations
 
@@ -68,11 +70,16 @@ def batches(result: Result, number: int = 1) -> list[dict[str, object]]:
     return [line for line in map(json.loads, lines) if "step" in line]
 
 
-def test_throughput_power_and_energy_are_those_of_the_device_that_was_put_on_the_table(tmp_path: Path) -> None:
-    result = run(tmp_path, VIRTUAL, "sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.0")
+def test_throughput_power_and_energy_are_those_of_the_device_that_was_put_on_the_table(
+    tmp_path: Path,
+) -> None:
+    result = run(
+        tmp_path, VIRTUAL, "sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.0"
+    )
     assert not result.content["problems"]
     energy_j = 0.02 * 0.05 + 0.04 * 0.08
-    # The pulse at the beginning of a batch, 0.1 ms at idle power, is in its window of 0.7 s and more.
+    # The pulse at the beginning of a batch, 0.1 ms at idle power, is in its window of 0.7 s and
+    # more.
     expected = {
         "accuracy": 1.0,
         "throughput": 1 / 0.06,
@@ -83,17 +90,22 @@ def test_throughput_power_and_energy_are_those_of_the_device_that_was_put_on_the
         "energy_idle": 0.012 * 0.06,
         "energy_dynamic": energy_j - 0.012 * 0.06,
     }
-    assert {name: metric.value for name, metric in result.metrics.items()} == pytest.approx(expected, rel=1e-3)
+    assert {name: metric.value for name, metric in result.metrics.items()} == pytest.approx(
+        expected, rel=1e-3
+    )
 
 
-def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(tmp_path: Path) -> None:
+def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "bench.toml"
     path.write_text(VIRTUAL)
     with open_bench(path) as bench:
         result = bench.run(1, tmp_path / "sessions")
         world = bench.table.world
     falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
-    at, found = 0, {line["step"]: line for line in batches(result)}
+    at = 0
+    found = {line["step"]: line for line in batches(result)}
     for done in read_completions(result.folder / "trial-1"):
         if done.number in found:
             (window,) = found.pop(done.number)["windows"]  # type: ignore[misc,attr-defined]
@@ -101,7 +113,9 @@ def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
             repeat = done.step.repeat  # type: ignore[union-attr]
             true_j = world.true_energy_j(falls_ns[at], falls_ns[at + 1])
             assert window["energy_j"] * repeat == pytest.approx(true_j, rel=1e-3)
-            assert window["latency_s"] * repeat == pytest.approx((falls_ns[at + 1] - falls_ns[at]) / 1e9, rel=1e-4)
+            assert window["latency_s"] * repeat == pytest.approx(
+                (falls_ns[at + 1] - falls_ns[at]) / 1e9, rel=1e-4
+            )
         at += len(done.completion.marks)
     assert not found
 
@@ -112,7 +126,10 @@ def test_a_set_larger_than_the_slots_is_measured_in_chunks(tmp_path: Path) -> No
     assert [len(chunk) for chunk in indices] == [4, 4, 2]  # type: ignore[arg-type]
     assert sorted(index for chunk in indices for index in chunk) == list(range(10))  # type: ignore[attr-defined]
     assert result.content["provenance"]["task"]["phases"] == ["batch"]
-    assert "10 samples in 3 chunks of 4 or less" in (result.folder / "trial-1" / "results.txt").read_text()
+    assert (
+        "10 samples in 3 chunks of 4 or less"
+        in (result.folder / "trial-1" / "results.txt").read_text()
+    )
 
 
 def test_each_sample_of_a_batch_is_scored_kept_and_counted(tmp_path: Path) -> None:
@@ -121,7 +138,11 @@ def test_each_sample_of_a_batch_is_scored_kept_and_counted(tmp_path: Path) -> No
     wrong = sum(score["label"] != score["answer"] for score in each)
     assert len(each) == 10 and 0 < wrong < 10
     assert result.metrics["accuracy"].value == (10 - wrong) / 10
-    outputs = [(done.step, done.completion.output) for done in read_completions(result.folder / "trial-1") if done.each]
+    outputs = [
+        (done.step, done.completion.output)
+        for done in read_completions(result.folder / "trial-1")
+        if done.each
+    ]
     assert all(len(output) == 64 * len(step.indices) for step, output in outputs)  # type: ignore[union-attr]
     assert check(result.folder).ok
 
@@ -140,7 +161,12 @@ def test_the_firmware_processes_a_set_larger_than_its_slots(firmware: Path, tmp_
     assert not result.content["problems"]
     slots = result.content["provenance"]["sut"]["slots"]
     sizes = [len(line["indices"]) for line in batches(result)]  # type: ignore[arg-type]
-    assert 1 < slots < 20 and max(sizes) == slots and sum(sizes) == 20 and len(sizes) == -(-20 // slots)
+    assert (
+        1 < slots < 20
+        and max(sizes) == slots
+        and sum(sizes) == 20
+        and len(sizes) == -(-20 // slots)
+    )
     assert result.metrics["accuracy"].value == 1.0
     for done in read_completions(result.folder / "trial-1"):
         if done.each:
@@ -152,11 +178,17 @@ def test_the_firmware_processes_a_set_larger_than_its_slots(firmware: Path, tmp_
 def test_a_power_cut_in_a_batch_loads_the_whole_chunk_again(firmware: Path, tmp_path: Path) -> None:
     program = (f"sut.posix.program={firmware / 'null'}", "scenario.offline.chunk=4")
     undisturbed = run(tmp_path, POSIX, *program)
-    queries = sum(isinstance(done.step, Query) for done in read_completions(undisturbed.folder / "trial-1"))
+    queries = sum(
+        isinstance(done.step, Query) for done in read_completions(undisturbed.folder / "trial-1")
+    )
     # In the second chunk of three.
     result = run(tmp_path, POSIX, *program, f"sut.posix.restart_after_queries={queries - 2}")
     assert "restart" in {problem["code"] for problem in result.content["problems"]}
-    done = [item for item in read_completions(result.folder / "trial-1") if isinstance(item.step, Query) and not item.step.warmup]
+    done = [
+        item
+        for item in read_completions(result.folder / "trial-1")
+        if isinstance(item.step, Query) and not item.step.warmup
+    ]
     assert [item.completion.restarts for item in done] == [0, 1, 0]
     scores = [score for item in done for score in item.each]
     assert len(scores) == 10 and all(score.label == score.answer for score in scores)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimization in whole sessions: against the truth of the virtual bench, with devices that lie, and with the firmware."""
+"""Optimization in whole sessions: against the truth of the virtual bench, with devices that lie,
+and with the firmware.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ def compiler() -> None:
         pytest.skip("no C compiler: apt-get install gcc libc6-dev")
 
 
-def run(folder: Path, text: str, *overrides: str, trials: int = 1, subscribers: tuple[Any, ...] = ()) -> Result:
+def run(
+    folder: Path, text: str, *overrides: str, trials: int = 1, subscribers: tuple[Any, ...] = ()
+) -> Result:
     folder.mkdir(exist_ok=True)
     path = folder / "bench.toml"
     path.write_text(text)
@@ -92,14 +96,20 @@ def searches(result: Result, number: int = 1) -> list[dict[str, Any]]:
 
 
 def own_cost(nodes: int, seed: int, output: bytes) -> int:
-    """Evaluate a vector edge by edge, as QUBO.md has it: -1 a chosen node, +8 an edge between two."""
+    """Evaluate a vector edge by edge, as QUBO.md has it: -1 a chosen node, +8 an edge between
+    two.
+    """
     lesser, greater = generate(Workload(nodes, 0.25, seed)).ends
     bits = np.unpackbits(np.frombuffer(output[9:], np.uint8), bitorder="little").tolist()
-    between = sum(bits[u] and bits[v] for u, v in zip(lesser.tolist(), greater.tolist(), strict=True))
+    between = sum(
+        bits[u] and bits[v] for u, v in zip(lesser.tolist(), greater.tolist(), strict=True)
+    )
     return -sum(bits) + 8 * between
 
 
-def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_power_changes(tmp_path: Path) -> None:
+def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_power_changes(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "bench.toml"
     path.write_text(VIRTUAL)
     with open_bench(path) as bench:
@@ -107,7 +117,10 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
         world = bench.table.world
     assert not result.content["problems"]
     falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
-    at, found, crossed, early = 0, {line["step"]: line for line in searches(result)}, 0, 0
+    at = 0
+    found = {line["step"]: line for line in searches(result)}
+    crossed = 0
+    early = 0
     for done in read_completions(result.folder / "trial-1"):
         own_ns = falls_ns[at : at + len(done.completion.marks)]
         at += len(own_ns)
@@ -116,21 +129,35 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
         line = found.pop(done.number)
         (whole,) = line["windows"]
         assert whole["latency_s"] == pytest.approx((own_ns[-1] - own_ns[0]) / 1e9, rel=2e-4)
-        assert whole["energy_j"] == pytest.approx(world.true_energy_j(own_ns[0], own_ns[-1]), rel=5e-3)
+        assert whole["energy_j"] == pytest.approx(
+            world.true_energy_j(own_ns[0], own_ns[-1]), rel=5e-3
+        )
         if done.step.target is None:
             assert not line["crossings"]
             # By the device's own clock, which is 60 ppm fast.
-            assert (own_ns[-1] - own_ns[0]) / 1e9 == pytest.approx(done.step.timeout_s / 1.00006, rel=1e-6)
+            assert (own_ns[-1] - own_ns[0]) / 1e9 == pytest.approx(
+                done.step.timeout_s / 1.00006, rel=1e-6
+            )
         assert done.completion.known is not None or done.step.target is None
         begin = done.completion.marks[0].tick
         for number, crossing in enumerate(line["crossings"]):
-            mark_ns = next(ns for ns, mark in zip(own_ns, done.completion.marks, strict=True) if mark.phase >= REACHED + number)
-            # By the device's own clock, 60 ppm fast, in ticks of a microsecond: it knew before its mark, which waited for SYNC.
-            known_ns = own_ns[0] + round(1000 * ((done.completion.known or ())[number] - begin) / 1.00006)
+            mark_ns = next(
+                ns
+                for ns, mark in zip(own_ns, done.completion.marks, strict=True)
+                if mark.phase >= REACHED + number
+            )
+            # By the device's own clock, 60 ppm fast, in ticks of a microsecond: it knew before its
+            # mark, which waited for SYNC.
+            known_ns = own_ns[0] + round(
+                1000 * ((done.completion.known or ())[number] - begin) / 1.00006
+            )
             assert known_ns <= mark_ns + 1000
-            window, true_j = crossing["window"], world.true_energy_j(own_ns[0], known_ns)
+            window = crossing["window"]
+            true_j = world.true_energy_j(own_ns[0], known_ns)
             assert crossing["by_device"]
-            assert window["latency_s"] == pytest.approx((known_ns - own_ns[0]) / 1e9, rel=2e-3, abs=2e-6)
+            assert window["latency_s"] == pytest.approx(
+                (known_ns - own_ns[0]) / 1e9, rel=2e-3, abs=2e-6
+            )
             if crossing["resolved"]:
                 assert window["energy_j"] == pytest.approx(true_j, rel=2e-2)
                 crossed += 1
@@ -146,9 +173,19 @@ SLOW = ("sut.virtual.sync_hold_us=200", "sut.virtual.sync_period_us=4003")
 
 def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(tmp_path: Path) -> None:
     result = run(tmp_path, VIRTUAL, *SLOW, trials=2)
-    early = [one for line in searches(result) for one in line["crossings"] if one["window"] and not one["resolved"]]
+    early = [
+        one
+        for line in searches(result)
+        for one in line["crossings"]
+        if one["window"] and not one["resolved"]
+    ]
     assert early, "some are reached within a pulse"
-    names = [f"{what}_to_{gap}_{cell}" for what in ("latency", "energy") for gap in ("10pct", "5pct") for cell in ("50n_25pct",)]
+    names = [
+        f"{what}_to_{gap}_{cell}"
+        for what in ("latency", "energy")
+        for gap in ("10pct", "5pct")
+        for cell in ("50n_25pct",)
+    ]
     assert set(names) <= set(result.metrics) and not set(names) & set(result.content["absent"])
     interval = result.content["metrics"]["energy_to_10pct_50n_25pct"]["same_samples"]
     assert "known by their bounds" in interval["method"] and interval["low"] is not None
@@ -157,7 +194,9 @@ def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(tmp_path
     write_report(result.folder)
 
 
-def test_the_device_knows_a_threshold_at_the_same_time_however_long_its_pulses_are(tmp_path: Path) -> None:
+def test_the_device_knows_a_threshold_at_the_same_time_however_long_its_pulses_are(
+    tmp_path: Path,
+) -> None:
     short, long = (
         {
             (line["indices"][0], one["threshold"]): one["window"]["latency_s"]
@@ -171,10 +210,14 @@ def test_the_device_knows_a_threshold_at_the_same_time_however_long_its_pulses_a
     assert all(long[key] == pytest.approx(short[key], abs=3e-6, rel=1e-4) for key in short)
 
 
-def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have_held_them_up(tmp_path: Path) -> None:
+def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have_held_them_up(
+    tmp_path: Path,
+) -> None:
     result = run(tmp_path, VIRTUAL, *SLOW, "sut.virtual.solve.tells_ticks=false")
     assert not result.content["problems"]
-    assert all(done.completion.known is None for done in read_completions(result.folder / "trial-1"))
+    assert all(
+        done.completion.known is None for done in read_completions(result.folder / "trial-1")
+    )
     resolved = []
     for line in searches(result):
         before_s = 0.0
@@ -182,7 +225,9 @@ def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have
             length_s = crossing["window"]["latency_s"]
             waited = before_s < length_s < before_s + 0.000408
             if length_s > before_s:
-                assert crossing["resolved"] == (length_s > 0.000408 and not (waited and 0.05 * length_s < 0.000408))
+                assert crossing["resolved"] == (
+                    length_s > 0.000408 and not (waited and 0.05 * length_s < 0.000408)
+                )
                 assert crossing.get("least_s") == (pytest.approx(before_s) if waited else None)
                 resolved.append(crossing["resolved"])
             before_s = length_s
@@ -197,7 +242,10 @@ def test_a_device_whose_own_ticks_contradict_its_marks_is_a_problem(tmp_path: Pa
     done = [item for item in read_completions(result.folder / "trial-1") if item.completion.known]
     said = done[0].completion
     # It claims to have known all when it began.
-    lying = dataclasses.replace(done[0], completion=dataclasses.replace(said, known=(said.marks[0].tick,) * len(said.known or ())))
+    lying = dataclasses.replace(
+        done[0],
+        completion=dataclasses.replace(said, known=(said.marks[0].tick,) * len(said.known or ())),
+    )
     lines = [
         json.dumps(done_to_json(lying if item.number == lying.number and item.step else item))
         for item in read_completions(path.parent)
@@ -209,29 +257,49 @@ def test_a_device_whose_own_ticks_contradict_its_marks_is_a_problem(tmp_path: Pa
     assert "later than it says that it knew it" in trial.problems[0].detail
 
 
-def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number_is_found_again(tmp_path: Path) -> None:
+def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number_is_found_again(
+    tmp_path: Path,
+) -> None:
     result = run(tmp_path, VIRTUAL, trials=2)
-    outputs = {done.number: done.completion.output for done in read_completions(result.folder / "trial-1")}
+    outputs = {
+        done.number: done.completion.output for done in read_completions(result.folder / "trial-1")
+    }
     for line in searches(result):
         (index,), costs = line["indices"], line["costs"]
-        nodes, seed = (50, 100)[index // 2], index % 2
+        nodes = (50, 100)[index // 2]
+        seed = index % 2
         assert line["case"] == f"{nodes}n_25pct"
         assert costs["cost"] == costs["claimed"] == own_cost(nodes, seed, outputs[line["step"]])
     gaps = [
-        (c["cost"] - c["official"]) / -c["official"] for c in (line["costs"] for line in searches(result) if not line["crossings"])
+        (c["cost"] - c["official"]) / -c["official"]
+        for c in (line["costs"] for line in searches(result) if not line["crossings"])
     ]
-    assert result.metrics["gap_3ms"].value + result.metrics["gap_100ms"].value == pytest.approx(sum(gaps) / 4)
-    assert result.content["coverage"] | {"cells": 0} == {"done": 12, "failed": 0, "missing": 0, "cells": 0}
+    assert result.metrics["gap_3ms"].value + result.metrics["gap_100ms"].value == pytest.approx(
+        sum(gaps) / 4
+    )
+    assert result.content["coverage"] | {"cells": 0} == {
+        "done": 12,
+        "failed": 0,
+        "missing": 0,
+        "cells": 0,
+    }
     assert check(result.folder).ok
     assert "gap_3ms" in write_report(result.folder).read_text()
 
 
-def test_official_best_known_and_measured_costs_are_in_results_report_and_terminal(tmp_path: Path) -> None:
+def test_official_best_known_and_measured_costs_are_in_results_report_and_terminal(
+    tmp_path: Path,
+) -> None:
     result = run(tmp_path, VIRTUAL, "task.qubo.nodes=[250]", "task.qubo.densities=[0.05]", trials=2)
     rows = {
-        (row["workload"], row["search"]): row for row in session_folder.read_json(result.folder / session_folder.RESULTS)["targets"]
+        (row["workload"], row["search"]): row
+        for row in session_folder.read_json(result.folder / session_folder.RESULTS)["targets"]
     }
-    assert list(rows) == [(name, how) for name in ("", "250n_5pct_s0", "250n_5pct_s1") for how in ("3ms", "100ms", "target")]
+    assert list(rows) == [
+        (name, how)
+        for name in ("", "250n_5pct_s0", "250n_5pct_s1")
+        for how in ("3ms", "100ms", "target")
+    ]
     lines = [line for number in (1, 2) for line in searches(result, number)]
     for (workload, how), row in rows.items():
         costs = [
@@ -244,22 +312,36 @@ def test_official_best_known_and_measured_costs_are_in_results_report_and_termin
         assert row["searches"] == len(costs) == (2 if workload else 4)
         assert row["measured"] == pytest.approx(sum(costs) / len(costs))
     one = rows["250n_5pct_s0", "100ms"]
-    assert one["official"] == -67 > one["best_known"], "the published cost is the target of the result"
+    assert one["official"] == -67 > one["best_known"], (
+        "the published cost is the target of the result"
+    )
     assert one["gap"] == pytest.approx((one["measured"] + 67) / 67)
-    assert one["gap_best_known"] == pytest.approx((one["measured"] - one["best_known"]) / -one["best_known"])
+    assert one["gap_best_known"] == pytest.approx(
+        (one["measured"] - one["best_known"]) / -one["best_known"]
+    )
     assert result.metrics["gap_100ms"].value == pytest.approx(rows["", "100ms"]["gap"])
-    assert result.metrics["gap_best_known_100ms"].value == pytest.approx(rows["", "100ms"]["gap_best_known"])
-    assert result.content["metrics"]["gap_best_known_3ms"]["same_samples"]["units"] == "2 solver seeds of each of 2 workloads"
+    assert result.metrics["gap_best_known_100ms"].value == pytest.approx(
+        rows["", "100ms"]["gap_best_known"]
+    )
+    assert (
+        result.content["metrics"]["gap_best_known_3ms"]["same_samples"]["units"]
+        == "2 solver seeds of each of 2 workloads"
+    )
     page = write_report(result.folder).read_text()
     assert "Official, best known, measured" in page and "<td>250n_5pct_s0</td>" in page
-    assert "not verified" in page[page.index("Official, best known, measured") :].partition("</section>")[0]
+    assert (
+        "not verified"
+        in page[page.index("Official, best known, measured") :].partition("</section>")[0]
+    )
     shown = io.StringIO()
     print_results(Terminal(file=shown, width=60), result.content)
     assert "gap to best known" in shown.getvalue() and "250n_5pct" in shown.getvalue()
     assert check(result.folder).ok
 
 
-def test_a_session_against_an_announced_file_has_its_results_and_no_best_known_ones(tmp_path: Path) -> None:
+def test_a_session_against_an_announced_file_has_its_results_and_no_best_known_ones(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "announced.csv"
     path.write_text("num_vertices,density,random_seed,c_optimal\r\n60,0.25,91,-10\r\n")
     options = ("task.qubo.nodes=[60]", "task.qubo.seeds=[91]", f"task.qubo.official={path}")
@@ -273,12 +355,19 @@ def test_a_session_against_an_announced_file_has_its_results_and_no_best_known_o
 FIVE = ("task.qubo.seeds=[0]", "sut.virtual.solve.variation=0.005")
 
 
-def test_five_trials_have_other_searches_and_both_intervals_and_are_compared_by_what_they_repeat(tmp_path: Path) -> None:
+def test_five_trials_have_other_searches_and_both_intervals_and_are_compared_by_what_they_repeat(
+    tmp_path: Path,
+) -> None:
     result = run(tmp_path, VIRTUAL, *FIVE, trials=5)
     assert result.ok
     judged = result.content["replication"]["per_metric"]
-    assert {"power_3ms", "power_idle"} <= set(judged) and all(name.startswith("power") for name in judged)
-    seeds = [[(line["indices"][0], line["solve"]["seed"]) for line in searches(result, number)] for number in range(1, 6)]
+    assert {"power_3ms", "power_idle"} <= set(judged) and all(
+        name.startswith("power") for name in judged
+    )
+    seeds = [
+        [(line["indices"][0], line["solve"]["seed"]) for line in searches(result, number)]
+        for number in range(1, 6)
+    ]
     assert len({pair for trial in seeds for pair in trial}) == 5 * 2
     rows = result.content["metrics"]
     latency = rows["latency_to_10pct_100n_25pct"]
@@ -295,14 +384,22 @@ def test_five_trials_of_the_same_searches_say_so_and_are_compared(tmp_path: Path
     result = run(tmp_path, VIRTUAL, *FIVE, "scenario.optimization.reseed=false", trials=5)
     assert result.ok
     judged = result.content["replication"]["per_metric"]
-    assert {"gap_3ms", "power_3ms", "wade_of_1"} <= set(judged) and not any(name.startswith("success") for name in judged)
+    assert {"gap_3ms", "power_3ms", "wade_of_1"} <= set(judged) and not any(
+        name.startswith("success") for name in judged
+    )
     interval = result.content["metrics"]["latency_to_10pct_100n_25pct"]["same_samples"]
     assert interval["low"] is None and "reseed = false" in interval["reason"]
-    assert "every trial repeats the same searches" in (result.folder / "trial-1" / "results.txt").read_text()
+    assert (
+        "every trial repeats the same searches"
+        in (result.folder / "trial-1" / "results.txt").read_text()
+    )
 
 
-def test_a_cost_that_is_not_the_vectors_is_a_problem_and_the_vectors_own_counts(tmp_path: Path) -> None:
-    honest, lying = run(tmp_path, VIRTUAL), run(tmp_path, VIRTUAL, "sut.virtual.solve.wrong_cost=3")
+def test_a_cost_that_is_not_the_vectors_is_a_problem_and_the_vectors_own_counts(
+    tmp_path: Path,
+) -> None:
+    honest = run(tmp_path, VIRTUAL)
+    lying = run(tmp_path, VIRTUAL, "sut.virtual.solve.wrong_cost=3")
     assert {problem["code"] for problem in lying.content["problems"]} == {"cost"}
     assert len(lying.content["problems"]) == 12
     assert all(line["costs"]["claimed"] == line["costs"]["cost"] - 3 for line in searches(lying))
@@ -320,14 +417,18 @@ def test_a_vector_of_another_length_is_a_problem_and_loses_nothing(tmp_path: Pat
     assert check(result.folder).ok
 
 
-def test_a_time_out_that_the_device_overruns_leaves_no_result_of_its_cells_and_those_of_others(tmp_path: Path) -> None:
+def test_a_time_out_that_the_device_overruns_leaves_no_result_of_its_cells_and_those_of_others(
+    tmp_path: Path,
+) -> None:
     # 0.63 ms are 21 % of 3 ms, and 0.6 % of 100 ms.
     result = run(tmp_path, VIRTUAL, "sut.virtual.solve.overrun_s=0.00063", trials=2)
     assert not result.content["problems"] and all(trial.valid for trial in result.trials)
     absent = result.content["absent"]
     assert "not valid: 2 of 2 searches went on beyond their time-out" in absent["gap_50n_25pct_3ms"]
     assert "(+21.0%)" in absent["power_3ms"] and "gap_3ms" not in result.metrics
-    assert {"gap_100ms", "power_100ms", "gap_50n_25pct_100ms", "success_to_1pct"} <= set(result.metrics)
+    assert {"gap_100ms", "power_100ms", "gap_50n_25pct_100ms", "success_to_1pct"} <= set(
+        result.metrics
+    )
     assert "3ms not valid" in (result.folder / "trial-1" / "results.txt").read_text()
     assert check(result.folder).ok
     kept = run(tmp_path, VIRTUAL, "sut.virtual.solve.overrun_s=0.0001")
@@ -336,15 +437,28 @@ def test_a_time_out_that_the_device_overruns_leaves_no_result_of_its_cells_and_t
 
 def test_a_device_that_does_not_come_back_ends_the_session(tmp_path: Path) -> None:
     with pytest.raises(DeadlineError, match="end of the search"):
-        run(tmp_path, VIRTUAL, "sut.virtual.solve.overrun_s=2.0", "scenario.optimization.limit_s=1.0")
+        run(
+            tmp_path,
+            VIRTUAL,
+            "sut.virtual.solve.overrun_s=2.0",
+            "scenario.optimization.limit_s=1.0",
+        )
 
 
-def test_a_graph_too_large_for_the_device_is_a_failed_cell_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_graph_too_large_for_the_device_is_a_failed_cell_and_the_rest_goes_on(
+    tmp_path: Path,
+) -> None:
     result = run(tmp_path, VIRTUAL, "sut.virtual.slot_b=800")
     assert not result.content["problems"]
-    refused = [done for done in read_completions(result.folder / "trial-1") if isinstance(done.step, Load)]
-    assert len(refused) == 2 and all("the device takes 800" in done.completion.refusal for done in refused)
-    assert {line["case"] for line in searches(result)} == {"50n_25pct"} and len(searches(result)) == 6
+    refused = [
+        done for done in read_completions(result.folder / "trial-1") if isinstance(done.step, Load)
+    ]
+    assert len(refused) == 2 and all(
+        "the device takes 800" in done.completion.refusal for done in refused
+    )
+    assert {line["case"] for line in searches(result)} == {"50n_25pct"} and len(
+        searches(result)
+    ) == 6
     found = result.content["coverage"]
     assert (found["done"], found["failed"], found["missing"]) == (6, 6, 0)
     failed = [cell for cell in found["cells"] if cell["state"] == "failed"]
@@ -354,7 +468,9 @@ def test_a_graph_too_large_for_the_device_is_a_failed_cell_and_the_rest_goes_on(
     write_report(result.folder)
 
 
-def test_the_coverage_of_a_session_that_was_cut_off_names_what_is_missing_and_another_session_fills_it(tmp_path: Path) -> None:
+def test_the_coverage_of_a_cut_off_session_names_what_is_missing_and_can_be_filled(
+    tmp_path: Path,
+) -> None:
     begun = []
 
     def stop(event: Event) -> None:
@@ -389,10 +505,14 @@ def test_the_firmware_searches_and_marks_what_it_knows(firmware: Path, tmp_path:
     result = run(tmp_path, POSIX, f"sut.posix.program={firmware / 'qubo'}")
     assert not result.content["problems"]
     lines = searches(result)
-    assert len(lines) == 6 and all(line["costs"]["claimed"] == line["costs"]["cost"] for line in lines)
+    assert len(lines) == 6 and all(
+        line["costs"]["claimed"] == line["costs"]["cost"] for line in lines
+    )
     for line in lines:
         if line["solve"]["target"] is None:
-            assert line["windows"][0]["latency_s"] == pytest.approx(line["solve"]["timeout_s"], rel=0.01)
+            assert line["windows"][0]["latency_s"] == pytest.approx(
+                line["solve"]["timeout_s"], rel=0.01
+            )
         else:
             reached = [crossing for crossing in line["crossings"] if crossing["window"]]
             assert reached and reached[-1]["window"]["latency_s"] <= line["windows"][0]["latency_s"]
@@ -401,16 +521,32 @@ def test_the_firmware_searches_and_marks_what_it_knows(firmware: Path, tmp_path:
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(("fault", "code"), [("wrong_cost=true", "cost"), ("short_vector=true", "cost")])
-def test_firmware_that_lies_makes_the_trial_a_problem(firmware: Path, tmp_path: Path, fault: str, code: str) -> None:
-    result = run(tmp_path, POSIX, f"sut.posix.program={firmware / 'qubo'}", f"sut.posix.{fault}", "task.qubo.densities=[0.05]")
+@pytest.mark.parametrize(
+    ("fault", "code"), [("wrong_cost=true", "cost"), ("short_vector=true", "cost")]
+)
+def test_firmware_that_lies_makes_the_trial_a_problem(
+    firmware: Path, tmp_path: Path, fault: str, code: str
+) -> None:
+    result = run(
+        tmp_path,
+        POSIX,
+        f"sut.posix.program={firmware / 'qubo'}",
+        f"sut.posix.{fault}",
+        "task.qubo.densities=[0.05]",
+    )
     assert {problem["code"] for problem in result.content["problems"]} == {code}
     assert check(result.folder).ok
 
 
 @pytest.mark.posix
-def test_firmware_that_searches_on_leaves_its_cells_without_a_result(firmware: Path, tmp_path: Path) -> None:
-    overrun = (f"sut.posix.program={firmware / 'qubo'}", "sut.posix.overrun_timeout_us=140", "task.qubo.densities=[0.05]")
+def test_firmware_that_searches_on_leaves_its_cells_without_a_result(
+    firmware: Path, tmp_path: Path
+) -> None:
+    overrun = (
+        f"sut.posix.program={firmware / 'qubo'}",
+        "sut.posix.overrun_timeout_us=140",
+        "task.qubo.densities=[0.05]",
+    )
     result = run(tmp_path, POSIX, *overrun)
     assert result.content["problems"] == []
     assert "not valid" in result.content["absent"]["gap_1ms"] and "gap_10ms" in result.metrics

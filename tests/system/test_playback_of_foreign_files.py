@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session measured from files of other programs has the energies of the session whose samples they hold.
+"""A session measured from files of other programs has the energies of the session whose samples
+they hold.
 
 The files are written here, after what those programs write, and share no code with what reads them.
 """
@@ -26,7 +27,9 @@ from rig.errors import ConfigError
 from rig.session.session import Result, open_bench
 from tests.conftest import VIRTUAL_NULL
 
-TRIALS, SAMPLE_HZ, SUPPLY_V = 5, 100_000, 3.3
+TRIALS = 5
+SAMPLE_HZ = 100_000
+SUPPLY_V = 3.3
 SUT = [
     "task.null.samples=4",
     "scenario.single_stream.idle_s=0.05",
@@ -76,7 +79,8 @@ def read(result: Result) -> list[Samples]:
             signals = {signal.name: signal for signal in reader.signals.values()}
             length = int(signals["current"].length)
             current_a, voltage_v, packed = (
-                reader.fsr(signals[name].signal_id, 0, length) for name in ("current", "voltage", "sync")
+                reader.fsr(signals[name].signal_id, 0, length)
+                for name in ("current", "voltage", "sync")
             )
             levels = np.unpackbits(packed, bitorder="little")[:length]
             found.append(Samples(int(signals["current"].sample_rate), current_a, voltage_v, levels))
@@ -95,17 +99,30 @@ def samples(original: Result) -> list[Samples]:
 
 @pytest.fixture
 def played(tmp_path: Path) -> Callable[..., Result]:
-    """Write a recording for each trial, and measure a session from them; `signals` are keys of the bench file, `words` say what the
-    device does."""
+    """Write a recording for each trial, and measure a session from them; `signals` are keys of the
+    bench file, `words` say what the device does.
+    """
 
-    def play(samples: Sequence[Samples], write: Write, suffix: str, *signals: str, words: Sequence[str] = SUT) -> Result:
+    def play(
+        samples: Sequence[Samples],
+        write: Write,
+        suffix: str,
+        *signals: str,
+        words: Sequence[str] = SUT,
+    ) -> Result:
         (tmp_path / "calibration.toml").write_text(CALIBRATION)
         (tmp_path / "again").mkdir()
         for trial, sampled in enumerate(samples, start=1):
             write(tmp_path / f"trial-{trial}{suffix}", sampled)
-        keys = [f"path={tmp_path}/trial-{{n}}{suffix}", f"calibration={tmp_path}/calibration.toml", "start_s=0.01"]
+        keys = [
+            f"path={tmp_path}/trial-{{n}}{suffix}",
+            f"calibration={tmp_path}/calibration.toml",
+            "start_s=0.01",
+        ]
         keys += [f"signals.{signal}" for signal in signals]
-        with open_bench(VIRTUAL_NULL, [*words, *(f"monitor.playback.{key}" for key in keys)]) as bench:
+        with open_bench(
+            VIRTUAL_NULL, [*words, *(f"monitor.playback.{key}" for key in keys)]
+        ) as bench:
             return bench.run(TRIALS, tmp_path / "again")
 
     return play
@@ -113,8 +130,14 @@ def played(tmp_path: Path) -> Callable[..., Result]:
 
 def windows(result: Result, trial: int) -> list[dict[str, Any]]:
     """Return every window of a trial, the idle ones too."""
-    lines = (result.folder / f"trial-{trial}" / "samples.jsonl").read_text(encoding="utf-8").splitlines()
-    return [window for row in map(json.loads, lines) for window in row.get("windows", [row.get("idle")])]
+    lines = (
+        (result.folder / f"trial-{trial}" / "samples.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
+    return [
+        window for row in map(json.loads, lines) for window in row.get("windows", [row.get("idle")])
+    ]
 
 
 # --- The forms
@@ -126,34 +149,59 @@ def _rows(path: Path, heading: str, rows: Sequence[str]) -> None:
 
 def write_table(path: Path, what: Samples) -> None:
     """Write named columns; time in ms, as of a UNIX clock."""
-    columns = zip((what.current_a * np.float64(1e3)).tolist(), what.voltage_v.tolist(), what.levels.tolist(), strict=True)
-    rows = [f"{1_700_000_000_000 + k // 100}.{k % 100:02d},{ma!r},{volt!r},{level}" for k, (ma, volt, level) in enumerate(columns)]
+    columns = zip(
+        (what.current_a * np.float64(1e3)).tolist(),
+        what.voltage_v.tolist(),
+        what.levels.tolist(),
+        strict=True,
+    )
+    rows = [
+        f"{1_700_000_000_000 + k // 100}.{k % 100:02d},{ma!r},{volt!r},{level}"
+        for k, (ma, volt, level) in enumerate(columns)
+    ]
     _rows(path, "t (ms),I (mA),U [V],sync", rows)
 
 
 def write_table_of_commas(path: Path, what: Samples) -> None:
-    """Write decimal commas and the line as a voltage, a mean over each sample: levels are those at its ends."""
+    """Write decimal commas and the line as a voltage, a mean over each sample: levels are those at
+    its ends.
+    """
     line_v = SUPPLY_V * (what.levels + np.append(what.levels[1:], what.levels[-1])) / 2
     columns = zip(what.current_a.tolist(), what.voltage_v.tolist(), line_v.tolist(), strict=True)
-    rows = [f"{k / what.sample_hz:.5f};{ampere:.9f};{volt!r};{line}" for k, (ampere, volt, line) in enumerate(columns)]
+    rows = [
+        f"{k / what.sample_hz:.5f};{ampere:.9f};{volt!r};{line}"
+        for k, (ampere, volt, line) in enumerate(columns)
+    ]
     _rows(path, "time_s;current_a;voltage_v;line (V)", [row.replace(".", ",") for row in rows])
 
 
 def write_power_profiler_table(path: Path, what: Samples) -> None:
-    """Write what the Power Profiler exports: uA of three digits, and eight lines in one cell, D0 first."""
+    """Write what the Power Profiler exports: uA of three digits, and eight lines in one cell, D0
+    first.
+    """
     columns = zip((what.current_a * np.float64(1e6)).tolist(), what.levels.tolist(), strict=True)
     _rows(
-        path, "Timestamp(ms),Current(uA),D0-D7", [f"{k / 100:.2f},{ua:.3f},01{level}10000" for k, (ua, level) in enumerate(columns)]
+        path,
+        "Timestamp(ms),Current(uA),D0-D7",
+        [f"{k / 100:.2f},{ua:.3f},01{level}10000" for k, (ua, level) in enumerate(columns)],
     )
 
 
 def write_ppk2(path: Path, what: Samples) -> None:
-    """Write an archive of the Power Profiler: the line is D2, between one that is always high and one that is always low."""
+    """Write an archive of the Power Profiler: the line is D2, between one that is always high and
+    one that is always low.
+    """
     raw = b"".join(
-        struct.pack("<f", ua) + struct.pack(">H", 1 | 2 << 2 | (2 if level else 1) << 4 | 1 << 6 | 0x5500)
-        for ua, level in zip((what.current_a * np.float64(1e6)).tolist(), what.levels.tolist(), strict=True)
+        struct.pack("<f", ua)
+        + struct.pack(">H", 1 | 2 << 2 | (2 if level else 1) << 4 | 1 << 6 | 0x5500)
+        for ua, level in zip(
+            (what.current_a * np.float64(1e6)).tolist(), what.levels.tolist(), strict=True
+        )
     )
-    about = {"metadata": {"samplesPerSecond": what.sample_hz, "startSystemTime": 1_700_000_000_000}, "formatVersion": 2}
+    about = {
+        "metadata": {"samplesPerSecond": what.sample_hz, "startSystemTime": 1_700_000_000_000},
+        "formatVersion": 2,
+    }
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("session.raw", raw)
@@ -163,16 +211,37 @@ def write_ppk2(path: Path, what: Samples) -> None:
 
 
 def write_jls(path: Path, what: Samples, line: bool = True) -> None:
-    """Write a JLS file with the library alone: other numbers of signals than the rig's, and of the first sample."""
+    """Write a JLS file with the library alone: other numbers of signals than the rig's, and of the
+    first sample.
+    """
     writer = pyjls.Writer(str(path))
-    writer.source_def(source_id=7, name="instrument", vendor="somebody", model="m", version="1", serial_number="42")
-    for number, name, unit, values in ((21, "current", "A", what.current_a), (22, "voltage", "V", what.voltage_v)):
-        writer.signal_def(signal_id=number, source_id=7, data_type="f32", sample_rate=what.sample_hz, name=name, units=unit)
+    writer.source_def(
+        source_id=7,
+        name="instrument",
+        vendor="somebody",
+        model="m",
+        version="1",
+        serial_number="42",
+    )
+    for number, name, unit, values in (
+        (21, "current", "A", what.current_a),
+        (22, "voltage", "V", what.voltage_v),
+    ):
+        writer.signal_def(
+            signal_id=number,
+            source_id=7,
+            data_type="f32",
+            sample_rate=what.sample_hz,
+            name=name,
+            units=unit,
+        )
         writer.fsr(number, 12_345, values)
     if line:
         # In whole bytes: the line stays as it is.
         levels = np.append(what.levels, np.repeat(what.levels[-1:], -len(what.levels) % 8))
-        writer.signal_def(signal_id=23, source_id=7, data_type="u1", sample_rate=what.sample_hz, name="gpi[0]")
+        writer.signal_def(
+            signal_id=23, source_id=7, data_type="u1", sample_rate=what.sample_hz, name="gpi[0]"
+        )
         writer.fsr(23, 12_345, np.packbits(levels, bitorder="little"))
     writer.close()
 
@@ -180,13 +249,21 @@ def write_jls(path: Path, what: Samples, line: bool = True) -> None:
 def write_otii(path: Path, what: Samples) -> None:
     """Write the file of an Otii's current with its digital input put beside the numbers."""
     columns = zip(what.current_a.tolist(), what.levels.tolist(), strict=True)
-    rows = [f"{k / what.sample_hz:.6f},{ampere:.9f},{level}" for k, (ampere, level) in enumerate(columns)]
+    rows = [
+        f"{k / what.sample_hz:.6f},{ampere:.9f},{level}"
+        for k, (ampere, level) in enumerate(columns)
+    ]
     _rows(path, '"Timestamp","Value","GPI 1"', rows)
 
 
 def write_otii_channel(path: Path, what: Samples) -> None:
     _rows(
-        path, '"Timestamp","Value"', [f"{k / what.sample_hz:.6f},{ampere:.9f}" for k, ampere in enumerate(what.current_a.tolist())]
+        path,
+        '"Timestamp","Value"',
+        [
+            f"{k / what.sample_hz:.6f},{ampere:.9f}"
+            for k, ampere in enumerate(what.current_a.tolist())
+        ],
     )
 
 
@@ -210,7 +287,14 @@ OTII = ("time='Timestamp:s'", "current='Value:A'", f"supply_v={SUPPLY_V}")
         (write_jls, ".jls", ()),
         (write_otii, ".csv", (*OTII, "sync='GPI 1'")),
     ],
-    ids=["table", "decimal commas", "Power Profiler's table", "Power Profiler's own", "JLS", "Otii"],
+    ids=[
+        "table",
+        "decimal commas",
+        "Power Profiler's table",
+        "Power Profiler's own",
+        "JLS",
+        "Otii",
+    ],
 )
 def test_a_session_from_foreign_files_has_the_energies_of_the_session_that_was_recorded(
     original: Result,
@@ -223,7 +307,7 @@ def test_a_session_from_foreign_files_has_the_energies_of_the_session_that_was_r
     assert_alike(original, played(samples, write, suffix, *signals))
 
 
-def test_a_session_at_4000_samples_a_second_as_of_an_otii_has_the_energies_of_the_session_that_was_recorded(
+def test_a_playback_at_4000_samples_a_second_has_the_energies_of_the_session(
     tmp_path: Path, played: Callable[..., Result]
 ) -> None:
     words = [*SUT[:2], "sut.virtual.sync_hold_us=1000", "sut.virtual.sync_period_us=8003"]
@@ -238,7 +322,8 @@ def assert_alike(original: Result, again: Result) -> None:
     for trial in range(1, TRIALS + 1):
         for then, now in zip(windows(original, trial), windows(again, trial), strict=True):
             assert now["phase"] == then["phase"]
-            # The numbers are the same to single precision, or to the digits that the form prints: far less than their uncertainty.
+            # The numbers are the same to single precision, or to the digits that the form prints:
+            # far less than their uncertainty.
             for name in ("energy_j", "latency_s"):
                 assert now[name] == pytest.approx(then[name], rel=1e-5), name
                 assert abs(now[name] - then[name]) < now[name.replace("_", "_u_")]
@@ -252,7 +337,12 @@ def assert_alike(original: Result, again: Result) -> None:
     ("write", "suffix", "signals", "evidence"),
     [
         (write_table, ".csv", ("sync=none",), "no SYNC"),
-        (write_power_profiler_table, ".csv", (f"supply_v={SUPPLY_V}",), "there are the lines D0-D7"),
+        (
+            write_power_profiler_table,
+            ".csv",
+            (f"supply_v={SUPPLY_V}",),
+            "there are the lines D0-D7",
+        ),
         (write_ppk2, ".ppk2", (f"supply_v={SUPPLY_V}",), "there are the lines D0 to D7"),
         (write_jls_without_a_line, ".jls", (), "no SYNC"),
         (write_otii_channel, ".csv", OTII, "no SYNC among the columns Timestamp, Value"),
@@ -268,7 +358,9 @@ def test_a_session_from_files_that_tell_no_line_is_refused_with_the_key_that_nam
     signals: tuple[str, ...],
     evidence: str,
 ) -> None:
-    with pytest.raises(ConfigError, match="sees no SYNC line, so energy cannot be tied to phases") as caught:
+    with pytest.raises(
+        ConfigError, match="sees no SYNC line, so energy cannot be tied to phases"
+    ) as caught:
         played(samples, write, suffix, *signals)
     assert caught.value.path == "monitor.playback" and evidence in caught.value.evidence
     assert (
@@ -281,10 +373,16 @@ def test_a_session_from_files_that_tell_no_line_is_refused_with_the_key_that_nam
 def test_pulses_that_may_lie_between_the_samples_of_a_recording_are_refused(
     tmp_path: Path, samples: Sequence[Samples], played: Callable[..., Result]
 ) -> None:
-    few = [Samples(4000, one.current_a[::25], one.voltage_v[::25], one.levels[::25]) for one in samples]
-    with pytest.raises(ConfigError, match="50 us can be missed by playback, which needs 500 us") as caught:
+    few = [
+        Samples(4000, one.current_a[::25], one.voltage_v[::25], one.levels[::25]) for one in samples
+    ]
+    with pytest.raises(
+        ConfigError, match="50 us can be missed by playback, which needs 500 us"
+    ) as caught:
         played(few, write_otii, ".csv", *OTII, "sync='GPI 1'")
-    assert caught.value.path == "sut.virtual.sync_hold_us" and not list((tmp_path / "again").iterdir())
+    assert caught.value.path == "sut.virtual.sync_hold_us" and not list(
+        (tmp_path / "again").iterdir()
+    )
 
 
 def test_a_line_that_never_moves_is_no_sync_and_its_trials_are_not_valid(
@@ -295,7 +393,9 @@ def test_a_line_that_never_moves_is_no_sync_and_its_trials_are_not_valid(
     assert [trial.valid for trial in result.trials] == [False] * TRIALS
 
 
-def test_an_inverted_line_is_named(samples: Sequence[Samples], played: Callable[..., Result]) -> None:
+def test_an_inverted_line_is_named(
+    samples: Sequence[Samples], played: Callable[..., Result]
+) -> None:
     upside_down = [dataclasses.replace(sampled, levels=1 - sampled.levels) for sampled in samples]
     result = played(upside_down, write_jls, ".jls")
     assert not result.ok and {row["code"] for row in result.content["problems"]} == {"sync"}
@@ -304,9 +404,13 @@ def test_an_inverted_line_is_named(samples: Sequence[Samples], played: Callable[
         assert "inverted" in row["detail"]
 
 
-def test_recordings_of_other_trials_fit_no_marks(samples: Sequence[Samples], played: Callable[..., Result]) -> None:
+def test_recordings_of_other_trials_fit_no_marks(
+    samples: Sequence[Samples], played: Callable[..., Result]
+) -> None:
     result = played(samples[::-1], write_jls, ".jls")
     middle = TRIALS // 2
-    assert [trial.valid for trial in result.trials] == [number == middle for number in range(TRIALS)]
+    assert [trial.valid for trial in result.trials] == [
+        number == middle for number in range(TRIALS)
+    ]
     assert {row["trial"] - 1 for row in result.content["problems"]} == {*range(TRIALS)} - {middle}
     assert {row["code"] for row in result.content["problems"]} <= {"edges", "sync"}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DUT loses power in the middle of a session: it goes on, the trial it happened in says so, the others are good."""
+"""The DUT loses power in the middle of a session: it goes on, the trial it happened in says so, the
+others are good.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ SMALL = ["task.null.samples=8", "task.null.payload_b=20_000", "scenario.single_s
 
 
 @pytest.mark.parametrize("fault", ["restart_after_bytes=100_000", "restart_after_queries=5"])
-def test_a_power_cut_costs_the_trial_it_happened_in_and_is_named(firmware: Path, tmp_path: Path, fault: str) -> None:
+def test_a_power_cut_costs_the_trial_it_happened_in_and_is_named(
+    firmware: Path, tmp_path: Path, fault: str
+) -> None:
     with open_bench(ROOT / "benches" / "posix-null.toml", [*SMALL, f"sut.posix.{fault}"]) as bench:
         result = bench.run(2, tmp_path)
     first, second = result.trials

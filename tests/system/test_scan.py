@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig scan` with instruments of each maker: serial numbers, what is wrong, and lines for a bench file that open what was found.
+"""`rig scan` with instruments of each maker: serial numbers, what is wrong, and lines for a bench
+file that open what was found.
 
-Simulators stand behind the makers' libraries, whose lists are written here as the libraries print them.
+Simulators stand behind the makers' libraries, whose lists are written here as the libraries print
+them.
 """
 
 from __future__ import annotations
@@ -40,14 +42,17 @@ from rig.interfaces.monitor import Found
 from rig.simulation.world import World
 
 #: An N6705B, an N6705C, and an oscilloscope of the same maker, as a vendor's library prints them.
-N6705B, N6705C = "USB0::0x0957::0x0F07::MY53004321::0::INSTR", "USB0::0x2A8D::0x0F02::MY56001234::0::INSTR"
+N6705B = "USB0::0x0957::0x0F07::MY53004321::0::INSTR"
+N6705C = "USB0::0x2A8D::0x0F02::MY56001234::0::INSTR"
 OSCILLOSCOPE = "USB0::0x0957::0x1796::MY51360001::0::INSTR"
 BUSY = VisaIOError(StatusCode.error_resource_busy)
 
 
 class Vendor:
-    """pyvisa's manager: names, and behind each a simulator or what opening it raises. The vendor's library may be
-    missing: then nothing is listed, as pyvisa-py would also list what is in the network."""
+    """pyvisa's manager: names, and behind each a simulator or what opening it raises. The vendor's
+    library may be missing: then nothing is listed, as pyvisa-py would also list what is in the
+    network.
+    """
 
     def __init__(self) -> None:
         self.behind: dict[str, Simulator | Exception] = {}
@@ -77,7 +82,9 @@ def n6705() -> Iterator[Callable[..., Simulator]]:
     with ExitStack() as stack:
 
         def make(**faults: Any) -> Simulator:
-            simulator = Simulator(SimulatorSettings(faults=SimulatorFaults(**faults)), World(), 1, 2, 0)
+            simulator = Simulator(
+                SimulatorSettings(faults=SimulatorFaults(**faults)), World(), 1, 2, 0
+            )
             stack.callback(simulator.close)
             return simulator
 
@@ -94,10 +101,17 @@ def vendor(monkeypatch: pytest.MonkeyPatch) -> Vendor:
 # --- The N6705 behind a vendor's VISA library
 
 
-def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(vendor: Vendor, n6705: Callable[..., Simulator]) -> None:
+def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(
+    vendor: Vendor, n6705: Callable[..., Simulator]
+) -> None:
     vendor.behind = {OSCILLOSCOPE: n6705(), N6705C: n6705()}
     [found] = KeysightN6705.scan()
-    assert (found.name, found.serial, found.problem, found.try_next) == ("Keysight N6705C", "SIMULATED", "", "")
+    assert (found.name, found.serial, found.problem, found.try_next) == (
+        "Keysight N6705C",
+        "SIMULATED",
+        "",
+        "",
+    )
     assert vendor.opened == [N6705C], "nobody else's instrument is asked for its name"
     settings = KeysightN6705.Settings(**tomllib.loads(found.setting))
     monitor = KeysightN6705.open(settings, Table())
@@ -106,8 +120,12 @@ def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(vendor: 
     monitor.close()
 
 
-@pytest.mark.parametrize("name", [N6705B, N6705C, N6705C.replace("x2A8D", "x2a8d"), N6705B.replace("USB0", "USB1")])
-def test_each_identity_of_an_n6705_is_known(vendor: Vendor, n6705: Callable[..., Simulator], name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [N6705B, N6705C, N6705C.replace("x2A8D", "x2a8d"), N6705B.replace("USB0", "USB1")]
+)
+def test_each_identity_of_an_n6705_is_known(
+    vendor: Vendor, n6705: Callable[..., Simulator], name: str
+) -> None:
     vendor.behind = {name: n6705()}
     assert [found.serial for found in KeysightN6705.scan()] == ["SIMULATED"]
 
@@ -121,13 +139,20 @@ def only(found: list[Found]) -> Found:
 def test_an_n6705_that_another_program_holds_is_said_to_be_in_use(vendor: Vendor) -> None:
     vendor.behind = {N6705B: BUSY}
     found = only(KeysightN6705.scan())
-    assert found.problem.startswith(f"{N6705B} is in use") and found.try_next == "close the other program"
+    assert (
+        found.problem.startswith(f"{N6705B} is in use")
+        and found.try_next == "close the other program"
+    )
 
 
-def test_a_silent_n6705_is_said_to_be_silent(vendor: Vendor, n6705: Callable[..., Simulator]) -> None:
+def test_a_silent_n6705_is_said_to_be_silent(
+    vendor: Vendor, n6705: Callable[..., Simulator]
+) -> None:
     vendor.behind = {N6705B: n6705(late="*IDN?", mute=True)}
     found = only(KeysightN6705.scan())
-    assert found.problem.startswith(f"nothing answers at {N6705B}") and "switched on" in found.try_next
+    assert (
+        found.problem.startswith(f"nothing answers at {N6705B}") and "switched on" in found.try_next
+    )
 
 
 def test_what_has_the_identity_of_an_n6705_and_another_name_is_not_taken_for_one(
@@ -140,7 +165,10 @@ def test_what_has_the_identity_of_an_n6705_and_another_name_is_not_taken_for_one
 
 def test_one_that_fails_hides_no_other(vendor: Vendor, n6705: Callable[..., Simulator]) -> None:
     vendor.behind = {N6705B: BUSY, N6705C: n6705()}
-    assert [(found.serial, bool(found.problem)) for found in KeysightN6705.scan()] == [("", True), ("SIMULATED", False)]
+    assert [(found.serial, bool(found.problem)) for found in KeysightN6705.scan()] == [
+        ("", True),
+        ("SIMULATED", False),
+    ]
 
 
 # --- All three, through the command
@@ -156,7 +184,9 @@ def joulescope(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             def __init__(self) -> None:
                 super().__init__()
                 self._desk = ExitStack()
-                instrument = SimulatedInstrument(JoulescopeSettings(serials=(serial,), faults=Faults(**faults)), World())
+                instrument = SimulatedInstrument(
+                    JoulescopeSettings(serials=(serial,), faults=Faults(**faults)), World()
+                )
                 self._desk.enter_context(self.attached(instrument))
 
             def finalize(self, timeout: float | None = None) -> None:
@@ -170,24 +200,32 @@ def joulescope(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Put serial ports into the list of pyserial: device, identity of an LPM01A or of something else, and serial number."""
+    """Put serial ports into the list of pyserial: device, identity of an LPM01A or of something
+    else, and serial number.
+    """
 
     def attach(*listed: tuple[str, int, str]) -> None:
         found = []
         for device, product, serial in listed:
             port = ListPortInfo(device)
-            port.vid, port.pid, port.serial_number, port.description = 0x0483, product, serial, "STM32 STLink"
+            port.vid = 0x0483
+            port.pid = product
+            port.serial_number = serial
+            port.description = "STM32 STLink"
             found.append(port)
         monkeypatch.setattr(list_ports, "comports", lambda: found)
 
     return attach
 
 
-LPM01A, ST_LINK = 0x5740, 0x374B
+LPM01A = 0x5740
+ST_LINK = 0x374B
 
 
 def scanned() -> tuple[int, dict[str, dict[str, str]]]:
-    """Run the command; returns its exit code, and the rows of the three makers and of serial ports."""
+    """Run the command; returns its exit code, and the rows of the three makers and of serial
+    ports.
+    """
     answer = CliRunner().invoke(rig, ["scan", "--json"], standalone_mode=False)
     assert answer.exception is None, answer.output
     kinds = ("joulescope", "keysight_n6705", "st_lpm01a", "serial port")
@@ -198,7 +236,11 @@ def scanned() -> tuple[int, dict[str, dict[str, str]]]:
 
 
 def test_a_scan_lists_an_instrument_of_each_maker_with_its_number_and_its_lines(
-    vendor: Vendor, n6705: Callable[..., Simulator], joulescope: Callable[..., None], ports: Callable[..., None], tmp_path: Path
+    vendor: Vendor,
+    n6705: Callable[..., Simulator],
+    joulescope: Callable[..., None],
+    ports: Callable[..., None],
+    tmp_path: Path,
 ) -> None:
     vendor.behind = {N6705C: n6705()}
     joulescope("000415")
@@ -219,7 +261,10 @@ def test_a_scan_lists_an_instrument_of_each_maker_with_its_number_and_its_lines(
     settings = [tomllib.loads(row["setting"]) for row in rows.values()]
     assert settings[0] == {"monitor": {"joulescope": {"device": "u/js220/000415"}}}
     assert settings[1]["monitor"]["keysight_n6705"]["resource"] == N6705C
-    assert settings[2:] == [{"monitor": {"st_lpm01a": {"port": board.port}}}, {"sut": {"uart": {"port": str(tmp_path / "device")}}}]
+    assert settings[2:] == [
+        {"monitor": {"st_lpm01a": {"port": board.port}}},
+        {"sut": {"uart": {"port": str(tmp_path / "device")}}},
+    ]
 
 
 def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
@@ -233,9 +278,15 @@ def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
     assert code == 3
     assert [row["state"] for row in rows.values()] == ["problem"] * 3 + ["found"]
     said = {kind: row["problem"] for kind, row in rows.items()}
-    assert "000415 is attached but does not open" in said["joulescope"] and rows["joulescope"]["serial"] == "000415"
+    assert (
+        "000415 is attached but does not open" in said["joulescope"]
+        and rows["joulescope"]["serial"] == "000415"
+    )
     assert said["keysight_n6705"].startswith(f"{N6705C} is in use")
-    assert said["st_lpm01a"] == f"the port {tmp_path / 'gone'} may not be opened" and rows["st_lpm01a"]["serial"] == "2059"
+    assert (
+        said["st_lpm01a"] == f"the port {tmp_path / 'gone'} may not be opened"
+        and rows["st_lpm01a"]["serial"] == "2059"
+    )
     assert all(row["try_next"] for row in rows.values() if row["problem"])
     plain = CliRunner().invoke(rig, ["scan"], standalone_mode=False, env={"COLUMNS": "80"})
     for problem in (N6705C, "does not open", "may not be opened"):
@@ -246,11 +297,17 @@ def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
 
 
 class Plugged:
-    """A USB device as PyUSB shows it: a configuration with one interface, of class USBTMC unless told otherwise."""
+    """A USB device as PyUSB shows it: a configuration with one interface, of class USBTMC unless
+    told otherwise.
+    """
 
     def __init__(self, vendor: int, product: int, serial: str, interface_class: int = 0xFE) -> None:
-        self.idVendor, self.idProduct, self.serial_number = vendor, product, serial
-        self._interface = SimpleNamespace(bInterfaceClass=interface_class, bInterfaceSubClass=3, index=0)
+        self.idVendor = vendor
+        self.idProduct = product
+        self.serial_number = serial
+        self._interface = SimpleNamespace(
+            bInterfaceClass=interface_class, bInterfaceSubClass=3, index=0
+        )
 
     def __iter__(self) -> Iterator[list[SimpleNamespace]]:
         return iter([[self._interface]])
@@ -258,24 +315,41 @@ class Plugged:
 
 @pytest.fixture
 def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Plugged]]:
-    """Put PyUSB, as far as pyvisa-py looks for instruments with it, in front of a list of devices."""
+    """Put PyUSB, as far as pyvisa-py looks for instruments with it, in front of a list of
+    devices.
+    """
     devices: list[Plugged] = []
 
     def find(find_all: bool = False, custom_match: Callable[[Plugged], bool] | None = None) -> Any:
         found = [device for device in devices if custom_match is None or custom_match(device)]
         return found if find_all else next(iter(found), None)
 
-    def find_descriptor(configuration: list[SimpleNamespace], find_all: bool = False, **wanted: int) -> list[SimpleNamespace]:
-        return [one for one in configuration if all(getattr(one, name) == value for name, value in wanted.items())]
+    def find_descriptor(
+        configuration: list[SimpleNamespace], find_all: bool = False, **wanted: int
+    ) -> list[SimpleNamespace]:
+        return [
+            one
+            for one in configuration
+            if all(getattr(one, name) == value for name, value in wanted.items())
+        ]
 
     def error(name: str) -> type[Exception]:
         return type(name, (Exception,), {})
 
     kept = without_usb()
-    monkeypatch.setattr(sessions.Session, "_session_classes", dict(sessions.Session._session_classes))
+    monkeypatch.setattr(
+        sessions.Session, "_session_classes", dict(sessions.Session._session_classes)
+    )
     for name, content in (
         ("usb", {}),
-        ("usb.core", {"find": find, "USBError": error("USBError"), "NoBackendError": error("NoBackendError")}),
+        (
+            "usb.core",
+            {
+                "find": find,
+                "USBError": error("USBError"),
+                "NoBackendError": error("NoBackendError"),
+            },
+        ),
         ("usb.util", {"find_descriptor": find_descriptor}),
     ):
         put(name, ModuleType(name))
@@ -295,8 +369,14 @@ def put(name: str, module: ModuleType) -> None:
 
 
 def without_usb() -> dict[str, ModuleType]:
-    """Make PyUSB, and what of pyvisa-py uses it, modules that were not imported yet; return those that were."""
-    names = [name for name in sorted(sys.modules) if re.match(r"usb(\.|$)|pyvisa_py\.(protocols\.)?usb", name)]
+    """Make PyUSB, and what of pyvisa-py uses it, modules that were not imported yet; return those
+    that were.
+    """
+    names = [
+        name
+        for name in sorted(sys.modules)
+        if re.match(r"usb(\.|$)|pyvisa_py\.(protocols\.)?usb", name)
+    ]
     for name in names:
         parent, _, own = name.rpartition(".")
         vars(sys.modules.get(parent, ModuleType(parent))).pop(own, None)
@@ -326,5 +406,9 @@ def test_pyvisa_py_without_an_instrument_finds_none(vendor: Vendor, plugged: lis
 
 
 def test_what_the_library_says_of_one_that_does_not_open_is_told(vendor: Vendor) -> None:
-    vendor.behind = {N6705B: Exception("failed to set configuration\n [Errno 16] Resource busy")}  # as pyvisa-py 0.8.1 raises it
-    assert only(KeysightN6705.scan()).problem.endswith("failed to set configuration [Errno 16] Resource busy")
+    vendor.behind = {
+        N6705B: Exception("failed to set configuration\n [Errno 16] Resource busy")
+    }  # as pyvisa-py 0.8.1 raises it
+    assert only(KeysightN6705.scan()).problem.endswith(
+        "failed to set configuration [Errno 16] Resource busy"
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig with a firmware that was built without all parts that can be left out: unchanged, and told what there is."""
+"""The rig with a firmware that was built without all parts that can be left out: unchanged, and
+told what there is.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("the POSIX firmware needs a C compiler and make")
     build = tmp_path_factory.mktemp("smallest")
     settings = [f"BUILD={build}", f"LEAVE_OUT={SMALLEST}", "WORKLOADS=null", "CFLAGS=-O0"]
-    subprocess.run(["make", "-s", "-C", str(ROOT / "firmware"), *settings, "posix"], check=True, capture_output=True)
+    subprocess.run(
+        ["make", "-s", "-C", str(ROOT / "firmware"), *settings, "posix"],
+        check=True,
+        capture_output=True,
+    )
     return build / "posix" / "null"
 
 
@@ -39,19 +45,27 @@ def table() -> Table:
 
 
 def test_the_probe_passes_and_says_that_there_is_no_self_test(program: Path, table: Table) -> None:
-    found = {finding.name: finding for finding in PosixSut.probe(PosixSut.Settings(program=str(program)), table)}
+    found = {
+        finding.name: finding
+        for finding in PosixSut.probe(PosixSut.Settings(program=str(program)), table)
+    }
     assert all(finding.ok for finding in found.values()), found
     assert found["query"].ok and "this firmware has none" in found["self-test"].detail
 
 
 def test_a_bench_measures_it(program: Path, tmp_path: Path) -> None:
-    with open_bench(ROOT / "benches" / "posix-null.toml", [f"sut.posix.program={program}", "task.null.samples=6"]) as bench:
+    with open_bench(
+        ROOT / "benches" / "posix-null.toml",
+        [f"sut.posix.program={program}", "task.null.samples=6"],
+    ) as bench:
         result = bench.run(1, tmp_path)
     assert result.content["problems"] == []
     assert check(result.folder).ok
 
 
-def test_what_was_left_out_is_unknown_to_it_and_the_host_has_the_words(program: Path, table: Table) -> None:
+def test_what_was_left_out_is_unknown_to_it_and_the_host_has_the_words(
+    program: Path, table: Table
+) -> None:
     sut = PosixSut.open(PosixSut.Settings(program=str(program)), table)
     try:
         with pytest.raises(SutError, match="SELFTEST: unknown message type") as refused:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLPerf Tiny on the real firmware: its null workload gives back the head of its input, which in generated data is the answer."""
+"""MLPerf Tiny on the real firmware: its null workload gives back the head of its input, which in
+generated data is the answer.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,25 @@ def run(firmware: Path, folder: Path, *overrides: str) -> Result:
 
 
 @pytest.mark.parametrize("layer", ["framed", "text"])
-def test_accuracy_comes_out_as_constructed_over_either_layer(firmware: Path, tmp_path: Path, layer: str) -> None:
+def test_accuracy_comes_out_as_constructed_over_either_layer(
+    firmware: Path, tmp_path: Path, layer: str
+) -> None:
     # The text layer has one length of SYNC pulses, which a slow monitor does not see.
     fast = ["monitor.virtual.sample_hz=100_000"] if layer == "text" else []
-    result = run(firmware, tmp_path, "task.mlperf_tiny.workload=null", f"sut.posix.layer={layer}", *fast)
+    result = run(
+        firmware, tmp_path, "task.mlperf_tiny.workload=null", f"sut.posix.layer={layer}", *fast
+    )
     assert not result.content["problems"]
     # Two of sixteen files are made to be answered with the class after their own.
     assert result.metrics["accuracy"].value == 0.875
-    assert result.content["trials"][0]["lines"][1] == "neurorig, simulated, generated data: Top 1% = 87.5000"
+    assert (
+        result.content["trials"][0]["lines"][1]
+        == "neurorig, simulated, generated data: Top 1% = 87.5000"
+    )
 
 
-def test_a_device_with_another_workload_is_refused_unless_it_is_named(firmware: Path, tmp_path: Path) -> None:
+def test_a_device_with_another_workload_is_refused_unless_it_is_named(
+    firmware: Path, tmp_path: Path
+) -> None:
     with pytest.raises(LocalProtocolError, match="runs 'null', the bench asks for 'mlperf_tiny'"):
         run(firmware, tmp_path)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated GPU behind NVIDIA's management library: an object with those functions of the binding (pynvml) that are used.
+"""A simulated GPU behind NVIDIA's management library: an object with those functions of the binding
+(pynvml) that are used.
 
-Codes and units are those of nvml.h: milliwatts, millijoules since the driver was loaded. What the C library itself looks like is
-simulated in tests/drivers/host_counters/nvml_stub.c.
+Codes and units are those of nvml.h: milliwatts, millijoules since the driver was loaded. What the C
+library itself looks like is simulated in tests/drivers/host_counters/nvml_stub.c.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from rig.simulation.world import World
 
 #: What a test may set as `fault`, one at a time, and the code that the library then answers with.
 FAULTS = {"lost": 15, "permission": 4, "timeout": 10}
-_NOT_SUPPORTED, _NOT_FOUND, _INVALID, _UNINITIALIZED = 3, 6, 2, 1
+_NOT_SUPPORTED = 3
+_NOT_FOUND = 6
+_INVALID = 2
+_UNINITIALIZED = 1
 
 
 class SimulatedNvmlError(Exception):
@@ -26,14 +30,17 @@ class SimulatedNvmlError(Exception):
 
 
 class NvmlSimulator:
-    """One GPU whose energy follows the world. `fault` acts on the next reading; "stuck" stops the counter."""
+    """One GPU whose energy follows the world. `fault` acts on the next reading; "stuck" stops the
+    counter.
+    """
 
     NVMLError = SimulatedNvmlError
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What the simulated board draws apart from the DUT, how its sensor errs, and how often it is updated; `counts_energy`
-        False: an old board, that tells only its power."""
+        """What the simulated board draws apart from the DUT, how its sensor errs, and how often it
+        is updated; `counts_energy` False: an old board, that tells only its power.
+        """
 
         base_w: float = 20.0
         gain: float = 0.0

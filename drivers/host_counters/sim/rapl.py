@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated processor's energy counters: a powercap tree of real files, as the kernel shows it; simulated.
+"""A simulated processor's energy counters: a powercap tree of real files, as the kernel shows it;
+simulated.
 
-Names, layout and arithmetic follow the kernel (Documentation/power/powercap/powercap.rst, drivers/powercap/intel_rapl_common.c):
-a register of 32 bits counts in units of 2**-14 J; the kernel multiplies by 61035 (15300 for dram) and divides by 1000.
+Names, layout and arithmetic follow the kernel (Documentation/power/powercap/powercap.rst,
+drivers/powercap/intel_rapl_common.c): a register of 32 bits counts in units of 2**-14 J; the kernel
+multiplies by 61035 (15300 for dram) and divides by 1000.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ class _Zone:
 _ZONES = (
     _Zone("intel-rapl:0", "package-0", 1.0),
     _Zone("intel-rapl:0:0", "core", 0.7),
-    _Zone("intel-rapl:0:1", "uncore", 0.0),  # a graphics unit that is switched off: the counter stands still
+    _Zone(
+        "intel-rapl:0:1", "uncore", 0.0
+    ),  # a graphics unit that is switched off: the counter stands still
     _Zone("intel-rapl:0:2", "dram", 0.25, 15.3e-6, 15_300),
     _Zone("intel-rapl:1", "psys", 1.5),
 )
@@ -43,12 +47,15 @@ _ZONES = (
 class RaplSimulator:
     """Keeps the files in a temporary folder up to date with its counter; `close` removes them.
 
-    `first` is what the registers hold at the beginning. `fault` acts from the next update of the files on: one of FAULTS.
+    `first` is what the registers hold at the beginning. `fault` acts from the next update of the
+    files on: one of FAULTS.
     """
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What the simulated processor draws apart from the DUT, and how its counter errs and is updated."""
+        """What the simulated processor draws apart from the DUT, and how its counter errs and is
+        updated.
+        """
 
         base_w: float = 5.0
         gain: float = 0.0
@@ -101,8 +108,11 @@ class RaplSimulator:
                 continue
             if self.fault == "permission":
                 path.chmod(0o000)
-            register = (self._first + int(self._frozen_j * zone.share / zone.unit_j) - back) % _REGISTER
+            register = (
+                self._first + int(self._frozen_j * zone.share / zone.unit_j) - back
+            ) % _REGISTER
             shown = "?" if self.fault == "garbage" else register * zone.kernel_unit // 1000
-            # Over what is there, and not from an empty file on: opening it anew every time costs ten times as much.
+            # Over what is there, and not from an empty file on: opening it anew every time costs
+            # ten times as much.
             file.seek(0)
             file.truncate(file.write(f"{shown}\n".encode("ascii")))

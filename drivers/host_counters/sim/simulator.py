@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy counter of a simulated host, and that host's clock; what a chip makes of it is for its own simulator to add."""
+"""The energy counter of a simulated host, and that host's clock; what a chip makes of it is for its
+own simulator to add.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,33 @@ _PATIENCE_S = 2.0
 
 
 class SimulatedCounter:
-    """Counts energy in steps of `update_s`, and is the clock that it is read by: its time goes on only while it is waited for.
+    """Counts energy in steps of `update_s`, and is the clock that it is read by: its time goes on
+    only while it is waited for.
 
-    `gain` is its error, `base_w` what the host draws apart from the DUT, `clock_ppm` how fast the host's clock is. `stall_s`, a
-    fault: the next wait takes so much longer, as that of a thread that gets no processor. `updated` is called after every wait.
+    `gain` is its error, `base_w` what the host draws apart from the DUT, `clock_ppm` how fast the
+    host's clock is. `stall_s`, a fault: the next wait takes so much longer, as that of a thread
+    that gets no processor. `updated` is called after every wait.
     """
 
     def __init__(
-        self, world: World, *, update_s: float, clock_ppm: float = 0.0, gain: float = 0.0, base_w: float = 0.0, share: float = 1.0
+        self,
+        world: World,
+        *,
+        update_s: float,
+        clock_ppm: float = 0.0,
+        gain: float = 0.0,
+        base_w: float = 0.0,
+        share: float = 1.0,
     ) -> None:
-        self._world, self._update_s, self._gain, self._base_w = world, update_s, gain, base_w
-        self._origin_ns, self._speed = world.now_ns(), 1 + clock_ppm * 1e-6
-        self._front_end = FrontEnd(world, 1 / update_s, clock_ppm=clock_ppm, start_ns=self._origin_ns, share=share)
+        self._world = world
+        self._update_s = update_s
+        self._gain = gain
+        self._base_w = base_w
+        self._origin_ns = world.now_ns()
+        self._speed = 1 + clock_ppm * 1e-6
+        self._front_end = FrontEnd(
+            world, 1 / update_s, clock_ppm=clock_ppm, start_ns=self._origin_ns, share=share
+        )
         self._read_past_ns = 0  # since it began
         self._turn = threading.Condition()
         self._awaited_ns = 0
@@ -38,7 +55,9 @@ class SimulatedCounter:
 
     @property
     def prompt(self) -> bool:
-        """Say whether what has happened can be read at once; of a live device it is known only a little later."""
+        """Say whether what has happened can be read at once; of a live device it is known only a
+        little later.
+        """
         return not self._world.live
 
     @property
@@ -59,18 +78,25 @@ class SimulatedCounter:
         self._world.wait(duration_ns)
 
     def wait_until(self, time_ns: int, sooner: threading.Event | None) -> None:
-        """Count up to a time, as soon as it is known what happened until then; raises DeadlineError when that never comes."""
-        stall_ns, self.stall_s = round(self.stall_s * NS_PER_S), 0.0
+        """Count up to a time, as soon as it is known what happened until then; raises DeadlineError
+        when that never comes.
+        """
+        stall_ns = round(self.stall_s * NS_PER_S)
+        self.stall_s = 0.0
         time_ns += stall_ns
-        began_s, seen_ns = time.monotonic(), -1
+        began_s = time.monotonic()
+        seen_ns = -1
         while (known_ns := self._host_ns(self._world.horizon_ns())) < time_ns:
             if sooner is not None and sooner.is_set():
                 return
             if known_ns != seen_ns:
-                began_s, seen_ns = time.monotonic(), known_ns
+                began_s = time.monotonic()
+                seen_ns = known_ns
             if sooner is None and time.monotonic() - began_s > _PATIENCE_S:
                 raise DeadlineError(
-                    "end of the simulated device's log", _PATIENCE_S, try_next="did the device die? see the session's events"
+                    "end of the simulated device's log",
+                    _PATIENCE_S,
+                    try_next="did the device die? see the session's events",
                 )
             with self._turn:
                 self._awaited_ns = time_ns
@@ -80,7 +106,9 @@ class SimulatedCounter:
         self.updated()
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
-        """Hold the world's virtual time until whoever polls has seen all of it: a recording does not depend on the scheduler."""
+        """Hold the world's virtual time until whoever polls has seen all of it: a recording does
+        not depend on the scheduler.
+        """
 
         def hold() -> None:
             with self._turn:
@@ -91,15 +119,24 @@ class SimulatedCounter:
         return self._world.watch(hold)
 
     def doubts(self) -> Iterable[tuple[int, int, str]]:
-        """Return and forget the spans of which the simulated device told only after they had been counted."""
+        """Return and forget the spans of which the simulated device told only after they had been
+        counted.
+        """
         update_ns = self._update_s * NS_PER_S
         for first, stop in self._front_end.late():
-            span_ns = self._first_ns + round(first * update_ns), self._first_ns + round(stop * update_ns)
-            yield *span_ns, f"the simulated device reported {(span_ns[1] - span_ns[0]) / 1e6:.1f} ms too late"
+            span_ns = (
+                self._first_ns + round(first * update_ns),
+                self._first_ns + round(stop * update_ns),
+            )
+            yield (
+                *span_ns,
+                f"the simulated device reported {(span_ns[1] - span_ns[0]) / 1e6:.1f} ms too late",
+            )
 
     @property
     def _first_ns(self) -> int:
-        # Not kept: a device that is the host itself says what its clock shows only when it is opened, after its monitors.
+        # Not kept: a device that is the host itself says what its clock shows only when it is
+        # opened, after its monitors.
         return self._world.monotonic_ns + round(self._origin_ns * self._speed)
 
     def _host_ns(self, world_ns: int) -> int:
@@ -107,7 +144,8 @@ class SimulatedCounter:
 
     def _count_to(self, time_ns: int) -> None:
         self._read_past_ns = max(time_ns - self._first_ns, self._read_past_ns)
-        # What is due goes by the world's time and not by the rounded one of the host: no state can come before it.
+        # What is due goes by the world's time and not by the rounded one of the host: no state can
+        # come before it.
         updates = int(self._read_past_ns / NS_PER_S / self._update_s)
         updates = min(updates, self._front_end.at + self._front_end.due(self._world.horizon_ns()))
         while count := min(updates - self._front_end.at, _CHUNK):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruments behind a simulated Joulescope driver: what one bench file attaches, of which one measures; simulated.
+"""The instruments behind a simulated Joulescope driver: what one bench file attaches, of which one
+measures; simulated.
 
-A JS220 keeps what is written to it and acknowledges that. Of a JS110 the host driver keeps it, sends all settings of a kind
-together, and acknowledges whatever comes of that: what failed is a line of the log (js110_usb.c).
+A JS220 keeps what is written to it and acknowledges that. Of a JS110 the host driver keeps it,
+sends all settings of a kind together, and acknowledges whatever comes of that: what failed is a
+line of the log (js110_usb.c).
 """
 
 from __future__ import annotations
@@ -27,9 +29,13 @@ _TIMEOUT_S = 1.0
 _POLL_S = 0.01
 _BACKLOG = 100_000
 _PATIENCE_S = 3.0
-OPEN, CLOSED, ABSENT = 3, 1, 0
-_FIRMWARE, _HARDWARE = "1.3.0", "1.0.0"
-#: What js110_usb.c sends together, by the name of the function that does and is in the log where it fails.
+OPEN = 3
+CLOSED = 1
+ABSENT = 0
+_FIRMWARE = "1.3.0"
+_HARDWARE = "1.0.0"
+#: What js110_usb.c sends together, by the name of the function that does and is in the log where it
+#: fails.
 _SENT = {
     "stream_settings_send": ("s/i/range/select", "s/v/range/select"),
     "extio_settings_send": ("s/extio/voltage", "s/i/lsb_src", "s/v/lsb_src"),
@@ -48,7 +54,9 @@ class Command:
 
 @dataclass(slots=True)
 class Device:
-    """One attached instrument: its path, what it belongs to, whether it is open, and the values that the host holds of it."""
+    """One attached instrument: its path, what it belongs to, whether it is open, and the values
+    that the host holds of it.
+    """
 
     path: str
     instrument: SimulatedInstrument
@@ -61,7 +69,8 @@ class SimulatedInstrument:
 
     def __init__(self, settings: SimulatorSettings, world: World, seed: int = 0) -> None:
         require(settings)
-        self.settings, self._world = settings, world
+        self.settings = settings
+        self._world = world
         self.topics = JS110 if settings.model == "js110" else JS220
         self._random = np.random.default_rng([seed, settings.seed])
         paths = (*(f"u/{settings.model}/{serial}" for serial in settings.serials), *settings.beside)
@@ -69,7 +78,9 @@ class SimulatedInstrument:
         self._opened = 0
         self._sent = 0  # of the topic that may be refused
         self._supply = "s/i/range/select" if settings.model == "js110" else "s/i/range/mode"
-        self._instrument = {topic: value for topic, (_, value) in self.topics.items() if value is not None}
+        self._instrument = {
+            topic: value for topic, (_, value) in self.topics.items() if value is not None
+        }
         if settings.faults.found_on:
             self._instrument[self._supply] = 128 if settings.model == "js110" else 1
         self._asked = dict(self._instrument)  # by the host of a JS110, carried out or not
@@ -81,10 +92,17 @@ class SimulatedInstrument:
         self._thread = threading.Thread(target=self._run_device, name="simulated joulescope")
 
     def attach(
-        self, call: Callable[[Callable[[], None]], None], deliver: Callable[[str, Any], None], log: Callable[[str], None]
+        self,
+        call: Callable[[Callable[[], None]], None],
+        deliver: Callable[[str, Any], None],
+        log: Callable[[str], None],
     ) -> None:
-        """Begin to carry out what the driver asks; `call` does something on its thread, `deliver` tells subscribers a value."""
-        self._call, self._deliver, self._log = call, deliver, log
+        """Begin to carry out what the driver asks; `call` does something on its thread, `deliver`
+        tells subscribers a value.
+        """
+        self._call = call
+        self._deliver = deliver
+        self._log = log
         self._thread.start()
 
     def detach(self) -> None:
@@ -109,10 +127,14 @@ class SimulatedInstrument:
         if self.settings.model != "js220":
             return dict(self._instrument)
         versions = {"c/fw": _FIRMWARE, "c/hw": _HARDWARE, "s/fpga": self.settings.fpga}
-        return self._instrument | {f"{part}/version": _version(text) for part, text in versions.items()}
+        return self._instrument | {
+            f"{part}/version": _version(text) for part, text in versions.items()
+        }
 
     def send(self, topic: str, value: int) -> threading.Event | None:
-        """Send a value to the instrument; return what is set when it is acknowledged, None where it never will be."""
+        """Send a value to the instrument; return what is set when it is acknowledged, None where it
+        never will be.
+        """
         refused = self._refused(topic)
         if refused and self.settings.model != "js110":
             return None
@@ -120,8 +142,9 @@ class SimulatedInstrument:
         command = Command(topic, value, refused and not late)
         self._commands.put(command)
         if late:
-            # Its host driver acknowledges everything, but may take 5 s: 1 s for the transfer, 3 s until the instrument says that
-            # it is done, 1 s for the last question (jsdrvb_ctrl_out and wait_for_sensor_command of js110_usb.c).
+            # Its host driver acknowledges everything, but may take 5 s: 1 s for the transfer, 3 s
+            # until the instrument says that it is done, 1 s for the last question (jsdrvb_ctrl_out
+            # and wait_for_sensor_command of js110_usb.c).
             command.done.wait(_TIMEOUT_S)
             return None
         return command.done
@@ -138,7 +161,9 @@ class SimulatedInstrument:
             while True:
                 try:
                     # In a virtual world every step of time is told by a command of no topic.
-                    command = self._commands.get(timeout=_POLL_S if self._acquisition and self._world.live else None)
+                    command = self._commands.get(
+                        timeout=_POLL_S if self._acquisition and self._world.live else None
+                    )
                 except queue.Empty:
                     command = Command("", 0)
                 if command is None:
@@ -160,7 +185,8 @@ class SimulatedInstrument:
                 self._moved.notify_all()
 
     def _carry_out(self, command: Command) -> None:
-        supply, complaint = self._instrument[self._supply], ""
+        supply = self._instrument[self._supply]
+        complaint = ""
         if self.settings.model == "js110":
             complaint = self._send_settings(command)
         else:
@@ -176,7 +202,8 @@ class SimulatedInstrument:
         self._call(partial(self._answer, command, complaint))
 
     def _answer(self, command: Command, complaint: str) -> None:
-        # The real log has a thread of its own: it may come after the acknowledgement, though it was written before.
+        # The real log has a thread of its own: it may come after the acknowledgement, though it was
+        # written before.
         command.done.set()
         if complaint:
             self._log(complaint)
@@ -186,7 +213,9 @@ class SimulatedInstrument:
         streaming = self._streaming()
         self._asked[command.topic] = command.value
         for name, topics in _SENT.items():
-            if command.topic in topics or (name == "stream_settings_send" and self._streaming() != streaming):
+            if command.topic in topics or (
+                name == "stream_settings_send" and self._streaming() != streaming
+            ):
                 if command.refused:
                     return f"{name} did not work"
                 self._instrument |= {topic: self._asked[topic] for topic in topics}
@@ -194,12 +223,22 @@ class SimulatedInstrument:
         return ""
 
     def _streaming(self) -> bool:
-        return any(self._asked[topic] for topic in self.topics if topic.endswith("/ctrl") and topic != "s/sstats/ctrl")
+        return any(
+            self._asked[topic]
+            for topic in self.topics
+            if topic.endswith("/ctrl") and topic != "s/sstats/ctrl"
+        )
 
     def _start(self, name: str) -> None:
         if self._acquisition is None:
             self._acquisition = Acquisition(
-                self.settings, self._world, self._send, self._warn, self._line, self._read_spans, self._random.spawn(1)[0]
+                self.settings,
+                self._world,
+                self._send,
+                self._warn,
+                self._line,
+                self._read_spans,
+                self._random.spawn(1)[0],
             )
             self._end_watch = self._world.watch(self._hold)
         self._acquisition.start(name)
@@ -209,7 +248,8 @@ class SimulatedInstrument:
         acquisition = self._acquisition
         if acquisition is None:
             return True
-        stop_ns, began_s = self._world.now_ns(), time.monotonic()
+        stop_ns = self._world.now_ns()
+        began_s = time.monotonic()
         while (horizon_ns := self._world.horizon_ns()) < stop_ns:
             self._follow(horizon_ns)
             if time.monotonic() - began_s > _PATIENCE_S:
@@ -247,7 +287,9 @@ class SimulatedInstrument:
         self._call(partial(self._log, message))
 
     def _line(self, gpi: int) -> bool | None:
-        """Say whether an input follows SYNC; None where its stream shows the converter's lowest bit."""
+        """Say whether an input follows SYNC; None where its stream shows the converter's lowest
+        bit.
+        """
         if self.settings.model == "js110":
             if self._instrument["s/i/lsb_src" if gpi == 0 else "s/v/lsb_src"] != (2, 3)[gpi]:
                 return None
@@ -259,8 +301,9 @@ class SimulatedInstrument:
         return spans(self.settings.model, self._instrument)
 
     def _unplug(self) -> None:
-        # "Joulescope is designed to disconnect IN+ from OUT+ whenever its isolated sensor side is unpowered" (its maker in
-        # github.com/jetperch/pyjoulescope_ui/issues/27, of the JS110; assumed of the JS220).
+        # "Joulescope is designed to disconnect IN+ from OUT+ whenever its isolated sensor side is
+        # unpowered" (its maker in github.com/jetperch/pyjoulescope_ui/issues/27, of the JS110;
+        # assumed of the JS220).
         self._world.supply_on = False
         for device in self.devices.values():
             if device.state == OPEN:
@@ -272,7 +315,11 @@ class SimulatedInstrument:
 def require(settings: SimulatorSettings) -> None:
     """Raise ConfigError for an instrument that cannot be."""
     if settings.model not in ("js110", "js220", "js320"):
-        raise ConfigError(f"{settings.model!r}", path="monitor.joulescope.simulator.model", try_next="js220 or js110")
+        raise ConfigError(
+            f"{settings.model!r}",
+            path="monitor.joulescope.simulator.model",
+            try_next="js220 or js110",
+        )
     for name, ok, rule in (
         ("supply_v", settings.supply_v > 0, "above 0"),
         ("share", 0 < settings.share <= 1, "above 0, to 1"),
@@ -281,7 +328,11 @@ def require(settings: SimulatorSettings) -> None:
         ("clock_ppm", abs(settings.clock_ppm) < 100_000, "less than 100000 either way"),
     ):
         if not ok:
-            raise ConfigError(f"{getattr(settings, name)}", path=f"monitor.joulescope.simulator.{name}", try_next=rule)
+            raise ConfigError(
+                f"{getattr(settings, name)}",
+                path=f"monitor.joulescope.simulator.{name}",
+                try_next=rule,
+            )
 
 
 def _version(text: str) -> int:

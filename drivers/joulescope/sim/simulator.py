@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joulescopes behind the interface of pyjoulescope_driver.Driver, in this process; simulated.
 
-What the real one does: one driver object in a process, one thread that calls back, values checked against their metadata, retained
-before they are sent and not sent where they are retained already, errors and log as there (pyjoulescope_driver/binding.pyx,
-src/pubsub.c, src/buffer.c).
+What the real one does: one driver object in a process, one thread that calls back, values checked
+against their metadata, retained before they are sent and not sent where they are retained already,
+errors and log as there (pyjoulescope_driver/binding.pyx, src/pubsub.c, src/buffer.c).
 """
 
 from __future__ import annotations
@@ -27,16 +27,20 @@ __all__ = ["SimulatedDriver", "SimulatedInstrument", "SimulatorSettings"]
 
 _LOGGER = "jsdrv"
 _TIMEOUT_S = 1.0
-_PUB, _METADATA, _RETAIN = "pub", "metadata_rsp", "_retain"
+_PUB = "pub"
+_METADATA = "metadata_rsp"
+_RETAIN = "_retain"
 _IN_USE = "21 IN_USE | The requested resource is currently in use."
 #: Held by the driver object that exists.
 _INSTANCE = threading.Lock()
 
 
 class SimulatedDriver:
-    """Has the methods of pyjoulescope_driver.Driver that a monitor needs, and `attached` for the hand at the cable. Simulated.
+    """Has the methods of pyjoulescope_driver.Driver that a monitor needs, and `attached` for the
+    hand at the cable. Simulated.
 
-    Where the real one waits a second for an acknowledgement that does not come, this one raises TimeoutError at once.
+    Where the real one waits a second for an acknowledgement that does not come, this one raises
+    TimeoutError at once.
     """
 
     def __init__(self) -> None:
@@ -47,7 +51,9 @@ class SimulatedDriver:
         self._subscribers: list[tuple[str, str, Callable[[str, Any], None]]] = []
         self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._finalized = False
-        self._frontend = threading.Thread(target=self._run_frontend, name="simulated joulescope frontend")
+        self._frontend = threading.Thread(
+            target=self._run_frontend, name="simulated joulescope frontend"
+        )
         self._frontend.start()
 
     def finalize(self, timeout: float | None = None) -> None:
@@ -61,7 +67,9 @@ class SimulatedDriver:
 
     @contextmanager
     def attached(self, instrument: SimulatedInstrument) -> Iterator[list[str]]:
-        """Attach what a bench file simulates; yield its paths, as each bench file has a desk of its own."""
+        """Attach what a bench file simulates; yield its paths, as each bench file has a desk of its
+        own.
+        """
         for path in instrument.devices:
             if path in self._devices:
                 raise ConfigError(
@@ -82,7 +90,9 @@ class SimulatedDriver:
         """Return the paths of the instruments that are attached."""
         return sorted(path for path, device in self._devices.items() if device.state != ABSENT)
 
-    def open(self, device_prefix: str, mode: str | int | None = None, timeout: float | None = None) -> None:
+    def open(
+        self, device_prefix: str, mode: str | int | None = None, timeout: float | None = None
+    ) -> None:
         """Open an instrument; a JS110 that is open is opened anew."""
         device = self._devices.get(device_prefix.rstrip("/"))
         if device is None or device.state == ABSENT:
@@ -105,7 +115,11 @@ class SimulatedDriver:
         self._deliver(f"{device.path}/h/state", CLOSED)
 
     def _end_streams(self, device: Device, timeout: float | None) -> None:
-        for topic in [name for name in device.instrument.topics if name.endswith("/ctrl") and device.retained.get(name)]:
+        for topic in [
+            name
+            for name in device.instrument.topics
+            if name.endswith("/ctrl") and device.retained.get(name)
+        ]:
             self.publish(f"{device.path}/{topic}", 0, timeout)
 
     def publish(self, topic: str, value: Any, timeout: float | None = None) -> None:
@@ -118,15 +132,28 @@ class SimulatedDriver:
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
         number = _number_of(value, device.instrument.topics[name][0])
         if number is None or (name in ("s/p/ctrl", "s/i/range/ctrl", "s/stats/ctrl") and number):
-            self._callbacks.put(partial(self._log, f"pubsub validate failed {topic} {type(value).__name__}.R  {value!s}"))
-            raise RuntimeError(f"jsdrv_publish failed 5 PARAMETER_INVALID | The parameter value is invalid | {topic}")
+            self._callbacks.put(
+                partial(
+                    self._log, f"pubsub validate failed {topic} {type(value).__name__}.R  {value!s}"
+                )
+            )
+            raise RuntimeError(
+                "jsdrv_publish failed 5 PARAMETER_INVALID | The parameter value is invalid | "
+                f"{topic}"
+            )
         if device.retained.get(name) == number:
             return
         device.retained[name] = number
         done = device.instrument.send(name, number)
         if timeout == 0:
             return
-        patience_s = 0.0 if threading.current_thread() is self._frontend else _TIMEOUT_S if timeout is None else timeout
+        patience_s = (
+            0.0
+            if threading.current_thread() is self._frontend
+            else _TIMEOUT_S
+            if timeout is None
+            else timeout
+        )
         if done is None or not done.wait(patience_s):
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
 
@@ -139,12 +166,18 @@ class SimulatedDriver:
         if device is not None and name == "h/state":
             return device.state
         if device is None or name not in device.retained:
-            raise RuntimeError(f"jsdrv_query failed 16 NOT_FOUND | The requested resource was not found | {topic}")
+            raise RuntimeError(
+                f"jsdrv_query failed 16 NOT_FOUND | The requested resource was not found | {topic}"
+            )
         faults = device.instrument.settings.faults
         return faults.misread_as if name == faults.misread else device.retained[name]
 
     def subscribe(
-        self, topic: str, flags: str | Iterable[str], fn: Callable[[str, Any], None], timeout: float | None = None
+        self,
+        topic: str,
+        flags: str | Iterable[str],
+        fn: Callable[[str, Any], None],
+        timeout: float | None = None,
     ) -> None:
         """Have `fn` called with every value, or all metadata, of a topic and what lies below it."""
         for flag in [flags] if isinstance(flags, str) else list(flags):
@@ -157,7 +190,9 @@ class SimulatedDriver:
                     self._repeat(path, kind == _METADATA, topic, fn)
         self._reach(f"jsdrv_subscribe timed out | {topic}", timeout)
 
-    def unsubscribe(self, topic: str, fn: Callable[[str, Any], None], timeout: float | None = None) -> None:
+    def unsubscribe(
+        self, topic: str, fn: Callable[[str, Any], None], timeout: float | None = None
+    ) -> None:
         """End a subscription; `fn` is the same object. What is on its way comes first."""
         self._callbacks.put(partial(self._forget, topic, fn))
         self._reach(f"jsdrv_unsubscribe timed out | {topic}", timeout)
@@ -168,7 +203,9 @@ class SimulatedDriver:
         self._reach("jsdrv_unsubscribe_all timed out", timeout)
 
     def _forget(self, topic: str, fn: Callable[[str, Any], None]) -> None:
-        self._subscribers = [row for row in self._subscribers if row[2] is not fn or row[0] != (topic or row[0])]
+        self._subscribers = [
+            row for row in self._subscribers if row[2] is not fn or row[0] != (topic or row[0])
+        ]
 
     def _reach(self, complaint: str, timeout: float | None) -> None:
         """Wait until all that is queued for callbacks has been called back."""
@@ -176,7 +213,13 @@ class SimulatedDriver:
             return
         reached = threading.Event()
         self._callbacks.put(reached.set)
-        patience_s = 0.0 if threading.current_thread() is self._frontend else _TIMEOUT_S if timeout is None else timeout
+        patience_s = (
+            0.0
+            if threading.current_thread() is self._frontend
+            else _TIMEOUT_S
+            if timeout is None
+            else timeout
+        )
         if not reached.wait(patience_s):
             raise TimeoutError(complaint)
 
@@ -186,12 +229,17 @@ class SimulatedDriver:
             raise TimeoutError(f"{call} timed out | {topic or path}")
         return device
 
-    def _repeat(self, path: str, metadata: bool, prefix: str, fn: Callable[[str, Any], None]) -> None:
+    def _repeat(
+        self, path: str, metadata: bool, prefix: str, fn: Callable[[str, Any], None]
+    ) -> None:
         """Tell a new subscriber what is retained."""
         device = self._devices[path]
         values: dict[str, Any] = dict(device.retained)
         if metadata:
-            values = {f"{name}$": {"dtype": "u32", "options": options} for name, (options, _) in device.instrument.topics.items()}
+            values = {
+                f"{name}$": {"dtype": "u32", "options": options}
+                for name, (options, _) in device.instrument.topics.items()
+            }
         for name, value in values.items():
             if _below(f"{path}/{name}", prefix):
                 self._callbacks.put(partial(self._call, fn, f"{path}/{name}", value))

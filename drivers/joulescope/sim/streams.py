@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulated Joulescope measures, cut into the blocks in which the maker's driver delivers it."""
+"""What a simulated Joulescope measures, cut into the blocks in which the maker's driver delivers
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ from drivers.joulescope.sim.ranges import Span
 from rig.simulation.world import NS_PER_S, World
 
 COUNTER_HZ = 2_000_000
-#: UTC at time 0 of the world, in the driver's 2**-30 s from 2018: a round date, as the world's clock has none.
+#: UTC at time 0 of the world, in the driver's 2**-30 s from 2018: a round date, as the world's
+#: clock has none.
 _UTC_ORIGIN = (7 * 365 + 2) * 86_400 << 30
-#: Beside a busy thread each step of numpy may wait its turn of 5 ms: few large pieces keep up where many small ones do not.
+#: Beside a busy thread each step of numpy may wait its turn of 5 ms: few large pieces keep up where
+#: many small ones do not.
 _CHUNK = 480_000
 _FILTER_SAMPLES = 64  # of a JS110: it has no numbers until its filter is filled
 _STAGGER_TICKS = 64
@@ -29,15 +33,18 @@ _PACKET_TICKS = 126  # that a JS110 sends at once, or loses
 class Faults:
     """What goes wrong, each once; ticks are 0.5 us from the first sample, 0 is never.
 
-    `drop_ticks` are lost from `drop_at_tick` on, of `drop_signal` ("i", "v", "gpi" or "all"); a JS220's ids jump. A JS110 loses all
-    three, in whole packets of 126 ticks; its ids do not jump and it logs a warning, unless `drop_unlogged`. `duplicate_at_tick`:
-    the block that ends after it comes twice. `gpi_late_ticks`: the GPI begins later. `time_map_at_tick`: UTC is corrected by 1 ms
-    and the rate by 5 ppm. `nan_samples` of `nan_signal` ("i" or "v") from `nan_at_tick` on have no number. `mute`: a signal that
-    never comes. `refuse`: a topic that nobody acknowledges, or, of a JS110, that is acknowledged and not carried out, which only
-    the log tells; with `refuse_only`, only those of its values that are sent, counted from 1: none that the host holds already;
-    `unanswered`: a JS110 carries it out, and says so later than anybody waits. `misread`: a topic that reads back as `misread_as`.
-    `remove_at_tick`: the instrument is unplugged. `busy`: another program has it; `opens_once`: from the second time on.
-    `found_on`: the DUT's supply is on when it is opened.
+    `drop_ticks` are lost from `drop_at_tick` on, of `drop_signal` ("i", "v", "gpi" or "all"); a
+    JS220's ids jump. A JS110 loses all three, in whole packets of 126 ticks; its ids do not jump
+    and it logs a warning, unless `drop_unlogged`. `duplicate_at_tick`: the block that ends after it
+    comes twice. `gpi_late_ticks`: the GPI begins later. `time_map_at_tick`: UTC is corrected by 1
+    ms and the rate by 5 ppm. `nan_samples` of `nan_signal` ("i" or "v") from `nan_at_tick` on have
+    no number. `mute`: a signal that never comes. `refuse`: a topic that nobody acknowledges, or, of
+    a JS110, that is acknowledged and not carried out, which only the log tells; with `refuse_only`,
+    only those of its values that are sent, counted from 1: none that the host holds already;
+    `unanswered`: a JS110 carries it out, and says so later than anybody waits. `misread`: a topic
+    that reads back as `misread_as`. `remove_at_tick`: the instrument is unplugged. `busy`: another
+    program has it; `opens_once`: from the second time on. `found_on`: the DUT's supply is on when
+    it is opened.
     """
 
     drop_at_tick: int = 0
@@ -66,13 +73,15 @@ class Faults:
 class SimulatorSettings:
     """A simulated instrument and its true errors.
 
-    `model`: "js220" or "js110"; `serials`: of all that are attached, the one that is opened measures. `beside`: paths of others
-    that are attached too, as "u/js110/000415". `fpga`: version of a JS220's. `clock_ppm`: how fast its clock is; `gain`, `offset_a`
-    and `voltage_gain`: its errors; `noise_a`: standard deviation of one sample; `supply_v`: what the DUT is fed with; `share`: the
-    part of the DUT's power that flows through it; `fed_v`: another cable feeds the DUT with so many volts (0: none), and nothing
-    flows through it. `sync_gpi`: the input SYNC is wired to; `vref_wired`: whether a JS220's Vref pin
-    is. `discards`: a stream that is switched off loses its unfinished block, as a real one does; only where time goes by itself,
-    as the driver then has to wait for it.
+    `model`: "js220" or "js110"; `serials`: of all that are attached, the one that is opened
+    measures. `beside`: paths of others that are attached too, as "u/js110/000415". `fpga`: version
+    of a JS220's. `clock_ppm`: how fast its clock is; `gain`, `offset_a` and `voltage_gain`: its
+    errors; `noise_a`: standard deviation of one sample; `supply_v`: what the DUT is fed with;
+    `share`: the part of the DUT's power that flows through it; `fed_v`: another cable feeds the DUT
+    with so many volts (0: none), and nothing flows through it. `sync_gpi`: the input SYNC is wired
+    to; `vref_wired`: whether a JS220's Vref pin is. `discards`: a stream that is switched off loses
+    its unfinished block, as a real one does; only where time goes by itself, as the driver then has
+    to wait for it.
     """
 
     model: str = "js220"
@@ -101,14 +110,21 @@ class Unplugged(Exception):
 class _Stream:
     """One signal on its way into blocks: elements of `element_ticks` each, `size` to a block."""
 
-    def __init__(self, element_ticks: int, decimate: int, size: int, start_tick: int, header: dict[str, int]) -> None:
-        self.element_ticks, self._decimate, self._size, self._header = element_ticks, decimate, size, header
+    def __init__(
+        self, element_ticks: int, decimate: int, size: int, start_tick: int, header: dict[str, int]
+    ) -> None:
+        self.element_ticks = element_ticks
+        self._decimate = decimate
+        self._size = size
+        self._header = header
         self.start_tick = start_tick
         self._pieces: list[NDArray[Any]] = []
         self._count = 0
         self._first_tick = 0
 
-    def add(self, tick: int, elements: NDArray[Any], send: Callable[[int, dict[str, Any]], None]) -> None:
+    def add(
+        self, tick: int, elements: NDArray[Any], send: Callable[[int, dict[str, Any]], None]
+    ) -> None:
         """Append elements that begin at `tick`; send what fills a block."""
         if (skip := (self.start_tick - tick) // self.element_ticks) > 0:
             elements = elements[skip:]
@@ -128,22 +144,36 @@ class _Stream:
         """Send the block as far as it is filled."""
         if self._count:
             data = np.concatenate(self._pieces)
-            self._pieces, self._count = [], 0
-            send(self._first_tick, {**self._header, "decimate_factor": self._decimate, "data": data})
+            self._pieces = []
+            self._count = 0
+            send(
+                self._first_tick, {**self._header, "decimate_factor": self._decimate, "data": data}
+            )
 
 
 class Acquisition:
     """Samples the world from the moment it is made, and sends blocks of the streams that are on.
 
-    `send` is given a topic and a block. A JS220's ids begin anywhere, a JS110's at 0. One thread calls it.
+    `send` is given a topic and a block. A JS220's ids begin anywhere, a JS110's at 0. One thread
+    calls it.
     """
 
     def __init__(
-        self, settings: SimulatorSettings, world: World, send: Callable[[str, dict[str, Any]], None], warn: Callable[[str], None],
-        line: Callable[[int], bool | None], spans: Callable[[], tuple[Span, Span]], random: np.random.Generator,
-    ) -> None:  # fmt: skip
-        self._settings, self._world, self._send, self._warn = settings, world, send, warn
-        self._line, self._spans = line, spans
+        self,
+        settings: SimulatorSettings,
+        world: World,
+        send: Callable[[str, dict[str, Any]], None],
+        warn: Callable[[str], None],
+        line: Callable[[int], bool | None],
+        spans: Callable[[], tuple[Span, Span]],
+        random: np.random.Generator,
+    ) -> None:
+        self._settings = settings
+        self._world = world
+        self._send = send
+        self._warn = warn
+        self._line = line
+        self._spans = spans
         self._js110 = settings.model == "js110"
         self._per = 1 if self._js110 else 2
         self._random = random
@@ -173,7 +203,11 @@ class Acquisition:
         self._duplicate_at = faults.duplicate_at_tick or None
         rate_hz = COUNTER_HZ * (1 + settings.clock_ppm * 1e-6)
         offset_time = _UTC_ORIGIN + (self._start_ns << 30) // NS_PER_S
-        self._time_map = {"offset_time": offset_time, "offset_counter": self._first_id, "counter_rate": rate_hz}
+        self._time_map = {
+            "offset_time": offset_time,
+            "offset_counter": self._first_id,
+            "counter_rate": rate_hz,
+        }
 
     @property
     def streaming(self) -> bool:
@@ -186,7 +220,9 @@ class Acquisition:
 
     def start(self, topic: str) -> None:
         """Switch a stream on, from now."""
-        now_tick = (self._front_end.due(self._world.now_ns()) + self._front_end.at) * self._per - self._lost_ticks
+        now_tick = (
+            self._front_end.due(self._world.now_ns()) + self._front_end.at
+        ) * self._per - self._lost_ticks
         start_tick = -(-now_tick // 8) * 8 + _STAGGER_TICKS * len(self._streams)
         if topic in ("s/i", "s/v"):
             size = 65_394 if self._js110 else 50_000
@@ -194,7 +230,9 @@ class Acquisition:
             self._streams[topic] = _Stream(self._per, self._per, size, start_tick, header)
         else:
             start_tick += self._settings.faults.gpi_late_ticks // 8 * 8
-            self._streams[topic] = _Stream(8, 1, 12_500, start_tick, {"field_id": 5, "index": int(topic.rpartition("/")[2])})
+            self._streams[topic] = _Stream(
+                8, 1, 12_500, start_tick, {"field_id": 5, "index": int(topic.rpartition("/")[2])}
+            )
 
     def stop(self, topic: str) -> None:
         """Switch a stream off; what it has sampled is sent, unless it discards that."""
@@ -203,7 +241,9 @@ class Acquisition:
             stream.flush(partial(self._publish, topic))
 
     def follow(self, horizon_ns: int) -> bool:
-        """Take and send one piece of what is due before `horizon_ns`; say whether there was any. Raises Unplugged."""
+        """Take and send one piece of what is due before `horizon_ns`; say whether there was any.
+        Raises Unplugged.
+        """
         at_tick = self._front_end.at * self._per
         while self._pending and self._fault_tick() <= at_tick:
             getattr(self, f"_fault_{self._pending.pop(0)[1]}")(at_tick)
@@ -227,20 +267,28 @@ class Acquisition:
         current_a, voltage_v = self._analog(block.power_w, tick)
         for topic, stream in list(self._streams.items()):
             if topic.rpartition("/")[0] == "s/gpi":
-                elements: NDArray[Any] = self._line_bytes(int(topic.rpartition("/")[2]), block.levels, tick)
+                elements: NDArray[Any] = self._line_bytes(
+                    int(topic.rpartition("/")[2]), block.levels, tick
+                )
             else:
                 elements = current_a if topic == "s/i" else voltage_v
             stream.add(tick, elements, partial(self._publish, topic))
-        # A state that came after its time was sampled cannot be told on this wire; the simulated DUT counts it.
+        # A state that came after its time was sampled cannot be told on this wire; the simulated
+        # DUT counts it.
         list(self._front_end.late())
 
-    def _analog(self, power_w: NDArray[np.float64], tick: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        settings, faults = self._settings, self._settings.faults
+    def _analog(
+        self, power_w: NDArray[np.float64], tick: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        settings = self._settings
+        faults = self._settings.faults
         on = self._world.supply_on
         scale = (1 + settings.gain) / settings.supply_v if on else 0.0
         current_a = (power_w * scale + settings.offset_a).astype(np.float32)
         if settings.noise_a:
-            current_a += np.float32(settings.noise_a) * self._random.standard_normal(len(current_a), dtype=np.float32)
+            current_a += np.float32(settings.noise_a) * self._random.standard_normal(
+                len(current_a), dtype=np.float32
+            )
         # Its voltage is that at the DUT's side of its switch.
         supply_v = (settings.supply_v if on else settings.fed_v) * (1 + settings.voltage_gain)
         voltage_v = np.full(len(current_a), supply_v, dtype=np.float32)
@@ -275,7 +323,11 @@ class Acquisition:
         sample_id = self._first_id + tick
         time_map = self._time_map
         elapsed_s = (sample_id - time_map["offset_counter"]) / time_map["counter_rate"]
-        head = {"sample_id": sample_id, "utc": int(time_map["offset_time"] + round(elapsed_s * 2**30)), "sample_rate": COUNTER_HZ}
+        head = {
+            "sample_id": sample_id,
+            "utc": int(time_map["offset_time"] + round(elapsed_s * 2**30)),
+            "sample_rate": COUNTER_HZ,
+        }
         whole = {**head, **block, "time_map": dict(time_map)}
         self._send(f"{topic}/!data", whole)
         if self._duplicate_at is not None and tick >= self._duplicate_at:
@@ -283,14 +335,18 @@ class Acquisition:
             self._send(f"{topic}/!data", whole)
 
     def _fault_drop(self, at_tick: int) -> None:
-        faults, lost = self._settings.faults, self._settings.faults.drop_ticks // 16 * 16
+        faults = self._settings.faults
+        lost = self._settings.faults.drop_ticks // 16 * 16
         if self._js110:
             lost = faults.drop_ticks // _PACKET_TICKS * _PACKET_TICKS
             self._front_end.skip(lost)
             self._lost_ticks += lost
             if not faults.drop_unlogged:
                 packet = at_tick // _PACKET_TICKS & 0xFFFF
-                self._warn(f"pkt_index skip: expected {packet}, received {packet + lost // _PACKET_TICKS & 0xFFFF}")
+                self._warn(
+                    f"pkt_index skip: expected {packet}, received "
+                    f"{packet + lost // _PACKET_TICKS & 0xFFFF}"
+                )
             return
         for topic, stream in self._streams.items():
             name = "gpi" if topic.startswith("s/gpi") else topic.rpartition("/")[2]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of the simulated Joulescopes: each topic's options, by number and names, and what an instrument has of itself."""
+"""The settings of the simulated Joulescopes: each topic's options, by number and names, and what an
+instrument has of itself.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,11 @@ from typing import Any
 
 Options = list[list[Any]]
 _ON_OFF: Options = [[0, "off"], [1, "on"]]
-_RATES: Options = [[rate] for rate in (2_000_000, 1_000_000, 500_000, 200_000, 100_000, 10_000, 1_000)]
-#: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen, the others are assumed.
+_RATES: Options = [
+    [rate] for rate in (2_000_000, 1_000_000, 500_000, 200_000, 100_000, 10_000, 1_000)
+]
+#: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen, the others
+#: are assumed.
 _MODES: Options = [[0, "off"], [1, "auto"], [2, "manual"]]
 _CTRLS = ("s/i", "s/v", "s/p", "s/i/range", "s/stats", "s/gpi/0", "s/gpi/1")
 
@@ -22,7 +27,17 @@ JS220: dict[str, tuple[Options, int | None]] = {
     "c/gpio/vref": ([[0, "external"], [1, "3v3"]], 0),
     "c/trigger/dir": ([[0, "input"], [1, "output"]], 0),
     "s/i/range/mode": (_MODES, 0),
-    "s/i/range/select": ([[129, "10 A"], [130, "180 mA"], [132, "18 mA"], [136, "1.8 mA"], [144, "180 µA"], [160, "18 µA"]], 129),
+    "s/i/range/select": (
+        [
+            [129, "10 A"],
+            [130, "180 mA"],
+            [132, "18 mA"],
+            [136, "1.8 mA"],
+            [144, "180 µA"],
+            [160, "18 µA"],
+        ],
+        129,
+    ),
     "s/i/range/min": ([[number] for number in range(6)], 0),
     "s/i/range/max": ([[number] for number in range(6)], 5),
     "s/v/range/mode": (_MODES[1:], 1),

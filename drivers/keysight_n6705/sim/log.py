@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The external data log of the simulated N6705: what its modules measure of a simulated table, in a buffer of 20 s.
+"""The external data log of the simulated N6705: what its modules measure of a simulated table, in a
+buffer of 20 s.
 
-In a live world the buffer runs over where nobody fetches; in a virtual one it fills and the rest waits, since its time is not the
-client's.
+In a live world the buffer runs over where nobody fetches; in a virtual one it fills and the rest
+waits, since its time is not the client's.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _ASCII_TIMES = 5
 _CHUNK = 20_000
 _BACKLOG = 100_000
 _OVERLOAD = 9.9e37
-#: A client that has not fetched for so long does not hold virtual time any more; a horizon is not waited for longer than that.
+#: A client that has not fetched for so long does not hold virtual time any more; a horizon is not
+#: waited for longer than that.
 _PATIENCE_S = 2.0
 _HORIZON_S = 1.0
 
@@ -37,18 +39,20 @@ _HORIZON_S = 1.0
 class SimulatorFaults:
     """What goes wrong; nothing, unless asked for.
 
-    `refuse` (a header in short form) gets `refuse_error`. The query `read_back_of` gets `read_back`. `idn`, `option`: answers.
-    `keeps_byte_order`: it is little-endian whatever is said.
-    `output_on`: channels found on. `output_stays_off`: no output goes on. `no_minmax`: modules with one converter know none.
-    `stuck`: so many parameters of other channels are logged whatever is said; `stuck_hidden`: and no query tells. `drop_at_s`: the
-    connection ends, by the time of the log (0: never); with `stays_away` nobody answers after.
-    `lose_at_s`: `lose_records` are overwritten in the channels `lose_of`; `lose_error` is what the queue says then.
-    `overload_at_s`: so many records have `overload_as` in place of what `overload_of` is: 9.9E37 is infinity and 9.91E37 no number
-    in SCPI. `columns_swapped`: voltage comes before current. `trip_at_s`: the over-voltage protection switches the output off.
-    `short_block_at`: the fetch with that number, of those with records. `late`: the answer to the message with this header that
-    has the number `late_at` among them comes only with that to the next message; with `mute` nothing comes in this connection any
-    more. `garbled_lap`, `lost_lap`, `extra_lap`: the edge with that number, from the IO manager; at `unplugged_lap` it is
-    unplugged.
+    `refuse` (a header in short form) gets `refuse_error`. The query `read_back_of` gets
+    `read_back`. `idn`, `option`: answers. `keeps_byte_order`: it is little-endian whatever is said.
+    `output_on`: channels found on. `output_stays_off`: no output goes on. `no_minmax`: modules with
+    one converter know none. `stuck`: so many parameters of other channels are logged whatever is
+    said; `stuck_hidden`: and no query tells. `drop_at_s`: the connection ends, by the time of the
+    log (0: never); with `stays_away` nobody answers after. `lose_at_s`: `lose_records` are
+    overwritten in the channels `lose_of`; `lose_error` is what the queue says then.
+    `overload_at_s`: so many records have `overload_as` in place of what `overload_of` is: 9.9E37 is
+    infinity and 9.91E37 no number in SCPI. `columns_swapped`: voltage comes before current.
+    `trip_at_s`: the over-voltage protection switches the output off. `short_block_at`: the fetch
+    with that number, of those with records. `late`: the answer to the message with this header that
+    has the number `late_at` among them comes only with that to the next message; with `mute`
+    nothing comes in this connection any more. `garbled_lap`, `lost_lap`, `extra_lap`: the edge with
+    that number, from the IO manager; at `unplugged_lap` it is unplugged.
     """
 
     refuse: str = ""
@@ -89,9 +93,10 @@ class SimulatorFaults:
 class SimulatorSettings:
     """The instrument's true errors.
 
-    `clock_ppm`: how fast its clock is. `sync_high_v`: the SYNC line at rest. `point_s`: distance of the converter's points that a
-    mean is made of (0: SYNC is averaged exactly). `trigger_s`: from an edge at the trigger input to the log, before the next point.
-    `share`: the part of the DUT's power that flows through it. `fed_v`: another cable feeds the DUT with so many volts (0: none),
+    `clock_ppm`: how fast its clock is. `sync_high_v`: the SYNC line at rest. `point_s`: distance of
+    the converter's points that a mean is made of (0: SYNC is averaged exactly). `trigger_s`: from
+    an edge at the trigger input to the log, before the next point. `share`: the part of the DUT's
+    power that flows through it. `fed_v`: another cable feeds the DUT with so many volts (0: none),
     and nothing flows through it.
     """
 
@@ -114,10 +119,17 @@ class SimulatorSettings:
 
 
 class SimulatedLog:
-    """All channels' logs; calls come from the server's thread, but for the one that holds virtual time."""
+    """All channels' logs; calls come from the server's thread, but for the one that holds virtual
+    time.
+    """
 
-    def __init__(self, errors: SimulatorSettings, world: World, channels: list[Channel], seed: int) -> None:
-        self._errors, self._world, self._channels, self._seed = errors, world, channels, seed
+    def __init__(
+        self, errors: SimulatorSettings, world: World, channels: list[Channel], seed: int
+    ) -> None:
+        self._errors = errors
+        self._world = world
+        self._channels = channels
+        self._seed = seed
         self._faults = errors.faults
         self._starts = 0
         self._begun_ns: int | None = None
@@ -131,7 +143,9 @@ class SimulatedLog:
 
     def is_on(self, channel: Channel, name: str, hidden: bool) -> bool:
         """Say whether a function is logged, as a query tells it."""
-        return name in channel.functions or (not hidden and not channel.dut and not channel.sync and self._faults.stuck > 0)
+        return name in channel.functions or (
+            not hidden and not channel.dut and not channel.sync and self._faults.stuck > 0
+        )
 
     def told_period_s(self, channel: Channel, real: bool) -> float:
         """Return the period as a query tells it."""
@@ -144,15 +158,23 @@ class SimulatedLog:
         for channel in channels:
             if not channel.functions:
                 raise Refusal(CONFLICT)
-            channel.state, channel.front_end, channel.lost = "waiting", None, False
+            channel.state = "waiting"
+            channel.front_end = None
+            channel.lost = False
             channel.record_s = self._period_s(channel, real, self._faults.stuck)
             channel.fifo = np.zeros((0, self._width(channel)))
-            random = np.random.default_rng(list(f"n6705 {self._seed} {self._errors.seed} {channel.number} {self._starts}".encode()))
+            seeds = f"{self._seed} {self._errors.seed} {channel.number} {self._starts}"
+            random = np.random.default_rng(list(f"n6705 {seeds}".encode()))
             # Apart, so that the same seed gives the same records however they are fetched.
             channel.noise, channel.sync_noise = random.spawn(2)
             if channel.source.startswith(("EXT", "PIN")):
                 channel.trigger_ns = self._world.now_ns()
-                channel.trigger = FrontEnd(self._world, 1 / _STEP_S, clock_ppm=self._errors.clock_ppm, start_ns=channel.trigger_ns)
+                channel.trigger = FrontEnd(
+                    self._world,
+                    1 / _STEP_S,
+                    clock_ppm=self._errors.clock_ppm,
+                    start_ns=channel.trigger_ns,
+                )
         if any(channel.source == "IMM" for channel in channels):
             self.trigger([channel for channel in channels if channel.source == "IMM"])
         self._end_watch()
@@ -160,7 +182,9 @@ class SimulatedLog:
 
     def trigger(self, channels: list[Channel]) -> None:
         """Start the logs that wait, at the same instant."""
-        self._start([channel for channel in channels if channel.state == "waiting"], self._world.now_ns())
+        self._start(
+            [channel for channel in channels if channel.state == "waiting"], self._world.now_ns()
+        )
 
     def abort(self, channels: list[Channel]) -> None:
         """End logs; what was measured until now stays in the buffer."""
@@ -181,18 +205,22 @@ class SimulatedLog:
             self._changed.notify_all()
 
     def fetch(self, channel: Channel, count: int) -> NDArray[np.float64]:
-        """Take up to `count` records, current before voltage; raises Refusal where there has been no log."""
+        """Take up to `count` records, current before voltage; raises Refusal where there has been
+        no log.
+        """
         if channel.state == "idle" and channel.front_end is None:
             raise Refusal(STALE)
         self.catch_up()
         with self._changed:
-            taken, channel.fifo = channel.fifo[:count], channel.fifo[count:]
+            taken = channel.fifo[:count]
+            channel.fifo = channel.fifo[count:]
             self._heard = time.monotonic()
             self._changed.notify_all()
         if channel.state == "running" and len(taken) < count:
             self._measure(channel, self._world.horizon_ns())
             with self._changed:
-                more, channel.fifo = channel.fifo[: count - len(taken)], channel.fifo[count - len(taken) :]
+                more = channel.fifo[: count - len(taken)]
+                channel.fifo = channel.fifo[count - len(taken) :]
             taken = np.concatenate([taken, more])
         return taken.ravel()
 
@@ -203,9 +231,14 @@ class SimulatedLog:
     def dropped(self) -> bool:
         """Say whether the connection has ended by now: once, unless the instrument stays away."""
         at_s = self._faults.drop_at_s
-        if not at_s or self._begun_ns is None or (self._world.now_ns() - self._begun_ns) / NS_PER_S < at_s:
+        if (
+            not at_s
+            or self._begun_ns is None
+            or (self._world.now_ns() - self._begun_ns) / NS_PER_S < at_s
+        ):
             return False
-        before, self._dropped = self._dropped, True
+        before = self._dropped
+        self._dropped = True
         return not before or self._faults.stays_away
 
     def set_pin(self, pin: int, function: str) -> None:
@@ -219,7 +252,8 @@ class SimulatedLog:
     def catch_up(self, wait: bool = False) -> None:
         """Measure all that is due; `wait` until the log of a live world is complete up to now."""
         if wait and self._world.live:
-            now_ns, deadline_s = self._world.now_ns(), time.monotonic() + _HORIZON_S
+            now_ns = self._world.now_ns()
+            deadline_s = time.monotonic() + _HORIZON_S
             while self._world.horizon_ns() < now_ns and time.monotonic() < deadline_s:
                 time.sleep(0.005)
         # One horizon for all: channels that end together have measured equally long.
@@ -230,17 +264,28 @@ class SimulatedLog:
                 self._measure(channel, horizon_ns)
 
     def _period_s(self, channel: Channel, real: bool, stuck: int) -> float:
-        parameters = sum(len(one.functions) + sum("MINM" in name for name in one.functions) for one in self._channels) + stuck
+        parameters = (
+            sum(
+                len(one.functions) + sum("MINM" in name for name in one.functions)
+                for one in self._channels
+            )
+            + stuck
+        )
         least_s = _PARAMETER_S * parameters * (1 if real else _ASCII_TIMES)
         return round(max(channel.period_s, least_s) / _STEP_S) * _STEP_S
 
     def _width(self, channel: Channel) -> int:
-        return sum(3 if f"{name}:MINM" in channel.functions else 1 for name in ("CURR", "VOLT") if name in channel.functions)
+        return sum(
+            3 if f"{name}:MINM" in channel.functions else 1
+            for name in ("CURR", "VOLT")
+            if name in channel.functions
+        )
 
     def _start(self, channels: list[Channel], at_ns: int) -> None:
         points = {channel.number: self._points(channel) for channel in channels}
         for channel in channels:
-            channel.state, self._begun_ns = "running", at_ns
+            channel.state = "running"
+            self._begun_ns = at_ns
             channel.front_end = FrontEnd(
                 self._world,
                 1 / channel.record_s,
@@ -251,7 +296,11 @@ class SimulatedLog:
             )
 
     def _points(self, channel: Channel) -> int:
-        return round(channel.record_s / self._errors.point_s) if self._errors.point_s and channel.sync else 0
+        return (
+            round(channel.record_s / self._errors.point_s)
+            if self._errors.point_s and channel.sync
+            else 0
+        )
 
     def _look_for_triggers(self, horizon_ns: int) -> None:
         for channel in self._channels:
@@ -262,7 +311,9 @@ class SimulatedLog:
                 self._trigger_at(channel, channel.trigger, count)
 
     def _trigger_at(self, channel: Channel, trigger: FrontEnd, count: int) -> None:
-        """Look for the first falling edge among the next points; the log begins with a point, after the latency."""
+        """Look for the first falling edge among the next points; the log begins with a point, after
+        the latency.
+        """
         if channel.source.startswith("PIN"):
             pin = int(channel.source[3:])
             if (self._pins.get(pin), self._polarities.get(pin)) != ("TINP", "NEG"):
@@ -271,7 +322,9 @@ class SimulatedLog:
         falls = trigger.take(count).falls
         if len(falls):
             at = np.ceil(falls[0] + self._errors.trigger_s / trigger.period_s)
-            self._start([channel], channel.trigger_ns + round(float(at) * trigger.period_s * NS_PER_S))
+            self._start(
+                [channel], channel.trigger_ns + round(float(at) * trigger.period_s * NS_PER_S)
+            )
 
     def _measure(self, channel: Channel, horizon_ns: int) -> None:
         front_end = channel.front_end
@@ -287,19 +340,31 @@ class SimulatedLog:
                 channel.fifo = np.concatenate([channel.fifo, rows])[-room:]
 
     def _records(self, channel: Channel, front_end: FrontEnd, count: int) -> NDArray[np.float64]:
-        errors, first = self._errors, front_end.at
+        errors = self._errors
+        first = front_end.at
         block = front_end.take(count)
         volt, current = channel.supply(block.power_w)
         if channel.dut and not channel.live:
             volt += self._errors.fed_v
         self._trip(channel, first, volt, current)
         volt = volt * (1 + errors.voltage_gain)
-        current = current * (1 + errors.gain) + errors.offset_a + errors.noise_a * channel.noise.standard_normal(count)
+        current = (
+            current * (1 + errors.gain)
+            + errors.offset_a
+            + errors.noise_a * channel.noise.standard_normal(count)
+        )
         if channel.sync and (channel.input == "AUX" or channel.emulation == "VMET"):
             points = self._points(channel)
             # Of two levels a point the second: a point is taken in its middle.
-            share = block.levels.reshape(count, 2 * points)[:, 1::2].mean(axis=1) if points else block.high
-            volt = share * errors.sync_high_v + errors.sync_noise_v * channel.sync_noise.standard_normal(count)
+            share = (
+                block.levels.reshape(count, 2 * points)[:, 1::2].mean(axis=1)
+                if points
+                else block.high
+            )
+            volt = (
+                share * errors.sync_high_v
+                + errors.sync_noise_v * channel.sync_noise.standard_normal(count)
+            )
         current[np.abs(current) > 1.05 * channel.range_a] = _OVERLOAD
         measured = {"CURR": current, "VOLT": volt}
         self._overload(channel, first, measured)
@@ -309,24 +374,39 @@ class SimulatedLog:
                 columns += [measured[name]] * (3 if f"{name}:MINM" in channel.functions else 1)
         return self._overwritten(channel, first, np.stack(columns, axis=1))
 
-    def _trip(self, channel: Channel, first: int, volt: NDArray[np.float64], current: NDArray[np.float64]) -> None:
+    def _trip(
+        self, channel: Channel, first: int, volt: NDArray[np.float64], current: NDArray[np.float64]
+    ) -> None:
         at = round(self._faults.trip_at_s / channel.record_s) - first
         if channel.dut and channel.live and self._faults.trip_at_s and at < len(volt):
             volt[max(at, 0) :] = current[max(at, 0) :] = 0.0
             channel.trip()
             self._world.supply_on = False
 
-    def _overload(self, channel: Channel, first: int, measured: dict[str, NDArray[np.float64]]) -> None:
+    def _overload(
+        self, channel: Channel, first: int, measured: dict[str, NDArray[np.float64]]
+    ) -> None:
         faults = self._faults
-        if faults.overload_records and (channel.sync if faults.overload_of == "sync" else channel.dut):
+        if faults.overload_records and (
+            channel.sync if faults.overload_of == "sync" else channel.dut
+        ):
             begin = round(faults.overload_at_s / channel.record_s) - first
             values = measured["CURR" if faults.overload_of == "current" else "VOLT"]
-            values[max(begin, 0) : max(begin + faults.overload_records, 0)] = float(faults.overload_as)
+            values[max(begin, 0) : max(begin + faults.overload_records, 0)] = float(
+                faults.overload_as
+            )
 
-    def _overwritten(self, channel: Channel, first: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _overwritten(
+        self, channel: Channel, first: int, rows: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Leave out the records that a buffer which ran over has lost."""
-        faults, at = self._faults, round(self._faults.lose_at_s / channel.record_s)
-        if not faults.lose_records or channel.number not in faults.lose_of or first + len(rows) <= at:
+        faults = self._faults
+        at = round(self._faults.lose_at_s / channel.record_s)
+        if (
+            not faults.lose_records
+            or channel.number not in faults.lose_of
+            or first + len(rows) <= at
+        ):
             return rows
         if faults.lose_error and not channel.lost and channel.dut:
             self._queued.append(faults.lose_error)
@@ -337,10 +417,18 @@ class SimulatedLog:
     def _hold(self) -> None:
         """Hold virtual time until what has not been fetched is little."""
         with self._changed:
-            while any(self._behind(channel) > _BACKLOG for channel in self._channels if channel.state == "running"):
-                if time.monotonic() - self._heard > _PATIENCE_S or not self._changed.wait(_PATIENCE_S):
+            while any(
+                self._behind(channel) > _BACKLOG
+                for channel in self._channels
+                if channel.state == "running"
+            ):
+                if time.monotonic() - self._heard > _PATIENCE_S or not self._changed.wait(
+                    _PATIENCE_S
+                ):
                     return
 
     def _behind(self, channel: Channel) -> int:
         front_end = channel.front_end
-        return len(channel.fifo) + (front_end.due(self._world.horizon_ns()) if front_end is not None else 0)
+        return len(channel.fifo) + (
+            front_end.due(self._world.horizon_ns()) if front_end is not None else 0
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One module of the simulated N6705: what is set on it, what it supplies, and its part of the data log."""
+"""One module of the simulated N6705: what is set on it, what it supplies, and its part of the data
+log.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,10 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from drivers.keysight_n6705.sim.scpi import CONFLICT, Refusal
 
-#: Bits of the Questionable Status register: switched off by the over-voltage protection; in the positive current limit.
-_OV, _LIM = 1, 128
+#: Bits of the Questionable Status register: switched off by the over-voltage protection; in the
+#: positive current limit.
+_OV = 1
+_LIM = 128
 
 
 @dataclass(slots=True)
@@ -50,7 +54,9 @@ class Channel:
 
     @property
     def smu(self) -> bool:
-        """Say whether this module sources and measures, with a converter each for voltage and current."""
+        """Say whether this module sources and measures, with a converter each for voltage and
+        current.
+        """
         return self.model.startswith("N678")
 
     @property
@@ -60,27 +66,43 @@ class Channel:
 
     @property
     def live(self) -> bool:
-        """Say whether there is a voltage at its output; whether OUTP? tells of a protection is not documented, so it does not."""
+        """Say whether there is a voltage at its output; whether OUTP? tells of a protection is not
+        documented, so it does not.
+        """
         return self.on and not self.condition & _OV
 
     def reset(self) -> None:
         """Bring the settings into the state of *RST."""
-        self.on, self.volt, self.range_v, self.limit_a, self.emulation, self.input = False, 0.0, math.inf, 0.1, "PS2Q", "MAIN"
-        self.source, self.period_s, self.range_a = "BUS", 0.1024, 3.06
+        self.on = False
+        self.volt = 0.0
+        self.range_v = math.inf
+        self.limit_a = 0.1
+        self.emulation = "PS2Q"
+        self.input = "MAIN"
+        self.source = "BUS"
+        self.period_s = 0.1024
+        self.range_a = 3.06
         self.functions.clear()
 
     def settle(self) -> None:
-        """Take over the voltage and its range that a message has set, in the lowest range that holds what was asked for.
+        """Take over the voltage and its range that a message has set, in the lowest range that
+        holds what was asked for.
 
-        Raises Refusal where the voltage does not fit the range, and changes nothing then (N6705C operating guide, Coupled Commands;
-        it does not say which error this is: -221 is what SCPI has for it).
+        Raises Refusal where the voltage does not fit the range, and changes nothing then (N6705C
+        operating guide, Coupled Commands; it does not say which error this is: -221 is what SCPI
+        has for it).
         """
         volt = self.volt if self.wanted_v is None else self.wanted_v
-        asked_v, self.wanted_v, self.wanted_range_v = self.wanted_range_v, None, None
-        range_v = self.range_v if asked_v is None else min(one for one in self.ranges_v if one >= asked_v)
+        asked_v = self.wanted_range_v
+        self.wanted_v = None
+        self.wanted_range_v = None
+        range_v = (
+            self.range_v if asked_v is None else min(one for one in self.ranges_v if one >= asked_v)
+        )
         if volt > range_v:
             raise Refusal(CONFLICT)
-        self.volt, self.range_v = volt, range_v
+        self.volt = volt
+        self.range_v = range_v
 
     def log_function(self, name: str, on: bool) -> None:
         """Switch a function of the log; a module with one converter logs voltage or current."""
@@ -89,11 +111,14 @@ class Channel:
             raise Refusal(CONFLICT)
         (self.functions.add if on else self.functions.discard)(name)
 
-    def supply(self, power_w: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return voltage and current at the output, for a DUT that draws `power_w` at the voltage set.
+    def supply(
+        self, power_w: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return voltage and current at the output, for a DUT that draws `power_w` at the voltage
+        set.
 
-        At its limit the module holds the current in place of the voltage (N6700 user's guide, Source Operating Modes): the DUT is
-        then taken for a resistor.
+        At its limit the module holds the current in place of the voltage (N6700 user's guide,
+        Source Operating Modes): the DUT is then taken for a resistor.
         """
         volt = np.full(len(power_w), self.volt if self.live else 0.0)
         current = np.zeros(len(power_w))
@@ -117,7 +142,8 @@ class Channel:
 
     def take_events(self) -> int:
         """Return and forget the bits of the condition that have been set since the last call."""
-        events, self.events = self.events, 0
+        events = self.events
+        self.events = 0
         return events
 
     def _become(self, condition: int) -> None:

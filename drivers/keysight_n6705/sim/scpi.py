@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the simulated N6705 reads SCPI: keywords in short or long form, channel lists, numbers; errors with the codes of SCPI-99."""
+"""How the simulated N6705 reads SCPI: keywords in short or long form, channel lists, numbers;
+errors with the codes of SCPI-99.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,58 @@ import re
 from collections.abc import Sequence
 
 _KEYWORDS = [
-    "ABORt", "AMPLitude", "AUTO", "BORDer", "CHANnel", "CLEar", "CONDition", "COUNt", "CURRent", "DATA", "DC", "DIGital", "ELOG",
-    "EMULation", "ERRor", "EVENt", "FETCh", "FORMat", "FUNCtion", "IMMediate", "INITiate", "INPut", "LEVel", "LIMit", "MINMax",
-    "MODel", "OPTion", "OUTPut", "PERiod", "PIN", "POLarity", "POSitive", "PROTection", "QUEStionable", "RANGe", "RESolution",
-    "SENSe", "SOURce", "STATe", "STATus", "SWEep", "SYSTem", "TINTerval", "TRIGger", "UPPer", "VOLTage",
-]  # fmt: skip
-_SHORT = {form: re.sub("[a-z]", "", word) for word in _KEYWORDS for form in (word.upper(), re.sub("[a-z]", "", word))}
+    "ABORt",
+    "AMPLitude",
+    "AUTO",
+    "BORDer",
+    "CHANnel",
+    "CLEar",
+    "CONDition",
+    "COUNt",
+    "CURRent",
+    "DATA",
+    "DC",
+    "DIGital",
+    "ELOG",
+    "EMULation",
+    "ERRor",
+    "EVENt",
+    "FETCh",
+    "FORMat",
+    "FUNCtion",
+    "IMMediate",
+    "INITiate",
+    "INPut",
+    "LEVel",
+    "LIMit",
+    "MINMax",
+    "MODel",
+    "OPTion",
+    "OUTPut",
+    "PERiod",
+    "PIN",
+    "POLarity",
+    "POSitive",
+    "PROTection",
+    "QUEStionable",
+    "RANGe",
+    "RESolution",
+    "SENSe",
+    "SOURce",
+    "STATe",
+    "STATus",
+    "SWEep",
+    "SYSTem",
+    "TINTerval",
+    "TRIGger",
+    "UPPer",
+    "VOLTage",
+]
+_SHORT = {
+    form: re.sub("[a-z]", "", word)
+    for word in _KEYWORDS
+    for form in (word.upper(), re.sub("[a-z]", "", word))
+}
 #: Nodes that a header may leave out.
 _DEFAULT = {"AMPL", "COUN", "DATA", "DC", "EVEN", "IMM", "LEV", "POS", "STAT", "UPP"}
 
@@ -31,8 +79,11 @@ UNSUPPORTED = '+310,"The command is not supported by this model"'
 
 
 def units(message: str) -> list[tuple[str, str]]:
-    """Split a program message into headers and their data; a header goes on where the one before it stands (IEEE 488.2)."""
-    found, path = [], ""
+    """Split a program message into headers and their data; a header goes on where the one before it
+    stands (IEEE 488.2).
+    """
+    found = []
+    path = ""
     for unit in message.split(";"):
         header, _, rest = unit.strip().partition(" ")
         if not header:
@@ -45,13 +96,16 @@ def units(message: str) -> list[tuple[str, str]]:
 
 
 def canonical(header: str) -> str:
-    """Return a header in short form, without the nodes that may be left out; raises Refusal for a keyword that does not exist."""
+    """Return a header in short form, without the nodes that may be left out; raises Refusal for a
+    keyword that does not exist.
+    """
     if header.startswith("*"):
         return header
     query = "?" if header.endswith("?") else ""
     nodes: list[str] = []
     for node in header.removesuffix("?").split(":"):
-        word, number = re.fullmatch(r"([A-Z]*)(\d*)", node).groups() if re.fullmatch(r"[A-Z]*\d*", node) else ("", "")  # type: ignore[union-attr]
+        parts = re.fullmatch(r"([A-Z]*)(\d*)", node)
+        word, number = parts.groups() if parts else ("", "")
         if word not in _SHORT:
             raise Refusal(UNDEFINED)
         # STAT is a node that may be left out (STATe), but at the beginning (STATus).
@@ -67,7 +121,11 @@ def canonical(header: str) -> str:
 def arguments(rest: str) -> tuple[list[str], list[int]]:
     """Return the parameters of a command and its channel list: "0.1,(@1,3:4)"."""
     listed = re.search(r"\(@([^)]*)\)\s*$", rest)
-    words = [word.strip() for word in (rest[: listed.start()] if listed else rest).split(",") if word.strip()]
+    words = [
+        word.strip()
+        for word in (rest[: listed.start()] if listed else rest).split(",")
+        if word.strip()
+    ]
     channels: list[int] = []
     try:
         for part in listed[1].split(",") if listed else []:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated Keysight N6705 with its modules: a SCPI server on a socket of this machine, which measures a simulated table.
+"""A simulated Keysight N6705 with its modules: a SCPI server on a socket of this machine, which
+measures a simulated table.
 
-It shares nothing with the driver but the wire. Facts it is built on: N6705C and N6700C operating guides, External Data Logging.
+It shares nothing with the driver but the wire. Facts it is built on: N6705C and N6700C operating
+guides, External Data Logging.
 """
 
 from __future__ import annotations
@@ -29,8 +31,17 @@ Act = Callable[[list[str], list[Channel]], bytes | None]
 class Simulator:
     """Listens until it is closed; `resource` is its VISA name."""
 
-    def __init__(self, settings: SimulatorSettings, world: World, dut_channel: int, sync_channel: int, seed: int) -> None:
-        self._settings, self._world, self._faults = settings, world, settings.faults
+    def __init__(
+        self,
+        settings: SimulatorSettings,
+        world: World,
+        dut_channel: int,
+        sync_channel: int,
+        seed: int,
+    ) -> None:
+        self._settings = settings
+        self._world = world
+        self._faults = settings.faults
         self._channels = {
             number: Channel(number, model, number == dut_channel, number == sync_channel)
             for number, model in enumerate(settings.modules, start=1)
@@ -41,9 +52,11 @@ class Simulator:
         self._log = SimulatedLog(settings, world, list(self._channels.values()), seed)
         self._dut_channel = dut_channel
         self._errors: list[str] = []
-        self._real, self._swapped = False, False
+        self._real = False
+        self._swapped = False
         self._fetches = 0
-        self._lates, self._late = 0, False
+        self._lates = 0
+        self._late = False
         self._io_manager: IoManagerSimulator | None = None
         self._supply()
         self._stop = threading.Event()
@@ -51,13 +64,18 @@ class Simulator:
         self._server.settimeout(_LISTEN_S)
         self.resource = f"TCPIP::127.0.0.1::{self._server.getsockname()[1]}::SOCKET"
         self._commands = self._table()
-        # A daemon only so that an owner who forgets close() does not hang at the end of the program.
-        self._thread = threading.Thread(target=self._serve, name="keysight n6705 simulator", daemon=True)
+        # A daemon only so that an owner who forgets close() does not hang at the end of the
+        # program.
+        self._thread = threading.Thread(
+            target=self._serve, name="keysight n6705 simulator", daemon=True
+        )
         self._thread.start()
 
     def open_io_manager(self) -> str:
         """Put an IO manager on the table; returns its port as pyserial takes it."""
-        self._io_manager = IoManagerSimulator(self._world, self._settings.io_manager_ppm, self._faults)
+        self._io_manager = IoManagerSimulator(
+            self._world, self._settings.io_manager_ppm, self._faults
+        )
         return self._io_manager.port
 
     def close(self) -> None:
@@ -83,7 +101,9 @@ class Simulator:
             self._log.release()
 
     def _converse(self, connection: socket.socket) -> None:
-        waiting, held, mute = b"", b"", False
+        waiting = b""
+        held = b""
+        mute = False
         while not self._stop.is_set():
             try:
                 block = connection.recv(4096)
@@ -95,14 +115,17 @@ class Simulator:
             for line in lines:
                 if self._log.dropped():
                     return
-                answer, held = held + self._message(line.decode("ascii", "replace").strip()), b""
+                answer = held + self._message(line.decode("ascii", "replace").strip())
+                held = b""
                 if self._late:
                     answer, held, self._late, mute = b"", answer, False, self._faults.mute
                 if answer and not mute:
                     connection.sendall(answer)
 
     def _message(self, message: str) -> bytes:
-        """Carry out one program message; the answers of its queries are joined by semicolons (IEEE 488.2)."""
+        """Carry out one program message; the answers of its queries are joined by semicolons (IEEE
+        488.2).
+        """
         answers: list[bytes] = []
         for header, rest in scpi.units(message):
             try:
@@ -113,7 +136,9 @@ class Simulator:
             except scpi.Refusal as refusal:
                 self._errors.append(str(refusal))
                 if not str(refusal).startswith("-2"):
-                    break  # an error in a command, not in carrying it out: the rest of the message is dropped
+                    # an error in a command, not in carrying it out: the rest of the message is
+                    # dropped
+                    break
                 continue
             if answer is not None:
                 answers.append(answer)
@@ -149,22 +174,32 @@ class Simulator:
         self._world.supply_on = channel is not None and channel.live
 
     def _table(self) -> dict[str, Act]:
-        log, faults, every = self._log, self._faults, list(self._channels.values())
+        log = self._log
+        faults = self._faults
+        every = list(self._channels.values())
         table: dict[str, Act] = {
             "*IDN?": lambda words, channels: (faults.idn or _IDN).encode(),
             "*RST": self._reset,
             "*CLS": lambda words, channels: self._errors.clear(),
             "*OPC?": lambda words, channels: b"1",
-            "*TRG": lambda words, channels: log.trigger([one for one in every if one.source == "BUS"]),
+            "*TRG": lambda words, channels: log.trigger(
+                [one for one in every if one.source == "BUS"]
+            ),
             "SYST:ERR?": self._error,
             "SYST:CHAN?": lambda words, channels: str(len(every)).encode(),
-            "SYST:CHAN:MOD?": lambda words, channels: ",".join(one.model for one in channels).encode(),
+            "SYST:CHAN:MOD?": lambda words, channels: ",".join(
+                one.model for one in channels
+            ).encode(),
             "SYST:CHAN:OPT?": lambda words, channels: (faults.option or "0").encode(),
             "OUTP": self._output,
             "OUTP?": lambda words, channels: scpi.flags([one.on for one in channels]),
             "OUTP:PROT:CLE": self._clear_protection,
-            "STAT:QUES?": lambda words, channels: ",".join(str(one.take_events()) for one in channels).encode(),
-            "STAT:QUES:COND?": lambda words, channels: ",".join(str(one.condition) for one in channels).encode(),
+            "STAT:QUES?": lambda words, channels: ",".join(
+                str(one.take_events()) for one in channels
+            ).encode(),
+            "STAT:QUES:COND?": lambda words, channels: ",".join(
+                str(one.condition) for one in channels
+            ).encode(),
             "EMUL": self._emulation,
             "FUNC": _only("VOLTage", "CURRent"),
             "VOLT": self._volt,
@@ -182,7 +217,9 @@ class Simulator:
             "SENS:ELOG:CURR:RANG:AUTO": self._auto,
             "SENS:ELOG:VOLT:RANG": _up_to(20.4),
             "SENS:ELOG:PER": self._period,
-            "SENS:ELOG:PER?": lambda words, channels: scpi.numbers([log.told_period_s(one, self._real) for one in channels]),
+            "SENS:ELOG:PER?": lambda words, channels: scpi.numbers(
+                [log.told_period_s(one, self._real) for one in channels]
+            ),
             "TRIG:ELOG:SOUR": self._source,
             "TRIG:ELOG": lambda words, channels: log.trigger(channels),
             "INIT:ELOG": lambda words, channels: log.initiate(channels, self._real),
@@ -223,7 +260,18 @@ class Simulator:
         self._supply()
 
     def _emulation(self, words: list[str], channels: list[Channel]) -> None:
-        wanted = scpi.choice(words, "PS4Q", "PS2Q", "PS1Q", "BATTery", "CHARger", "CCLoad", "CVLoad", "VMETer", "AMETer")
+        wanted = scpi.choice(
+            words,
+            "PS4Q",
+            "PS2Q",
+            "PS1Q",
+            "BATTery",
+            "CHARger",
+            "CCLoad",
+            "CVLoad",
+            "VMETer",
+            "AMETer",
+        )
         for channel in channels:
             if not channel.smu or (wanted == "PS4Q" and channel.model != "N6784A"):
                 raise scpi.Refusal(scpi.UNSUPPORTED)
@@ -245,7 +293,9 @@ class Simulator:
         self._real = scpi.choice(words, "ASCii", "REAL") == "REAL"
 
     def _order(self, words: list[str], channels: list[Channel]) -> None:
-        self._swapped = scpi.choice(words, "NORMal", "SWAPped") == "SWAP" or self._faults.keeps_byte_order
+        self._swapped = (
+            scpi.choice(words, "NORMal", "SWAPped") == "SWAP" or self._faults.keeps_byte_order
+        )
 
     def _input(self, words: list[str], channels: list[Channel]) -> None:
         wanted = scpi.choice(words, "MAIN", "AUXiliary")
@@ -264,18 +314,26 @@ class Simulator:
         return act
 
     def _function_told(self, name: str) -> Act:
-        return lambda words, channels: scpi.flags([self._log.is_on(one, name, self._faults.stuck_hidden) for one in channels])
+        return lambda words, channels: scpi.flags(
+            [self._log.is_on(one, name, self._faults.stuck_hidden) for one in channels]
+        )
 
     def _pin_function(self, pin: int) -> Act:
-        return lambda words, channels: self._log.set_pin(pin, scpi.choice(words, "DIO", "DINPut", "TINPut", "TOUTput"))
+        return lambda words, channels: self._log.set_pin(
+            pin, scpi.choice(words, "DIO", "DINPut", "TINPut", "TOUTput")
+        )
 
     def _pin_polarity(self, pin: int) -> Act:
-        return lambda words, channels: self._log.set_polarity(pin, scpi.choice(words, "POSitive", "NEGative"))
+        return lambda words, channels: self._log.set_polarity(
+            pin, scpi.choice(words, "POSitive", "NEGative")
+        )
 
     def _range(self, words: list[str], channels: list[Channel]) -> None:
         wanted_a = scpi.number(words, 0.0, 3.06)
         for channel in channels:
-            channel.range_a = min(limit_a for limit_a in (10e-6, 1e-3, 0.1, 3.06) if limit_a >= wanted_a)
+            channel.range_a = min(
+                limit_a for limit_a in (10e-6, 1e-3, 0.1, 3.06) if limit_a >= wanted_a
+            )
 
     def _auto(self, words: list[str], channels: list[Channel]) -> None:
         for channel in channels:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shell of a simulated X-NUCLEO-LPM01A: its commands, what they set, and what is wrong with the board on purpose.
+"""The shell of a simulated X-NUCLEO-LPM01A: its commands, what they set, and what is wrong with the
+board on purpose.
 
-Commands: ST UM2269 Rev 6 section 4.3.2; error details, and events: what public clients know of real boards. What neither tells is
-marked as a choice.
+Commands: ST UM2269 Rev 6 section 4.3.2; error details, and events: what public clients know of real
+boards. What neither tells is marked as a choice.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 _RATES = {"1": 1, "2": 2, "5": 5, "10": 10, "20": 20, "50": 50, "100": 100, "200": 200, "500": 500}
-_RATES |= {"1k": 1000, "2k": 2000, "5k": 5000, "10k": 10_000, "20k": 20_000, "50k": 50_000, "100k": 100_000}
+_RATES |= {
+    "1k": 1000,
+    "2k": 2000,
+    "5k": 5000,
+    "10k": 10_000,
+    "20k": 20_000,
+    "50k": 50_000,
+    "100k": 100_000,
+}
 _STANDALONE = ("help", "echo", "powershield", "version", "range", "status", "htc", "hrc", "psrst")
 _CHOICES = {
     "acqmode": ("dyn", "stat"),
@@ -29,11 +38,13 @@ _NUMBERS = {"trigdelay": (0.0, 600.0), "currthre": (0.0, 10e-3), "currthres": (0
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of each one, and below 0 is never.
+    """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of
+    each one, and below 0 is never.
 
-    `error_to` and `no_answer_to` name the beginning of a command; with `only`, of the times it comes, counted from 1, those.
-    At `power_down_at_s` the board tells of a power-down as of an error, at `power_off_at_s` of its supply as `pwr off`.
-    `stale` is what goes on at the start: "streaming", "streaming binary", "half line" or "summary". `old_error` happened before,
+    `error_to` and `no_answer_to` name the beginning of a command; with `only`, of the times it
+    comes, counted from 1, those. At `power_down_at_s` the board tells of a power-down as of an
+    error, at `power_off_at_s` of its supply as `pwr off`. `stale` is what goes on at the start:
+    "streaming", "streaming binary", "half line" or "summary". `old_error` happened before,
     `calibration_error` happens whenever the voltage is set: `status` tells of each once.
     """
 
@@ -68,12 +79,14 @@ class Faults:
 class SimulatorSettings:
     """The board's true errors and habits.
 
-    `clock_ppm`: how fast its clock is; `gain`, `offset_a`, `noise_a` (of one sample): of the current; `supply_v_error`: relative,
-    of the supply; `share`: part of the DUT's power through it; `fed_v`: another cable feeds the DUT with so many volts (0:
-    none), and nothing flows through it; `stamp`: how a time stamp line begins; `event`: its last word.
+    `clock_ppm`: how fast its clock is; `gain`, `offset_a`, `noise_a` (of one sample): of the
+    current; `supply_v_error`: relative, of the supply; `share`: part of the DUT's power through it;
+    `fed_v`: another cable feeds the DUT with so many volts (0: none), and nothing flows through it;
+    `stamp`: how a time stamp line begins; `event`: its last word.
 
-    How commands are answered, which manual and boards tell differently: `refusal`, `presence` (to `powershield`), `status`,
-    `pwr_get`; those that begin with `bare` without the word `ack`, as UM2269 Rev 6 table 50 prints it of `pwrend`.
+    How commands are answered, which manual and boards tell differently: `refusal`, `presence` (to
+    `powershield`), `status`, `pwr_get`; those that begin with `bare` without the word `ack`, as
+    UM2269 Rev 6 table 50 prints it of `pwrend`.
     """
 
     firmware: str = "1.0.6"
@@ -101,7 +114,9 @@ class Refused(Exception):
 
 
 def number(text: str) -> float:
-    """Read a number as the shell takes it: digits, then u, m or k, or a signed power of ten; raises Refused."""
+    """Read a number as the shell takes it: digits, then u, m or k, or a signed power of ten; raises
+    Refused.
+    """
     match = re.fullmatch(r"(\d+)(?:([umk])|([+-]\d+))?", text)
     if match is None:
         raise Refused(f"wrong numerical value '{text}'")
@@ -133,7 +148,9 @@ class Shell:
     def __init__(self, settings: SimulatorSettings) -> None:
         self._settings = settings
         self.host = False
-        self.sample_hz, self.supply_v, self.acquisition_s = 100, 3.3, 10.0
+        self.sample_hz = 100
+        self.supply_v = 3.3
+        self.acquisition_s = 10.0
         self.set = {
             "acqmode": "dyn",
             "funcmode": "optim",
@@ -152,8 +169,11 @@ class Shell:
 
     def answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
         """Return the lines of the answer; raises Refused."""
-        said, bare = self._answer(command, supply_on), self._settings.bare
-        return (said[0].removeprefix("ack "), *said[1:]) if bare and command.startswith(bare) else said
+        said = self._answer(command, supply_on)
+        bare = self._settings.bare
+        return (
+            (said[0].removeprefix("ack "), *said[1:]) if bare and command.startswith(bare) else said
+        )
 
     def _answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
         name, _, rest = command.partition(" ")
@@ -161,7 +181,8 @@ class Shell:
         if name == "echo":
             return (command,)
         if name == "status":
-            said, self.error = f"error: {self.error}" if self.error else "ok", ""
+            said = f"error: {self.error}" if self.error else "ok"
+            self.error = ""
             return (self._settings.status.format(said=said),)
         if not self.host and name not in _STANDALONE:
             raise Refused("command available only when PowerShield is controlled by host")
@@ -184,7 +205,11 @@ class Shell:
     def _power(self, command: str, words: list[str], supply_on: bool) -> tuple[str, ...]:
         if self._version() < (1, 0, 2):
             raise Refused("unknown command")
-        if not words or words[0] not in ("auto", "on", "off", "get") or words[1:] not in ([], ["nostatus"], ["status"]):
+        if (
+            not words
+            or words[0] not in ("auto", "on", "off", "get")
+            or words[1:] not in ([], ["nostatus"], ["status"])
+        ):
             raise Refused("wrong argument")
         if words[0] != "get":
             return (f"ack {command}",)
@@ -211,11 +236,18 @@ class Shell:
         elif name == "eventsrc":
             if self._version() < (1, 0, 6):
                 raise Refused("unknown command")
-            if words != ["d7", "fal"]:  # a choice: the truth behind the simulator tells falling edges only
+            if words != [
+                "d7",
+                "fal",
+            ]:  # a choice: the truth behind the simulator tells falling edges only
                 raise Refused("simulated: d7 fal only")
             self.events = True
         elif len(words) != 1:
-            raise Refused("unknown command" if name not in (*_CHOICES, *_NUMBERS, "freq", "acqtime") else "one argument is needed")
+            raise Refused(
+                "unknown command"
+                if name not in (*_CHOICES, *_NUMBERS, "freq", "acqtime")
+                else "one argument is needed"
+            )
         elif name in _CHOICES:
             if words[0] not in _CHOICES[name]:
                 raise Refused(f"argument not among {', '.join(_CHOICES[name])}")
@@ -243,7 +275,11 @@ class Shell:
         if self.set["trigsrc"] != "sw" or self.set["acqmode"] != "dyn":
             raise Refused("simulated: trigger sw and mode dyn only")
         ascii_limit_s = {10_000: 1.0, 20_000: 0.5, 50_000: 0.0, 100_000: 0.0}.get(self.sample_hz)
-        if self.set["format"] == "ascii_dec" and ascii_limit_s is not None and not 0 < self.acquisition_s <= ascii_limit_s:
+        if (
+            self.set["format"] == "ascii_dec"
+            and ascii_limit_s is not None
+            and not 0 < self.acquisition_s <= ascii_limit_s
+        ):
             raise Refused("acquisition time too long for this frequency and format")
 
     def _version(self) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated X-NUCLEO-LPM01A on a pseudo terminal: bytes in, bytes out, as on the board's USB port.
+"""A simulated X-NUCLEO-LPM01A on a pseudo terminal: bytes in, bytes out, as on the board's USB
+port.
 
 Framing of replies: what public clients assert of real boards.
 """
@@ -27,7 +28,9 @@ from rig.simulation.world import World
 
 __all__ = ["Faults", "Lpm01aSimulator", "SimulatorSettings", "main"]
 
-_TX_B = 32_768  # what the board holds back before it stops sampling; the real size is not documented
+_TX_B = (
+    32_768  # what the board holds back before it stops sampling; the real size is not documented
+)
 _BACKLOG = 100_000
 _POLL_S = 0.002
 _FRAME_S = 0.001  # of full-speed USB: in real time, nothing goes out more often
@@ -37,13 +40,22 @@ _END_OF_LINE = b"\r\n"
 
 
 class Lpm01aSimulator:
-    """One simulated board in a thread of its own; `port` is what a driver opens. `supply` is told of every change of the supply."""
+    """One simulated board in a thread of its own; `port` is what a driver opens. `supply` is told
+    of every change of the supply.
+    """
 
-    def __init__(self, settings: SimulatorSettings, table: Table, supply: Callable[[bool], None] = lambda on: None) -> None:
+    def __init__(
+        self,
+        settings: SimulatorSettings,
+        table: Table,
+        supply: Callable[[bool], None] = lambda on: None,
+    ) -> None:
         import pty
         import tty
 
-        self._settings, self._world, self._supply = settings, table.world, supply
+        self._settings = settings
+        self._world = table.world
+        self._supply = supply
         self._random = np.random.default_rng([table.seed, settings.seed])
         self._master, self._slave = pty.openpty()
         # Else the line discipline would echo our output back to us until somebody opens the port.
@@ -57,7 +69,8 @@ class Lpm01aSimulator:
         self._acquisitions = 0
         self._stopping = threading.Event()
         self._unwatch: Callable[[], None] = lambda: None
-        self._mute, self._heard = False, False
+        self._mute = False
+        self._heard = False
         self._struck_times = 0
         self._switch(settings.faults.supply_found_on)
         self._begin_stale(settings.faults.stale)
@@ -65,7 +78,9 @@ class Lpm01aSimulator:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread and the pseudo terminal; closing twice is allowed. The supply stays as it is."""
+        """End the thread and the pseudo terminal; closing twice is allowed. The supply stays as it
+        is.
+        """
         self._stopping.set()
         self._thread.join()
         self._hang_up()
@@ -79,7 +94,11 @@ class Lpm01aSimulator:
             "streaming binary": b"\xa0" + b"\x52\xa0" * 3000,
         }
         if stale not in left:
-            raise ConfigError(f"{stale!r}", path="monitor.st_lpm01a.simulator.faults.stale", try_next=f"one of {', '.join(left)}")
+            raise ConfigError(
+                f"{stale!r}",
+                path="monitor.st_lpm01a.simulator.faults.stale",
+                try_next=f"one of {', '.join(left)}",
+            )
         self._tx += left[stale]
         if stale.startswith("streaming"):
             self._shell.set["format"] = "bin_hexa" if "binary" in stale else "ascii_dec"
@@ -88,7 +107,8 @@ class Lpm01aSimulator:
     def _work(self) -> None:
         try:
             while not self._stopping.is_set():
-                # What a terminal holds when it is opened is thrown away; what a board holds on USB comes after.
+                # What a terminal holds when it is opened is thrown away; what a board holds on USB
+                # comes after.
                 wants = [self._master] if self._tx and self._heard and not self._mute else []
                 readable, writable, _ = select.select([self._master], wants, [], _POLL_S)
                 if readable:
@@ -108,7 +128,9 @@ class Lpm01aSimulator:
             self._unwatch()
 
     def _deliver(self) -> None:
-        """Send what a board in real time would have sent by now: here virtual time ran ahead of the line."""
+        """Send what a board in real time would have sent by now: here virtual time ran ahead of the
+        line.
+        """
         end_s = time.monotonic() + _DELIVERY_S
         while not self._world.live and time.monotonic() < end_s and (self._tx or self._unread()):
             if self._tx:
@@ -152,7 +174,8 @@ class Lpm01aSimulator:
             if self._struck(faults.error_to, command):
                 raise Refused(faults.error_detail)
             if command == "stop" and self._acquisition is not None:
-                # It is answered by the end of the stream alone (mlcommons/tiny: "stop does not ack").
+                # It is answered by the end of the stream alone (mlcommons/tiny: "stop does not
+                # ack").
                 self._acquisition.stop_ns = self._world.now_ns()
                 return
             if command == "start" and self._acquisition is not None:
@@ -162,7 +185,11 @@ class Lpm01aSimulator:
             self._say(self._settings.refusal.format(command=command), f"Error detail: {refusal}")
             return
         self._switch(self._shell.supply(command, self._world.supply_on))
-        binary = self._acquisition.interject(command, self._world.supply_on) if self._acquisition is not None else b""
+        binary = (
+            self._acquisition.interject(command, self._world.supply_on)
+            if self._acquisition is not None
+            else b""
+        )
         if binary:
             self._tx += binary
         else:
@@ -180,14 +207,18 @@ class Lpm01aSimulator:
     def _say(self, *lines: str) -> None:
         text = "\r\n".join((self._settings.faults.prompt + lines[0], *lines[1:]))
         # Everything is followed by an empty line but the echo.
-        self._tx += f"\r\n{text}\r\n".encode() + (b"" if lines[0].startswith("echo ") else _END_OF_LINE)
+        self._tx += f"\r\n{text}\r\n".encode() + (
+            b"" if lines[0].startswith("echo ") else _END_OF_LINE
+        )
 
     def _start(self) -> None:
         self._acquisitions += 1
         faults = self._settings.faults if self._acquisitions == 1 else replace(
             self._settings.faults, lose_byte_at=-1, flip_byte_at=-1, insert_byte_at=-1
         )  # fmt: skip
-        self._acquisition = Acquisition(replace(self._settings, faults=faults), self._shell, self._world, self._random)
+        self._acquisition = Acquisition(
+            replace(self._settings, faults=faults), self._shell, self._world, self._random
+        )
         self._tx += self._acquisition.begin()
         self._unwatch = self._world.watch(self._hold)
 
@@ -208,9 +239,15 @@ class Lpm01aSimulator:
             self._unwatch()
 
     def _hold(self) -> None:
-        """Hold virtual time until the backlog is small; a host that reads nothing for long is no reason to hold it for ever."""
+        """Hold virtual time until the backlog is small; a host that reads nothing for long is no
+        reason to hold it for ever.
+        """
         end_s = time.monotonic() + _PATIENCE_S
-        while (acquisition := self._acquisition) is not None and self._thread.is_alive() and time.monotonic() < end_s:
+        while (
+            (acquisition := self._acquisition) is not None
+            and self._thread.is_alive()
+            and time.monotonic() < end_s
+        ):
             if self._world.live or acquisition.due() <= _BACKLOG or self._mute:
                 return
             self._stopping.wait(0.001)
@@ -221,7 +258,8 @@ class _UnpluggedError(Exception):
 
 
 def main(out: TextIO, settings: SimulatorSettings | None = None) -> None:
-    """Be a board in a process of its own until a signal ends it, in a world of real time in which the DUT draws 33 mW.
+    """Be a board in a process of its own until a signal ends it, in a world of real time in which
+    the DUT draws 33 mW.
 
     Writes `pty PORT`, then `supply on` or `supply off` at every change, each a line.
     """
@@ -230,11 +268,17 @@ def main(out: TextIO, settings: SimulatorSettings | None = None) -> None:
         out.write(line + "\n")
         out.flush()
 
-    world, began_ns, ended = World(), time.monotonic_ns(), threading.Event()
+    world = World()
+    began_ns = time.monotonic_ns()
+    ended = threading.Event()
     world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
     world.put(0, True, 0.033)
     signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
-    board = Lpm01aSimulator(settings or SimulatorSettings(), Table(world=world), lambda on: tell(f"supply {'on' if on else 'off'}"))
+    board = Lpm01aSimulator(
+        settings or SimulatorSettings(),
+        Table(world=world),
+        lambda on: tell(f"supply {'on' if on else 'off'}"),
+    )
     try:
         tell(f"pty {board.port}")
         while not ended.wait(0.1):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two data streams of a simulated X-NUCLEO-LPM01A, byte for byte: ST UM2269 Rev 6 section 4.4; NUL after a time stamp and
-events: what public clients assert of real boards."""
+"""The two data streams of a simulated X-NUCLEO-LPM01A, byte for byte: ST UM2269 Rev 6 section 4.4;
+NUL after a time stamp and events: what public clients assert of real boards.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +16,16 @@ from drivers.st_lpm01a.sim.shell import Shell, SimulatorSettings, decimal
 from rig.simulation.world import World
 
 STAMP_SAMPLES = 1000
-#: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error and nothing else.
+#: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error and nothing
+#: else.
 _OVERCURRENT_A = 0.059
 _STALL_S = 2.0
 
 
 def hexadecimal(values_a: NDArray[np.float64]) -> bytes:
-    """Write currents as 4 bits of negative power of 16 and 12 bits of mantissa, the high byte first."""
+    """Write currents as 4 bits of negative power of 16 and 12 bits of mantissa, the high byte
+    first.
+    """
     words = np.zeros(len(values_a), dtype=np.uint16)
     for power in range(15):
         # The last power that keeps the mantissa within 12 bits is the most precise one.
@@ -32,19 +36,29 @@ def hexadecimal(values_a: NDArray[np.float64]) -> bytes:
 
 
 class Acquisition:
-    """One acquisition: what the front end sees becomes bytes of the stream, with metadata where they belong."""
+    """One acquisition: what the front end sees becomes bytes of the stream, with metadata where
+    they belong.
+    """
 
-    def __init__(self, settings: SimulatorSettings, shell: Shell, world: World, random: np.random.Generator) -> None:
-        self._settings, self._shell, self._world, self._random = settings, shell, world, random
+    def __init__(
+        self, settings: SimulatorSettings, shell: Shell, world: World, random: np.random.Generator
+    ) -> None:
+        self._settings = settings
+        self._shell = shell
+        self._world = world
+        self._random = random
         self._binary = shell.set["format"] == "bin_hexa"
         share = 0.0 if settings.fed_v else settings.share
-        self._front_end = FrontEnd(world, shell.sample_hz, clock_ppm=settings.clock_ppm, share=share, random=random)
+        self._front_end = FrontEnd(
+            world, shell.sample_hz, clock_ppm=settings.clock_ppm, share=share, random=random
+        )
         self._limit = round(shell.acquisition_s * shell.sample_hz) if shell.acquisition_s else None
         self._events = 0
         self._sent_b = 0
         self._told: set[str] = set()
         self._overcurrent = False
-        self._least, self._most = np.inf, 0.0
+        self._least = np.inf
+        self._most = 0.0
         self._horizon_ns, self._moved_s = -1, time.monotonic()
         self.stop_ns: int | None = None
         self.over = False
@@ -68,17 +82,26 @@ class Acquisition:
             return b""
         payloads = {
             "targrst": b"\xf6",
-            "volt get": b"\xf7" + round(self._shell.supply_v * (1 + self._settings.supply_v_error) * 1000).to_bytes(2),
+            "volt get": b"\xf7"
+            + round(self._shell.supply_v * (1 + self._settings.supply_v_error) * 1000).to_bytes(2),
             "temp": b"\xf8" + (28).to_bytes(2),
             "pwr get": b"\xf9" + bytes([supply_on]),
         }
-        found = next((payload for name, payload in payloads.items() if command.startswith(name)), b"")
+        found = next(
+            (payload for name, payload in payloads.items() if command.startswith(name)), b""
+        )
         return self._spoil(b"\xf0" + found + b"\xff\xff") if found else b""
 
     def advance(self) -> bytes:
         """Return what has become due, up to the next time stamp at most."""
-        horizon_ns = self._world.horizon_ns() if self.stop_ns is None else min(self._world.horizon_ns(), self.stop_ns)
-        count = min(self._front_end.due(horizon_ns), STAMP_SAMPLES - self._front_end.at % STAMP_SAMPLES)
+        horizon_ns = (
+            self._world.horizon_ns()
+            if self.stop_ns is None
+            else min(self._world.horizon_ns(), self.stop_ns)
+        )
+        count = min(
+            self._front_end.due(horizon_ns), STAMP_SAMPLES - self._front_end.at % STAMP_SAMPLES
+        )
         if self._limit is not None:
             count = min(count, self._limit - self._front_end.at)
         faults = self._settings.faults
@@ -87,7 +110,10 @@ class Acquisition:
                 count = min(count, max(round(at_s * self._shell.sample_hz) - self._front_end.at, 0))
         stream = b"".join(self._samples(count)) if count else b""
         stream += b"".join(self._mishaps())
-        ended = 0 <= self._settings.faults.ends_at_s <= self.elapsed_s or self._front_end.at == self._limit
+        ended = (
+            0 <= self._settings.faults.ends_at_s <= self.elapsed_s
+            or self._front_end.at == self._limit
+        )
         self.over = self.over or ended or (not count and self._stopped(horizon_ns))
         return self._spoil(stream)
 
@@ -105,15 +131,24 @@ class Acquisition:
         beginning = b"\xf0\xf4\xff\xff" if self._binary else b"\r\nend\r\n"
         summary = b"\r\nsummary beg\r\n" + rows.tobytes() + b"summary end\r\n"
         completed = f"\r\n{self._settings.faults.prompt}Acquisition completed\r\n".encode()
-        return self._spoil(beginning) + summary + (b"" if self._settings.faults.no_completion else completed)
+        return (
+            self._spoil(beginning)
+            + summary
+            + (b"" if self._settings.faults.no_completion else completed)
+        )
 
     def _samples(self, count: int) -> Iterator[bytes]:
         block = self._front_end.take(count)
         values = self._converted(block.power_w)
-        self._least, self._most = min(self._least, float(values.min())), max(self._most, float(values.max()))
+        self._least, self._most = (
+            min(self._least, float(values.min())),
+            max(self._most, float(values.max())),
+        )
         at = 0
         for place in (
-            (np.floor(block.falls).astype(np.int64) - block.first).tolist() if self._shell.events and not self._binary else []
+            (np.floor(block.falls).astype(np.int64) - block.first).tolist()
+            if self._shell.events and not self._binary
+            else []
         ):
             yield self._encoded(values[at:place], block.first + at)
             at = place
@@ -127,7 +162,8 @@ class Acquisition:
             yield self._stamp()
 
     def _converted(self, power_w: NDArray[np.float64]) -> NDArray[np.float64]:
-        settings, shell = self._settings, self._shell
+        settings = self._settings
+        shell = self._shell
         true_v = shell.supply_v * (1 + settings.supply_v_error)
         if not self._world.supply_on:
             return np.zeros(len(power_w))
@@ -137,7 +173,9 @@ class Acquisition:
         if settings.noise_a:
             seen_a = seen_a + settings.noise_a * self._random.standard_normal(len(seen_a))
         # The board knows its voltage only as it was set.
-        return seen_a * shell.supply_v / shell.sample_hz if shell.set["output"] == "energy" else seen_a
+        return (
+            seen_a * shell.supply_v / shell.sample_hz if shell.set["output"] == "energy" else seen_a
+        )
 
     def _encoded(self, values: NDArray[np.float64], first: int) -> bytes:
         if not len(values):
@@ -147,18 +185,24 @@ class Acquisition:
         return (b"\0" if first % STAMP_SAMPLES == 0 else b"") + decimal(values).tobytes()
 
     def _stamp(self) -> bytes:
-        time_ms, faults = round(self._front_end.at * 1000 / self._shell.sample_hz), self._settings.faults
+        time_ms = round(self._front_end.at * 1000 / self._shell.sample_hz)
+        faults = self._settings.faults
         load = 0
         if 0 <= faults.load_rises_at_s <= self.elapsed_s:
             load = min(round(100 * (self.elapsed_s - faults.load_rises_at_s) / 0.5), 100)
         if self._binary:
             return b"\xf0\xf3" + time_ms.to_bytes(4) + bytes([load]) + b"\xff\xff"
         seconds, rest_ms = divmod(time_ms, 1000)
-        return f"\r\n{self._settings.stamp}{seconds:03d}s {rest_ms:03d}ms, buff {load:02d}%\r\n".encode()
+        stamp = f"{self._settings.stamp}{seconds:03d}s {rest_ms:03d}ms, buff {load:02d}%"
+        return f"\r\n{stamp}\r\n".encode()
 
     def _error(self, text: str) -> bytes:
         self._shell.error = text
-        return b"\xf0\xf1" + text.encode() + b"\r\n\xff\xff" if self._binary else f"\r\nerror {text}\r\n".encode()
+        return (
+            b"\xf0\xf1" + text.encode() + b"\r\n\xff\xff"
+            if self._binary
+            else f"\r\nerror {text}\r\n".encode()
+        )
 
     def _mishaps(self) -> Iterator[bytes]:
         faults = self._settings.faults
@@ -179,7 +223,8 @@ class Acquisition:
 
     def _spoil(self, stream: bytes) -> bytes:
         """Apply the faults of the line."""
-        faults, first = self._settings.faults, self._sent_b
+        faults = self._settings.faults
+        first = self._sent_b
         self._sent_b += len(stream)
         out = bytearray(stream)
         if 0 <= (at := faults.flip_byte_at - first) < len(stream) and faults.flip_byte_at >= 0:
@@ -187,5 +232,9 @@ class Acquisition:
         if 0 <= (at := faults.insert_byte_at - first) < len(stream) and faults.insert_byte_at >= 0:
             out.insert(at, faults.inserted)
         if faults.lose_byte_at >= 0:
-            del out[max(faults.lose_byte_at - first, 0) : max(faults.lose_byte_at + faults.lose_bytes - first, 0)]
+            del out[
+                max(faults.lose_byte_at - first, 0) : max(
+                    faults.lose_byte_at + faults.lose_bytes - first, 0
+                )
+            ]
         return bytes(out)

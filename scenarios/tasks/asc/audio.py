@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from scenarios.tasks.asc.model import RATE_HZ, SLICE_SAMPLES
 
-PCM, EXTENSIBLE = 0x0001, 0xFFFE
+PCM = 0x0001
+EXTENSIBLE = 0xFFFE
 BITS = (16, 24)
 RATES_HZ = (44_100, 48_000)
 CHANNELS = (1, 2)
@@ -26,7 +27,9 @@ CACHED_CLIPS = 8
 
 @dataclass(frozen=True, slots=True)
 class WavHeader:
-    """What a WAV file says of itself; `frames` counts samples per channel, `size_b` the whole file."""
+    """What a WAV file says of itself; `frames` counts samples per channel, `size_b` the whole
+    file.
+    """
 
     rate_hz: int
     channels: int
@@ -36,12 +39,16 @@ class WavHeader:
 
     @property
     def slices(self) -> int:
-        """Return the number of one-second slices; "10-s files cut into 1-s slices (last one zero-padded)"."""
+        """Return the number of one-second slices; "10-s files cut into 1-s slices (last one
+        zero-padded)".
+        """
         return -(-self.frames // self.rate_hz)
 
 
 def wav_header(path: Path) -> WavHeader:
-    """Read and check the header of the WAV file at `path`; DataError if it is truncated or of another format."""
+    """Read and check the header of the WAV file at `path`; DataError if it is truncated or of
+    another format.
+    """
     try:
         size_b = path.stat().st_size
         with path.open("rb") as file:
@@ -52,11 +59,19 @@ def wav_header(path: Path) -> WavHeader:
     if tag == EXTENSIBLE and len(form) >= 26:
         tag = int.from_bytes(form[24:26], "little")
     shape = f"format {tag:#06x}, {bits} bit, {rate_hz} Hz, {channels} channels, {frame_b} B a frame"
-    if tag != PCM or bits not in BITS or rate_hz not in RATES_HZ or channels not in CHANNELS or frame_b != channels * bits // 8:
+    if (
+        tag != PCM
+        or bits not in BITS
+        or rate_hz not in RATES_HZ
+        or channels not in CHANNELS
+        or frame_b != channels * bits // 8
+    ):
         wanted = "PCM of 16 or 24 bit, 44.1 or 48 kHz, mono or stereo"
         raise DataError(f"{path}: not a format of the set", evidence=shape, try_next=wanted)
     if start_b + data_b > size_b:
-        declared = f"its header declares {data_b} B of audio from byte {start_b}, the file has {size_b} B"
+        declared = (
+            f"its header declares {data_b} B of audio from byte {start_b}, the file has {size_b} B"
+        )
         raise DataError(f"{path} is truncated", evidence=declared)
     if data_b == 0 or data_b % frame_b:
         raise DataError(f"{path}: {data_b} B of audio are not whole frames", evidence=shape)
@@ -64,13 +79,18 @@ def wav_header(path: Path) -> WavHeader:
 
 
 def chunks(path: Path, file: BinaryIO, size_b: int) -> tuple[bytes, int, int]:
-    """Walk the RIFF chunks to the audio; return the format chunk, and length and start of the data chunk in bytes."""
+    """Walk the RIFF chunks to the audio; return the format chunk, and length and start of the data
+    chunk in bytes.
+    """
     riff = file.read(12)
     if len(riff) < 12 or riff[:4] != b"RIFF" or riff[8:] != b"WAVE":
-        raise DataError(f"{path} is not a RIFF/WAVE file", evidence=f"{size_b} B, begins with {riff[:12]!r}")
+        raise DataError(
+            f"{path} is not a RIFF/WAVE file", evidence=f"{size_b} B, begins with {riff[:12]!r}"
+        )
     form = b""
     while len(head := file.read(8)) == 8:
-        name, length_b = head[:4], int.from_bytes(head[4:], "little")
+        name = head[:4]
+        length_b = int.from_bytes(head[4:], "little")
         if name == b"data":
             if len(form) < 16:
                 raise DataError(f"{path}: no format before the audio")
@@ -89,7 +109,8 @@ def quantised(signal: NDArray[np.float64]) -> NDArray[np.int16]:
 
 
 def read_clip(path: Path) -> NDArray[np.int16]:
-    """Read a recording as int16 at 8 kHz: channels averaged, the whole file resampled (soxr HQ), zero-padded to whole seconds.
+    """Read a recording as int16 at 8 kHz: channels averaged, the whole file resampled (soxr HQ),
+    zero-padded to whole seconds.
 
     Returns shape (seconds, 8000). Raise DataError as wav_header does.
     """
@@ -99,7 +120,9 @@ def read_clip(path: Path) -> NDArray[np.int16]:
     except (soundfile.LibsndfileError, OSError) as problem:
         raise DataError(f"{path} cannot be decoded", evidence=str(problem)) from problem
     if len(frames) != header.frames or rate_hz != header.rate_hz:
-        raise DataError(f"{path}: {len(frames)} frames decoded", evidence=f"its header declares {header.frames}")
+        raise DataError(
+            f"{path}: {len(frames)} frames decoded", evidence=f"its header declares {header.frames}"
+        )
     resampled = soxr.resample(frames.mean(axis=1), rate_hz, RATE_HZ, "HQ")
     whole = np.zeros(header.slices * SLICE_SAMPLES)
     kept = min(len(resampled), len(whole))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TAU Urban Acoustic Scenes 2020 Mobile development set as the ASC rules use it: device a, four classes, one-second samples.
+"""The TAU Urban Acoustic Scenes 2020 Mobile development set as the ASC rules use it: device a, four
+classes, one-second samples.
 
-Two layouts are read: the original (`audio/`, `evaluation_setup/`, `meta.csv`) and the flattened one of the reference scripts
-(wav in `raw/`, csv beside it, in the folder itself or in its `data/`).
+Two layouts are read: the original (`audio/`, `evaluation_setup/`, `meta.csv`) and the flattened one
+of the reference scripts (wav in `raw/`, csv beside it, in the folder itself or in its `data/`).
 """
 
 from __future__ import annotations
@@ -23,17 +24,35 @@ DEVICE = "a"
 OFFICIAL_TRAIN_SAMPLES = 41_360
 OFFICIAL_TEST_SAMPLES = 16_240
 
-#: "recordings from 12 European cities in 10 different acoustic scenes": a recording of another place is not of the set.
+#: "recordings from 12 European cities in 10 different acoustic scenes": a recording of another
+#: place is not of the set.
 CITIES = frozenset(
-    ("amsterdam", "barcelona", "helsinki", "lisbon", "london", "lyon", "madrid", "milan", "paris", "prague", "stockholm", "vienna")
+    (
+        "amsterdam",
+        "barcelona",
+        "helsinki",
+        "lisbon",
+        "london",
+        "lyon",
+        "madrid",
+        "milan",
+        "paris",
+        "prague",
+        "stockholm",
+        "vienna",
+    )
 )
 
-TRAIN_LIST, TEST_LIST, META_LIST = "fold1_train.csv", "fold1_evaluate.csv", "meta.csv"
+TRAIN_LIST = "fold1_train.csv"
+TEST_LIST = "fold1_evaluate.csv"
+META_LIST = "meta.csv"
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """One recording: `label` indexes CLASSES, `samples` counts its one-second slices, `listed` says whether a fold names it."""
+    """One recording: `label` indexes CLASSES, `samples` counts its one-second slices, `listed` says
+    whether a fold names it.
+    """
 
     path: Path
     label: int
@@ -43,7 +62,9 @@ class Clip:
 
     @property
     def city(self) -> str:
-        """Return where it was recorded, by its name: [scene]-[city]-[location]-[segment]-[device]."""
+        """Return where it was recorded, by its name:
+        [scene]-[city]-[location]-[segment]-[device].
+        """
         parts = self.path.stem.split("-")
         return parts[1] if len(parts) == 5 else ""
 
@@ -72,11 +93,17 @@ class Dataset:
         return sum(clip.samples for clip in self.train), sum(clip.samples for clip in self.test)
 
     def split_statement(self) -> str:
-        """Say whether the places are those of the data set and the sample counts those of the rule."""
-        counts, strange = self.counts(), sorted(self.cities() - CITIES)
+        """Say whether the places are those of the data set and the sample counts those of the
+        rule.
+        """
+        counts = self.counts()
+        strange = sorted(self.cities() - CITIES)
         if strange:
             where = ", ".join(strange[:3]) + ("..." if len(strange) > 3 else "")
-            return f"not the data set: {counts[0]}/{counts[1]} samples, with recordings of {where}, where it has none"
+            return (
+                f"not the data set: {counts[0]}/{counts[1]} samples, with recordings of "
+                f"{where}, where it has none"
+            )
         if official(counts, self.cities()):
             return "official split"
         return f"not the official split: {counts[0]}/{counts[1]} samples"
@@ -86,7 +113,9 @@ class Dataset:
         return frozenset(clip.city for clip in (*self.train, *self.test))
 
     def file_list_sha256(self, *, content: bool = False) -> str:
-        """Hash split, name and size of every recording, sorted by name; with `content` also the SHA-256 of each file."""
+        """Hash split, name and size of every recording, sorted by name; with `content` also the
+        SHA-256 of each file.
+        """
         digest = hashlib.sha256()
         rows = [("train", clip) for clip in self.train] + [("test", clip) for clip in self.test]
         for split, clip in sorted(rows, key=lambda row: row[1].path.name):
@@ -99,26 +128,40 @@ class Dataset:
 
 
 def official(counts: tuple[object, object], cities: frozenset[str]) -> bool:
-    """Tell whether recordings of these cities, in so many train and test samples, can be the data set's split."""
+    """Tell whether recordings of these cities, in so many train and test samples, can be the data
+    set's split.
+    """
     return counts == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES) and cities <= CITIES
 
 
 def open_dataset(folder: Path) -> Dataset:
-    """Read lists and headers of the data set in `folder`; no audio. Raise DataError where lists and disk disagree."""
+    """Read lists and headers of the data set in `folder`; no audio. Raise DataError where lists and
+    disk disagree.
+    """
     layout = find_layout(folder)
     on_disk = {path.name: path for path in sorted(layout.audio.glob("*.wav")) if wanted(path.name)}
     train = read_list(layout.lists / TRAIN_LIST, on_disk)
     evaluate = read_list(layout.lists / TEST_LIST, on_disk)
     if both := sorted(set(train) & set(evaluate)):
-        raise DataError(f"{both[0]} is in {TRAIN_LIST} and in {TEST_LIST}", evidence=f"{len(both)} such files")
+        raise DataError(
+            f"{both[0]} is in {TRAIN_LIST} and in {TEST_LIST}", evidence=f"{len(both)} such files"
+        )
     if layout.meta.is_file():
         read_list(layout.meta, on_disk)
-    # "test = fold1_evaluate.csv plus every device-A wav found on disk that is in neither list ("extra files")"
+    # "test = fold1_evaluate.csv plus every device-A wav found on disk that is in neither list
+    # ("extra files")"
     extra = [name for name in on_disk if name not in train and name not in evaluate]
-    test = [clip(on_disk[name], True) for name in evaluate] + [clip(on_disk[name], False) for name in extra]
+    test = [clip(on_disk[name], True) for name in evaluate] + [
+        clip(on_disk[name], False) for name in extra
+    ]
     if not train or not test:
-        raise DataError(f"{folder}: no recording of device {DEVICE} and the four classes to {'test' if train else 'train'} with")
-    return Dataset(folder, layout.name, tuple(clip(on_disk[name], True) for name in train), tuple(test))
+        raise DataError(
+            f"{folder}: no recording of device {DEVICE} and the four classes to "
+            f"{'test' if train else 'train'} with"
+        )
+    return Dataset(
+        folder, layout.name, tuple(clip(on_disk[name], True) for name in train), tuple(test)
+    )
 
 
 def find_layout(folder: Path) -> Layout:
@@ -137,7 +180,9 @@ def find_layout(folder: Path) -> Layout:
 
 
 def wanted(name: str) -> bool:
-    """Tell whether a file name is of device a and one of the four classes; DataError if it is not a name of the set."""
+    """Tell whether a file name is of device a and one of the four classes; DataError if it is not a
+    name of the set.
+    """
     parts = Path(name).stem.split("-")
     if len(parts) != 5:
         raise DataError(f"{name} is not named [scene]-[city]-[location]-[segment]-[device].wav")
@@ -145,7 +190,9 @@ def wanted(name: str) -> bool:
 
 
 def read_list(path: Path, on_disk: dict[str, Path]) -> list[str]:
-    """Read the wanted file names of a tab-separated list with a header; each must lie on disk, under the scene it is listed as."""
+    """Read the wanted file names of a tab-separated list with a header; each must lie on disk,
+    under the scene it is listed as.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t"))
@@ -153,14 +200,21 @@ def read_list(path: Path, on_disk: dict[str, Path]) -> list[str]:
         raise DataError(f"{path} cannot be read", evidence=str(problem)) from problem
     names: dict[str, None] = {}
     for number, row in enumerate(rows, start=2):
-        listed, scene = row.get("filename"), row.get("scene_label")
+        listed = row.get("filename")
+        scene = row.get("scene_label")
         if not listed or not scene:
-            raise DataError(f"{path}:{number}: no filename or scene_label", evidence="tab-separated with a header is wanted")
+            raise DataError(
+                f"{path}:{number}: no filename or scene_label",
+                evidence="tab-separated with a header is wanted",
+            )
         name = Path(listed).name
         if not wanted(name):
             continue
         if name not in on_disk:
-            raise DataError(f"{path}:{number}: {name} is listed and not on disk", try_next="unpack every audio archive of the set")
+            raise DataError(
+                f"{path}:{number}: {name} is listed and not on disk",
+                try_next="unpack every audio archive of the set",
+            )
         if name in names:
             raise DataError(f"{path}:{number}: {name} is listed twice")
         if name.split("-")[0] != scene:

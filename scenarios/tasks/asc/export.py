@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate the firmware's model header from the NIR file: python -m scenarios.tasks.asc.export [NIR] [HEADER]."""
+"""Generate the firmware's model header from the NIR file: python -m scenarios.tasks.asc.export
+[NIR] [HEADER].
+"""
 
 from __future__ import annotations
 
@@ -54,21 +56,37 @@ def array(kind: str, name: str, numbers: NDArray[Any]) -> Iterator[str]:
 
 def layer_arrays(number: int, layer: Layer) -> Iterator[str]:
     """Write the arrays of one layer."""
-    for kind, name in (("int8_t", "weight"), ("uint8_t", "dash_syn"), ("uint8_t", "dash_mem"), ("int16_t", "threshold")):
+    for kind, name in (
+        ("int8_t", "weight"),
+        ("uint8_t", "dash_syn"),
+        ("uint8_t", "dash_mem"),
+        ("int16_t", "threshold"),
+    ):
         yield from array(kind, f"{name}_{number}", getattr(layer, name))
 
 
 def layer_entry(number: int, layer: Layer) -> str:
     """Write one layer's entry in the table of layers."""
-    arrays = ", ".join(f"nr_asc_{name}_{number}" for name in ("weight", "dash_syn", "dash_mem", "threshold"))
+    arrays = ", ".join(
+        f"nr_asc_{name}_{number}" for name in ("weight", "dash_syn", "dash_mem", "threshold")
+    )
     return f"    {{{arrays}, {layer.inputs}, {layer.neurons}, {layer.spikes_max}}},"
 
 
 def header(model: Model) -> str:
     """Return the text of nr_asc_model.h for `model`."""
     neurons = sum(layer.neurons for layer in model.layers)
-    lines = [HEAD.format(identity=model.identity, sha256=model.sha256, layers=len(model.layers), neurons=neurons)]
-    for kind, name in (("int32_t", "b0"), ("int32_t", "a1"), ("int32_t", "a2"), ("int16_t", "offset")):
+    lines = [
+        HEAD.format(
+            identity=model.identity, sha256=model.sha256, layers=len(model.layers), neurons=neurons
+        )
+    ]
+    for kind, name in (
+        ("int32_t", "b0"),
+        ("int32_t", "a1"),
+        ("int32_t", "a2"),
+        ("int16_t", "offset"),
+    ):
         lines += array(kind, name, getattr(model.bank, name))
     for number, layer in enumerate(model.layers):
         lines += ["", *layer_arrays(number, layer)]
@@ -79,7 +97,9 @@ def header(model: Model) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Generate from the command line."""
-    parser = argparse.ArgumentParser(description="Generate the firmware's model header from a NIR file.")
+    parser = argparse.ArgumentParser(
+        description="Generate the firmware's model header from a NIR file."
+    )
     parser.add_argument("model", type=Path, nargs="?", default=SHIPPED_MODEL)
     parser.add_argument("header", type=Path, nargs="?", default=SHIPPED_HEADER)
     chosen = parser.parse_args(arguments)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate a stand-in for the data set: the same layout and names, four scenes mixed from layered events.
+"""Generate a stand-in for the data set: the same layout and names, four scenes mixed from layered
+events.
 
-What separates the scenes is how the events move in time and frequency. Level, tilt, background and foreign events are drawn from
-the same distributions for all four, so no single number of a recording tells them apart.
+What separates the scenes is how the events move in time and frequency. Level, tilt, background and
+foreign events are drawn from the same distributions for all four, so no single number of a
+recording tells them apart.
 """
 
 from __future__ import annotations
@@ -42,8 +44,17 @@ OWN: dict[str, Layer] = {
 }
 OWN_PROBABILITY = {"airport": 0.4, "street_traffic": 0.3, "bus": 0.7, "park": 0.8}
 FOREIGN: dict[str, tuple[Layer, ...]] = {
-    "airport": (sounds.rattle, lambda rng: sounds.engine(rng, 48.0), lambda rng: sounds.birds(rng, 0.4)),
-    "street_traffic": (sounds.babble, sounds.wind, lambda rng: sounds.birds(rng, 0.4), lambda rng: sounds.engine(rng, 30.0)),
+    "airport": (
+        sounds.rattle,
+        lambda rng: sounds.engine(rng, 48.0),
+        lambda rng: sounds.birds(rng, 0.4),
+    ),
+    "street_traffic": (
+        sounds.babble,
+        sounds.wind,
+        lambda rng: sounds.birds(rng, 0.4),
+        lambda rng: sounds.engine(rng, 30.0),
+    ),
     "bus": (sounds.babble, sounds.chime, lambda rng: sounds.cars(rng, 0.3)),
     "park": (sounds.babble, lambda rng: sounds.cars(rng, 0.3), sounds.rattle),
 }
@@ -70,7 +81,9 @@ def gain(db: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One file to generate, of a location of its own: `split` is "train", "evaluate" or "extra" (on disk and in neither list)."""
+    """One file to generate, of a location of its own: `split` is "train", "evaluate" or "extra" (on
+    disk and in neither list).
+    """
 
     scene: str
     location: int
@@ -88,11 +101,15 @@ class Recording:
 
     def audio(self, seed: int) -> Signal:
         """Synthesize the recording; the same seed gives the same samples."""
-        return mix(self.scene, np.random.default_rng((seed, CLASSES.index(self.scene), self.location)))
+        return mix(
+            self.scene, np.random.default_rng((seed, CLASSES.index(self.scene), self.location))
+        )
 
 
 def recordings(files_per_class: int) -> list[Recording]:
-    """List what to generate: a third of the locations, at least one, is held out; the last file of each class is in no list."""
+    """List what to generate: a third of the locations, at least one, is held out; the last file of
+    each class is in no list.
+    """
     if files_per_class < 2:
         cause = f"{files_per_class} files a class cannot be split by location"
         raise ConfigError(cause, path="task.asc.files_per_class", try_next="2 or more")
@@ -100,7 +117,13 @@ def recordings(files_per_class: int) -> list[Recording]:
     listed = []
     for scene in CLASSES:
         for location in range(files_per_class):
-            split = "train" if location < first_test else "extra" if location == files_per_class - 1 else "evaluate"
+            split = (
+                "train"
+                if location < first_test
+                else "extra"
+                if location == files_per_class - 1
+                else "evaluate"
+            )
             listed.append(Recording(scene, location, split))
     return listed
 
@@ -117,7 +140,9 @@ def write(folder: Path, files_per_class: int, seed: int) -> None:
     (folder / "evaluation_setup").mkdir()
     listed = recordings(files_per_class)
     for recording in listed:
-        soundfile.write(folder / "audio" / recording.name, recording.audio(seed), RATE_HZ, subtype="PCM_24")
+        soundfile.write(
+            folder / "audio" / recording.name, recording.audio(seed), RATE_HZ, subtype="PCM_24"
+        )
     named = ("filename", "scene_label")
     for name, split in ((TRAIN_LIST, "train"), (TEST_LIST, "evaluate")):
         rows = ((f"audio/{r.name}", r.scene) for r in listed if r.split == split)
@@ -144,14 +169,18 @@ def ensure(cache: Path, files_per_class: int, seed: int) -> Path:
         rename(partial, folder)
     except (OSError, soundfile.LibsndfileError) as problem:
         cause = f"generated data cannot be written to {cache}"
-        raise DataError(cause, evidence=str(problem), try_next="another task.asc.cache") from problem
+        raise DataError(
+            cause, evidence=str(problem), try_next="another task.asc.cache"
+        ) from problem
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
 
 
 def rename(partial: Path, folder: Path) -> None:
-    """Give a finished data set its name, unless another process was faster: the generator is deterministic, theirs is as good."""
+    """Give a finished data set its name, unless another process was faster: the generator is
+    deterministic, theirs is as good.
+    """
     try:
         partial.rename(folder)
     except OSError:

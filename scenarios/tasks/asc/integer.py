@@ -31,7 +31,9 @@ FILTER_MAX = 2**31 - 1
 
 
 def envelopes(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
-    """Filter, rectify and sum over each step; audio (slices, 8000) -> (slices, 125, 16), in 1/4 of an int16 unit."""
+    """Filter, rectify and sum over each step; audio (slices, 8000) -> (slices, 125, 16), in 1/4 of
+    an int16 unit.
+    """
     slices = audio.shape[0]
     if audio.shape != (slices, SLICE_SAMPLES):
         raise ValueError(f"audio has shape {audio.shape}, wanted (slices, {SLICE_SAMPLES})")
@@ -68,11 +70,15 @@ def logarithms(envelope: Ints) -> Ints:
     """Take the base-2 logarithm in sixteenths, linear between powers of two; 0 of 0."""
     mantissa, exponent = np.frexp(envelope.astype(np.float64))
     sixteenths = np.floor((2 * mantissa - 1) * 2**LOG_FRACTION_BITS).astype(np.int64)
-    return np.where(envelope > 0, (exponent.astype(np.int64) - 1) * 2**LOG_FRACTION_BITS + sixteenths, 0)
+    return np.where(
+        envelope > 0, (exponent.astype(np.int64) - 1) * 2**LOG_FRACTION_BITS + sixteenths, 0
+    )
 
 
 def centred_levels(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
-    """Return the log envelopes of audio (slices, 8000), the mean of each slice taken off; (slices, 125, 16)."""
+    """Return the log envelopes of audio (slices, 8000), the mean of each slice taken off; (slices,
+    125, 16).
+    """
     level = logarithms(envelopes(bank, audio))
     mean: Ints = level.sum(axis=(1, 2), keepdims=True) // (STEPS * CHANNELS)
     return level - mean
@@ -83,7 +89,9 @@ def spike_counts(bank: FilterBank, audio: NDArray[np.int16]) -> NDArray[np.uint8
     current = np.maximum(centred_levels(bank, audio) + bank.offset.astype(np.int64), 0)
     # Integrate and fire without a leak: what stays below the threshold is carried to the next step.
     fired: Ints = np.cumsum(current, axis=1) // 2**SPIKE_SHIFT_BITS
-    counts: NDArray[np.uint8] = np.minimum(np.diff(fired, axis=1, prepend=0), INPUT_SPIKES_MAX).astype(np.uint8)
+    counts: NDArray[np.uint8] = np.minimum(
+        np.diff(fired, axis=1, prepend=0), INPUT_SPIKES_MAX
+    ).astype(np.uint8)
     return counts
 
 
@@ -99,9 +107,13 @@ def saturated(value: Ints) -> Ints:
 
 
 def run_layer(layer: Layer, spikes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:
-    """Run a layer over spikes (slices, steps, inputs) -> spikes (slices, steps, neurons), last membrane (slices, neurons)."""
+    """Run a layer over spikes (slices, steps, inputs) -> spikes (slices, steps, neurons), last
+    membrane (slices, neurons).
+    """
     drive = (spikes.astype(np.float64) @ layer.weight.astype(np.float64).T).astype(np.int64)
-    dash_syn, dash_mem, threshold = (a.astype(np.int64) for a in (layer.dash_syn, layer.dash_mem, layer.threshold))
+    dash_syn, dash_mem, threshold = (
+        a.astype(np.int64) for a in (layer.dash_syn, layer.dash_mem, layer.threshold)
+    )
     current = np.zeros((spikes.shape[0], layer.neurons), np.int64)
     membrane = np.zeros_like(current)
     out = np.zeros(drive.shape, np.uint8)
@@ -116,14 +128,19 @@ def run_layer(layer: Layer, spikes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8
 
 
 def infer(model: Model, counts: NDArray[np.uint8]) -> tuple[Ints, Ints]:
-    """Run the network from rest over counts (slices, 125, 16) -> output spikes and last membranes, both (slices, 4)."""
-    spikes, membrane = counts, np.zeros((counts.shape[0], 0), np.int64)
+    """Run the network from rest over counts (slices, 125, 16) -> output spikes and last membranes,
+    both (slices, 4).
+    """
+    spikes = counts
+    membrane = np.zeros((counts.shape[0], 0), np.int64)
     for layer in model.layers:
         spikes, membrane = run_layer(layer, spikes)
     return spikes.sum(axis=1, dtype=np.int64), membrane
 
 
 def outputs(model: Model, audio: NDArray[np.int16]) -> NDArray[np.int32]:
-    """Run front end and network on audio (slices, 8000) -> (slices, 4): count * 65536 + membrane + 32768."""
+    """Run front end and network on audio (slices, 8000) -> (slices, 4): count * 65536 + membrane +
+    32768.
+    """
     fired, membrane = infer(model, spike_counts(model.bank, audio))
     return (fired * 65_536 + membrane + STATE_MAX + 1).astype(np.int32)

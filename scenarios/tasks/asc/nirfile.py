@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model as a NIR file: Linear and CubaLIF nodes, with the front end and the quantisation in the nodes' metadata.
+"""The model as a NIR file: Linear and CubaLIF nodes, with the front end and the quantisation in the
+nodes' metadata.
 
-Conventions (docs/ASC.md section 4 says why): weights and thresholds are the integers themselves times `scale`; times are seconds,
-tau = dt 2^dash; r = tau_mem / dt - 1 as Rockpool's importer wants it, and w_in makes up for it where r and w_in are honoured.
+Conventions (docs/ASC.md section 4 says why): weights and thresholds are the integers themselves
+times `scale`; times are seconds, tau = dt 2^dash; r = tau_mem / dt - 1 as Rockpool's importer wants
+it, and w_in makes up for it where r and w_in are honoured.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from scenarios.tasks.asc.model import CHANNELS, CLASSES_COUNT, STATE_MAX, STEP_S, FilterBank, Layer, Model
+from scenarios.tasks.asc.model import (
+    CHANNELS,
+    CLASSES_COUNT,
+    STATE_MAX,
+    STEP_S,
+    FilterBank,
+    Layer,
+    Model,
+)
 
 FORMAT = "neurorig-asc"
 FORMAT_VERSION = 1
@@ -29,17 +39,27 @@ def write_model(model: Model, path: Path) -> None:
     nodes: dict[str, Any] = {"input": nir.Input(np.array([CHANNELS]))}
     nodes["input"].metadata = {"filter_bank": bank}
     for number, layer in enumerate(model.layers):
-        nodes[f"weight_{number}"] = nir.Linear(weight=layer.weight.astype(np.float32), metadata={"scale": 1.0})
+        nodes[f"weight_{number}"] = nir.Linear(
+            weight=layer.weight.astype(np.float32), metadata={"scale": 1.0}
+        )
         nodes[f"neurons_{number}"] = neuron_node(layer)
     nodes["output"] = nir.Output(np.array([CLASSES_COUNT]))
     names = list(nodes)
-    about = {"format": FORMAT, "format_version": FORMAT_VERSION, "name": model.name, "dt_s": STEP_S, "sha256": model.sha256}
+    about = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "name": model.name,
+        "dt_s": STEP_S,
+        "sha256": model.sha256,
+    }
     nir.write(str(path), nir.NIRGraph(nodes, list(pairwise(names)), metadata=about))
 
 
 def neuron_node(layer: Layer) -> Any:
     """Return the CubaLIF node of a layer."""
-    steps_syn, steps_mem = (np.exp2(dash.astype(np.float32)) for dash in (layer.dash_syn, layer.dash_mem))
+    steps_syn, steps_mem = (
+        np.exp2(dash.astype(np.float32)) for dash in (layer.dash_syn, layer.dash_mem)
+    )
     zero = np.zeros(layer.neurons, np.float32)
     return nir.CubaLIF(
         tau_syn=(STEP_S * steps_syn).astype(np.float32),
@@ -60,32 +80,54 @@ def neuron_node(layer: Layer) -> Any:
 
 
 def read_model(path: Path) -> Model:
-    """Read and check the model at `path`; DataError with the cause if any number of it cannot be right."""
+    """Read and check the model at `path`; DataError with the cause if any number of it cannot be
+    right.
+    """
     try:
         graph = nir.read(str(path))
-    except Exception as problem:  # nir and h5py raise whatever they stumble over; here is where it becomes ours
-        raise DataError(f"{path} is not a NIR file", evidence=f"{type(problem).__name__}: {problem}") from problem
+    except (
+        Exception
+    ) as problem:  # nir and h5py raise whatever they stumble over; here is where it becomes ours
+        raise DataError(
+            f"{path} is not a NIR file", evidence=f"{type(problem).__name__}: {problem}"
+        ) from problem
     try:
         return built(graph)
     except DataError as problem:
-        raise DataError(f"{path}: {problem.cause}", evidence=problem.evidence, try_next=problem.try_next) from problem
+        raise DataError(
+            f"{path}: {problem.cause}", evidence=problem.evidence, try_next=problem.try_next
+        ) from problem
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as problem:
-        raise DataError(f"{path}: a value is of the wrong kind", evidence=f"{type(problem).__name__}: {problem}") from problem
+        raise DataError(
+            f"{path}: a value is of the wrong kind", evidence=f"{type(problem).__name__}: {problem}"
+        ) from problem
 
 
 def built(graph: Any) -> Model:
     """Turn a NIR graph into a model."""
     about = graph.metadata
     if about.get("format") != FORMAT or about.get("format_version") != FORMAT_VERSION:
-        raise DataError(f"not a model of format {FORMAT} {FORMAT_VERSION}", evidence=f"metadata {sorted(about)}")
+        raise DataError(
+            f"not a model of format {FORMAT} {FORMAT_VERSION}", evidence=f"metadata {sorted(about)}"
+        )
     if about.get("dt_s") != STEP_S:
-        raise DataError(f"made for a time step of {about.get('dt_s')} s", evidence=f"wanted {STEP_S}")
+        raise DataError(
+            f"made for a time step of {about.get('dt_s')} s", evidence=f"wanted {STEP_S}"
+        )
     count = sum(name.startswith("neurons_") for name in graph.nodes)
-    order = ["input", *(f"{kind}_{n}" for n in range(count) for kind in ("weight", "neurons")), "output"]
+    order = [
+        "input",
+        *(f"{kind}_{n}" for n in range(count) for kind in ("weight", "neurons")),
+        "output",
+    ]
     if sorted(order) != sorted(graph.nodes):
-        raise DataError("nodes are missing or unknown", evidence=f"{sorted(set(order) ^ set(graph.nodes))}")
+        raise DataError(
+            "nodes are missing or unknown", evidence=f"{sorted(set(order) ^ set(graph.nodes))}"
+        )
     if sorted(graph.edges) != sorted(pairwise(order)):
-        raise DataError("the nodes are not one chain from input to output", evidence=f"{graph.edges}")
+        raise DataError(
+            "the nodes are not one chain from input to output", evidence=f"{graph.edges}"
+        )
     layers = tuple(layer(graph.nodes, number) for number in range(count))
     model = Model(str(about.get("name")), filter_bank(graph.nodes["input"]), layers)
     if about.get("sha256") != model.sha256:
@@ -99,16 +141,22 @@ def filter_bank(node: Any) -> FilterBank:
     stored = node.metadata.get("filter_bank")
     if not isinstance(stored, dict) or sorted(stored) != ["a1", "a2", "b0", "offset"]:
         raise DataError("input: no filter bank in its metadata")
-    b0, a1, a2 = (whole(stored[name], np.int32, f"filter bank {name}") for name in ("b0", "a1", "a2"))
+    b0, a1, a2 = (
+        whole(stored[name], np.int32, f"filter bank {name}") for name in ("b0", "a1", "a2")
+    )
     return FilterBank(b0, a1, a2, whole(stored["offset"], np.int16, "filter bank offset"))
 
 
 def layer(nodes: dict[str, Any], number: int) -> Layer:
     """Read layer `number` from its Linear and its CubaLIF node."""
     where = f"layer {number}"
-    linear, neurons = nodes[f"weight_{number}"], nodes[f"neurons_{number}"]
+    linear = nodes[f"weight_{number}"]
+    neurons = nodes[f"neurons_{number}"]
     if not isinstance(linear, nir.Linear) or not isinstance(neurons, nir.CubaLIF):
-        raise DataError(f"{where}: {type(linear).__name__} and {type(neurons).__name__}", evidence="wanted Linear and CubaLIF")
+        raise DataError(
+            f"{where}: {type(linear).__name__} and {type(neurons).__name__}",
+            evidence="wanted Linear and CubaLIF",
+        )
     about = neurons.metadata
     for name in ("tau_syn", "tau_mem", "r", "v_leak", "v_reset", "v_threshold", "w_in"):
         finite(getattr(neurons, name), f"{where} {name}")
@@ -117,10 +165,17 @@ def layer(nodes: dict[str, Any], number: int) -> Layer:
     if np.any(neurons.v_leak != 0) or np.any(neurons.v_reset != 0):
         raise DataError(f"{where}: v_leak and v_reset must be 0")
     if about.get("spike_rule") != SPIKE_RULE or not about.get("spikes_max", 0) >= 1:
-        raise DataError(f"{where}: no known spike rule or spikes_max in its metadata", evidence=f"{sorted(about)}")
-    weight = whole(finite(linear.weight, f"{where} weight") / scale(linear, where), np.int8, f"{where} weight")
+        raise DataError(
+            f"{where}: no known spike rule or spikes_max in its metadata",
+            evidence=f"{sorted(about)}",
+        )
+    weight = whole(
+        finite(linear.weight, f"{where} weight") / scale(linear, where), np.int8, f"{where} weight"
+    )
     if weight.ndim != 2 or bool(np.any(weight == -128)):
-        raise DataError(f"{where}: weights of shape {weight.shape}", evidence="wanted a matrix within -127..127")
+        raise DataError(
+            f"{where}: weights of shape {weight.shape}", evidence="wanted a matrix within -127..127"
+        )
     threshold = whole(neurons.v_threshold / scale(neurons, where), np.int16, f"{where} v_threshold")
     return Layer(weight, dash_syn, dash_mem, threshold, int(about["spikes_max"]))
 
@@ -144,8 +199,15 @@ def whole(array: Any, kind: type[Any], what: str) -> NDArray[Any]:
     """Return `array` as integers of `kind` if it is that exactly."""
     numbers = finite(np.asarray(array, np.float64), what)
     limits = np.iinfo(kind)
-    if bool(np.any(numbers != np.rint(numbers))) or bool(np.any(numbers < limits.min)) or bool(np.any(numbers > limits.max)):
-        raise DataError(f"{what} is not of whole numbers of {np.dtype(kind).name}", evidence=f"{numbers.min()} to {numbers.max()}")
+    if (
+        bool(np.any(numbers != np.rint(numbers)))
+        or bool(np.any(numbers < limits.min))
+        or bool(np.any(numbers > limits.max))
+    ):
+        raise DataError(
+            f"{what} is not of whole numbers of {np.dtype(kind).name}",
+            evidence=f"{numbers.min()} to {numbers.max()}",
+        )
     return numbers.astype(kind)
 
 
@@ -156,6 +218,10 @@ def dashes(tau_s: NDArray[Any], stored: Any, what: str) -> NDArray[np.uint8]:
     if stored is None:
         raise DataError(f"{what}: no decay shifts in its metadata")
     shifts = whole(stored, np.uint8, what)
-    if shifts.shape != tau_s.shape or not bool(np.allclose(tau_s, STEP_S * np.exp2(shifts.astype(np.float64)), rtol=1e-5, atol=0)):
-        raise DataError(f"{what} is not the time step times a power of two", evidence=f"{tau_s.tolist()} s")
+    if shifts.shape != tau_s.shape or not bool(
+        np.allclose(tau_s, STEP_S * np.exp2(shifts.astype(np.float64)), rtol=1e-5, atol=0)
+    ):
+        raise DataError(
+            f"{what} is not the time step times a power of two", evidence=f"{tau_s.tolist()} s"
+        )
     return shifts

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The task as programs for this computer's processor: what [sut.cpu] runs, in a process of its own.
 
-Both share the front end, which is integer arithmetic by definition (docs/ASC.md section 2); they differ in the network. Both are
-numpy: the same model in C is the firmware on the host, [sut.posix] with host_clock.
+Both share the front end, which is integer arithmetic by definition (docs/ASC.md section 2); they
+differ in the network. Both are numpy: the same model in C is the firmware on the host, [sut.posix]
+with host_clock.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ _SPIKE = 65_536
 
 
 def programs(path: Path, model: Model) -> dict[str, Program]:
-    """Return the programs of a model: its integer arithmetic, and its NIR graph in floating point."""
+    """Return the programs of a model: its integer arithmetic, and its NIR graph in floating
+    point.
+    """
     entries = {"integer": integer, "nir": interpreted}
     return {
-        name: Program(f"{function.__module__}:{function.__name__}", "asc", model.identity, {"path": str(path)})
+        name: Program(
+            f"{function.__module__}:{function.__name__}", "asc", model.identity, {"path": str(path)}
+        )
         for name, function in entries.items()
     }
 
@@ -42,10 +47,14 @@ def integer(path: str) -> Routine:
 
 def interpreted(path: str) -> Routine:
     """Return the NIR graph's network in floating point behind the same front end."""
-    bank, network = read_model(Path(path)).bank, read_network(Path(path))
+    bank = read_model(Path(path)).bank
+    network = read_network(Path(path))
     return Routine(
         load=_slice,
-        phases=(lambda audio: spike_counts(bank, audio)[0], lambda counts: run_network(network, counts)),
+        phases=(
+            lambda audio: spike_counts(bank, audio)[0],
+            lambda counts: run_network(network, counts),
+        ),
         output=lambda result: _bytes(*result),
     )
 
@@ -57,7 +66,9 @@ def _slice(payload: bytes) -> Any:
 
 
 def _bytes(fired: Any, membrane: Any) -> bytes:
-    """Return the output as docs/ASC.md section 3 has it, the membrane rounded to a whole number within 16 bits."""
+    """Return the output as docs/ASC.md section 3 has it, the membrane rounded to a whole number
+    within 16 bits.
+    """
     whole = np.clip(np.rint(membrane), -STATE_MAX - 1, STATE_MAX)
     output: bytes = (fired * _SPIKE + whole + STATE_MAX + 1).astype("<i4").tobytes()
     return output

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task without its audio: what a session folder holds of it is enough to plan and to score again."""
+"""The task without its audio: what a session folder holds of it is enough to plan and to score
+again.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,20 @@ OUTPUT_B = 4 * len(CLASSES)
 def scored(label: str, output: bytes) -> Score:
     """Take the class with the most spikes, then the highest membrane, then the lowest index."""
     if len(output) != OUTPUT_B:
-        raise RemoteProtocolError(f"an output of {len(output)} B, asc gives {OUTPUT_B} B", evidence=output[:32].hex())
-    # Spikes are the upper half, the membrane the lower: the largest number is the answer, argmax takes the first of equals.
+        raise RemoteProtocolError(
+            f"an output of {len(output)} B, asc gives {OUTPUT_B} B", evidence=output[:32].hex()
+        )
+    # Spikes are the upper half, the membrane the lower: the largest number is the answer, argmax
+    # takes the first of equals.
     answer = CLASSES[int(np.frombuffer(output, "<i4").argmax())]
     return Score(answer == label, label, answer)
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """Labels and recordings of the samples, from the catalogue; `holes` are samples that do not follow the one before in time."""
+    """Labels and recordings of the samples, from the catalogue; `holes` are samples that do not
+    follow the one before in time.
+    """
 
     name: str
     phases: tuple[str, ...]
@@ -41,13 +48,22 @@ class Replica:
     sample_b: int = 2
 
     @classmethod
-    def of(cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
+    def of(
+        cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> Replica:
         """Check what the session says of the samples; raises DataError."""
-        odd = next((index for index, entry in enumerate(entries) if entry.label not in CLASSES), None)
+        odd = next(
+            (index for index, entry in enumerate(entries) if entry.label not in CLASSES), None
+        )
         if odd is not None:
-            raise DataError(f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of {', '.join(CLASSES)}")
+            raise DataError(
+                f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of "
+                f"{', '.join(CLASSES)}"
+            )
         if facts.get("classes") != list(CLASSES) or facts.get("samples") != len(entries):
-            raise DataError("provenance.json has other classes, or another number of samples than catalogue.csv")
+            raise DataError(
+                "provenance.json has other classes, or another number of samples than catalogue.csv"
+            )
         return cls(name, phases, tuple(entries), frozenset(facts["holes"]), facts)
 
     def __len__(self) -> int:
@@ -59,10 +75,16 @@ class Replica:
         raise NotInSession(f"the audio of sample {index} is not in the session")
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Return the class and the samples of each unbroken stretch of a recording, as the task does."""
+        """Return the class and the samples of each unbroken stretch of a recording, as the task
+        does.
+        """
         found: list[tuple[str, tuple[int, ...]]] = []
         for index, entry in enumerate(self.entries):
-            follows = index and self.entries[index - 1].recording == entry.recording and index not in self.holes
+            follows = (
+                index
+                and self.entries[index - 1].recording == entry.recording
+                and index not in self.holes
+            )
             label, indices = found.pop() if follows else (entry.label, ())
             found.append((label, (*indices, index)))
         return found

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sounds that the generator mixes into scenes: noises, voices, engines, birds, cars.
 
-Every function takes a numpy Generator and returns float64 of SAMPLES_PER_FILE samples at RATE_HZ, with an RMS of 1.
+Every function takes a numpy Generator and returns float64 of SAMPLES_PER_FILE samples at RATE_HZ,
+with an RMS of 1.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def coloured(signal: Signal, gain: Callable[[Signal], Signal]) -> Signal:
 
 
 def slope(db_per_octave: float) -> Callable[[Signal], Signal]:
-    """Return a magnitude response that falls or rises by `db_per_octave` around 1 kHz, flat below 40 Hz."""
+    """Return a magnitude response that falls or rises by `db_per_octave` around 1 kHz, flat below
+    40 Hz.
+    """
     return lambda hz: (np.maximum(hz, 40.0) / 1000.0) ** (db_per_octave / 6.02)
 
 
@@ -68,7 +71,9 @@ def wander(rng: Rng, hz: float) -> Signal:
 
 
 def bumps(rng: Rng, rate_hz: float, width_s: float, spread: float = 0.3) -> Signal:
-    """Make an envelope of rounded bumps that come `rate_hz` times a second, irregularly, `width_s` wide each."""
+    """Make an envelope of rounded bumps that come `rate_hz` times a second, irregularly, `width_s`
+    wide each.
+    """
     control = np.zeros_like(CONTROL_S)
     at_s = rng.exponential(0.5 / rate_hz)
     while at_s < FILE_S:
@@ -80,7 +85,9 @@ def bumps(rng: Rng, rate_hz: float, width_s: float, spread: float = 0.3) -> Sign
 
 
 def pulses(pitch_hz: Signal, sharpness: float) -> Signal:
-    """Make a train of rounded pulses whose pitch follows the control curve `pitch_hz`: a harmonic series."""
+    """Make a train of rounded pulses whose pitch follows the control curve `pitch_hz`: a harmonic
+    series.
+    """
     phase = 2 * np.pi * np.cumsum(stretched(pitch_hz)) / RATE_HZ
     wave: Signal = np.exp(sharpness * (np.cos(phase) - 1))
     wave -= wave.mean()
@@ -96,19 +103,31 @@ def reverberant(rng: Rng, signal: Signal, decay_s: float) -> Signal:
 def voice(rng: Rng) -> Signal:
     """Make one talker: voiced pulses and breath, in syllables, with pauses between phrases."""
     pitch = float(rng.uniform(95, 230)) * np.exp2(0.15 * wander(rng, 3))
-    first, second, third = (band(float(rng.uniform(low, high)), width) for low, high, width in FORMANTS)
-    second_gain, third_gain = float(rng.uniform(0.3, 0.7)), float(rng.uniform(0.15, 0.4))
+    first, second, third = (
+        band(float(rng.uniform(low, high)), width) for low, high, width in FORMANTS
+    )
+    second_gain = float(rng.uniform(0.3, 0.7))
+    third_gain = float(rng.uniform(0.15, 0.4))
     syllables = bumps(rng, float(rng.uniform(3.2, 5.5)), 0.05) * (wander(rng, 0.7) > -0.8)
     source = pulses(pitch, 12.0) + 0.12 * rng.standard_normal(SAMPLES_PER_FILE)
     spoken = source * stretched(syllables)
-    return unit(coloured(spoken, lambda hz: first(hz) + second_gain * second(hz) + third_gain * third(hz)))
+    return unit(
+        coloured(spoken, lambda hz: first(hz) + second_gain * second(hz) + third_gain * third(hz))
+    )
 
 
 def babble(rng: Rng) -> Signal:
     """Make a hall with several talkers and the murmur of many more."""
-    near = sum((rng.uniform(0.5, 1.0) * voice(rng) for _ in range(int(rng.integers(2, 4)))), np.zeros(SAMPLES_PER_FILE))
-    murmur = noise(rng, band(float(rng.uniform(450, 750)), 0.9)) * stretched(1 + 0.3 * np.abs(wander(rng, 4)))
-    return reverberant(rng, unit(near) + rng.uniform(0.3, 0.7) * murmur, float(rng.uniform(0.4, 1.2)))
+    near = sum(
+        (rng.uniform(0.5, 1.0) * voice(rng) for _ in range(int(rng.integers(2, 4)))),
+        np.zeros(SAMPLES_PER_FILE),
+    )
+    murmur = noise(rng, band(float(rng.uniform(450, 750)), 0.9)) * stretched(
+        1 + 0.3 * np.abs(wander(rng, 4))
+    )
+    return reverberant(
+        rng, unit(near) + rng.uniform(0.3, 0.7) * murmur, float(rng.uniform(0.4, 1.2))
+    )
 
 
 def chime(rng: Rng) -> Signal:
@@ -122,24 +141,34 @@ def chime(rng: Rng) -> Signal:
 
 
 def cars(rng: Rng, rate_hz: float) -> Signal:
-    """Make passing cars: a bell in time each, brighter while near, the pitch of the tyres falling as it leaves."""
+    """Make passing cars: a bell in time each, brighter while near, the pitch of the tyres falling
+    as it leaves.
+    """
     near = bumps(rng, rate_hz, 0.42)
-    dark, bright = noise(rng, band(float(rng.uniform(350, 600)), 1.1)), noise(rng, band(float(rng.uniform(1000, 1600)), 0.8))
+    dark = noise(rng, band(float(rng.uniform(350, 600)), 1.1))
+    bright = noise(rng, band(float(rng.uniform(1000, 1600)), 0.8))
     return unit((0.18 + stretched(near)) * dark + stretched(near**2) * bright)
 
 
 def horn(rng: Rng) -> Signal:
     """Make one or two car horns: two harmonic tones, a third of a second."""
     low_hz = float(rng.uniform(330, 450))
-    tone = pulses(np.full_like(CONTROL_S, low_hz), 4.0) + pulses(np.full_like(CONTROL_S, low_hz * 1.25), 4.0)
+    tone = pulses(np.full_like(CONTROL_S, low_hz), 4.0) + pulses(
+        np.full_like(CONTROL_S, low_hz * 1.25), 4.0
+    )
     return unit(tone * stretched(bumps(rng, 0.15, 0.15)))
 
 
 def engine(rng: Rng, idle_hz: float) -> Signal:
-    """Make an engine: the harmonics of a wandering firing rate, and the combustion noise they gate."""
+    """Make an engine: the harmonics of a wandering firing rate, and the combustion noise they
+    gate.
+    """
     rate = idle_hz * np.exp2(0.35 * wander(rng, 0.4))
     firing = pulses(rate, 20.0)
-    gated = coloured(np.abs(firing) * rng.standard_normal(SAMPLES_PER_FILE), band(float(rng.uniform(300, 700)), 1.2))
+    gated = coloured(
+        np.abs(firing) * rng.standard_normal(SAMPLES_PER_FILE),
+        band(float(rng.uniform(300, 700)), 1.2),
+    )
     body = coloured(firing, band(float(rng.uniform(110, 190)), 0.8))
     return unit(unit(body) + rng.uniform(0.3, 0.6) * unit(gated))
 
@@ -156,13 +185,18 @@ def birds(rng: Rng, rate_hz: float) -> Signal:
     out = np.zeros(SAMPLES_PER_FILE)
     at_s = float(rng.exponential(0.5 / rate_hz))
     while at_s < FILE_S:
-        centre_hz, sweep_hz = float(rng.uniform(1700, 3500)), float(rng.uniform(-700, 700))
-        gap_s, chirp_s, loud = float(rng.uniform(0.09, 0.22)), float(rng.uniform(0.03, 0.1)), float(rng.uniform(0.4, 1.0))
+        centre_hz = float(rng.uniform(1700, 3500))
+        sweep_hz = float(rng.uniform(-700, 700))
+        gap_s = float(rng.uniform(0.09, 0.22))
+        chirp_s = float(rng.uniform(0.03, 0.1))
+        loud = float(rng.uniform(0.4, 1.0))
         for chirp in range(int(rng.integers(3, 9))):
             start = int((at_s + chirp * gap_s) * RATE_HZ)
             local_s = TIME_S[: max(0, min(int(chirp_s * RATE_HZ), SAMPLES_PER_FILE - start))]
             phase = 2 * np.pi * (centre_hz * local_s + 0.5 * sweep_hz * local_s**2 / chirp_s)
-            out[start : start + local_s.size] += loud * np.sin(phase) * np.sin(np.pi * local_s / chirp_s)
+            out[start : start + local_s.size] += (
+                loud * np.sin(phase) * np.sin(np.pi * local_s / chirp_s)
+            )
         at_s += float(rng.exponential(1 / rate_hz))
     return unit(out)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task: acoustic scene classification of one-second samples, four classes (NeuroBench system track)."""
+"""The task: acoustic scene classification of one-second samples, four classes (NeuroBench system
+track).
+"""
 
 from __future__ import annotations
 
@@ -41,19 +43,24 @@ class Sample:
 
 
 class AscTask:
-    """The test split of a data set; a payload is 8000 int16 at 8 kHz, an output four int32, both little endian."""
+    """The test split of a data set; a payload is 8000 int16 at 8 kHz, an output four int32, both
+    little endian.
+    """
 
     name = "asc"
     phases: tuple[str, ...] = ("preprocess", "infer")
-    sample_hz, window, sample_b = RATE_HZ, RATE_HZ, 2
+    sample_hz = RATE_HZ
+    window = RATE_HZ
+    sample_b = 2
 
     @dataclass(frozen=True, slots=True)
     class Settings:
         """What a bench file may set.
 
         `data` is "generated" or a folder; `samples` 0 means the whole test split, else a
-        class-balanced subset drawn with `seed`; `files_per_class` and `seed` decide the generated data, which is kept in
-        `cache` (default $XDG_CACHE_HOME/neurorig); `model` is the NIR file that the device runs, default the shipped one.
+        class-balanced subset drawn with `seed`; `files_per_class` and `seed` decide the generated
+        data, which is kept in `cache` (default $XDG_CACHE_HOME/neurorig); `model` is the NIR file
+        that the device runs, default the shipped one.
         """
 
         data: PathText = GENERATED
@@ -64,10 +71,14 @@ class AscTask:
         model: PathText = ""
 
     @classmethod
-    def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
+    def replica(
+        cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> Replica:
         """Return a stand-in that has labels, recordings and scores, and no audio."""
         if settings.samples not in (0, len(entries)):
-            raise DataError(f"bench.toml has {settings.samples} samples, catalogue.csv {len(entries)}")
+            raise DataError(
+                f"bench.toml has {settings.samples} samples, catalogue.csv {len(entries)}"
+            )
         cities = frozenset(entry.city for entry in entries)
         source = GENERATED if settings.data == GENERATED or made_up(cities) else "folder"
         labels.refuse_other(facts, data=settings.data, source=source)
@@ -75,26 +86,41 @@ class AscTask:
         if not settings.samples:
             labels.refuse_other(facts, test_samples=len(entries), subset="all")
         elif not str(facts.get("subset")).startswith(f"{settings.samples} of {counts[1]}, "):
-            raise DataError(f"provenance.json has {str(facts.get('subset'))[:60]!r} as subset of the data")
-        if facts.get("official") is not False and (source == GENERATED or not official(counts, cities)):
-            raise DataError("provenance.json calls data official that are not: by their cities, their counts, or bench.toml")
+            raise DataError(
+                f"provenance.json has {str(facts.get('subset'))[:60]!r} as subset of the data"
+            )
+        if facts.get("official") is not False and (
+            source == GENERATED or not official(counts, cities)
+        ):
+            raise DataError(
+                "provenance.json calls data official that are not: by their cities, their counts, "
+                "or bench.toml"
+            )
         return Replica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> AscTask:
-        """Open the data and the model; DataError or ConfigError if they are not as the rules want them."""
+        """Open the data and the model; DataError or ConfigError if they are not as the rules want
+        them.
+        """
         if settings.data == GENERATED:
-            folder = ensure(cache_folder(settings.cache, table), settings.files_per_class, settings.seed)
+            folder = ensure(
+                cache_folder(settings.cache, table), settings.files_per_class, settings.seed
+            )
         else:
             folder = table.folder / Path(settings.data).expanduser()
-        model = table.folder / Path(settings.model).expanduser() if settings.model else SHIPPED_MODEL
+        model = (
+            table.folder / Path(settings.model).expanduser() if settings.model else SHIPPED_MODEL
+        )
         return cls(settings, open_dataset(folder), model)
 
     def __init__(self, settings: Settings, dataset: Dataset, path: Path) -> None:
         self._settings, self._dataset, self._model = settings, dataset, read_model(path)
         self.programs = programs(path.resolve(), self._model)
         every = [Sample(clip, second) for clip in dataset.test for second in range(clip.samples)]
-        self._samples = balanced(every, settings.samples, settings.seed) if settings.samples else every
+        self._samples = (
+            balanced(every, settings.samples, settings.seed) if settings.samples else every
+        )
         self._reader = ClipReader()
 
     def __len__(self) -> int:
@@ -104,28 +130,45 @@ class AscTask:
     def payload(self, index: int) -> bytes:
         """Return one second of audio: 8000 x int16, little endian."""
         sample = self._samples[index]
-        payload: bytes = self._reader.slices(sample.clip.path)[sample.second].astype("<i2").tobytes()
+        payload: bytes = (
+            self._reader.slices(sample.clip.path)[sample.second].astype("<i2").tobytes()
+        )
         return payload
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Return the class and the samples of each recording, second by second; a subset may have parts of recordings only."""
+        """Return the class and the samples of each recording, second by second; a subset may have
+        parts of recordings only.
+        """
         found: list[tuple[str, tuple[int, ...]]] = []
         before: Sample | None = None
         for index, sample in enumerate(self._samples):
-            follows = before is not None and sample.clip == before.clip and sample.second == before.second + 1
+            follows = (
+                before is not None
+                and sample.clip == before.clip
+                and sample.second == before.second + 1
+            )
             label, indices = found.pop() if follows else (CLASSES[sample.clip.label], ())
             found.append((label, (*indices, index)))
             before = sample
         return found
 
     def _holes(self) -> list[int]:
-        """Return the samples that do not follow the one before in time although it is of the same recording."""
+        """Return the samples that do not follow the one before in time although it is of the same
+        recording.
+        """
         pairs = enumerate(pairwise(self._samples), start=1)
-        return [index for index, (early, late) in pairs if early.clip == late.clip and late.second != early.second + 1]
+        return [
+            index
+            for index, (early, late) in pairs
+            if early.clip == late.clip and late.second != early.second + 1
+        ]
 
     def catalogue(self) -> list[Entry]:
         """Return class, recording and city of every sample."""
-        return [Entry(CLASSES[sample.clip.label], sample.clip.path.stem, sample.clip.city) for sample in self._samples]
+        return [
+            Entry(CLASSES[sample.clip.label], sample.clip.path.stem, sample.clip.city)
+            for sample in self._samples
+        ]
 
     def score(self, index: int, output: bytes) -> Score:
         """Take the class with the most spikes, then the highest membrane, then the lowest index."""
@@ -143,24 +186,31 @@ class AscTask:
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies data and model: hashes, counts, split, source; JSON-able."""
-        # A folder that the generator wrote stays generated data, whatever it is called in a bench file.
+        # A folder that the generator wrote stays generated data, whatever it is called in a bench
+        # file.
         made_here = self._settings.data == GENERATED
         generated = made_here or made_up(frozenset(sample.clip.city for sample in self._samples))
         train, test = self._dataset.counts()
-        statement = "generated data, not the data set" if generated else self._dataset.split_statement()
+        statement = (
+            "generated data, not the data set" if generated else self._dataset.split_statement()
+        )
         facts: dict[str, Any] = {
             "source": GENERATED if generated else "folder",
             "data": self._settings.data,
             "layout": self._dataset.layout,
             "split": "test = fold1_evaluate and every device-a recording in neither list",
             "official": statement == "official split",
-            "unofficial": "NOT THE DATA SET" if statement.startswith("not the data set") else "NOT THE OFFICIAL SPLIT",
+            "unofficial": "NOT THE DATA SET"
+            if statement.startswith("not the data set")
+            else "NOT THE OFFICIAL SPLIT",
             "statement": statement,
             "classes": list(CLASSES),
             "train_samples": train,
             "test_samples": test,
             "samples": len(self),
-            "subset": f"{len(self)} of {test}, class-balanced, seed {self._settings.seed}" if self._settings.samples else "all",
+            "subset": f"{len(self)} of {test}, class-balanced, seed {self._settings.seed}"
+            if self._settings.samples
+            else "all",
             "holes": self._holes(),
             "extra_files": sum(not clip.listed for clip in self._dataset.test),
             "file_list_sha256": self._dataset.file_list_sha256(),
@@ -170,7 +220,11 @@ class AscTask:
         }
         if made_here:
             settings = self._settings
-            facts["generator"] = {"version": GENERATOR_VERSION, "files_per_class": settings.files_per_class, "seed": settings.seed}
+            facts["generator"] = {
+                "version": GENERATOR_VERSION,
+                "files_per_class": settings.files_per_class,
+                "seed": settings.seed,
+            }
         return facts
 
 
@@ -188,9 +242,15 @@ def cache_folder(setting: str, table: Table) -> Path:
 
 
 def balanced(every: list[Sample], count: int, seed: int) -> list[Sample]:
-    """Draw `count` samples, as many of each class or one more of the first classes, in the order of the split."""
+    """Draw `count` samples, as many of each class or one more of the first classes, in the order of
+    the split.
+    """
     if not 0 < count <= len(every):
-        raise ConfigError(f"{count} samples of {len(every)}", path="task.asc.samples", try_next="0 for all of them")
+        raise ConfigError(
+            f"{count} samples of {len(every)}",
+            path="task.asc.samples",
+            try_next="0 for all of them",
+        )
     rng = np.random.default_rng(seed)
     chosen: list[int] = []
     for label in range(len(CLASSES)):
@@ -198,6 +258,8 @@ def balanced(every: list[Sample], count: int, seed: int) -> list[Sample]:
         places = [place for place, sample in enumerate(every) if sample.clip.label == label]
         if share > len(places):
             cause = f"{share} samples of {CLASSES[label]}, there are {len(places)}"
-            raise ConfigError(cause, path="task.asc.samples", try_next="fewer, or 0 for all of them")
+            raise ConfigError(
+                cause, path="task.asc.samples", try_next="fewer, or 0 for all of them"
+            )
         chosen += rng.choice(places, share, replace=False).tolist()
     return [every[place] for place in sorted(chosen)]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Train on the train split of a data set and write the model: python -m scenarios.tasks.asc.train --data FOLDER --out FILE.
+"""Train on the train split of a data set and write the model: python -m scenarios.tasks.asc.train
+--data FOLDER --out FILE.
 
-Needs the extra `train` (torch). The test split is read only for the figure printed at the end, never for a choice.
+Needs the extra `train` (torch). The test split is read only for the figure printed at the end,
+never for a choice.
 """
 
 from __future__ import annotations
@@ -31,20 +33,25 @@ from scenarios.tasks.asc.model import (
     Model,
 )
 from scenarios.tasks.asc.nirfile import write_model
-from scenarios.tasks.asc.surrogate import Dashes, SpikingLayer  # says what to install where torch is missing
+from scenarios.tasks.asc.surrogate import (
+    Dashes,
+    SpikingLayer,
+)  # says what to install where torch is missing
 
 import torch  # isort: skip
 
 log = logging.getLogger(__name__)
 
-# Decay shifts (synapse, membrane) of the neurons of each layer, in turn: 16 ms to 256 ms at a step of 8 ms.
+# Decay shifts (synapse, membrane) of the neurons of each layer, in turn: 16 ms to 256 ms at a step
+# of 8 ms.
 FIRST_DASHES: Dashes = ((1, 1), (1, 2), (1, 3), (2, 3), (2, 4), (2, 5))
 SECOND_DASHES: Dashes = ((1, 3), (2, 4), (2, 5))
 OUTPUT_DASHES: Dashes = ((2, 4),)
 LOGIT_PER_SPIKE = 0.12
 BUSY_SPIKES_PER_STEP = 1.5
 # Deviations of the variation of a batch, in sixteenths of an octave of amplitude (0.38 dB).
-TILT, RIPPLE = 6.0, 3.0
+TILT = 6.0
+RIPPLE = 3.0
 REPORT_EVERY = 50
 
 
@@ -61,9 +68,14 @@ class Settings:
     threads: int = 1
 
 
-def read_split(bank: FilterBank, clips: Sequence[Clip], *, halfway: bool) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return centred levels (slices, 125, 16) and labels of `clips`; `halfway` adds the slices between the slices."""
-    levels, labels = [], []
+def read_split(
+    bank: FilterBank, clips: Sequence[Clip], *, halfway: bool
+) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    """Return centred levels (slices, 125, 16) and labels of `clips`; `halfway` adds the slices
+    between the slices.
+    """
+    levels = []
+    labels = []
     for clip in clips:
         audio = read_clip(clip.path)
         if halfway:
@@ -75,7 +87,9 @@ def read_split(bank: FilterBank, clips: Sequence[Clip], *, halfway: bool) -> tup
 
 
 def varied(levels: Any) -> Any:
-    """Vary a batch of levels as another microphone and moment would: a tilt, a ripple over the channels, a shift in time."""
+    """Vary a batch of levels as another microphone and moment would: a tilt, a ripple over the
+    channels, a shift in time.
+    """
     octaves = torch.linspace(-1, 1, CHANNELS)
     tilt = TILT * torch.randn(len(levels), 1, 1) * octaves
     ripple = RIPPLE * torch.randn(len(levels), 1, CHANNELS)
@@ -86,7 +100,9 @@ def varied(levels: Any) -> Any:
 def fired(levels: Any, offset: Any) -> Any:
     """Turn levels into spike counts as integer.spike_counts does."""
     whole = torch.floor(torch.cumsum((levels + offset).clamp(min=0), dim=1) / 2**SPIKE_SHIFT_BITS)
-    return torch.diff(whole, dim=1, prepend=torch.zeros_like(whole[:, :1])).clamp(max=INPUT_SPIKES_MAX)
+    return torch.diff(whole, dim=1, prepend=torch.zeros_like(whole[:, :1])).clamp(
+        max=INPUT_SPIKES_MAX
+    )
 
 
 def fresh_layers(hidden: tuple[int, int]) -> tuple[SpikingLayer, ...]:
@@ -109,20 +125,30 @@ def batch_loss(layers: Sequence[SpikingLayer], spikes: Any, labels: Any) -> Any:
     return torch.nn.functional.cross_entropy(logits, labels, label_smoothing=0.05) + 1e-3 * busy
 
 
-def trained(bank: FilterBank, levels: NDArray[np.int16], labels: NDArray[np.int64], settings: Settings) -> tuple[SpikingLayer, ...]:
-    """Train on centred levels (slices, 125, 16); the same settings and thread count give the same weights."""
+def trained(
+    bank: FilterBank, levels: NDArray[np.int16], labels: NDArray[np.int64], settings: Settings
+) -> tuple[SpikingLayer, ...]:
+    """Train on centred levels (slices, 125, 16); the same settings and thread count give the same
+    weights.
+    """
     torch.manual_seed(settings.seed)
     torch.set_num_threads(settings.threads)
     layers = fresh_layers(settings.hidden)
     weights = [layer.weight for layer in layers]
-    optimizer = torch.optim.AdamW(weights, lr=settings.peak_rate, weight_decay=settings.weight_decay)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.peak_rate, total_steps=settings.updates, pct_start=0.15)
+    optimizer = torch.optim.AdamW(
+        weights, lr=settings.peak_rate, weight_decay=settings.weight_decay
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, settings.peak_rate, total_steps=settings.updates, pct_start=0.15
+    )
     offset = torch.from_numpy(bank.offset.astype(np.float32))
     recent = 0.0
     for update in range(settings.updates):
         chosen = torch.randint(len(levels), (settings.batch,)).numpy()
         batch = varied(torch.from_numpy(levels[chosen].astype(np.float32)))
-        loss = batch_loss(layers, fired(batch, offset).transpose(0, 1), torch.from_numpy(labels[chosen]))
+        loss = batch_loss(
+            layers, fired(batch, offset).transpose(0, 1), torch.from_numpy(labels[chosen])
+        )
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(weights, 1.0)
@@ -140,7 +166,8 @@ def accuracy(model: Model, clips: Sequence[Clip]) -> tuple[int, int]:
     correct = total = 0
     for clip in clips:
         answers = outputs(model, read_clip(clip.path)).argmax(axis=1)
-        correct, total = correct + int((answers == clip.label).sum()), total + len(answers)
+        correct = correct + int((answers == clip.label).sum())
+        total = total + len(answers)
     return correct, total
 
 
@@ -152,7 +179,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="NIR file to write")
     parser.add_argument("--updates", type=int, default=defaults.updates, help="number of batches")
     parser.add_argument("--seed", type=int, default=defaults.seed)
-    parser.add_argument("--name", default="asc", help="name of the model, part of what the firmware reports")
+    parser.add_argument(
+        "--name", default="asc", help="name of the model, part of what the firmware reports"
+    )
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     dataset = open_dataset(chosen.data)
@@ -164,7 +193,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_model(model, chosen.out)
     for split, clips in (("train", dataset.train), ("test", dataset.test)):
         correct, total = accuracy(model, clips)
-        log.info("%s: %d of %d correct, %.2f %% (integer model %s)", split, correct, total, 100 * correct / total, model.identity)
+        log.info(
+            "%s: %d of %d correct, %.2f %% (integer model %s)",
+            split,
+            correct,
+            total,
+            100 * correct / total,
+            model.identity,
+        )
 
 
 if __name__ == "__main__":

@@ -23,29 +23,40 @@ def item_b(form: Format) -> int:
 
 
 def scores(output: bytes, form: Format, count: int) -> tuple[float, ...]:
-    """Return the `count` numbers of an output; raise RemoteProtocolError where there are others, or one is no number."""
+    """Return the `count` numbers of an output; raise RemoteProtocolError where there are others, or
+    one is no number.
+    """
     due_b = count * item_b(form)
     if len(output) != due_b:
         raise RemoteProtocolError(
             f"an output of {len(output)} B, {count} numbers as {form} are {due_b} B",
             evidence=output[:32].hex(),
-            try_next="the data folder of the device's benchmark; or task.mlperf_tiny.output and outputs",
+            try_next="the data folder of the device's benchmark; or task.mlperf_tiny.output and "
+            "outputs",
         )
     numbers = np.frombuffer(output, _DTYPES[form]).astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise RemoteProtocolError("an output holds what is no number", evidence=output[:32].hex(), try_next="look at the model")
+        raise RemoteProtocolError(
+            "an output holds what is no number",
+            evidence=output[:32].hex(),
+            try_next="look at the model",
+        )
     return tuple((numbers / PER_UNIT if form == "thousandths" else numbers).tolist())
 
 
 def scored(entry: Entry, output: bytes, form: Format, count: int) -> Score:
-    """Take the highest of several numbers, of equal ones the first; a single one is a score without an answer by itself."""
+    """Take the highest of several numbers, of equal ones the first; a single one is a score without
+    an answer by itself.
+    """
     numbers = scores(output, form, count)
     said = str(numbers.index(max(numbers))) if len(numbers) > 1 else ""
     return Score(said == entry.label, entry.label, said, numbers, entry.recording)
 
 
 def parse(output: str) -> tuple[int, Format]:
-    """Return count and form of what a session says of its outputs, such as "10 x int8"; raise DataError."""
+    """Return count and form of what a session says of its outputs, such as "10 x int8"; raise
+    DataError.
+    """
     count, _, form = output.partition(" x ")
     forms: tuple[Format, ...] = get_args(Format)
     for known in forms:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers -> cases: all windows of one file are one case, whose scores are their mean; and what a set of cases is worth."""
+"""Answers -> cases: all windows of one file are one case, whose scores are their mean; and what a
+set of cases is worth.
+"""
 
 from __future__ import annotations
 
@@ -33,32 +35,43 @@ def cases(samples: Sequence[Sample]) -> list[Case]:
     found = []
     for windows in grouped.values():
         shares = [_shares(window.scores) for window in windows]
-        found.append(Case(int(windows[0].label), tuple(mean(column) for column in zip(*shares, strict=True))))
+        found.append(
+            Case(int(windows[0].label), tuple(mean(column) for column in zip(*shares, strict=True)))
+        )
     return found
 
 
 def quality(found: Sequence[Case]) -> dict[str, Metric]:
-    """Return `accuracy` (Top-1, of several scores a case) and `auc`, each with its standard error over the choice of cases."""
+    """Return `accuracy` (Top-1, of several scores a case) and `auc`, each with its standard error
+    over the choice of cases.
+    """
     if not found:
         return {}
     metrics: dict[str, Metric] = {}
     if len(found[0].scores) > 1:
-        metrics["accuracy"] = Metric.of_share([case.correct for case in found], higher_is_better=True)
+        metrics["accuracy"] = Metric.of_share(
+            [case.correct for case in found], higher_is_better=True
+        )
     under = _area(found)
     if not math.isnan(under.value):
-        metrics["auc"] = Metric(under.value, "1", under.standard_error, len(found), higher_is_better=True, bounded=True)
+        metrics["auc"] = Metric(
+            under.value, "1", under.standard_error, len(found), higher_is_better=True, bounded=True
+        )
     return metrics
 
 
 def _area(found: Sequence[Case]) -> Area:
-    # As the benchmark's runner: two scores are judged by that of class 1, more of them one class against the rest.
+    # As the benchmark's runner: two scores are judged by that of class 1, more of them one class
+    # against the rest.
     if len(found[0].scores) <= 2:
         return area([case.label == 1 for case in found], [case.scores[-1] for case in found])
     return one_against_rest([case.label for case in found], [case.scores for case in found])
 
 
 def _shares(scores: Sequence[float]) -> tuple[float, ...]:
-    """Return several scores as shares of their sum, as the benchmark's runner does, where they can be shares at all."""
+    """Return several scores as shares of their sum, as the benchmark's runner does, where they can
+    be shares at all.
+    """
     total = math.fsum(scores)
     if len(scores) == 1 or total <= 0.0 or min(scores) < 0.0:
         return tuple(scores)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate a stand-in for a data folder: the same list, sizes and windows, and tensors that begin with the answer to give.
+"""Generate a stand-in for a data folder: the same list, sizes and windows, and tensors that begin
+with the answer to give.
 
-Nothing can be learnt from such data. It is for trying the rig: a device that answers the beginning of its input answers it right,
-and how many of its answers are right classes is known by construction.
+Nothing can be learnt from such data. It is for trying the rig: a device that answers the beginning
+of its input answers it right, and how many of its answers are right classes is known by
+construction.
 """
 
 from __future__ import annotations
@@ -18,12 +20,15 @@ from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark
 
 GENERATOR_VERSION = 1
 LABELS = "y_labels.csv"
-#: Without a benchmark's name: as many numbers as the null workload of the firmware gives back of its input.
+#: Without a benchmark's name: as many numbers as the null workload of the firmware gives back of
+#: its input.
 PLAIN = Benchmark((), 16, 64, 16, ("accuracy", 0.0), ())
 #: Every eighth file is made to be answered with the class after its own.
 WRONG_EVERY = 8
-#: Windows of the real ad01: five frames of 128 float32, moved on by one frame. Here a file has ten frames.
-STRIDE_B, FRAMES = 512, 10
+#: Windows of the real ad01: five frames of 128 float32, moved on by one frame. Here a file has ten
+#: frames.
+STRIDE_B = 512
+FRAMES = 10
 
 
 def shape(name: str) -> Benchmark:
@@ -37,10 +42,14 @@ def right_answer(name: str, payload: bytes) -> bytes:
 
 
 def ensure(cache: Path, name: str, files: int, seed: int) -> Path:
-    """Return the folder of generated data under `cache`; write it beside its place and rename it if it is not there."""
+    """Return the folder of generated data under `cache`; write it beside its place and rename it if
+    it is not there.
+    """
     if files < 2:
         raise ConfigError(f"{files} files", path="task.mlperf_tiny.files", try_next="2 or more")
-    folder = cache / f"mlperf-tiny-generated-v{GENERATOR_VERSION}-{files}-{seed}" / (name or "plain")
+    folder = (
+        cache / f"mlperf-tiny-generated-v{GENERATOR_VERSION}-{files}-{seed}" / (name or "plain")
+    )
     if folder.is_dir():
         return folder
     partial = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.partial")
@@ -50,7 +59,9 @@ def ensure(cache: Path, name: str, files: int, seed: int) -> Path:
         _rename(partial, folder)
     except OSError as error:
         cause = f"generated data cannot be written to {cache}"
-        raise DataError(cause, evidence=str(error), try_next="another task.mlperf_tiny.cache") from error
+        raise DataError(
+            cause, evidence=str(error), try_next="another task.mlperf_tiny.cache"
+        ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
@@ -67,7 +78,9 @@ def write(folder: Path, name: str, files: int, seed: int) -> None:
         content = _windows(label, rng) if windowed else _tensor(made, number, label, rng)
         file = f"generated_{number:06d}_{label}.bin"
         (folder / file).write_bytes(content)
-        lines.append(f"{file},{made.classes},{label}" + (f",{made.tensor_b},{STRIDE_B}" if windowed else ""))
+        lines.append(
+            f"{file},{made.classes},{label}" + (f",{made.tensor_b},{STRIDE_B}" if windowed else "")
+        )
     (folder / LABELS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -83,11 +96,16 @@ def _tensor(made: Benchmark, number: int, label: int, rng: random.Random) -> byt
 
 
 def _windows(label: int, rng: random.Random) -> bytes:
-    """Return a file of frames, each with the score of the window that begins there; those of the two classes overlap."""
+    """Return a file of frames, each with the score of the window that begins there; those of the
+    two classes overlap.
+    """
     level = rng.gauss(12_000 + 2_500 * label, 2_000)
     frames = []
     for _ in range(FRAMES):
-        frames.append(struct.pack("<i", max(round(level + rng.gauss(0, 500)), 1)) + rng.randbytes(STRIDE_B - 4))
+        frames.append(
+            struct.pack("<i", max(round(level + rng.gauss(0, 500)), 1))
+            + rng.randbytes(STRIDE_B - 4)
+        )
     return b"".join(frames)
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of labels of an MLPerf Tiny data folder: `file,classes,class` a line, and for sliding windows `,window bytes,stride`."""
+"""The list of labels of an MLPerf Tiny data folder: `file,classes,class` a line, and for sliding
+windows `,window bytes,stride`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _TRY = "file,classes,class, or file,classes,class,window bytes,stride bytes; cla
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: the file, how many classes there are, which one is right, and the window slid over it (0: the whole file)."""
+    """One line: the file, how many classes there are, which one is right, and the window slid over
+    it (0: the whole file).
+    """
 
     line: int
     file: str
@@ -36,7 +40,9 @@ def read_labels(path: Path) -> list[Row]:
     except FileNotFoundError as error:
         raise DataError(f"{path} is missing", try_next=_where(path)) from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read as a list of labels", evidence=str(error), try_next=_TRY) from error
+        raise DataError(
+            f"{path} cannot be read as a list of labels", evidence=str(error), try_next=_TRY
+        ) from error
     rows = [_row(path, number, fields) for number, fields in lines if any(fields)]
     if not rows:
         raise DataError(f"{path} names no file", try_next=_TRY)
@@ -45,19 +51,27 @@ def read_labels(path: Path) -> list[Row]:
 
 
 def _row(path: Path, line: int, fields: Sequence[str]) -> Row:
-    where, evidence = f"{path}, line {line}", ",".join(fields)
+    where = f"{path}, line {line}"
+    evidence = ",".join(fields)
     if len(fields) not in _FORMS:
-        raise DataError(f"{where} has {len(fields)} fields, 3 or 5 are due", evidence=evidence, try_next=_TRY)
-    name, numbers = fields[0], []
+        raise DataError(
+            f"{where} has {len(fields)} fields, 3 or 5 are due", evidence=evidence, try_next=_TRY
+        )
+    name = fields[0]
+    numbers = []
     for column, text in zip(_COLUMNS[1:], fields[1:], strict=False):
         if not (text.isascii() and text.isdigit()):
-            raise DataError(f"{where}: {column} {text!r} is no whole number", evidence=evidence, try_next=_TRY)
+            raise DataError(
+                f"{where}: {column} {text!r} is no whole number", evidence=evidence, try_next=_TRY
+            )
         numbers.append(int(text))
     row = Row(line, name, *numbers)
     if not name or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
         raise DataError(f"{where}: {name!r} is no file of this folder", evidence=evidence)
     if row.classes < 2 or row.label >= row.classes:
-        raise DataError(f"{where}: class {row.label} of {row.classes} classes", evidence=evidence, try_next=_TRY)
+        raise DataError(
+            f"{where}: class {row.label} of {row.classes} classes", evidence=evidence, try_next=_TRY
+        )
     if len(fields) == max(_FORMS) and (row.window_b < 1 or row.stride_b < 1):
         raise DataError(f"{where}: window and stride are 1 byte or more", evidence=evidence)
     return row
@@ -68,12 +82,21 @@ def _agree(path: Path, rows: Sequence[Row]) -> None:
     first: dict[str, int] = {}
     for row in rows:
         if row.file in first:
-            raise DataError(f"{path}, line {row.line}: {row.file} is listed twice, first in line {first[row.file]}")
+            raise DataError(
+                f"{path}, line {row.line}: {row.file} is listed twice, first in line "
+                f"{first[row.file]}"
+            )
         first[row.file] = row.line
         if row.classes != rows[0].classes:
-            raise DataError(f"{path}, line {row.line}: {row.classes} classes, line {rows[0].line} has {rows[0].classes}")
+            raise DataError(
+                f"{path}, line {row.line}: {row.classes} classes, line {rows[0].line} has "
+                f"{rows[0].classes}"
+            )
         if bool(row.window_b) != bool(rows[0].window_b):
-            raise DataError(f"{path}, line {row.line}: a window in some rows only; line {rows[0].line} is of the other form")
+            raise DataError(
+                f"{path}, line {row.line}: a window in some rows only; line {rows[0].line} is of "
+                "the other form"
+            )
 
 
 def _where(path: Path) -> str:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task without its tensors: what a session folder holds of it is enough to plan and to score again."""
+"""The task without its tensors: what a session folder holds of it is enough to plan and to score
+again.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from scenarios.tasks.mlperf_tiny import answer
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """Labels and files of the tensors, from the catalogue; `same` tells of some which earlier one has the same bytes."""
+    """Labels and files of the tensors, from the catalogue; `same` tells of some which earlier one
+    has the same bytes.
+    """
 
     name: str
     phases: tuple[str, ...]
@@ -26,14 +30,28 @@ class Replica:
     facts: Mapping[str, Any]
 
     @classmethod
-    def of(cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
+    def of(
+        cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> Replica:
         """Check what the session says of the tensors; raises DataError."""
         classes = int(facts["classes"])
-        odd = next((at for at, entry in enumerate(entries) if entry.label not in map(str, range(min(classes, 10_000)))), None)
+        odd = next(
+            (
+                at
+                for at, entry in enumerate(entries)
+                if entry.label not in map(str, range(min(classes, 10_000)))
+            ),
+            None,
+        )
         if odd is not None:
-            raise DataError(f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of {classes} classes")
+            raise DataError(
+                f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of {classes} "
+                "classes"
+            )
         if facts.get("tensors") != len(entries):
-            raise DataError(f"provenance.json has {facts.get('tensors')} tensors, catalogue.csv {len(entries)}")
+            raise DataError(
+                f"provenance.json has {facts.get('tensors')} tensors, catalogue.csv {len(entries)}"
+            )
         count, form = answer.parse(str(facts["output"]))
         same = {int(late): int(early) for late, early in facts["same_content"]}
         return cls(name, phases, tuple(entries), count, form, same, facts)
@@ -43,7 +61,9 @@ class Replica:
         return len(self.entries)
 
     def payload(self, index: int) -> bytes:
-        """Return what stands for the bytes of a tensor: equal for tensors of the same content, and for no others."""
+        """Return what stands for the bytes of a tensor: equal for tensors of the same content, and
+        for no others.
+        """
         return b"tensor %d" % self.same.get(index, index)
 
     def score(self, index: int, output: bytes) -> Score:

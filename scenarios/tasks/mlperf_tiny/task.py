@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task: any data folder of MLPerf Tiny (ad01, ic01, kws01, vww01), a list of labels and binary tensors."""
+"""The task: any data folder of MLPerf Tiny (ad01, ic01, kws01, vww01), a list of labels and binary
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ GENERATED = "generated"
 
 
 class MlperfTiny:
-    """MLPerf Tiny: a folder of tensors and labels; a payload is the bytes of a file, or of a window slid over it."""
+    """MLPerf Tiny: a folder of tensors and labels; a payload is the bytes of a file, or of a window
+    slid over it.
+    """
 
     name = "mlperf_tiny"
     phases: tuple[str, ...] = ("preprocess", "infer")
@@ -34,9 +38,10 @@ class MlperfTiny:
     class Settings:
         """What a bench file may set.
 
-        `data` is a benchmark's folder, or "generated"; `labels` the list in it; `benchmark` what it is, by default as the folder is
-        called. `output` is how the device writes its numbers, `outputs` how many there are (0: as the benchmark has it).
-        `workload` is what the device calls itself, where that is neither the task's nor the benchmark's name. Generated data have
+        `data` is a benchmark's folder, or "generated"; `labels` the list in it; `benchmark` what it
+        is, by default as the folder is called. `output` is how the device writes its numbers,
+        `outputs` how many there are (0: as the benchmark has it). `workload` is what the device
+        calls itself, where that is neither the task's nor the benchmark's name. Generated data have
         `files` files drawn with `seed`, kept in `cache` (default $XDG_CACHE_HOME/neurorig).
         """
 
@@ -51,35 +56,63 @@ class MlperfTiny:
         cache: PathText = ""
 
     @classmethod
-    def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
+    def replica(
+        cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> Replica:
         """Return a stand-in that has labels, files and scores, and no tensors."""
         source = GENERATED if settings.data == GENERATED else "folder"
-        labels.refuse_other(facts, data=settings.data, source=source, files=len({entry.recording for entry in entries}))
+        labels.refuse_other(
+            facts,
+            data=settings.data,
+            source=source,
+            files=len({entry.recording for entry in entries}),
+        )
         known = BENCHMARKS.get(str(facts.get("benchmark")))
-        labels.refuse_other(facts, official=known is not None and source != GENERATED and facts["files"] in known.files)
+        labels.refuse_other(
+            facts,
+            official=known is not None and source != GENERATED and facts["files"] in known.files,
+        )
         replica = Replica.of(cls.name, cls.phases, facts, entries)
         if replica.form != settings.output or settings.outputs not in (0, replica.outputs):
-            raise DataError(f"bench.toml has {settings.output}, provenance.json {facts.get('output')!r}")
+            raise DataError(
+                f"bench.toml has {settings.output}, provenance.json {facts.get('output')!r}"
+            )
         return replica
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> MlperfTiny:
-        """Open the data; DataError names file and line of what is wrong with them, ConfigError the setting."""
+        """Open the data; DataError names file and line of what is wrong with them, ConfigError the
+        setting.
+        """
         if settings.outputs < 0:
             raise ConfigError(
-                f"{settings.outputs} numbers", path="task.mlperf_tiny.outputs", try_next="0, or how many the device answers"
+                f"{settings.outputs} numbers",
+                path="task.mlperf_tiny.outputs",
+                try_next="0, or how many the device answers",
             )
         if settings.data != GENERATED:
             folder = table.folder / Path(settings.data).expanduser()
             name = settings.benchmark or (folder.name if folder.name in BENCHMARKS else "")
             return cls(settings, name, open_dataset(folder, settings.labels, BENCHMARKS.get(name)))
         if settings.output != "thousandths" or settings.outputs:
-            raise ConfigError("generated data are answered as thousandths", path="task.mlperf_tiny.output", try_next="the default")
-        folder = generate.ensure(_cache(settings.cache, table), settings.benchmark, settings.files, settings.seed)
-        return cls(settings, settings.benchmark, open_dataset(folder, generate.LABELS, generate.shape(settings.benchmark)))
+            raise ConfigError(
+                "generated data are answered as thousandths",
+                path="task.mlperf_tiny.output",
+                try_next="the default",
+            )
+        folder = generate.ensure(
+            _cache(settings.cache, table), settings.benchmark, settings.files, settings.seed
+        )
+        return cls(
+            settings,
+            settings.benchmark,
+            open_dataset(folder, generate.LABELS, generate.shape(settings.benchmark)),
+        )
 
     def __init__(self, settings: Settings, benchmark: str, dataset: Dataset) -> None:
-        self._settings, self._benchmark, self._dataset = settings, benchmark, dataset
+        self._settings = settings
+        self._benchmark = benchmark
+        self._dataset = dataset
         first = dataset.rows[0]
         known: Benchmark | None = BENCHMARKS.get(benchmark)
         # Windows are what anomalies are looked for in: one score each, how unusual it is.
@@ -107,32 +140,45 @@ class MlperfTiny:
         return [Entry(str(row.label), row.file) for row in rows]
 
     def score(self, index: int, output: bytes) -> Score:
-        """Take the highest of several numbers, of equal ones the first; a single one is a score without an answer by itself."""
+        """Take the highest of several numbers, of equal ones the first; a single one is a score
+        without an answer by itself.
+        """
         row = self._dataset.tensors[index].row
-        return answer.scored(Entry(str(row.label), row.file), output, self._settings.output, self._outputs)
+        return answer.scored(
+            Entry(str(row.label), row.file), output, self._settings.output, self._outputs
+        )
 
     @property
     def reference(self) -> Callable[[bytes], bytes] | None:
-        """Return what gives the right answer to a payload: of generated data it is known, of a model's nothing is."""
+        """Return what gives the right answer to a payload: of generated data it is known, of a
+        model's nothing is.
+        """
         if self._settings.data != GENERATED:
             return None
         return lambda payload: generate.right_answer(self._benchmark, payload)
 
     def accepts(self, info: SutInfo) -> bool:
-        """Say whether a device is for this task: by its workload, or in the text layer of any maker by the model it names."""
+        """Say whether a device is for this task: by its workload, or in the text layer of any maker
+        by the model it names.
+        """
         said = info.task or info.model
         if self._settings.workload:
             return said in (self._settings.workload, "any")
         known = BENCHMARKS.get(self._benchmark)
         if info.task:
             return info.task in ("any", self.name, *(known.reported_by if known else ()))
-        # Other firmware names its benchmark where ours names a model; where it says nothing, the length of its answers must do.
+        # Other firmware names its benchmark where ours names a model; where it says nothing, the
+        # length of its answers must do.
         return known is None or said in ("", *known.reported_by)
 
     def provenance(self) -> dict[str, Any]:
-        """Return what identifies the data: hashes, counts, what of the benchmark they are; JSON-able."""
-        settings, data = self._settings, self._dataset
-        generated, known = settings.data == GENERATED, BENCHMARKS.get(self._benchmark)
+        """Return what identifies the data: hashes, counts, what of the benchmark they are;
+        JSON-able.
+        """
+        settings = self._settings
+        data = self._dataset
+        generated = settings.data == GENERATED
+        known = BENCHMARKS.get(self._benchmark)
         self._sha256 = self._sha256 or data.sha256()
         facts: dict[str, Any] = {
             "source": GENERATED if generated else "folder",
@@ -155,9 +201,17 @@ class MlperfTiny:
             "data_sha256": self._sha256,
         }
         if known and not generated:
-            facts["quality"] = {"metric": known.quality[0], "minimum": known.quality[1], "division": "closed"}
+            facts["quality"] = {
+                "metric": known.quality[0],
+                "minimum": known.quality[1],
+                "division": "closed",
+            }
         if generated:
-            facts["generator"] = {"version": generate.GENERATOR_VERSION, "files": settings.files, "seed": settings.seed}
+            facts["generator"] = {
+                "version": generate.GENERATOR_VERSION,
+                "files": settings.files,
+                "seed": settings.seed,
+            }
         return facts
 
     def _statement(self) -> str:
@@ -169,7 +223,10 @@ class MlperfTiny:
         count = len(self._dataset.rows)
         if count in known.files:
             return f"as many files as the evaluation set of {self._benchmark} has"
-        return f"{count} files, the evaluation set of {self._benchmark} has {' or '.join(map(str, known.files))}"
+        return (
+            f"{count} files, the evaluation set of {self._benchmark} has "
+            f"{' or '.join(map(str, known.files))}"
+        )
 
 
 def _cache(setting: str, table: Table) -> Path:

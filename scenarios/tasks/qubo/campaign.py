@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign for better targets: one job a workload, on all cores or on a cluster, kept in a journal so that it can go on later."""
+"""A campaign for better targets: one job a workload, on all cores or on a cluster, kept in a
+journal so that it can go on later.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ BRANCHES_PER_S = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to do for one workload: search this long from each of `seeds`, KaMIS as well or not, and try this long to prove it.
+    """What to do for one workload: search this long from each of `seeds`, KaMIS as well or not, and
+    try this long to prove it.
 
     `known` is the best solution so far, to be beaten or proven.
     """
@@ -50,16 +53,28 @@ class Job:
 
 
 def run(job: Job) -> Target:
-    """Do a job; return the best solution found, which may be the known one. The vector's cost is evaluated, not believed."""
-    graph, known = generate(job.workload), job.known
-    best, method = (known.vector, known.method) if known else (np.zeros(graph.nodes, np.int8), "none")
+    """Do a job; return the best solution found, which may be the known one. The vector's cost is
+    evaluated, not believed.
+    """
+    graph = generate(job.workload)
+    known = job.known
+    best, method = (
+        (known.vector, known.method) if known else (np.zeros(graph.nodes, np.int8), "none")
+    )
     for name, vector in _candidates(job, graph):
         if cost(graph, vector) < cost(graph, best):
-            best, method = vector, name
+            best = vector
+            method = name
     proof = _proof(job, graph, best)
     if proof is not None:
         better = cost(graph, proof.vector) < cost(graph, best)
-        method = proof.method if better else f"{method}, proven by {proof.method}" if proof.proven else method
+        method = (
+            proof.method
+            if better
+            else f"{method}, proven by {proof.method}"
+            if proof.proven
+            else method
+        )
         best = proof.vector
     return Target(
         nodes=graph.nodes,
@@ -80,7 +95,10 @@ def _candidates(job: Job, graph: Graph) -> Iterator[tuple[str, NDArray[np.int8]]
         solver = Solver(graph)
         for seed in job.seeds:
             solver.start(seed)
-            yield f"local search of {job.search_s:g} s, seed {seed}", solver.search(job.search_s).vector
+            yield (
+                f"local search of {job.search_s:g} s, seed {seed}",
+                solver.search(job.search_s).vector,
+            )
     if job.kamis_s > 0 and graph.edges:
         for seed in job.seeds:
             yield f"KaMIS of {job.kamis_s:g} s, seed {seed}", by_kamis(graph, job.kamis_s, seed)
@@ -96,7 +114,9 @@ def _proof(job: Job, graph: Graph, best: NDArray[np.int8]) -> Proof | None:
 
 @contextmanager
 def engine(jobs: int | None, dask: str, connect_s: float = 10.0) -> Iterator[Executor]:
-    """Open where jobs run: `jobs` processes here (None: one a core), or the Dask cluster at an address, "tcp://host:8786"."""
+    """Open where jobs run: `jobs` processes here (None: one a core), or the Dask cluster at an
+    address, "tcp://host:8786".
+    """
     if not dask:
         with ProcessPoolExecutor(jobs) as pool:
             yield pool
@@ -104,17 +124,23 @@ def engine(jobs: int | None, dask: str, connect_s: float = 10.0) -> Iterator[Exe
     try:
         from distributed import Client
     except ImportError as error:
-        raise ConfigError("Dask is not installed", path="--dask", try_next="pip install distributed") from error
+        raise ConfigError(
+            "Dask is not installed", path="--dask", try_next="pip install distributed"
+        ) from error
     try:
         client = Client(dask, timeout=connect_s)
     except OSError as error:
-        raise ConfigError(f"no Dask scheduler at {dask}", path="--dask", evidence=str(error)) from error
+        raise ConfigError(
+            f"no Dask scheduler at {dask}", path="--dask", evidence=str(error)
+        ) from error
     with client, client.get_executor(pure=False) as pool:
         yield pool
 
 
 class Journal:
-    """The finished jobs of a campaign, one JSON line each; a line that was cut off by a crash is done again."""
+    """The finished jobs of a campaign, one JSON line each; a line that was cut off by a crash is
+    done again.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -122,7 +148,9 @@ class Journal:
     def done(self) -> dict[str, Target]:
         """Return the results by the key of their job."""
         found = {}
-        for line in self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []:
+        for line in (
+            self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+        ):
             try:
                 entry: dict[str, Any] = json.loads(line)
                 found[str(entry["job"])] = Target(**entry["target"])
@@ -135,15 +163,19 @@ class Journal:
         try:
             with self._path.open("a", encoding="utf-8") as file:
                 # A newline first: the line before may have been cut off.
-                file.write("\n" + json.dumps({"job": job.key, "target": dataclasses.asdict(target)}))
+                file.write(
+                    "\n" + json.dumps({"job": job.key, "target": dataclasses.asdict(target)})
+                )
         except OSError as error:
             raise storage_error(error, self._path) from error
 
 
 def campaign(jobs: Iterable[Job], journal: Journal, pool: Executor) -> Iterator[tuple[Job, Target]]:
-    """Yield each job with its result, those in the journal first, the others as they are finished and kept.
+    """Yield each job with its result, those in the journal first, the others as they are finished
+    and kept.
 
-    When a job fails, what has not begun is called off, what is under way is kept first, and then its error is raised.
+    When a job fails, what has not begun is called off, what is under way is kept first, and then
+    its error is raised.
     """
     done = journal.done()
     waiting = {}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Costs of binary vectors, and how far a cost is from its target.
 
-The problem is min x'Qx over binary x, where Q has -1 on the diagonal, 4 at (u, v) and at (v, u) of an edge, else 0. So a chosen
-node counts -1 and an edge between two chosen nodes +8. An optimum is a maximum independent set and costs minus its size.
+The problem is min x'Qx over binary x, where Q has -1 on the diagonal, 4 at (u, v) and at (v, u) of
+an edge, else 0. So a chosen node counts -1 and an edge between two chosen nodes +8. An optimum is a
+maximum independent set and costs minus its size.
 """
 
 from __future__ import annotations
@@ -16,19 +17,28 @@ from rig.errors import DataError
 from rig.model.scores import Costs
 from scenarios.tasks.qubo.graph import Graph
 
-NODE, EDGE = -1, 8
-#: The two targets, as parts of a metric's name: the result of the benchmark is that to the official one.
+NODE = -1
+EDGE = 8
+#: The two targets, as parts of a metric's name: the result of the benchmark is that to the official
+#: one.
 OFFICIAL, BEST_KNOWN = KINDS = ("", "best_known")
 
 
 def cost(graph: Graph, vector: ArrayLike) -> int:
-    """Return x'Qx of a binary vector (nodes), in 64-bit integers; raise DataError where it is not binary or of another length."""
+    """Return x'Qx of a binary vector (nodes), in 64-bit integers; raise DataError where it is not
+    binary or of another length.
+    """
     x = np.asarray(vector)
     if x.shape != (graph.nodes,) or not ((x == 0) | (x == 1)).all():
-        raise DataError(f"not a binary vector of {graph.nodes} nodes", evidence=f"shape {x.shape}, type {x.dtype}")
+        raise DataError(
+            f"not a binary vector of {graph.nodes} nodes",
+            evidence=f"shape {x.shape}, type {x.dtype}",
+        )
     chosen = x.astype(bool)
     lesser, greater = graph.ends
-    return NODE * int(np.count_nonzero(chosen)) + EDGE * int(np.count_nonzero(chosen[lesser] & chosen[greater]))
+    return NODE * int(np.count_nonzero(chosen)) + EDGE * int(
+        np.count_nonzero(chosen[lesser] & chosen[greater])
+    )
 
 
 def chosen(graph: Graph, nodes: ArrayLike) -> NDArray[np.int8]:
@@ -40,11 +50,13 @@ def chosen(graph: Graph, nodes: ArrayLike) -> NDArray[np.int8]:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A cost against its target: `gap` as the rules mean it, `printed` by the formula that the rules print.
+    """A cost against its target: `gap` as the rules mean it, `printed` by the formula that the
+    rules print.
 
-    "If the SUT beats the BKS the gap will be negative", says QUBO.md below its formula (c - c_target) / c_target. As costs are
-    negative, the formula gives a positive number there, and a negative one to whoever is worse. What is meant is
-    (c - c_target) / |c_target|. Against a target of 0, both are 0 where it is met and None elsewhere.
+    "If the SUT beats the BKS the gap will be negative", says QUBO.md below its formula (c -
+    c_target) / c_target. As costs are negative, the formula gives a positive number there, and a
+    negative one to whoever is worse. What is meant is (c - c_target) / |c_target|. Against a target
+    of 0, both are 0 where it is met and None elsewhere.
     """
 
     cost: int
@@ -59,7 +71,9 @@ class Gap:
 
     @property
     def printed(self) -> float | None:
-        """Return (c - c_target) / c_target, the literal formula, whose sign is the other one for negative targets."""
+        """Return (c - c_target) / c_target, the literal formula, whose sign is the other one for
+        negative targets.
+        """
         if self.target == 0:
             return 0.0 if self.cost == 0 else None
         # Adding 0 makes -0 0.
@@ -67,7 +81,9 @@ class Gap:
 
     @property
     def beaten(self) -> bool:
-        """Tell whether the cost is below the target: a better solution than any known, not an error."""
+        """Tell whether the cost is below the target: a better solution than any known, not an
+        error.
+        """
         return self.cost < self.target
 
 
@@ -77,8 +93,13 @@ def target_of(costs: Costs, kind: str) -> int | None:
 
 
 def threshold_cost(target: int, gap: float) -> int:
-    """Return the highest integer cost whose gap to a negative `target` is at most `gap`: where a threshold of the rules lies."""
+    """Return the highest integer cost whose gap to a negative `target` is at most `gap`: where a
+    threshold of the rules lies.
+    """
     if target > 0 or gap < 0:
-        raise DataError(f"a threshold needs a target of 0 or less and a gap of 0 or more, not {target} and {gap}")
+        raise DataError(
+            f"a threshold needs a target of 0 or less and a gap of 0 or more, not {target} and "
+            f"{gap}"
+        )
     # Integers, as 0.1 * 10 may be a little less than 1: thresholds are told to six decimals.
     return target + round(gap * 1_000_000) * -target // 1_000_000

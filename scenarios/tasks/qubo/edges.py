@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs as bytes, for the way to the device: docs/QUBO.md, "The graph on the wire"; firmware/workloads/qubo has the other side.
+"""Graphs as bytes, for the way to the device: docs/QUBO.md, "The graph on the wire";
+firmware/workloads/qubo has the other side.
 
-Nodes, edges and a checksum (CRC-32 of the rest), 4 bytes each, low first. Then for each node but the last the number of its
-greater neighbours, and for each of them how many nodes were passed over since the one before (the first: since the node itself).
-Numbers are 7 bits a byte, low first, with the upper bit set where more follow. Loops, doubles and disorder cannot be written down.
+Nodes, edges and a checksum (CRC-32 of the rest), 4 bytes each, low first. Then for each node but
+the last the number of its greater neighbours, and for each of them how many nodes were passed over
+since the one before (the first: since the node itself). Numbers are 7 bits a byte, low first, with
+the upper bit set where more follow. Loops, doubles and disorder cannot be written down.
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ def _read(data: NDArray[np.uint8]) -> NDArray[np.int64]:
     numbers = np.zeros(len(ends), np.int64)
     for byte in range(NUMBER_B):
         there = length_b > byte
-        numbers[there] |= (data[ends[there] - length_b[there] + 1 + byte].astype(np.int64) & 0x7F) << 7 * byte
+        numbers[there] |= (
+            data[ends[there] - length_b[there] + 1 + byte].astype(np.int64) & 0x7F
+        ) << 7 * byte
     return numbers
 
 
@@ -81,9 +85,17 @@ def _pairs(nodes: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     pairs: list[NDArray[np.int64]] = []
     place = 0
     for node in range(nodes - 1):
-        row = numbers[place + 1 : place + 1 + int(numbers[place])] if place < len(numbers) else numbers[:0]
+        row = (
+            numbers[place + 1 : place + 1 + int(numbers[place])]
+            if place < len(numbers)
+            else numbers[:0]
+        )
         neighbours = node + np.cumsum(row + 1)
-        if place >= len(numbers) or len(row) != numbers[place] or (len(row) and neighbours[-1] >= nodes):
+        if (
+            place >= len(numbers)
+            or len(row) != numbers[place]
+            or (len(row) and neighbours[-1] >= nodes)
+        ):
             raise DataError(f"the neighbours of node {node} do not fit {nodes} nodes")
         pairs.append(node * nodes + neighbours)
         place += 1 + len(row)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KaMIS (ReduMIS, Lamm et al. 2017) as a second opinion on large sparse graphs; the extra `qubo`."""
+"""KaMIS (ReduMIS, Lamm et al. 2017) as a second opinion on large sparse graphs; the extra
+`qubo`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ def by_kamis(graph: Graph, limit_s: float, seed: int) -> NDArray[np.int8]:
     try:
         import chszlablib
     except ImportError as error:
-        raise ConfigError("KaMIS is not installed", path="rig qubo targets", try_next="pip install 'neurorig[qubo]'") from error
+        raise ConfigError(
+            "KaMIS is not installed",
+            path="rig qubo targets",
+            try_next="pip install 'neurorig[qubo]'",
+        ) from error
     starts, neighbours = graph.rows
     theirs = chszlablib.Graph.from_csr(starts, neighbours)
-    return chosen(graph, chszlablib.IndependenceProblems.redumis(theirs, time_limit=limit_s, seed=seed).vertices)
+    return chosen(
+        graph,
+        chszlablib.IndependenceProblems.redumis(theirs, time_limit=limit_s, seed=seed).vertices,
+    )

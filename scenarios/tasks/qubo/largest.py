@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The largest workload that a system under test can do: by growth, then by bisection, each try kept as evidence.
+"""The largest workload that a system under test can do: by growth, then by bisection, each try kept
+as evidence.
 
 That a system can do all sizes below one that it can do is taken for granted.
 """
@@ -36,9 +37,13 @@ from scenarios.tasks.qubo.graph import NODES_MAX, Graph, Workload, generate
 SCHEMA = "neurorig-largest-1"
 #: QUBO.md, maximum workload size, in short.
 RULE = (
-    "the largest A with (A, 1 %, seed 0) and the largest B with (B, 100 %, seed 0) that load and give a solution better than cost 0"
+    "the largest A with (A, 1 %, seed 0) and the largest B with (B, 100 %, seed 0) that "
+    "load and give a solution better than cost 0"
 )
-METHOD = "sizes are doubled until one fails, then bisected; that smaller ones than one that is good are good is taken for granted"
+METHOD = (
+    "sizes are doubled until one fails, then bisected; that smaller ones than one that is "
+    "good are good is taken for granted"
+)
 #: The two searches of the rule: name and density, both with seed 0.
 SERIES = {"A": 0.01, "B": 1.0}
 SEED = 0
@@ -49,9 +54,11 @@ BETTER = -1
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One size that was tried: `outcome` is "good", or why not: "refused", "failed", "wrong" (an answer of no use), "no better".
+    """One size that was tried: `outcome` is "good", or why not: "refused", "failed", "wrong" (an
+    answer of no use), "no better".
 
-    `cost` is evaluated here, `claimed` the device's word; `vector` is the answer's bits, low first, in base 64.
+    `cost` is evaluated here, `claimed` the device's word; `vector` is the answer's bits, low first,
+    in base 64.
     """
 
     nodes: int
@@ -73,7 +80,9 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """The largest size that is good, 0 where none is, and the size after which none was tried, where that was the end of it."""
+    """The largest size that is good, 0 where none is, and the size after which none was tried,
+    where that was the end of it.
+    """
 
     nodes: int
     limit: int | None = None
@@ -81,16 +90,24 @@ class Largest:
 
 def nodes_max(density: float, edges_max: int) -> int:
     """Return the most nodes whose graph has at most `edges_max` edges."""
-    low, high = 0, NODES_MAX
+    low = 0
+    high = NODES_MAX
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if Workload(middle, density, SEED).edges <= edges_max else (low, middle - 1)
+        low, high = (
+            (middle, high)
+            if Workload(middle, density, SEED).edges <= edges_max
+            else (low, middle - 1)
+        )
     return low
 
 
 def largest(good: Callable[[int], bool], limit: int, first: int = FIRST_NODES) -> Largest:
-    """Return the largest size up to `limit` that is good: doubled from `first` on until one is not, then bisected."""
-    known, size = 0, min(first, limit)
+    """Return the largest size up to `limit` that is good: doubled from `first` on until one is not,
+    then bisected.
+    """
+    known = 0
+    size = min(first, limit)
     while good(size):
         known = size
         if size == limit:
@@ -104,10 +121,14 @@ def largest(good: Callable[[int], bool], limit: int, first: int = FIRST_NODES) -
 
 
 class Prober:
-    """Tries sizes on a bench, which it opens, and opens again where the system under test is lost; a context manager."""
+    """Tries sizes on a bench, which it opens, and opens again where the system under test is lost;
+    a context manager.
+    """
 
     def __init__(self, bench: Path, overrides: tuple[str, ...], timeout_s: float) -> None:
-        self._path, self._overrides, self._timeout_s = bench, overrides, timeout_s
+        self._path = bench
+        self._overrides = overrides
+        self._timeout_s = timeout_s
         self._stack: ExitStack | None = None
         self._bench: Bench | None = None
 
@@ -125,7 +146,9 @@ class Prober:
 
     def close(self) -> None:
         """Close the bench; closing twice is allowed."""
-        stack, self._stack, self._bench = self._stack, None, None
+        stack = self._stack
+        self._stack = None
+        self._bench = None
         if stack is not None:
             stack.close()
 
@@ -155,12 +178,15 @@ class Prober:
             with ExitStack() as stack:
                 bench = stack.enter_context(open_bench(self._path, self._overrides))
                 _refuse_unfit(bench)
-                self._stack, self._bench = stack.pop_all(), bench
+                self._stack = stack.pop_all()
+                self._bench = bench
         return self._bench
 
 
 def series(prober: Prober, density: float, edges_max: int, tell: Callable[[Try], None]) -> Largest:
-    """Search the largest size of a density, with graphs of `edges_max` edges at most; `tell` is told each try."""
+    """Search the largest size of a density, with graphs of `edges_max` edges at most; `tell` is
+    told each try.
+    """
 
     def good(nodes: int) -> bool:
         found = prober.attempt(nodes, density)
@@ -170,7 +196,12 @@ def series(prober: Prober, density: float, edges_max: int, tell: Callable[[Try],
     return largest(good, nodes_max(density, edges_max))
 
 
-def content(info: SutInfo, timeout_s: float, found: Mapping[str, tuple[float, Largest]], every: Sequence[Try]) -> dict[str, Any]:
+def content(
+    info: SutInfo,
+    timeout_s: float,
+    found: Mapping[str, tuple[float, Largest]],
+    every: Sequence[Try],
+) -> dict[str, Any]:
     """Return the evidence, JSON-able: what is claimed, and every try."""
     return {
         "schema": SCHEMA,
@@ -181,7 +212,10 @@ def content(info: SutInfo, timeout_s: float, found: Mapping[str, tuple[float, La
         "sut": dataclasses.asdict(info),
         "timeout_s": timeout_s,
         "problem_seed": SEED,
-        "largest": {name: {"density": density} | dataclasses.asdict(one) for name, (density, one) in found.items()},
+        "largest": {
+            name: {"density": density} | dataclasses.asdict(one)
+            for name, (density, one) in found.items()
+        },
         "tries": [dataclasses.asdict(one) for one in every],
     }
 
@@ -196,18 +230,32 @@ def _judged(told: Try, graph: Graph, output: bytes) -> Try:
     bits = base64.b64encode(answer.packed_bits(found.vector)).decode()
     told = dataclasses.replace(told, cost=true, claimed=found.claimed, vector=bits)
     if found.claimed != true:
-        return dataclasses.replace(told, outcome="wrong", detail=f"it claims {found.claimed}, its vector costs {true}")
+        return dataclasses.replace(
+            told, outcome="wrong", detail=f"it claims {found.claimed}, its vector costs {true}"
+        )
     return (
-        told if true <= BETTER else dataclasses.replace(told, outcome="no better", detail="no solution better than cost 0 in time")
+        told
+        if true <= BETTER
+        else dataclasses.replace(
+            told, outcome="no better", detail="no solution better than cost 0 in time"
+        )
     )
 
 
 def _refuse_unfit(bench: Bench) -> None:
     if bench.task.name != "qubo":
-        raise ConfigError(f"the bench is one of {bench.task.name}", path="task", try_next="a bench with [task.qubo]")
+        raise ConfigError(
+            f"the bench is one of {bench.task.name}",
+            path="task",
+            try_next="a bench with [task.qubo]",
+        )
     refuse_mismatch(bench.sut.info, bench.task)
     if not (isinstance(bench.sut, Solving) and bench.sut.info.solves):
-        raise ConfigError(f"{bench.sut.info.name} cannot search by itself", path="sut", try_next="firmware that knows OPTIMIZE")
+        raise ConfigError(
+            f"{bench.sut.info.name} cannot search by itself",
+            path="sut",
+            try_next="firmware that knows OPTIMIZE",
+        )
 
 
 def _words(error: RigError) -> str:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C sources compiled for this host on first use and kept in the user's cache folder, by the hash of what they were made from."""
+"""C sources compiled for this host on first use and kept in the user's cache folder, by the hash of
+what they were made from.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared")
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A shared library to be made of C sources; `headers` are the files they include, by `include` or beside them."""
+    """A shared library to be made of C sources; `headers` are the files they include, by `include`
+    or beside them.
+    """
 
     name: str
     sources: Sequence[Path]
@@ -28,14 +32,17 @@ class Library:
     include: Sequence[Path] = ()
 
     def compiled(self, folder: Path | None = None) -> Path:
-        """Return the library's path, compiled into `folder` (the user's cache) where it is not there yet.
+        """Return the library's path, compiled into `folder` (the user's cache) where it is not
+        there yet.
 
         Raises DeviceNotFound where there is no C compiler, BenchError where it fails.
         """
         digest = hashlib.sha256(repr((FLAGS, platform.platform(), platform.machine())).encode())
         for file in [*self.sources, *self.headers]:
             digest.update(file.read_bytes())
-        folder = folder or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neurorig"
+        folder = (
+            folder or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neurorig"
+        )
         library = folder / f"{self.name}-{digest.hexdigest()[:16]}.so"
         if not library.exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -43,11 +50,25 @@ class Library:
         return library
 
     def _compile(self, library: Path) -> None:
-        # Two processes may be at it: each makes its own file, the last one in place is as good as the first.
+        # Two processes may be at it: each makes its own file, the last one in place is as good as
+        # the first.
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             made = Path(scratch) / library.name
-            parts = (toolchain.find("cc"), *FLAGS, *(f"-I{path}" for path in self.include), "-o", made, *self.sources)
-            done = subprocess.run([str(part) for part in parts], capture_output=True, text=True, check=False)
+            parts = (
+                toolchain.find("cc"),
+                *FLAGS,
+                *(f"-I{path}" for path in self.include),
+                "-o",
+                made,
+                *self.sources,
+            )
+            done = subprocess.run(
+                [str(part) for part in parts], capture_output=True, text=True, check=False
+            )
             if done.returncode:
-                raise BenchError(f"{self.name} does not compile", evidence=done.stderr[-2000:], try_next="another C compiler")
+                raise BenchError(
+                    f"{self.name} does not compile",
+                    evidence=done.stderr[-2000:],
+                    try_next="another C compiler",
+                )
             made.replace(library)

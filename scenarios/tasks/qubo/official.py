@@ -26,7 +26,8 @@ from scenarios.tasks.qubo.targets import Target, Targets, unpacked
 #: QUBO.md: "Small QUBO workloads with fewer than 50 nodes will be solved to global optimality".
 GLOBAL_BELOW_NODES = 50
 #: QUBO.md: "The DWave Tabu CPU sampler will be used with 100 reads and 50 restarts".
-READS, RESTARTS = 100, 50
+READS = 100
+RESTARTS = 50
 COLUMNS = ("num_vertices", "density", "random_seed", "c_optimal")
 #: What NeuroBench's config_csv_writer.py puts where no cost was found yet.
 PLACEHOLDER = -1
@@ -79,7 +80,8 @@ class Official:
         name = f"official target of {self.workload}"
         if self.made is None:
             return Finding(name, False, "cost without vector, not verified")
-        graph, told = generate(self.workload), self.made.graph
+        graph = generate(self.workload)
+        told = self.made.graph
         if graph.sha256 != told:
             found = f"the graph's hash is {graph.sha256[:16]}, the table says {told[:16]}"
             return Finding(name, False, found)
@@ -126,7 +128,8 @@ def shipped(targets: Targets) -> Officials:
 
 def read(path: Path) -> Officials:
     """Read a file of the published form, and how rows of it were made; raise DataError."""
-    content, made = _bytes(path), _made(side(path))
+    content = _bytes(path)
+    made = _made(side(path))
     rows: dict[Workload, Official] = {}
     for number, line in enumerate(_lines(path, content, COLUMNS), start=2):
         workload, value = _published(path, number, line)
@@ -211,7 +214,8 @@ def _published(path: Path, number: int, line: Mapping[str, str]) -> tuple[Worklo
         if None in line:
             raise ValueError("too many cells")
         nodes, density, seed, value = (line[name] for name in COLUMNS)
-        workload, least = Workload(int(nodes), float(density), int(seed)), int(value)
+        workload = Workload(int(nodes), float(density), int(seed))
+        least = int(value)
     except (KeyError, TypeError, ValueError, ConfigError) as error:
         evidence = f"{error!r}: {dict(line)}"
         raise DataError(f"{where} is damaged", evidence=evidence) from error

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of targets, cell by cell: official costs, best known ones, how many of these are proven and below the official one."""
+"""A table of targets, cell by cell: official costs, best known ones, how many of these are proven
+and below the official one.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ def cells(targets: Targets, officials: Officials) -> Iterator[tuple[str, ...]]:
             " ".join("none" if cost is None else str(cost) for cost in own),
             "the same" if own == best else " ".join(map(str, best)),
             f"{sum(one.proven for one in ones)} of {len(ones)}",
-            str(sum(cost is not None and one.cost < cost for cost, one in zip(own, ones, strict=True))),
+            str(
+                sum(
+                    cost is not None and one.cost < cost
+                    for cost, one in zip(own, ones, strict=True)
+                )
+            ),
         )
 
 

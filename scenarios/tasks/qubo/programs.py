@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The task as programs for this computer's processor: what [sut.cpu] runs, in a process of its own.
 
-`reference` is the firmware's own search, compiled for this host. `tabu` and `annealing` are D-Wave's samplers (the extra `qubo`).
-A sampler returns only when it is done, so what it found on the way is known when it returns: tabu is therefore asked for one
-threshold after the other, annealing for one read after the other, each of more sweeps. Before the first read is over the
+`reference` is the firmware's own search, compiled for this host. `tabu` and `annealing` are
+D-Wave's samplers (the extra `qubo`). A sampler returns only when it is done, so what it found on
+the way is known when it returns: tabu is therefore asked for one threshold after the other,
+annealing for one read after the other, each of more sweeps. Before the first read is over the
 answer is the empty vector, cost 0.
 """
 
@@ -26,12 +27,18 @@ TABU_NODES_MAX = 8000
 #: The least time that tabu can be asked for: its limit is a whole number of milliseconds.
 TABU_LIMIT_S = 1e-3
 TABU: Mapping[str, Any] = {"tenure": None, "restarts": 1_000_000}
-#: D-Wave's own range of beta does badly here (500 nodes at 5 %, 1000 sweeps: -76 instead of -83): the baseline gets a better one.
+#: D-Wave's own range of beta does badly here (500 nodes at 5 %, 1000 sweeps: -76 instead of -83):
+#: the baseline gets a better one.
 ANNEALING: Mapping[str, Any] = {"sweeps": 1000, "beta_range": (0.5, 8.0)}
 #: The parameters of each program, with its own values.
-PARAMETERS: Mapping[str, Mapping[str, Any]] = {"reference": {}, "tabu": TABU, "annealing": ANNEALING}
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "reference": {},
+    "tabu": TABU,
+    "annealing": ANNEALING,
+}
 KNOWN = tuple(dict.fromkeys(name for own in PARAMETERS.values() for name in own))
-FIRST_SWEEPS, GROWTH = 16, 8
+FIRST_SWEEPS = 16
+GROWTH = 8
 
 Tables = Sequence[Mapping[str, Any]]
 
@@ -41,7 +48,11 @@ def programs(tables: Tables) -> dict[str, Program]:
     arguments = {"tables": [dict(table) for table in tables]}
     return {
         function.__name__: Program(f"{__name__}:{function.__name__}", "qubo", model, arguments)
-        for function, model in ((reference, "local search"), (tabu, "D-Wave tabu"), (annealing, "D-Wave simulated annealing"))
+        for function, model in (
+            (reference, "local search"),
+            (tabu, "D-Wave tabu"),
+            (annealing, "D-Wave simulated annealing"),
+        )
     }
 
 
@@ -59,7 +70,9 @@ def tabu(tables: Tables) -> Routine:
     def load(payload: bytes) -> Quadratic:
         nodes, *_ = edges.HEAD.unpack_from(payload)
         if nodes > TABU_NODES_MAX:
-            raise ValueError(f"tabu copies its problem densely: {TABU_NODES_MAX} nodes at most, not {nodes}")
+            raise ValueError(
+                f"tabu copies its problem densely: {TABU_NODES_MAX} nodes at most, not {nodes}"
+            )
         return Quadratic(payload, {**TABU, **_of(rules, payload)})
 
     return Routine(load, (), bytes, lambda problem, seed: Tabu(sampler, problem, seed))
@@ -106,17 +119,22 @@ class Quadratic:
         import dimod
 
         graph = edges.decode(payload)
-        self.nodes, self.parameters = graph.nodes, parameters
+        self.nodes = graph.nodes
+        self.parameters = parameters
         lesser, greater = graph.ends
         coupling = (lesser, greater, np.full(graph.edges, float(EDGE)))
-        self.model = dimod.BinaryQuadraticModel.from_numpy_vectors(np.full(graph.nodes, float(NODE)), coupling, 0.0, "BINARY")
+        self.model = dimod.BinaryQuadraticModel.from_numpy_vectors(
+            np.full(graph.nodes, float(NODE)), coupling, 0.0, "BINARY"
+        )
 
 
 class Sampling:
     """A search by a sampler: the best of what it returned so far."""
 
     def __init__(self, sampler: Any, problem: Quadratic, seed: int) -> None:
-        self._sampler, self._problem, self._seed = sampler, problem, seed
+        self._sampler = sampler
+        self._problem = problem
+        self._seed = seed
         self._calls = 0
         self.cost = 0
         self._vector = np.zeros(problem.nodes, np.int8)
@@ -132,25 +150,39 @@ class Sampling:
         self._calls += 1
         found = self._sampler.sample(self._problem.model, num_reads=1, seed=seed, **how)
         if found.record.energy[0] < self.cost:
-            self.cost, self._vector = round(found.record.energy[0]), found.record.sample[0]
+            self.cost = round(found.record.energy[0])
+            self._vector = found.record.sample[0]
 
 
 class Tabu(Sampling):
-    """D-Wave's tabu search, one call a threshold, each from the best vector so far; a call copies its problem first."""
+    """D-Wave's tabu search, one call a threshold, each from the best vector so far; a call copies
+    its problem first.
+    """
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Search until the cost is at or below `until` or the time is over; False where less is left than it can be asked for."""
+        """Search until the cost is at or below `until` or the time is over; False where less is
+        left than it can be asked for.
+        """
         if self._calls and left_s < TABU_LIMIT_S:
             return False
-        how: dict[str, Any] = {"timeout": max(int(1e3 * left_s), 1), "num_restarts": self._problem.parameters["restarts"]}
+        how: dict[str, Any] = {
+            "timeout": max(int(1e3 * left_s), 1),
+            "num_restarts": self._problem.parameters["restarts"],
+        }
         how |= {} if until is None else {"energy_threshold": until}
-        how |= {} if not self._calls else {"initial_states": (self._vector[None], list(range(self._problem.nodes)))}
+        how |= (
+            {}
+            if not self._calls
+            else {"initial_states": (self._vector[None], list(range(self._problem.nodes)))}
+        )
         self._sample(tenure=self._problem.parameters["tenure"], **how)
         return True
 
 
 class Annealing(Sampling):
-    """D-Wave's simulated annealing, read after read: of 16, 128, ... sweeps up to the most, and at the end of as many as fit."""
+    """D-Wave's simulated annealing, read after read: of 16, 128, ... sweeps up to the most, and at
+    the end of as many as fit.
+    """
 
     def __init__(self, sampler: Any, problem: Quadratic, seed: int) -> None:
         super().__init__(sampler, problem, seed)
@@ -166,15 +198,18 @@ class Annealing(Sampling):
         return True
 
     def _wanted(self, left_s: float) -> int:
-        """Return how many sweeps the next read should have: more than the one before, but no more than fit.
+        """Return how many sweeps the next read should have: more than the one before, but no more
+        than fit.
 
-        A read costs something by itself, by which one read alone cannot be told from its sweeps: then all of it is put to these.
+        A read costs something by itself, by which one read alone cannot be told from its sweeps:
+        then all of it is put to these.
         """
         if not self._reads:
             return FIRST_SWEEPS
         lefts_s = [left for _, left in self._reads] + [left_s]
         lengths_s = [early - late for early, late in pairwise(lefts_s)]
-        sweeps, took_s = self._reads[-1][0], lengths_s[-1]
+        sweeps = self._reads[-1][0]
+        took_s = lengths_s[-1]
         sweep_s = took_s / sweeps
         if len(self._reads) > 1 and sweeps > self._reads[-2][0]:
             pace_s = (took_s - lengths_s[-2]) / (sweeps - self._reads[-2][0])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs that a solution cannot be beaten: by branch and bound (dense graphs), by CP-SAT (sparse ones; the extra `qubo`)."""
+"""Proofs that a solution cannot be beaten: by branch and bound (dense graphs), by CP-SAT (sparse
+ones; the extra `qubo`).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ EXACT_BRANCHES = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A best vector (nodes, int8), whether it is proven that there is no better one, and by which method."""
+    """A best vector (nodes, int8), whether it is proven that there is no better one, and by which
+    method.
+    """
 
     vector: NDArray[np.int8]
     proven: bool
@@ -30,7 +34,9 @@ class Proof:
 
 
 def by_branching(graph: Graph, known: NDArray[np.int8], branches: int = EXACT_BRANCHES) -> Proof:
-    """Look for a larger independent set than `known` until there is provably none, or for `branches` branches."""
+    """Look for a larger independent set than `known` until there is provably none, or for
+    `branches` branches.
+    """
     if graph.nodes > EXACT_NODES_MAX:
         return Proof(known, False, "branch and bound")
     c = ctypes.CDLL(str(Library("qubo-exact", [Path(__file__).with_name("exact.c")]).compiled()))
@@ -44,15 +50,23 @@ def by_branching(graph: Graph, known: NDArray[np.int8], branches: int = EXACT_BR
     return Proof(best, most >= 0, "branch and bound")
 
 
-def by_cp_sat(graph: Graph, known: NDArray[np.int8], limit_s: float = 60.0, workers: int = 1) -> Proof:
-    """Ask CP-SAT for a larger independent set than `known` until there is provably none, or for `limit_s`.
+def by_cp_sat(
+    graph: Graph, known: NDArray[np.int8], limit_s: float = 60.0, workers: int = 1
+) -> Proof:
+    """Ask CP-SAT for a larger independent set than `known` until there is provably none, or for
+    `limit_s`.
 
-    Of each clique of a greedy cover of the edges at most one node is chosen: a bound far better than that of single edges.
+    Of each clique of a greedy cover of the edges at most one node is chosen: a bound far better
+    than that of single edges.
     """
     try:
         from ortools.sat.python import cp_model
     except ImportError as error:
-        raise ConfigError("CP-SAT is not installed", path="rig qubo targets", try_next="pip install 'neurorig[qubo]'") from error
+        raise ConfigError(
+            "CP-SAT is not installed",
+            path="rig qubo targets",
+            try_next="pip install 'neurorig[qubo]'",
+        ) from error
     model = cp_model.CpModel()
     nodes = [model.new_bool_var("") for _ in range(graph.nodes)]
     for clique in cliques(graph):
@@ -75,13 +89,16 @@ def by_cp_sat(graph: Graph, known: NDArray[np.int8], limit_s: float = 60.0, work
 def cliques(graph: Graph) -> list[list[int]]:
     """Return cliques that cover all edges: each edge not yet covered is extended greedily."""
     starts, neighbours = graph.rows
-    near = [set(neighbours[starts[node] : starts[node + 1]].tolist()) for node in range(graph.nodes)]
+    near = [
+        set(neighbours[starts[node] : starts[node + 1]].tolist()) for node in range(graph.nodes)
+    ]
     covered: set[tuple[int, int]] = set()
     found = []
     for one, other in zip(*(end.tolist() for end in graph.ends), strict=True):
         if (one, other) in covered:
             continue
-        clique, common = [one, other], near[one] & near[other]
+        clique = [one, other]
+        common = near[one] & near[other]
         while common:
             node = min(common)
             clique.append(node)

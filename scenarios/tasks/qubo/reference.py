@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPU reference solver: the firmware's own search (firmware/workloads/qubo), compiled for this host on first use.
+"""The CPU reference solver: the firmware's own search (firmware/workloads/qubo), compiled for this
+host on first use.
 
 So that one algorithm is compared on two systems. A C compiler is needed.
 """
@@ -32,7 +33,9 @@ REFUSALS = ("good", "truncated", "too large", "checksum", "node", "number", "edg
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The first cost at or below a threshold, and the CPU time from the start at which it was known."""
+    """The first cost at or below a threshold, and the CPU time from the start at which it was
+    known.
+    """
 
     threshold: int
     cost: int
@@ -41,7 +44,9 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a search: its best vector (nodes, int8), that vector's cost, the time it took, and the thresholds crossed."""
+    """The result of a search: its best vector (nodes, int8), that vector's cost, the time it took,
+    and the thresholds crossed.
+    """
 
     cost: int
     vector: NDArray[np.int8]
@@ -50,20 +55,27 @@ class Found:
 
 
 class Solver:
-    """The firmware's search on one graph: start it with a seed, search as often and as long as wanted."""
+    """The firmware's search on one graph: start it with a seed, search as often and as long as
+    wanted.
+    """
 
     def __init__(self, graph: Graph | bytes, cache: Path | None = None) -> None:
         """Take a graph, or one on the wire; raise ConfigError where the firmware refuses it."""
         wire = graph if isinstance(graph, bytes) else edges.encode(graph)
-        self.nodes, count, _ = edges.HEAD.unpack_from(wire) if len(wire) >= edges.HEAD.size else (0, 0, 0)
+        self.nodes, count, _ = (
+            edges.HEAD.unpack_from(wire) if len(wire) >= edges.HEAD.size else (0, 0, 0)
+        )
         self._c = _functions(library().compiled(cache))
-        # 0 for what 16-bit nodes cannot count: the firmware says so itself. Never more than the bytes on the wire can describe.
+        # 0 for what 16-bit nodes cannot count: the firmware says so itself. Never more than the
+        # bytes on the wire can describe.
         memory_b = self._c.nr_qubo_memory_b(self.nodes, count) if count <= len(wire) else 0
         self._memory = (ctypes.c_uint32 * (memory_b // 4))()
         self._state = ctypes.create_string_buffer(self._c.nr_qubo_state_b())
         refusal = self._c.nr_qubo_load(self._state, self._memory, memory_b, wire, len(wire))
         if refusal:
-            raise ConfigError(f"the solver refuses the graph: {REFUSALS[refusal]}", evidence=f"{self.nodes} nodes")
+            raise ConfigError(
+                f"the solver refuses the graph: {REFUSALS[refusal]}", evidence=f"{self.nodes} nodes"
+            )
         self.start(0)
 
     @property
@@ -79,7 +91,9 @@ class Solver:
     @property
     def vector(self) -> NDArray[np.int8]:
         """Return the best vector so far (nodes)."""
-        return np.unpackbits(np.frombuffer(self.bits, np.uint8), count=self.nodes, bitorder="little").astype(np.int8)
+        return np.unpackbits(
+            np.frombuffer(self.bits, np.uint8), count=self.nodes, bitorder="little"
+        ).astype(np.int8)
 
     @property
     def bits(self) -> bytes:
@@ -90,8 +104,11 @@ class Solver:
         """Begin anew; the same seed (32 bits) gives the same search."""
         self._c.nr_qubo_start(self._state, seed & 0xFFFFFFFF)
 
-    def search(self, limit_s: float, target: int = COST_MIN, thresholds: Sequence[int] = ()) -> Found:
-        """Search until the cost is at or below `target`, or for `limit_s` of this thread's CPU time.
+    def search(
+        self, limit_s: float, target: int = COST_MIN, thresholds: Sequence[int] = ()
+    ) -> Found:
+        """Search until the cost is at or below `target`, or for `limit_s` of this thread's CPU
+        time.
 
         `thresholds` are costs whose crossings are told.
         """
@@ -108,15 +125,17 @@ class Solver:
             self.step(WORK_PER_POLL, waiting[0] if waiting else COST_MIN)
 
     def step(self, work: int, report_at: int = COST_MIN) -> None:
-        """Search until about `work` neighbours were touched, or the best cost comes down to `report_at`."""
+        """Search until about `work` neighbours were touched, or the best cost comes down to
+        `report_at`.
+        """
         self._c.nr_qubo_set_report_at(self._state, report_at)
         self._c.nr_qubo_step(self._state, work)
         self._c.nr_qubo_settle(self._state)
 
 
 class Steps:
-    """The search on a graph on the wire, for a virtual device (rig.interfaces.context.Searcher); raises ConfigError where it is
-    refused.
+    """The search on a graph on the wire, for a virtual device (rig.interfaces.context.Searcher);
+    raises ConfigError where it is refused.
     """
 
     def __init__(self, payload: bytes, seed: int) -> None:
@@ -140,20 +159,33 @@ class Steps:
 def library() -> Library:
     """Return the firmware's search as a library for this host."""
     root = project.sources()
-    sources, core = root / "workloads" / "qubo", root / "core"
+    sources = root / "workloads" / "qubo"
+    core = root / "core"
     search = [sources / name for name in SEARCH]
-    return Library("qubo", [*search, core / "nr_frame.c"], [sources / "nr_qubo.h", core / "nr_frame.h"], [core])
+    return Library(
+        "qubo", [*search, core / "nr_frame.c"], [sources / "nr_qubo.h", core / "nr_frame.h"], [core]
+    )
 
 
 def _functions(path: Path) -> ctypes.CDLL:
     c = ctypes.CDLL(str(path))
-    c.nr_qubo_memory_b.restype, c.nr_qubo_memory_b.argtypes = ctypes.c_uint64, (ctypes.c_uint32, ctypes.c_uint32)
+    c.nr_qubo_memory_b.restype = ctypes.c_uint64
+    c.nr_qubo_memory_b.argtypes = (ctypes.c_uint32, ctypes.c_uint32)
     c.nr_qubo_state_b.restype = ctypes.c_uint32
-    c.nr_qubo_load.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_uint32)
+    c.nr_qubo_load.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_uint32,
+        ctypes.c_char_p,
+        ctypes.c_uint32,
+    )
     c.nr_qubo_settle.argtypes = (ctypes.c_void_p,)
     c.nr_qubo_start.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
-    c.nr_qubo_step.restype, c.nr_qubo_step.argtypes = ctypes.c_bool, (ctypes.c_void_p, ctypes.c_uint32)
+    c.nr_qubo_step.restype = ctypes.c_bool
+    c.nr_qubo_step.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
     c.nr_qubo_set_report_at.argtypes = (ctypes.c_void_p, ctypes.c_int32)
-    c.nr_qubo_best_cost.restype, c.nr_qubo_best_cost.argtypes = ctypes.c_int32, (ctypes.c_void_p,)
-    c.nr_qubo_best.restype, c.nr_qubo_best.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+    c.nr_qubo_best_cost.restype = ctypes.c_int32
+    c.nr_qubo_best_cost.argtypes = (ctypes.c_void_p,)
+    c.nr_qubo_best.restype = ctypes.c_void_p
+    c.nr_qubo_best.argtypes = (ctypes.c_void_p,)
     return c

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task once more from a session folder alone: graphs follow from (nodes, density, seed), targets stand in the provenance."""
+"""The task once more from a session folder alone: graphs follow from (nodes, density, seed),
+targets stand in the provenance.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ EDGES_MAX = 50_000_000
 
 
 def cell(workload: Workload) -> str:
-    """Return the name of a workload's size and density, such as "250n_5pct"; 12.5 % is "12p5pct"."""
+    """Return the name of a workload's size and density, such as "250n_5pct"; 12.5 % is
+    "12p5pct".
+    """
     return f"{workload.nodes}n_{100 * workload.density:g}pct".replace(".", "p")
 
 
@@ -31,8 +35,11 @@ def name_of(workload: Workload) -> str:
     return f"{cell(workload)}_s{workload.seed}"
 
 
-def scored(workload: Workload, graph: Graph, pair: tuple[int | None, int | None], output: bytes) -> Score:
-    """Evaluate a device's vector in 64-bit integers; what the device claims is carried along, and never believed.
+def scored(
+    workload: Workload, graph: Graph, pair: tuple[int | None, int | None], output: bytes
+) -> Score:
+    """Evaluate a device's vector in 64-bit integers; what the device claims is carried along, and
+    never believed.
 
     `pair` are the official and the best known target.
     """
@@ -61,7 +68,9 @@ class Graphs:
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """The workloads of a session, each with the target and the graph's hash that the session names."""
+    """The workloads of a session, each with the target and the graph's hash that the session
+    names.
+    """
 
     name: str
     phases: tuple[str, ...]
@@ -71,19 +80,37 @@ class Replica:
 
     @classmethod
     def of(
-        cls, task: str, phases: tuple[str, ...], due: Sequence[Workload], facts: Mapping[str, Any], entries: Sequence[Entry]
+        cls,
+        task: str,
+        phases: tuple[str, ...],
+        due: Sequence[Workload],
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
     ) -> Replica:
         """Check what the session says of its workloads and their targets; raises DataError."""
         told = facts["workloads"]
         if not len(due) == len(told) == len(entries):
-            raise DataError(f"bench.toml has {len(due)} workloads, provenance.json {len(told)}, catalogue.csv {len(entries)}")
+            raise DataError(
+                f"bench.toml has {len(due)} workloads, provenance.json {len(told)}, catalogue.csv "
+                f"{len(entries)}"
+            )
         for index, (workload, about, entry) in enumerate(zip(due, told, entries, strict=True)):
             if entry != Entry(name_of(workload)):
-                raise DataError(f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml has {name_of(workload)!r}")
+                raise DataError(
+                    f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml has "
+                    f"{name_of(workload)!r}"
+                )
             said = (about["name"], about["nodes"], about["density"], about["seed"])
-            kinds = [type(about[name]) for name in ("official", "best_known") if about[name] is not None]
-            if said != (name_of(workload), workload.nodes, workload.density, workload.seed) or {*kinds} != {int}:
-                raise DataError(f"provenance.json says other things of workload {index} than bench.toml: {str(about)[:80]}")
+            kinds = [
+                type(about[name]) for name in ("official", "best_known") if about[name] is not None
+            ]
+            if said != (name_of(workload), workload.nodes, workload.density, workload.seed) or {
+                *kinds
+            } != {int}:
+                raise DataError(
+                    f"provenance.json says other things of workload {index} than bench.toml: "
+                    f"{str(about)[:80]}"
+                )
         _refuse_other_targets(due, facts)
         return cls(task, phases, tuple(due), facts)
 
@@ -96,13 +123,20 @@ class Replica:
         raise NotInSession(f"the graph of workload {index} is not in the session")
 
     def score(self, index: int, output: bytes) -> Score:
-        """Score an output as the task does, on the graph made again; raises DataError where that is not the session's."""
-        workload, about = self.workloads[index], self.facts["workloads"][index]
+        """Score an output as the task does, on the graph made again; raises DataError where that is
+        not the session's.
+        """
+        workload = self.workloads[index]
+        about = self.facts["workloads"][index]
         if workload.edges > EDGES_MAX:
-            raise DataError(f"{workload} has {workload.edges} edges, more than are made again for a check")
+            raise DataError(
+                f"{workload} has {workload.edges} edges, more than are made again for a check"
+            )
         graph = self.graphs.of(workload)
         if graph.sha256 != about["graph_sha256"] or graph.edges != about["edges"]:
-            raise DataError(f"the graph of {name_of(workload)} is not the one that provenance.json names")
+            raise DataError(
+                f"the graph of {name_of(workload)} is not the one that provenance.json names"
+            )
         return scored(workload, graph, (about["official"], about["best_known"]), output)
 
     def target(self, index: int) -> int:
@@ -130,15 +164,27 @@ class Replica:
 
 
 def _refuse_other_targets(due: Sequence[Workload], facts: Mapping[str, Any]) -> None:
-    """Raise DataError where a session names the shipped costs, or the shipped table in this version, and has other targets."""
+    """Raise DataError where a session names the shipped costs, or the shipped table in this
+    version, and has other targets.
+    """
     shipped = targets.read()
     published = official.shipped(shipped).rows if facts.get("official_targets") == "shipped" else {}
     own = facts.get("targets") == "shipped" and facts.get("targets_version") == shipped.version
     for workload, about in zip(due, facts["workloads"], strict=True):
-        row, told = shipped.rows.get(workload), (about["best_known"], about["graph_sha256"], about["proven"])
+        row = shipped.rows.get(workload)
+        told = (about["best_known"], about["graph_sha256"], about["proven"])
         if own and row is not None and (row.cost, row.graph, row.proven) != told:
-            raise DataError(f"provenance.json has another target for {name_of(workload)} than the shipped table that it names")
+            raise DataError(
+                f"provenance.json has another target for {name_of(workload)} than the shipped "
+                "table that it names"
+            )
         if own and row is None and about["best_known"] is not None:
-            raise DataError(f"provenance.json has a target for {name_of(workload)}, the shipped table that it names has none")
+            raise DataError(
+                f"provenance.json has a target for {name_of(workload)}, the shipped table that it "
+                "names has none"
+            )
         if workload in published and published[workload].cost != about["official"]:
-            raise DataError(f"provenance.json has another official target for {name_of(workload)} than the published one")
+            raise DataError(
+                f"provenance.json has another official target for {name_of(workload)} than the "
+                "published one"
+            )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of a session against another version of the targets: every stored vector is evaluated again; raw files stay."""
+"""Scores of a session against another version of the targets: every stored vector is evaluated
+again; raw files stay.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from scenarios.tasks.qubo.graph import Graph, Workload, generate
 from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.targets import Target, Targets, packed
 
-SCHEMA, RESCORED = "neurorig-rescored-2", "rescored.json"
+SCHEMA = "neurorig-rescored-2"
+RESCORED = "rescored.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A stored vector: of which trial (or sitting) and step, its cost, what was stored of it, and the targets then and now.
+    """A stored vector: of which trial (or sitting) and step, its cost, what was stored of it, and
+    the targets then and now.
 
     `fault` says why it counts for nothing; then there is no cost.
     """
@@ -57,12 +61,19 @@ class Vector:
     @property
     def beats(self) -> bool:
         """Tell whether it is better than the best known one, or the first of its workload."""
-        return self.cost is not None and (self.after.best_known is None or self.cost < self.after.best_known)
+        return self.cost is not None and (
+            self.after.best_known is None or self.cost < self.after.best_known
+        )
 
     def json(self) -> dict[str, Any]:
         """Return its line of rescored.json."""
-        before, after = self.before, self.after
-        printed = None if self.cost is None or after.official is None else Gap(self.cost, after.official).printed
+        before = self.before
+        after = self.after
+        printed = (
+            None
+            if self.cost is None or after.official is None
+            else Gap(self.cost, after.official).printed
+        )
         return {
             "part": self.part,
             "step": self.step,
@@ -85,20 +96,28 @@ class Vector:
 
 
 def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Vector]:
-    """Yield every vector of a session, of all its trials and sittings, evaluated on its regenerated graph.
+    """Yield every vector of a session, of all its trials and sittings, evaluated on its regenerated
+    graph.
 
     Raises DataError where the session is none of QUBO, or a graph is not the one that was searched.
     """
     about = _workloads(session)
     parts = sorted((path.parent for path in session.rglob(COMPLETIONS)), key=str)
-    told = [(str(part.relative_to(session)), done) for part in parts for done in codec.read_completions(part)]
+    told = [
+        (str(part.relative_to(session)), done)
+        for part in parts
+        for done in codec.read_completions(part)
+    ]
     by_workload: dict[int, list[tuple[str, Done]]] = {}
     for part, done in told:
         if isinstance(done.step, Solve):
             by_workload.setdefault(done.step.index, []).append((part, done))
     for index, searches in sorted(by_workload.items()):
         if index not in about:
-            raise DataError(f"a search of workload {index}, of which {session / session_folder.PROVENANCE} says nothing")
+            raise DataError(
+                f"a search of workload {index}, of which {session / session_folder.PROVENANCE} "
+                "says nothing"
+            )
         graph = _graph(about[index])
         workload = _workload(about[index])
         best = table.rows.get(workload) or table.of(graph)
@@ -109,19 +128,36 @@ def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Ve
 
 
 def kept(vectors: Iterable[Vector], method: str) -> list[Target]:
-    """Return what beats the present targets as rows of a table, the best of each workload; the vector is the proof."""
+    """Return what beats the present targets as rows of a table, the best of each workload; the
+    vector is the proof.
+    """
     best: dict[Workload, Vector] = {}
     for vector in vectors:
-        if vector.beats and (vector.workload not in best or (vector.cost or 0) < (best[vector.workload].cost or 0)):
+        if vector.beats and (
+            vector.workload not in best or (vector.cost or 0) < (best[vector.workload].cost or 0)
+        ):
             best[vector.workload] = vector
     today = datetime.now(UTC).date().isoformat()
     return [
-        Target(w.nodes, w.density, w.seed, one.graph, one.cost or 0, False, method, today, None, one.solution)
+        Target(
+            w.nodes,
+            w.density,
+            w.seed,
+            one.graph,
+            one.cost or 0,
+            False,
+            method,
+            today,
+            None,
+            one.solution,
+        )
         for w, one in best.items()
     ]
 
 
-def content(vectors: Sequence[Vector], table: Targets, path: Path, officials: Officials) -> dict[str, Any]:
+def content(
+    vectors: Sequence[Vector], table: Targets, path: Path, officials: Officials
+) -> dict[str, Any]:
     """Return the content of rescored.json."""
     return {
         "schema": SCHEMA,
@@ -137,7 +173,9 @@ def content(vectors: Sequence[Vector], table: Targets, path: Path, officials: Of
 def _workloads(session: Path) -> Mapping[int, Mapping[str, Any]]:
     task = SessionFolder(session).provenance().get("task", {})
     if not isinstance(task, dict) or task.get("name") != "qubo":
-        raise DataError(f"{session} is no session of QUBO", try_next="rig list shows the sessions here")
+        raise DataError(
+            f"{session} is no session of QUBO", try_next="rig list shows the sessions here"
+        )
     return dict(enumerate(task["workloads"]))
 
 
@@ -150,21 +188,37 @@ def _graph(about: Mapping[str, Any]) -> Graph:
     if graph.sha256 != about["graph_sha256"]:
         raise DataError(
             f"the graph of {about['name']} is not the one that the session searched",
-            evidence=f"its hash is {graph.sha256[:16]}, the session says {about['graph_sha256'][:16]}",
+            evidence=f"its hash is {graph.sha256[:16]}, the session says "
+            f"{about['graph_sha256'][:16]}",
             try_next="rig check SESSION",
         )
     return graph
 
 
 def _before(about: Mapping[str, Any]) -> Pair:
-    """Return the targets that a session had; before there were two it had the best known one alone."""
-    return Pair(about.get("official"), about["target"] if "target" in about else about["best_known"])
+    """Return the targets that a session had; before there were two it had the best known one
+    alone.
+    """
+    return Pair(
+        about.get("official"), about["target"] if "target" in about else about["best_known"]
+    )
 
 
 def _vector(part: str, done: Done, about: Mapping[str, Any], graph: Graph, after: Pair) -> Vector:
     assert isinstance(done.step, Solve)
-    stored = done.score.costs.cost if done.score is not None and done.score.costs is not None else None
-    told = (part, done.number, done.step.warmup, _workload(about), graph.sha256, stored, _before(about), after)
+    stored = (
+        done.score.costs.cost if done.score is not None and done.score.costs is not None else None
+    )
+    told = (
+        part,
+        done.number,
+        done.step.warmup,
+        _workload(about),
+        graph.sha256,
+        stored,
+        _before(about),
+        after,
+    )
     try:
         found = answer.decode(done.completion.output, graph.nodes)
     except DataError as error:

@@ -26,7 +26,8 @@ from scenarios.tasks.qubo.programs import Quadratic
 from scenarios.tasks.qubo.proof import by_branching
 from scenarios.tasks.qubo.targets import packed
 
-METHOD, PACKAGE = "D-Wave tabu", "dwave-samplers"
+METHOD = "D-Wave tabu"
+PACKAGE = "dwave-samplers"
 
 
 def make(workload: Workload, reads: int, restarts: int, seed: int) -> Official:
@@ -37,7 +38,8 @@ def make(workload: Workload, reads: int, restarts: int, seed: int) -> Official:
     """
     graph = generate(workload)
     if workload.nodes < GLOBAL_BELOW_NODES:
-        vector, how = _optimum(graph), (OPTIMUM, "", 0, 0, 0)
+        vector = _optimum(graph)
+        how = (OPTIMUM, "", 0, 0, 0)
     else:
         vector = search(graph, reads, restarts, seed)
         version = f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of best known solutions, keyed by the hash of the graph: cost, method, date, whether proven, and the vector itself.
+"""The table of best known solutions, keyed by the hash of the graph: cost, method, date, whether
+proven, and the vector itself.
 
-The published costs (NeuroBench/system_benchmarks, QUBO/default_config.csv: D-Wave tabu, 100 reads, 50 restarts) stand beside ours
-in the column `published`. They are a heuristic's results, and many are beaten.
+The published costs (NeuroBench/system_benchmarks, QUBO/default_config.csv: D-Wave tabu, 100 reads,
+50 restarts) stand beside ours in the column `published`. They are a heuristic's results, and many
+are beaten.
 """
 
 from __future__ import annotations
@@ -25,18 +27,26 @@ from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 
 SHIPPED = Path(__file__).with_name("targets.csv")
-HEAD = "# QUBO targets of neurorig, version {version}; published: NeuroBench/system_benchmarks, QUBO/default_config.csv\n"
+HEAD = (
+    "# QUBO targets of neurorig, version {version}; published: "
+    "NeuroBench/system_benchmarks, QUBO/default_config.csv\n"
+)
 _VERSION = re.compile(r"# QUBO targets of neurorig, version (\d+);")
 NODES = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000)
 DENSITIES = (0.01, 0.05, 0.1, 0.25)
 SEEDS = (0, 1, 2, 3, 4)
-#: The published grid: 180 workloads, of which the five seeds are for tuning; official results have seeds of their own.
-GRID = tuple(Workload(nodes, density, seed) for nodes in NODES for density in DENSITIES for seed in SEEDS)
+#: The published grid: 180 workloads, of which the five seeds are for tuning; official results have
+#: seeds of their own.
+GRID = tuple(
+    Workload(nodes, density, seed) for nodes in NODES for density in DENSITIES for seed in SEEDS
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The best known solution of one graph; `proven`: there is none better; `published`: the published cost, where there is one."""
+    """The best known solution of one graph; `proven`: there is none better; `published`: the
+    published cost, where there is one.
+    """
 
     nodes: int
     density: float
@@ -64,29 +74,42 @@ class Target:
         name = f"target of {self.workload}"
         graph = generate(self.workload)
         if graph.sha256 != self.graph:
-            return Finding(name, False, f"the graph's hash is {graph.sha256[:16]}, the table says {self.graph[:16]}")
+            return Finding(
+                name,
+                False,
+                f"the graph's hash is {graph.sha256[:16]}, the table says {self.graph[:16]}",
+            )
         try:
             found = cost(graph, self.vector)
         except DataError as error:
             return Finding(name, False, str(error))
         if self.published is not None and found > self.published:
             return Finding(name, False, f"costs {found}, worse than the published {self.published}")
-        return Finding(name, found == self.cost, f"the vector costs {found}, the table says {self.cost}")
+        return Finding(
+            name, found == self.cost, f"the vector costs {found}, the table says {self.cost}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """A version of the table: a target for each workload; workloads without edges share their graph, and so its hash."""
+    """A version of the table: a target for each workload; workloads without edges share their
+    graph, and so its hash.
+    """
 
     version: int
     rows: Mapping[Workload, Target]
 
     def of(self, graph: Graph) -> Target | None:
         """Return the target of a graph, by its hash; None where nobody has one."""
-        return min((row for row in self.rows.values() if row.graph == graph.sha256), key=lambda row: row.cost, default=None)
+        return min(
+            (row for row in self.rows.values() if row.graph == graph.sha256),
+            key=lambda row: row.cost,
+            default=None,
+        )
 
     def improved(self, found: Iterable[Target]) -> Targets:
-        """Return the next version with what is better of `found`: a lower cost, a proof of the same, or a new graph.
+        """Return the next version with what is better of `found`: a lower cost, a proof of the
+        same, or a new graph.
 
         Published costs stay. Returns this version itself where nothing is better.
         """
@@ -105,14 +128,20 @@ def packed(vector: NDArray[np.int8]) -> str:
 
 
 def unpacked(text: str, nodes: int) -> NDArray[np.int8]:
-    """Return the binary vector of `nodes` that `packed` made; raise DataError where it has another length."""
+    """Return the binary vector of `nodes` that `packed` made; raise DataError where it has another
+    length.
+    """
     try:
         content = base64.b64decode(text, validate=True)
     except ValueError as error:
         raise DataError("a solution is not base 64", evidence=str(error)) from error
     if len(content) != (nodes + 7) // 8:
-        raise DataError(f"a solution has {len(content)} bytes, {nodes} nodes need {(nodes + 7) // 8}")
-    return np.unpackbits(np.frombuffer(content, np.uint8), count=nodes, bitorder="little").astype(np.int8)
+        raise DataError(
+            f"a solution has {len(content)} bytes, {nodes} nodes need {(nodes + 7) // 8}"
+        )
+    return np.unpackbits(np.frombuffer(content, np.uint8), count=nodes, bitorder="little").astype(
+        np.int8
+    )
 
 
 def read(path: Path = SHIPPED) -> Targets:
@@ -134,14 +163,21 @@ def read(path: Path = SHIPPED) -> Targets:
 
 def write(targets: Targets, path: Path) -> None:
     """Write a table, sorted by workload; a reader sees the old one or the new one."""
-    ordered = sorted(targets.rows.values(), key=lambda target: (target.nodes, target.density, target.seed))
+    ordered = sorted(
+        targets.rows.values(), key=lambda target: (target.nodes, target.density, target.seed)
+    )
     out = io.StringIO()
     out.write(HEAD.format(version=targets.version))
-    rows = csv.DictWriter(out, [field.name for field in dataclasses.fields(Target)], lineterminator="\n")
+    rows = csv.DictWriter(
+        out, [field.name for field in dataclasses.fields(Target)], lineterminator="\n"
+    )
     rows.writeheader()
     for target in ordered:
         published = "" if target.published is None else target.published
-        rows.writerow(dataclasses.asdict(target) | {"proven": "yes" if target.proven else "no", "published": published})
+        rows.writerow(
+            dataclasses.asdict(target)
+            | {"proven": "yes" if target.proven else "no", "published": published}
+        )
     scratch = path.with_suffix(".new")
     try:
         scratch.write_text(out.getvalue(), encoding="utf-8")
@@ -152,7 +188,9 @@ def write(targets: Targets, path: Path) -> None:
 
 def _from_row(row: Mapping[str, str]) -> Target:
     if None in row.values():
-        raise ValueError(f"a row without {next(name for name, text in row.items() if text is None)}")
+        raise ValueError(
+            f"a row without {next(name for name, text in row.items() if text is None)}"
+        )
     return Target(
         int(row["nodes"]),
         float(row["density"]),

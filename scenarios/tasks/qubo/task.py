@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task: workloads by (nodes, density, seed), each a graph to search for a vector of low cost (NeuroBench system track)."""
+"""The task: workloads by (nodes, density, seed), each a graph to search for a vector of low cost
+(NeuroBench system track).
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,18 @@ from scenarios.tasks.qubo.reference import Steps
 from scenarios.tasks.qubo.replica import Graphs, Replica, cell, name_of, scored
 from scenarios.tasks.qubo.targets import Targets
 
-#: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule of QUBO.md in short.
+#: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule of QUBO.md in
+#: short.
 TUNING_SEEDS = (0, 1, 2, 3, 4)
-SOURCE = "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)"
+SOURCE = (
+    "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)"
+)
 
 
 class QuboTask:
-    """Graphs of every size, density and seed named; a payload is a graph on the wire, an answer a vector and its claimed cost."""
+    """Graphs of every size, density and seed named; a payload is a graph on the wire, an answer a
+    vector and its claimed cost.
+    """
 
     name = "qubo"
     phases: tuple[str, ...] = ("solve",)
@@ -39,10 +46,11 @@ class QuboTask:
     class Settings:
         """What a bench file may set.
 
-        The workloads are all of `nodes` x `densities` x `seeds`. `official` is a file of official target costs in NeuroBench's
-        form, default the published ones; `targets` is a table of best known vectors, default the shipped one.
-        `parameters` are those of the programs of [sut.cpu]: tables with limits (nodes_from, nodes_to, density_from, density_to) and
-        values, which by the rules may depend on nothing else.
+        The workloads are all of `nodes` x `densities` x `seeds`. `official` is a file of official
+        target costs in NeuroBench's form, default the published ones; `targets` is a table of best
+        known vectors, default the shipped one. `parameters` are those of the programs of [sut.cpu]:
+        tables with limits (nodes_from, nodes_to, density_from, density_to) and values, which by the
+        rules may depend on nothing else.
         """
 
         nodes: tuple[int, ...] = (10, 25, 50)
@@ -53,7 +61,9 @@ class QuboTask:
         parameters: tuple[dict[str, Any], ...] = ()
 
     @classmethod
-    def replica(cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]) -> Replica:
+    def replica(
+        cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> Replica:
         """Return a stand-in that makes its graphs again when a vector of theirs is to be scored."""
         labels.refuse_other(
             facts,
@@ -69,13 +79,28 @@ class QuboTask:
 
     @classmethod
     def open(cls, settings: Settings, table: Table) -> QuboTask:
-        """Read the table and make every graph once, to compare it with its target's; raises ConfigError or DataError."""
-        path = table.folder / Path(settings.targets).expanduser() if settings.targets else targets.SHIPPED
-        officials = official.read(table.folder / Path(settings.official).expanduser()) if settings.official else None
+        """Read the table and make every graph once, to compare it with its target's; raises
+        ConfigError or DataError.
+        """
+        path = (
+            table.folder / Path(settings.targets).expanduser()
+            if settings.targets
+            else targets.SHIPPED
+        )
+        officials = (
+            official.read(table.folder / Path(settings.official).expanduser())
+            if settings.official
+            else None
+        )
         return cls(settings, targets.read(path), path, officials, table)
 
     def __init__(
-        self, settings: Settings, known: Targets, path: Path, officials: Officials | None = None, table: Table | None = None
+        self,
+        settings: Settings,
+        known: Targets,
+        path: Path,
+        officials: Officials | None = None,
+        table: Table | None = None,
     ) -> None:
         self._settings, self._version, self._table = settings, known.version, table or Table()
         self._officials = officials or official.shipped(targets.read())
@@ -84,7 +109,9 @@ class QuboTask:
         self.programs = programs(settings.parameters)
         self._graphs = Graphs()
         self._best = [known.rows.get(workload) for workload in self._workloads]
-        self._official = [self._officials.of(*pair) for pair in zip(self._workloads, self._best, strict=True)]
+        self._official = [
+            self._officials.of(*pair) for pair in zip(self._workloads, self._best, strict=True)
+        ]
         for workload, own, best in zip(self._workloads, self._official, self._best, strict=True):
             if own is None and best is None:
                 raise _without_target(workload, path, self._officials)
@@ -103,13 +130,22 @@ class QuboTask:
         return [Entry(self.workload(index)) for index in range(len(self))]
 
     def score(self, index: int, output: bytes) -> Score:
-        """Evaluate the device's vector in 64-bit integers; what the device claims is carried along, and never believed."""
-        workload, pair = self._workloads[index], (self.official(index), self.best_known(index))
+        """Evaluate the device's vector in 64-bit integers; what the device claims is carried along,
+        and never believed.
+        """
+        workload = self._workloads[index]
+        pair = (self.official(index), self.best_known(index))
         return scored(workload, self._graphs.of(workload), pair, output)
 
     def target(self, index: int) -> int:
-        """Return the target cost of workload `index`: the official one, where there is none the best known one."""
-        known = [target for target in (self.official(index), self.best_known(index)) if target is not None]
+        """Return the target cost of workload `index`: the official one, where there is none the
+        best known one.
+        """
+        known = [
+            target
+            for target in (self.official(index), self.best_known(index))
+            if target is not None
+        ]
         return known[0]
 
     def official(self, index: int) -> int | None:
@@ -131,12 +167,16 @@ class QuboTask:
         return name_of(self._workloads[index])
 
     def searcher(self, payload: bytes, seed: int) -> Searcher:
-        """Return the reference search of the graph `payload` from `seed` on, for a virtual device."""
+        """Return the reference search of the graph `payload` from `seed` on, for a virtual
+        device.
+        """
         return Steps(payload, seed)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the workloads with hash and target of each, the version of the targets, the parameters that the program of this
-        table gets, and what the seeds are; raises ConfigError where parameters are given, and its SUT gets none."""
+        """Return the workloads with hash and target of each, the version of the targets, the
+        parameters that the program of this table gets, and what the seeds are; raises ConfigError
+        where parameters are given, and its SUT gets none.
+        """
         if self._settings.parameters and self._table.program == "":
             raise ConfigError(
                 "parameters are those of the programs of [sut.cpu], and this device gets none",
@@ -155,14 +195,17 @@ class QuboTask:
             "subset": subset(self._settings.seeds),
             "statement": statement(self._settings.seeds) + self._missing(),
             "targets_meaning": self._meaning(),
-            "gap": "(cost - target) / |target|; the rules print (cost - target) / target, whose sign is the other one",
+            "gap": "(cost - target) / |target|; the rules print (cost - target) / target, whose "
+            "sign is the other one",
             "tuning_rule": tuning.RULE,
             "program_parameters": [dict(table) for table in self._settings.parameters],
             "workloads": [self._about(index) for index in range(len(self))],
         }
 
     def _about(self, index: int) -> dict[str, Any]:
-        workload, own, best = self._workloads[index], self._official[index], self._best[index]
+        workload = self._workloads[index]
+        own = self._official[index]
+        best = self._best[index]
         count = self._edges[index]
         return {
             "name": self.workload(index),
@@ -177,18 +220,28 @@ class QuboTask:
             "proven": best is not None and best.proven,
             "best_known_method": "" if best is None else best.method,
             "best_known_date": "" if best is None else best.date,
-            "parameters": {**PARAMETERS.get(self._table.program or "", {}), **tuning.values(self._rules, workload.nodes, count)},
+            "parameters": {
+                **PARAMETERS.get(self._table.program or "", {}),
+                **tuning.values(self._rules, workload.nodes, count),
+            },
         }
 
     def _meaning(self) -> str:
         table = self._settings.targets or "the shipped table"
-        said = f"Official: {self._officials.source}. Best known: {table}, version {self._version}, with vectors"
+        said = (
+            f"Official: {self._officials.source}. Best known: {table}, version "
+            f"{self._version}, with vectors"
+        )
         return f"{said}. Results are to the official targets, those named best_known to the others."
 
     def _odd_targets(self) -> list[str]:
-        """Return labels where official targets are missing, or made in another way than the rules say."""
+        """Return labels where official targets are missing, or made in another way than the rules
+        say.
+        """
         rows = [self._officials.rows.get(workload) for workload in self._workloads]
-        odd = any(row.made is not None and not row.made.by_the_rules for row in rows if row is not None)
+        odd = any(
+            row.made is not None and not row.made.by_the_rules for row in rows if row is not None
+        )
         missing = any(own is None for own in self._official)
         return ["TARGETS NOT MADE BY THE RULES"] * odd + ["OFFICIAL TARGETS MISSING"] * missing
 
@@ -201,26 +254,33 @@ class QuboTask:
         return said
 
     def _checked(self, index: int) -> int:
-        """Return the edges of a workload's graph; raise DataError where the graph is not the one that its target is of."""
-        graph, target = self._graphs.of(self._workloads[index]), self._best[index]
+        """Return the edges of a workload's graph; raise DataError where the graph is not the one
+        that its target is of.
+        """
+        graph = self._graphs.of(self._workloads[index])
+        target = self._best[index]
         if target is None:
             return graph.edges
         if graph.sha256 != target.graph:
             raise DataError(
                 f"the target of {target.workload} is one of another graph",
-                evidence=f"the graph's hash is {graph.sha256[:16]}, the table says {target.graph[:16]}",
+                evidence=f"the graph's hash is {graph.sha256[:16]}, the table says "
+                f"{target.graph[:16]}",
                 try_next="rig qubo targets --verify --table FILE; then make the row again",
             )
         if cost(graph, target.vector) != target.cost:
             raise DataError(
-                f"the vector of the target of {target.workload} does not cost {target.cost}, as the table says",
+                f"the vector of the target of {target.workload} does not cost {target.cost}, as "
+                "the table says",
                 try_next="rig qubo targets --verify --table FILE; then make the row again",
             )
         return graph.edges
 
 
 def workloads(settings: QuboTask.Settings) -> list[Workload]:
-    """Return all of nodes x densities x seeds; raise ConfigError where there is none, or one twice."""
+    """Return all of nodes x densities x seeds; raise ConfigError where there is none, or one
+    twice.
+    """
     for name in ("nodes", "densities", "seeds"):
         values = getattr(settings, name)
         if not values:
@@ -228,19 +288,27 @@ def workloads(settings: QuboTask.Settings) -> list[Workload]:
         if len(set(values)) < len(values):
             raise ConfigError(f"{list(values)} names one twice", path=f"task.qubo.{name}")
     if min(settings.nodes) < 1:
-        raise ConfigError(f"{min(settings.nodes)} nodes", path="task.qubo.nodes", try_next="1 or more")
+        raise ConfigError(
+            f"{min(settings.nodes)} nodes", path="task.qubo.nodes", try_next="1 or more"
+        )
     return [Workload(*cell) for cell in product(settings.nodes, settings.densities, settings.seeds)]
 
 
 def unofficial(seeds: Sequence[int]) -> str:
-    """Return what results on these problem seeds are called: which five are announced, nobody tells the rig."""
+    """Return what results on these problem seeds are called: which five are announced, nobody tells
+    the rig.
+    """
     return "TUNING SEEDS" if set(seeds) <= set(TUNING_SEEDS) else "SEEDS NOT KNOWN AS OFFICIAL"
 
 
 def subset(seeds: Sequence[int]) -> str:
     """Say which part of a workload's seeds these are: results are averages over five."""
     missing = len(seeds) < len(TUNING_SEEDS)
-    return f"{len(seeds)} of the {len(TUNING_SEEDS)} seeds over which the rules average each workload" if missing else "all"
+    return (
+        f"{len(seeds)} of the {len(TUNING_SEEDS)} seeds over which the rules average each workload"
+        if missing
+        else "all"
+    )
 
 
 def statement(seeds: Sequence[int]) -> str:
@@ -248,15 +316,22 @@ def statement(seeds: Sequence[int]) -> str:
     if set(seeds) <= set(TUNING_SEEDS):
         return "tuning seeds (0 to 4): not an official result, for which five seeds are announced"
     mixed = "; tuning seeds (0 to 4) are among them" if set(seeds) & set(TUNING_SEEDS) else ""
-    return f"official only where the seeds {', '.join(map(str, seeds))} are the five announced ones{mixed}"
+    return (
+        f"official only where the seeds {', '.join(map(str, seeds))} are the five announced "
+        f"ones{mixed}"
+    )
 
 
 def _without_target(workload: Workload, path: Path, officials: Officials) -> ConfigError:
-    options = f"--nodes {workload.nodes} --density {workload.density:g} --problem-seed {workload.seed}"
+    options = (
+        f"--nodes {workload.nodes} --density {workload.density:g} --problem-seed {workload.seed}"
+    )
     table = f"--table {path}" if path != targets.SHIPPED else "--table my-targets.csv"
     return ConfigError(
-        f"{path.name} has no target for {workload}, and neither have the official costs, so no gap could be told",
+        f"{path.name} has no target for {workload}, and neither have the official costs, so no gap "
+        "could be told",
         path="task.qubo.targets",
         evidence=officials.source,
-        try_next=f"rig qubo targets {table} {options} makes one; then targets = that file; or official = a published file",
+        try_next=f"rig qubo targets {table} {options} makes one; then targets = that file; or "
+        "official = a published file",
     )

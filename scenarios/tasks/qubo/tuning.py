@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of a solver, and the rule for them: they may depend on the number of nodes and the density, and on nothing else.
+"""Parameters of a solver, and the rule for them: they may depend on the number of nodes and the
+density, and on nothing else.
 
-"Parameters constant or a function of (n, density) only, never of problem or solver seed, valid for arbitrary sizes and densities":
-the rule of QUBO.md in short. So parameters are a list of tables, each with limits of nodes and density and what holds within them;
-where several fit, the last one has the say, and where none does, the solver's own values hold.
+"Parameters constant or a function of (n, density) only, never of problem or solver seed, valid for
+arbitrary sizes and densities": the rule of QUBO.md in short. So parameters are a list of tables,
+each with limits of nodes and density and what holds within them; where several fit, the last one
+has the say, and where none does, the solver's own values hold.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from typing import Any
 from rig.errors import ConfigError
 from scenarios.tasks.qubo.graph import Workload
 
-RULE = "parameters are constant or depend on the number of nodes and the density only, never on the seed of a problem or a solver"
+RULE = (
+    "parameters are constant or depend on the number of nodes and the density only, never "
+    "on the seed of a problem or a solver"
+)
 PATH = "task.qubo.parameters"
 LIMITS = ("nodes_from", "nodes_to", "density_from", "density_to")
 #: Names by which one problem, or one run, would be told from another of its size and density.
@@ -33,7 +38,9 @@ class Rule:
     values: Mapping[str, Any]
 
     def fits(self, nodes: int, edges: int) -> bool:
-        """Say whether a graph is meant: its density is known by the edges that the published generator makes of it."""
+        """Say whether a graph is meant: its density is known by the edges that the published
+        generator makes of it.
+        """
         if not self.nodes[0] <= nodes <= self.nodes[1]:
             return False
         fewest, most = (Workload(nodes, density, 0).edges for density in self.density)
@@ -43,14 +50,20 @@ class Rule:
 def rules(tables: Sequence[Mapping[str, Any]], known: Collection[str]) -> tuple[Rule, ...]:
     """Return what the tables of a bench file say of the parameters `known`.
 
-    Raises ConfigError, with the rule, where they tell one problem from another, and for names that are neither parameter nor limit.
+    Raises ConfigError, with the rule, where they tell one problem from another, and for names that
+    are neither parameter nor limit.
     """
     return tuple(_rule(table, known, f"{PATH}[{number}]") for number, table in enumerate(tables))
 
 
 def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:
     """Return the parameters for a graph: a function of its nodes and its density."""
-    return {name: value for rule in found if rule.fits(nodes, edges) for name, value in rule.values.items()}
+    return {
+        name: value
+        for rule in found
+        if rule.fits(nodes, edges)
+        for name, value in rule.values.items()
+    }
 
 
 def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
@@ -58,21 +71,33 @@ def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
     for name in LIMITS:
         value = table.get(name, limits[name])
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-            raise ConfigError(f"{value!r} is no limit", path=f"{path}.{name}", try_next="a number, 0 or more")
+            raise ConfigError(
+                f"{value!r} is no limit", path=f"{path}.{name}", try_next="a number, 0 or more"
+            )
         limits[name] = value
     for least, most in (LIMITS[:2], LIMITS[2:]):
         if limits[least] > limits[most] or limits["density_to"] > 1:
             said = f"{limits[least]!r} to {limits[most]!r}"
-            raise ConfigError(f"no graph lies within {said}", path=f"{path}.{most}", try_next="densities are shares, 0 to 1")
+            raise ConfigError(
+                f"no graph lies within {said}",
+                path=f"{path}.{most}",
+                try_next="densities are shares, 0 to 1",
+            )
     own = {name: value for name, value in table.items() if name not in LIMITS}
     for name, value in own.items():
         _refuse_other(name, value, f"{path}.{name}")
         _refuse_unknown(name, known, f"{path}.{name}")
-    return Rule((limits["nodes_from"], limits["nodes_to"]), (limits["density_from"], limits["density_to"]), own)
+    return Rule(
+        (limits["nodes_from"], limits["nodes_to"]),
+        (limits["density_from"], limits["density_to"]),
+        own,
+    )
 
 
 def _refuse_unknown(name: str, known: Collection[str], path: str) -> None:
-    """Refuse what is neither a parameter nor a limit: a limit that is spelt otherwise would let its table hold everywhere."""
+    """Refuse what is neither a parameter nor a limit: a limit that is spelt otherwise would let its
+    table hold everywhere.
+    """
     if name in known:
         return
     meant = difflib.get_close_matches(name, [*LIMITS, *known], n=1)
@@ -93,4 +118,6 @@ def _refuse_other(name: str, value: Any, path: str) -> None:
         )
     parts = value if isinstance(value, list | tuple) else [value]
     if not all(isinstance(part, int | float | str) for part in parts):
-        raise ConfigError(f"{value!r} is no parameter", path=path, try_next="a number, a word, or a list of them")
+        raise ConfigError(
+            f"{value!r} is no parameter", path=path, try_next="a number, a word, or a list of them"
+        )

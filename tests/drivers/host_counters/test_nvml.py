@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU board's own sensors: on a simulated binding, and with NVIDIA's real binding on a library built from nvml_stub.c."""
+"""A GPU board's own sensors: on a simulated binding, and with NVIDIA's real binding on a library
+built from nvml_stub.c.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,13 @@ SIMULATED = Nvml.Settings(uuid="simulator")
 
 @pytest.mark.parametrize("update_s", [0.02, 0.1])
 @pytest.mark.parametrize("poll_hz", [20, 50, 200])
-def test_the_energy_of_a_known_load_is_found_whatever_the_updates(tmp_path: Path, poll_hz: int, update_s: float) -> None:
+def test_the_energy_of_a_known_load_is_found_whatever_the_updates(
+    tmp_path: Path, poll_hz: int, update_s: float
+) -> None:
     table = Table()
-    settings = replace(SIMULATED, poll_hz=poll_hz, simulator=NvmlSimulator.Settings(update_s=update_s))
+    settings = replace(
+        SIMULATED, poll_hz=poll_hz, simulator=NvmlSimulator.Settings(update_s=update_s)
+    )
     monitor = Nvml.open(settings, table)
     with monitor.record(tmp_path):
         draw(table, 10.0, 1000)
@@ -40,19 +46,29 @@ def test_the_energy_of_a_known_load_is_found_whatever_the_updates(tmp_path: Path
         end_ns = table.world.now_ns()
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
-    start_ns, stop_s = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns, trace.duration_s
+    start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns
+    stop_s = trace.duration_s
     expected_j = table.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 20.0 * stop_s
     # Late by up to an update and a poll at either end, at 30 W.
-    assert trace.energy_j(0.0, stop_s) == pytest.approx(expected_j, abs=30.0 * (update_s + 1 / poll_hz))
+    assert trace.energy_j(0.0, stop_s) == pytest.approx(
+        expected_j, abs=30.0 * (update_s + 1 / poll_hz)
+    )
     assert start_ns + stop_s * 1e9 >= end_ns and trace.gaps == ()
-    # An update is seen up to one poll late, so single samples are uneven; but none is empty, and none has two updates' worth.
+    # An update is seen up to one poll late, so single samples are uneven; but none is empty, and
+    # none has two updates' worth.
     power_w = trace.power_w(0.5, 1.2)[1]
-    assert np.mean(power_w) == pytest.approx(30.0, rel=0.1) and 10.0 < power_w.min() <= power_w.max() < 61.0
+    assert (
+        np.mean(power_w) == pytest.approx(30.0, rel=0.1)
+        and 10.0 < power_w.min() <= power_w.max() < 61.0
+    )
 
 
 def test_the_power_reading_is_held_since_the_one_before(tmp_path: Path) -> None:
     table = Table()
-    monitor = Nvml.open(replace(SIMULATED, source="power", simulator=NvmlSimulator.Settings(counts_energy=False)), table)
+    monitor = Nvml.open(
+        replace(SIMULATED, source="power", simulator=NvmlSimulator.Settings(counts_energy=False)),
+        table,
+    )
     assert "momentary" in monitor.info.details["source"]
     with monitor.record(tmp_path):
         draw(table, 80.0, 1000)
@@ -63,7 +79,9 @@ def test_the_power_reading_is_held_since_the_one_before(tmp_path: Path) -> None:
 
 def test_a_board_that_counts_no_energy_is_not_read_in_another_way_by_itself() -> None:
     with pytest.raises(BenchError, match="cannot be read") as caught:
-        Nvml.open(replace(SIMULATED, simulator=NvmlSimulator.Settings(counts_energy=False)), Table())
+        Nvml.open(
+            replace(SIMULATED, simulator=NvmlSimulator.Settings(counts_energy=False)), Table()
+        )
     assert 'source = "power"' in caught.value.try_next
 
 
@@ -81,7 +99,8 @@ def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
     tmp_path: Path, fault: str, kind: type[BenchError], message: str
 ) -> None:
     assert fault in (*FAULTS, "backwards", "stuck")
-    table, threads = Table(), threading.active_count()
+    table = Table()
+    threads = threading.active_count()
     monitor = Nvml.open(SIMULATED, table)
     assert monitor.simulator is not None
     with pytest.raises(kind, match=message) as caught, monitor.record(tmp_path):
@@ -93,19 +112,32 @@ def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
     assert type(caught.value) is kind and caught.value.evidence and caught.value.try_next
     assert monitor.simulator.initialized == 0 and threading.active_count() == threads
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.duration_s >= 0.8 and trace.mean_w(0.5, 0.8) == pytest.approx(25.0, rel=0.01) and trace.gaps == ()
+    assert (
+        trace.duration_s >= 0.8
+        and trace.mean_w(0.5, 0.8) == pytest.approx(25.0, rel=0.01)
+        and trace.gaps == ()
+    )
 
 
 def test_the_claims_of_the_maker_are_named_with_the_boards_they_are_made_for() -> None:
     table = Table()
     simulated = Nvml.open(SIMULATED, table)
-    assert simulated.info.simulated and simulated.info.accuracy.current[0].gain == 0.0 and simulated.info.sync == "clock"
+    assert (
+        simulated.info.simulated
+        and simulated.info.accuracy.current[0].gain == 0.0
+        and simulated.info.sync == "clock"
+    )
     simulated.close()
 
 
 @pytest.mark.parametrize(
     ("change", "key"),
-    [({"index": -1}, "index"), ({"source": "both"}, "source"), ({"poll_hz": 500}, "poll_hz"), ({"longest_s": 0.01}, "longest_s")],
+    [
+        ({"index": -1}, "index"),
+        ({"source": "both"}, "source"),
+        ({"poll_hz": 500}, "poll_hz"),
+        ({"longest_s": 0.01}, "longest_s"),
+    ],
 )
 def test_a_setting_outside_its_limits_is_named(change: dict[str, object], key: str) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -114,16 +146,22 @@ def test_a_setting_outside_its_limits_is_named(change: dict[str, object], key: s
 
 
 def test_a_scan_names_the_board_by_its_unique_name_and_says_how_it_can_be_read() -> None:
-    for counts, setting in ((True, 'uuid = "GPU-simulated-0"'), (False, 'uuid = "GPU-simulated-0"\nsource = "power"')):
+    for counts, setting in (
+        (True, 'uuid = "GPU-simulated-0"'),
+        (False, 'uuid = "GPU-simulated-0"\nsource = "power"'),
+    ):
         library = NvmlSimulator(NvmlSimulator.Settings(counts_energy=counts), Table().world)
         found = Nvml.scan(library)
-        assert [(row.name, row.setting, row.problem) for row in found] == [("simulated GPU", setting, "")]
+        assert [(row.name, row.setting, row.problem) for row in found] == [
+            ("simulated GPU", setting, "")
+        ]
         assert library.initialized == 0
         library.fault = "permission"
         assert "NVML code 4" in Nvml.scan(library)[0].problem
 
 
-# -- the real binding -------------------------------------------------------------------------------------------------------------
+# -- the real binding
+# --------------------------------------------------------------------------------------------------
 
 PROGRAM = """
 import json, sys, time
@@ -136,9 +174,10 @@ said = {}
 try:
     said["scan"] = [[row.name, row.serial, row.setting, row.problem] for row in Nvml.scan()]
     monitor = Nvml.open(Nvml.Settings(**settings), Table())
-    said |= {"name": monitor.info.name, "serial": monitor.info.serial, "simulated": monitor.info.simulated}
-    said |= {"uuid": monitor.info.details["uuid"], "driver": monitor.info.details["driver"], "source": monitor.info.accuracy.source}
-    said |= {"verified": monitor.info.accuracy.verified}
+    info = monitor.info
+    said |= {"name": info.name, "serial": info.serial, "simulated": info.simulated}
+    said |= {"uuid": info.details["uuid"], "driver": info.details["driver"]}
+    said |= {"source": info.accuracy.source, "verified": info.accuracy.verified}
     with monitor.record(folder) as recording:
         time.sleep(0.5)
         recording.check()
@@ -158,23 +197,56 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no C compiler: the simulated NVML library cannot be built")
     folder = tmp_path_factory.mktemp("nvml")
     source = Path(__file__).with_name("nvml_stub.c")
-    command = [compiler, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", str(folder / "libnvidia-ml.so.1"), str(source)]
+    command = [
+        compiler,
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-o",
+        str(folder / "libnvidia-ml.so.1"),
+        str(source),
+    ]
     subprocess.run(command, check=True, timeout=60)
     return folder
 
 
-def said(library: Path | None, folder: Path, environment: dict[str, str] | None = None, **settings: object) -> dict[str, object]:
-    """Run the driver in a process of its own, where the loader finds the built library in place of NVIDIA's."""
-    surroundings = os.environ | {"LD_LIBRARY_PATH": str(library or folder), "PYTHONPATH": str(Path(__file__).parents[2])}
+def said(
+    library: Path | None,
+    folder: Path,
+    environment: dict[str, str] | None = None,
+    **settings: object,
+) -> dict[str, object]:
+    """Run the driver in a process of its own, where the loader finds the built library in place of
+    NVIDIA's.
+    """
+    surroundings = os.environ | {
+        "LD_LIBRARY_PATH": str(library or folder),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
     command = [sys.executable, "-W", "error", "-c", PROGRAM, str(folder), json.dumps(settings)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=surroundings | (environment or {}), check=False)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=surroundings | (environment or {}),
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
 
-def test_the_real_binding_reads_the_energy_of_a_board_of_100_w(library: Path, tmp_path: Path) -> None:
+def test_the_real_binding_reads_the_energy_of_a_board_of_100_w(
+    library: Path, tmp_path: Path
+) -> None:
     answer = said(library, tmp_path, uuid="GPU-stub-1")
-    assert (answer["name"], answer["serial"], answer["uuid"]) == ("NVIDIA Stub 100", "0123456789", "GPU-stub-1")
+    assert (answer["name"], answer["serial"], answer["uuid"]) == (
+        "NVIDIA Stub 100",
+        "0123456789",
+        "GPU-stub-1",
+    )
     assert answer["driver"] == "999.stub" and answer["simulated"] is False
     assert "Fermi and Kepler" in str(answer["source"]) and answer["verified"] is False
     assert answer["scan"] == [
@@ -207,7 +279,12 @@ def test_the_real_binding_reads_the_power_of_an_older_board(library: Path, tmp_p
     ],
 )
 def test_each_code_of_the_real_binding_is_translated(
-    library: Path, tmp_path: Path, environment: dict[str, str], settings: dict[str, object], kind: str, text: str
+    library: Path,
+    tmp_path: Path,
+    environment: dict[str, str],
+    settings: dict[str, object],
+    kind: str,
+    text: str,
 ) -> None:
     answer = said(library, tmp_path, environment, **settings)
     assert answer["error"] == kind and text in str(answer["text"]), answer

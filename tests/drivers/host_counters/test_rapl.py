@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processor's energy counters: no joule is lost between counter and trace, and every way to fail says what to do."""
+"""The processor's energy counters: no joule is lost between counter and trace, and every way to
+fail says what to do.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,13 @@ NOBODY = 65534
 def about(folder: Path) -> dict[str, object]:
     found: list[dict[str, object]] = []
     reader = pyjls.Reader(str(folder / "trace.jls"))
-    reader.user_data(lambda meta, data: found.append(data if isinstance(data, dict) else json.loads(data)) if meta == 1 else None)
+    reader.user_data(
+        lambda meta, data: (
+            found.append(data if isinstance(data, dict) else json.loads(data))
+            if meta == 1
+            else None
+        )
+    )
     reader.close()
     return found[0]
 
@@ -44,19 +52,25 @@ def draw(table: Table, power_w: float, duration_ms: int) -> None:
     table.world.advance(duration_ms * MS)
 
 
-# -- the grid -------------------------------------------------------------------------------------------------------------------
+# -- the grid
+# --------------------------------------------------------------------------------------------------
 
-STEPS = st.lists(st.tuples(st.integers(1, 300_000_000), st.integers(0, 10**12)), min_size=1, max_size=60)
+STEPS = st.lists(
+    st.tuples(st.integers(1, 300_000_000), st.integers(0, 10**12)), min_size=1, max_size=60
+)
 
 
 @given(STEPS, st.integers(1, 1000), st.floats(0, 1e6))
 def test_the_energy_of_all_samples_and_of_the_rest_is_the_difference_of_the_counter(
     steps: list[tuple[int, int]], sample_hz: int, first_j: float
 ) -> None:
-    grid, time_ns, energy_nj = CounterGrid(sample_hz, 1.0), 5_000, 0
+    grid = CounterGrid(sample_hz, 1.0)
+    time_ns = 5_000
+    energy_nj = 0
     samples = [grid.put(time_ns, first_j)]
     for step_ns, step_nj in steps:
-        time_ns, energy_nj = time_ns + step_ns, energy_nj + step_nj
+        time_ns = time_ns + step_ns
+        energy_nj = energy_nj + step_nj
         samples.append(grid.put(time_ns, first_j + energy_nj * 1e-9))
     total_j = float(np.sum(np.concatenate(samples), dtype=np.float64)) / sample_hz + grid.rest_j
     assert total_j == pytest.approx(energy_nj * 1e-9, rel=1e-9, abs=1e-9 * max(first_j, 1e-3))
@@ -69,10 +83,16 @@ def test_at_every_time_of_the_grid_the_samples_add_up_to_the_straight_line_betwe
     grid = CounterGrid(sample_hz, 1.0)
     times = np.concatenate([[0], np.cumsum([step_ns for step_ns, _ in steps])])
     energies = np.concatenate([[0], np.cumsum([step_nj for _, step_nj in steps])]) * 1e-9
-    samples = np.concatenate([grid.put(int(t), float(e)) for t, e in zip(times, energies, strict=True)]).astype(np.float64)
+    samples = np.concatenate(
+        [grid.put(int(t), float(e)) for t, e in zip(times, energies, strict=True)]
+    ).astype(np.float64)
     ends_ns = np.arange(1, len(samples) + 1) * 1e9 / sample_hz
-    assert np.cumsum(samples) / sample_hz == pytest.approx(np.interp(ends_ns, times, energies), rel=1e-6, abs=1e-6)
-    assert 0 <= times[-1] - len(samples) * 1e9 / sample_hz < 1e9 / sample_hz + 1, "only the last, unfinished sample is missing"
+    assert np.cumsum(samples) / sample_hz == pytest.approx(
+        np.interp(ends_ns, times, energies), rel=1e-6, abs=1e-6
+    )
+    assert 0 <= times[-1] - len(samples) * 1e9 / sample_hz < 1e9 / sample_hz + 1, (
+        "only the last, unfinished sample is missing"
+    )
 
 
 def test_a_stretch_without_readings_is_a_gap_from_its_first_to_its_last_sample() -> None:
@@ -91,7 +111,9 @@ def test_readings_out_of_order_are_refused() -> None:
 
 
 @given(st.integers(1, 1000), st.integers(0, 10**6), st.data())
-def test_a_step_across_the_wrap_is_as_long_as_any_other(modulus: int, start: int, data: st.DataObject) -> None:
+def test_a_step_across_the_wrap_is_as_long_as_any_other(
+    modulus: int, start: int, data: st.DataObject
+) -> None:
     step = data.draw(st.integers(0, modulus - 1))
     assert counted(start % modulus, (start + step) % modulus, modulus, modulus - 1) == step
 
@@ -104,20 +126,32 @@ def test_a_step_back_that_no_wrap_explains_is_none() -> None:
 
 @pytest.mark.parametrize(
     ("largest_uj", "modulus"),
-    [(262_143_328_850, 2**32 * 61_035), (65_712_999_613, 2**32 * 15_300), (65_532_610_987, 2**32 * 15_258), (1000, 1_001_000)],
+    [
+        (262_143_328_850, 2**32 * 61_035),
+        (65_712_999_613, 2**32 * 15_300),
+        (65_532_610_987, 2**32 * 15_258),
+        (1000, 1_001_000),
+    ],
 )
-def test_the_range_that_the_kernel_shows_is_one_unit_short_of_the_wrap(largest_uj: int, modulus: int) -> None:
+def test_the_range_that_the_kernel_shows_is_one_unit_short_of_the_wrap(
+    largest_uj: int, modulus: int
+) -> None:
     assert modulus_nj(largest_uj) == modulus
 
 
-# -- a recording ----------------------------------------------------------------------------------------------------------------
+# -- a recording
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("first", [0, 4_000_000_000, 2**32 - 30_000])
 @pytest.mark.parametrize("poll_hz", [30, 100, 1000])
-def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(tmp_path: Path, first: int, poll_hz: int) -> None:
+def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(
+    tmp_path: Path, first: int, poll_hz: int
+) -> None:
     table = Table()
-    settings = replace(SIMULATED, poll_hz=poll_hz, longest_s=0.1, simulator=RaplSimulator.Settings(first=first))
+    settings = replace(
+        SIMULATED, poll_hz=poll_hz, longest_s=0.1, simulator=RaplSimulator.Settings(first=first)
+    )
     monitor = Rapl.open(settings, table)
     with monitor.record(tmp_path):
         draw(table, 2.0, 200)
@@ -130,7 +164,8 @@ def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(tmp_path: Path, 
     start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns
     stop_s = trace.duration_s
     expected_j = table.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 5.0 * stop_s
-    # The counter is late by up to 1 ms at either end, at 17 W; 3 ppm is what the kernel's unit is rounded by.
+    # The counter is late by up to 1 ms at either end, at 17 W; 3 ppm is what the kernel's unit is
+    # rounded by.
     assert trace.energy_j(0.0, stop_s) == pytest.approx(expected_j, abs=2e-3 * 17.0 + 1e-4)
     assert start_ns + stop_s * 1e9 >= end_ns, "everything up to the end is there"
 
@@ -155,11 +190,15 @@ def test_the_trace_says_where_its_time_0_lies_on_the_clock_of_the_host(tmp_path:
 
 def test_the_clock_of_the_host_may_err(tmp_path: Path) -> None:
     table = Table()
-    monitor = Rapl.open(replace(SIMULATED, simulator=RaplSimulator.Settings(clock_ppm=20_000.0)), table)
+    monitor = Rapl.open(
+        replace(SIMULATED, simulator=RaplSimulator.Settings(clock_ppm=20_000.0)), table
+    )
     with monitor.record(tmp_path):
         draw(table, 1.0, 2000)
     monitor.close()
-    assert Trace.open(tmp_path / "trace.jls").mean_w(0.5, 1.5) == pytest.approx(6.0 / 1.02, rel=1e-3)
+    assert Trace.open(tmp_path / "trace.jls").mean_w(0.5, 1.5) == pytest.approx(
+        6.0 / 1.02, rel=1e-3
+    )
 
 
 def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(tmp_path: Path) -> None:
@@ -169,17 +208,24 @@ def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(tmp_path: Pat
         draw(table, 10.0, 1500)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.energy_j(0.0, trace.duration_s) == 0.0 and trace.gaps == () and trace.duration_s > 1.5
+    assert (
+        trace.energy_j(0.0, trace.duration_s) == 0.0 and trace.gaps == () and trace.duration_s > 1.5
+    )
 
 
-@pytest.mark.parametrize(("domain", "share"), [("package-0/core", 0.7), ("dram", 0.25), ("psys", 1.5), ("intel-rapl:0:2", 0.25)])
+@pytest.mark.parametrize(
+    ("domain", "share"),
+    [("package-0/core", 0.7), ("dram", 0.25), ("psys", 1.5), ("intel-rapl:0:2", 0.25)],
+)
 def test_each_domain_is_recorded_in_its_own_unit(tmp_path: Path, domain: str, share: float) -> None:
     table = Table()
     monitor = Rapl.open(replace(SIMULATED, domain=domain), table)
     with monitor.record(tmp_path):
         draw(table, 15.0, 1000)
     monitor.close()
-    assert Trace.open(tmp_path / "trace.jls").mean_w(0.2, 0.8) == pytest.approx(20.0 * share, rel=2e-3)
+    assert Trace.open(tmp_path / "trace.jls").mean_w(0.2, 0.8) == pytest.approx(
+        20.0 * share, rel=2e-3
+    )
 
 
 def test_a_second_recording_sees_nothing_of_the_first(tmp_path: Path) -> None:
@@ -202,11 +248,16 @@ def test_a_long_step_of_virtual_time_is_recorded_whole(tmp_path: Path) -> None:
         draw(table, 3.0, 20_000)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.duration_s > 20.0 and trace.mean_w(1.0, 19.0) == pytest.approx(8.0, rel=1e-4) and trace.gaps == ()
+    assert (
+        trace.duration_s > 20.0
+        and trace.mean_w(1.0, 19.0) == pytest.approx(8.0, rel=1e-4)
+        and trace.gaps == ()
+    )
 
 
 def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(tmp_path: Path) -> None:
-    table, threads = Table(), threading.active_count()
+    table = Table()
+    threads = threading.active_count()
     monitor = Rapl.open(SIMULATED, table)
     with pytest.raises(BenchError, match="cable"), monitor.record(tmp_path):
         draw(table, 1.0, 200)
@@ -217,7 +268,8 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(tmp_pat
 
 
 def test_an_interrupt_while_a_recording_starts_ends_its_thread(tmp_path: Path) -> None:
-    table, threads = Table(), threading.active_count()
+    table = Table()
+    threads = threading.active_count()
     monitor = Rapl.open(SIMULATED, table)
 
     def interrupted(duration_ns: int) -> None:
@@ -239,7 +291,8 @@ def test_closing_removes_the_simulated_files_and_may_be_done_twice() -> None:
     assert not monitor.simulator.root.exists()
 
 
-# -- what can go wrong ------------------------------------------------------------------------------------------------------------
+# -- what can go wrong
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -286,7 +339,11 @@ def test_each_fault_of_the_counter_is_its_own_error_and_what_was_before_is_kept(
         recorded_with(fault, tmp_path)
     assert type(caught.value) is kind and caught.value.evidence and caught.value.try_next
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.duration_s >= 0.2 and trace.mean_w(0.05, 0.2) == pytest.approx(6.0, rel=0.02) and trace.gaps == ()
+    assert (
+        trace.duration_s >= 0.2
+        and trace.mean_w(0.05, 0.2) == pytest.approx(6.0, rel=0.02)
+        and trace.gaps == ()
+    )
 
 
 def test_a_counter_that_only_root_may_read_tells_how_to_change_that(unprivileged: None) -> None:
@@ -298,7 +355,9 @@ def test_a_counter_that_only_root_may_read_tells_how_to_change_that(unprivileged
         Rapl.open(settings, Table())
     assert "chmod" in caught.value.try_next and "udev" in caught.value.try_next
     found = Rapl.scan(str(simulator.root))
-    assert len(found) == 5 and all("no permission" in row.problem and "chmod" in row.try_next for row in found)
+    assert len(found) == 5 and all(
+        "no permission" in row.problem and "chmod" in row.try_next for row in found
+    )
     simulator.close()
 
 
@@ -313,7 +372,9 @@ def test_slow_updates_of_the_counter_are_gaps_and_their_energy_is_not_lost(tmp_p
     assert trace.mean_w(0.2, 1.4) == pytest.approx(10.0, rel=0.06)
 
 
-def test_a_thread_that_got_no_processor_leaves_one_gap_with_the_right_energy(tmp_path: Path) -> None:
+def test_a_thread_that_got_no_processor_leaves_one_gap_with_the_right_energy(
+    tmp_path: Path,
+) -> None:
     table = Table()
     monitor = Rapl.open(SIMULATED, table)
     assert monitor.simulator is not None
@@ -331,10 +392,13 @@ def test_a_thread_that_got_no_processor_leaves_one_gap_with_the_right_energy(tmp
 class Scripted(HostClock):
     """A counter of 6 W that takes 8 ms to read whenever told so; its own clock."""
 
-    name, always_moves = "a scripted counter", False
+    name = "a scripted counter"
+    always_moves = False
 
     def __init__(self, slow: set[int]) -> None:
-        self.time_ns, self.reads, self.slow = 0, 0, slow
+        self.time_ns = 0
+        self.reads = 0
+        self.slow = slow
 
     def now_ns(self) -> int:
         return self.time_ns
@@ -348,7 +412,8 @@ class Scripted(HostClock):
         self.time_ns = max(time_ns, self.time_ns)
 
     def count(self) -> int:
-        count, self.reads = 6 * self.time_ns, self.reads + 1
+        count = 6 * self.time_ns
+        self.reads = self.reads + 1
         self.time_ns += 8 * MS if self.reads in self.slow else 0
         return count
 
@@ -356,14 +421,18 @@ class Scripted(HostClock):
         return (present - previous) * 1e-9
 
 
-def test_a_reading_that_took_long_is_left_out_counted_and_its_energy_comes_with_the_next(tmp_path: Path) -> None:
+def test_a_reading_that_took_long_is_left_out_counted_and_its_energy_comes_with_the_next(
+    tmp_path: Path,
+) -> None:
     counter = Scripted({20, 30, 40})
     polling = Polling(100, longest_s=0.05, spread_s=0.005, start_s=0.0, lag_s=0.0)
     with CounterRecording(counter, counter, polling, tmp_path, "scripted", "", {}) as recording:
         pass
     assert recording.discarded == 3
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.power_w(0.0, trace.duration_s)[1] == pytest.approx(6.0, rel=1e-6) and trace.gaps == ()
+    assert (
+        trace.power_w(0.0, trace.duration_s)[1] == pytest.approx(6.0, rel=1e-6) and trace.gaps == ()
+    )
 
 
 def test_a_counter_that_can_never_be_read_in_time_is_an_error(tmp_path: Path) -> None:
@@ -379,7 +448,9 @@ def test_a_counter_that_can_never_be_read_in_time_is_an_error(tmp_path: Path) ->
 def test_a_domain_that_is_not_there_is_answered_with_those_that_are() -> None:
     with pytest.raises(DeviceNotFound, match="no energy counter named gpu") as caught:
         Rapl.open(replace(SIMULATED, domain="gpu"), Table())
-    assert "package-0, package-0/core, package-0/uncore, package-0/dram, psys" in caught.value.evidence
+    assert (
+        "package-0, package-0/core, package-0/uncore, package-0/dram, psys" in caught.value.evidence
+    )
 
 
 def test_a_machine_without_counters_is_told_why_that_may_be(tmp_path: Path) -> None:
@@ -392,7 +463,11 @@ def test_a_machine_without_counters_is_told_why_that_may_be(tmp_path: Path) -> N
 def test_a_second_view_of_the_same_package_goes_by_its_folder(tmp_path: Path) -> None:
     for folder in ("intel-rapl:0", "intel-rapl-mmio:0"):
         (tmp_path / folder).mkdir()
-        for name, text in (("name", "package-0"), ("energy_uj", "17"), ("max_energy_range_uj", "262143328850")):
+        for name, text in (
+            ("name", "package-0"),
+            ("energy_uj", "17"),
+            ("max_energy_range_uj", "262143328850"),
+        ):
             (tmp_path / folder / name).write_text(text + "\n")
     assert [zone.label for zone in zones(tmp_path)] == ["intel-rapl-mmio:0", "package-0"]
     monitor = Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), Table())
@@ -400,7 +475,11 @@ def test_a_second_view_of_the_same_package_goes_by_its_folder(tmp_path: Path) ->
 
 
 def test_a_step_across_the_wrap_counts_the_unit_that_the_range_leaves_out(tmp_path: Path) -> None:
-    for name, text in (("name", "package-0"), ("energy_uj", "17"), ("max_energy_range_uj", "262143328850")):
+    for name, text in (
+        ("name", "package-0"),
+        ("energy_uj", "17"),
+        ("max_energy_range_uj", "262143328850"),
+    ):
         (tmp_path / name).write_text(text + "\n")
     counter = ZoneCounter(zones_of(tmp_path))
     assert counter.energy_j(262_143_328_850, 0, 0.01) == pytest.approx(61.035e-6, abs=1e-6)
@@ -433,17 +512,30 @@ def test_a_setting_outside_its_limits_is_named(change: dict[str, object], path: 
     assert caught.value.path == f"monitor.rapl.{path}"
 
 
-def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is_called_claimed(tmp_path: Path) -> None:
+def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is_called_claimed(
+    tmp_path: Path,
+) -> None:
     simulator = RaplSimulator(RaplSimulator.Settings(), Table().world)
     with pytest.raises(ConfigError, match="not known") as caught:
         Rapl.open(Rapl.Settings(root=str(simulator.root)), Table())
     assert caught.value.path == "monitor.rapl.gain_limit" and "calibration" in caught.value.try_next
     claimed = Rapl.open(Rapl.Settings(root=str(simulator.root), gain_limit=0.1), Table()).info
-    assert claimed.accuracy.current[0].gain == 0.1 and not claimed.accuracy.verified and "bench file" in claimed.accuracy.source
+    assert (
+        claimed.accuracy.current[0].gain == 0.1
+        and not claimed.accuracy.verified
+        and "bench file" in claimed.accuracy.source
+    )
     assert not claimed.simulated and claimed.sync == "clock"
-    text = 'clock_ppm = 1.0\nsource = "own comparison"\n[[current]]\nup_to = 500.0\ngain = 0.03\noffset = 1.0\n'
-    (tmp_path / "mine.toml").write_text(text + "[[voltage]]\nup_to = 1.0\ngain = 0.0\noffset = 0.0\n")
-    calibrated = Rapl.open(Rapl.Settings(root=str(simulator.root), calibration=str(tmp_path / "mine.toml")), Table()).info
+    text = (
+        'clock_ppm = 1.0\nsource = "own comparison"\n[[current]]\nup_to = 500.0\ngain = '
+        "0.03\noffset = 1.0\n"
+    )
+    (tmp_path / "mine.toml").write_text(
+        text + "[[voltage]]\nup_to = 1.0\ngain = 0.0\noffset = 0.0\n"
+    )
+    calibrated = Rapl.open(
+        Rapl.Settings(root=str(simulator.root), calibration=str(tmp_path / "mine.toml")), Table()
+    ).info
     assert calibrated.accuracy.source == "own comparison"
     simulator.close()
 
@@ -451,15 +543,23 @@ def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is
 def test_a_scan_lists_every_counter_with_its_line_for_the_bench_file() -> None:
     simulator = RaplSimulator(RaplSimulator.Settings(), Table().world)
     found = Rapl.scan(str(simulator.root))
-    assert [row.setting for row in found][:2] == ['domain = "package-0"', 'domain = "package-0/core"']
+    assert [row.setting for row in found][:2] == [
+        'domain = "package-0"',
+        'domain = "package-0/core"',
+    ]
     assert not any(row.problem for row in found)
     simulator.close()
 
 
 def test_files_that_change_by_themselves_are_polled_in_real_time(tmp_path: Path) -> None:
     (tmp_path / "intel-rapl:0").mkdir()
-    begun_ns, ended = time.monotonic_ns(), threading.Event()
-    for name, text in (("name", "package-0"), ("energy_uj", "000000000000"), ("max_energy_range_uj", "262143328850")):
+    begun_ns = time.monotonic_ns()
+    ended = threading.Event()
+    for name, text in (
+        ("name", "package-0"),
+        ("energy_uj", "000000000000"),
+        ("max_energy_range_uj", "262143328850"),
+    ):
         (tmp_path / "intel-rapl:0" / name).write_text(text)
 
     def count_on() -> None:
@@ -483,13 +583,18 @@ def test_files_that_change_by_themselves_are_polled_in_real_time(tmp_path: Path)
     trace = Trace.open(tmp_path / "trace.jls")
     start_ns = int(str(about(tmp_path)["start_monotonic_ns"]))
     assert before_ns <= start_ns and after_ns <= start_ns + trace.duration_s * 1e9
-    assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(10.0, rel=0.2)  # the thread above may be late
+    assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(
+        10.0, rel=0.2
+    )  # the thread above may be late
     assert about(tmp_path)["simulated"] is False
 
 
 def test_a_live_world_is_followed_and_complete_to_the_end(tmp_path: Path) -> None:
-    table, begun_ns = Table(), time.monotonic_ns()
-    table.world.follow(lambda: time.monotonic_ns() - begun_ns, lambda: time.monotonic_ns() - begun_ns - 100 * MS)
+    table = Table()
+    begun_ns = time.monotonic_ns()
+    table.world.follow(
+        lambda: time.monotonic_ns() - begun_ns, lambda: time.monotonic_ns() - begun_ns - 100 * MS
+    )
     monitor = Rapl.open(SIMULATED, table)
     with monitor.record(tmp_path):
         table.world.put(table.world.now_ns(), True, 7.0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Joulescope driver measures the truth through its simulator, and tells every way in which the instrument can fail."""
+"""The Joulescope driver measures the truth through its simulator, and tells every way in which the
+instrument can fail.
+"""
 
 from __future__ import annotations
 
@@ -43,17 +45,25 @@ class Bench:
         self.opened: list[Joulescope] = []
 
     def open(
-        self, model: str = "js220", faults: Faults | None = None, simulator: dict[str, Any] | None = None, **more: Any
+        self,
+        model: str = "js220",
+        faults: Faults | None = None,
+        simulator: dict[str, Any] | None = None,
+        **more: Any,
     ) -> Joulescope:
         quiet = {"model": model, "clock_ppm": 0.0, "faults": faults or Faults()} | (simulator or {})
         chosen = {"device": "simulator"} | more
-        monitor = Joulescope.open(Joulescope.Settings(simulator=SimulatorSettings(**quiet), **chosen), self.table)
+        monitor = Joulescope.open(
+            Joulescope.Settings(simulator=SimulatorSettings(**quiet), **chosen), self.table
+        )
         self.opened.append(monitor)
         return monitor
 
     def live(self) -> None:
         began_ns = time.monotonic_ns()
-        self.table.world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
+        self.table.world.follow(
+            lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
+        )
 
     def draw(self, power_w: float, duration_ms: float, level: bool = True) -> None:
         world = self.table.world
@@ -89,10 +99,14 @@ def opened(tmp_path: Path) -> Iterator[Bench]:
 
 @contextmanager
 def simulated(world: World | None = None, **settings: Any) -> Iterator[tuple[SimulatedDriver, str]]:
-    """Yield a simulated driver object with one desk attached, and the path of the first instrument on it."""
+    """Yield a simulated driver object with one desk attached, and the path of the first instrument
+    on it.
+    """
     driver = SimulatedDriver()
     try:
-        with driver.attached(SimulatedInstrument(SimulatorSettings(**settings), world or World())) as paths:
+        with driver.attached(
+            SimulatedInstrument(SimulatorSettings(**settings), world or World())
+        ) as paths:
             yield driver, paths[0] if paths else ""
     finally:
         driver.finalize()
@@ -117,8 +131,16 @@ def assert_pulses(trace: Trace, first_s: float = 0.060) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_energy_of_a_known_waveform_is_found_within_the_stated_uncertainty(bench: Bench, model: str) -> None:
-    errors = {"gain": 0.002, "offset_a": 5e-6, "voltage_gain": -0.002, "noise_a": 30e-6, "clock_ppm": 40.0}
+def test_the_energy_of_a_known_waveform_is_found_within_the_stated_uncertainty(
+    bench: Bench, model: str
+) -> None:
+    errors = {
+        "gain": 0.002,
+        "offset_a": 5e-6,
+        "voltage_gain": -0.002,
+        "noise_a": 30e-6,
+        "clock_ppm": 40.0,
+    }
     monitor = bench.open(model, simulator=errors)
     monitor.power(True)
     with monitor.record(bench.folder):
@@ -130,13 +152,22 @@ def test_the_energy_of_a_known_waveform_is_found_within_the_stated_uncertainty(b
         stop_ns = bench.table.world.now_ns()
         bench.draw(0.01, 1, level=False)
         bench.draw(0.01, 50)
-    trace, promised = bench.trace(), monitor.info.accuracy
-    expected_j, seen_j = bench.table.world.true_energy_j(start_ns, stop_ns), trace.energy_j(*trace.falls_s)
+    trace = bench.trace()
+    promised = monitor.info.accuracy
+    expected_j = bench.table.world.true_energy_j(start_ns, stop_ns)
+    seen_j = trace.energy_j(*trace.falls_s)
     in_use = next(row for row in promised.current if row.up_to >= 0.1)
-    limit_j = expected_j * (in_use.gain + promised.voltage[-1].gain) + in_use.offset * 3.3 * (stop_ns - start_ns) / 1e9
+    limit_j = (
+        expected_j * (in_use.gain + promised.voltage[-1].gain)
+        + in_use.offset * 3.3 * (stop_ns - start_ns) / 1e9
+    )
     assert seen_j == pytest.approx(expected_j, abs=limit_j)
-    assert seen_j == pytest.approx(expected_j * 1.002 * 0.998, rel=2e-4), "the errors are the simulated ones and no others"
-    assert np.diff(trace.falls_s)[0] == pytest.approx((stop_ns - start_ns) / 1e9 * (1 + 40e-6), abs=1e-6)
+    assert seen_j == pytest.approx(expected_j * 1.002 * 0.998, rel=2e-4), (
+        "the errors are the simulated ones and no others"
+    )
+    assert np.diff(trace.falls_s)[0] == pytest.approx(
+        (stop_ns - start_ns) / 1e9 * (1 + 40e-6), abs=1e-6
+    )
     assert not trace.gaps
 
 
@@ -173,13 +204,18 @@ def test_in_real_time_it_records_what_happened(bench: Bench, model: str) -> None
         recording.check()
     trace = bench.trace()
     assert len(trace.falls_s) == 2 and not trace.gaps
-    # The state is put a little after the time that is read: on a busy machine by some of a millisecond.
+    # The state is put a little after the time that is read: on a busy machine by some of a
+    # millisecond.
     assert np.diff(trace.falls_s)[0] == pytest.approx((stop_ns - start_ns) / 1e9, abs=0.02)
-    assert trace.energy_j(*trace.falls_s) == pytest.approx(0.033 * np.diff(trace.falls_s)[0], rel=1e-3)
+    assert trace.energy_j(*trace.falls_s) == pytest.approx(
+        0.033 * np.diff(trace.falls_s)[0], rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_what_happened_before_the_end_is_in_the_trace_also_where_unfinished_blocks_are_discarded(bench: Bench, model: str) -> None:
+def test_what_happened_before_the_end_is_in_the_trace_also_where_unfinished_blocks_are_discarded(
+    bench: Bench, model: str
+) -> None:
     bench.live()
     monitor = bench.open(model, simulator={"discards": True})
     monitor.power(True)
@@ -190,8 +226,12 @@ def test_what_happened_before_the_end_is_in_the_trace_also_where_unfinished_bloc
     assert len(bench.trace().falls_s) == len(bench.trace().rises_s) == 1
 
 
-@pytest.mark.parametrize(("model", "gpi", "edges"), [("js220", 0, 3), ("js220", 3, 0), ("js110", 0, 3), ("js110", 1, 0)])
-def test_sync_is_read_from_the_input_that_is_named(bench: Bench, model: str, gpi: int, edges: int) -> None:
+@pytest.mark.parametrize(
+    ("model", "gpi", "edges"), [("js220", 0, 3), ("js220", 3, 0), ("js110", 0, 3), ("js110", 1, 0)]
+)
+def test_sync_is_read_from_the_input_that_is_named(
+    bench: Bench, model: str, gpi: int, edges: int
+) -> None:
     assert len(three_pulses(bench, bench.open(model, gpi=gpi)).falls_s) == edges
 
 
@@ -210,23 +250,37 @@ def test_an_external_reference_needs_its_wire(bench: Bench, wired: bool, edges: 
 
 
 @pytest.mark.parametrize("signal", ["all", "i", "v", "gpi"])
-def test_lost_samples_of_a_js220_are_one_gap_over_all_three_signals(bench: Bench, signal: str) -> None:
+def test_lost_samples_of_a_js220_are_one_gap_over_all_three_signals(
+    bench: Bench, signal: str
+) -> None:
     # 20 ms from 152 ms on: the second pulse's edges at 160 and 161 ms are lost with them.
-    faults = Faults(drop_at_tick=152 * TICKS_PER_MS, drop_ticks=20 * TICKS_PER_MS, drop_signal=signal)
+    faults = Faults(
+        drop_at_tick=152 * TICKS_PER_MS, drop_ticks=20 * TICKS_PER_MS, drop_signal=signal
+    )
     trace = three_pulses(bench, bench.open(faults=faults))
     [gap] = trace.gaps
-    assert gap.stop - gap.start == pytest.approx(20_000, abs=8), "as much as was lost, up to a byte of SYNC"
+    assert gap.stop - gap.start == pytest.approx(20_000, abs=8), (
+        "as much as was lost, up to a byte of SYNC"
+    )
     assert gap.start == pytest.approx(152_000, abs=200)
-    assert {"all": "current and voltage and sync", "i": "current", "v": "voltage", "gpi": "sync"}[signal] in gap.cause
-    assert trace.falls_s == pytest.approx(trace.falls_s[0] + np.array([0.0, 0.2]), abs=2e-6), "no phantom edge, no shifted one"
+    assert {"all": "current and voltage and sync", "i": "current", "v": "voltage", "gpi": "sync"}[
+        signal
+    ] in gap.cause
+    assert trace.falls_s == pytest.approx(trace.falls_s[0] + np.array([0.0, 0.2]), abs=2e-6), (
+        "no phantom edge, no shifted one"
+    )
     assert trace.rises_s == pytest.approx(trace.falls_s[0] + np.array([0.001, 0.201]), abs=2e-6)
 
 
 def test_lost_gpi_makes_no_edge_where_the_line_changed_meanwhile(bench: Bench) -> None:
-    faults = Faults(drop_at_tick=round(159.5 * TICKS_PER_MS), drop_ticks=1 * TICKS_PER_MS, drop_signal="gpi")
+    faults = Faults(
+        drop_at_tick=round(159.5 * TICKS_PER_MS), drop_ticks=1 * TICKS_PER_MS, drop_signal="gpi"
+    )
     trace = three_pulses(bench, bench.open(faults=faults))
     assert len(trace.gaps) == 1
-    assert len(trace.falls_s) == 2 and len(trace.rises_s) == 3, "the fall was lost, the rise after it was seen"
+    assert len(trace.falls_s) == 2 and len(trace.rises_s) == 3, (
+        "the fall was lost, the rise after it was seen"
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -248,7 +302,9 @@ def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(bench: Bench, mode
     trace = three_pulses(bench, bench.open(model, faults=Faults(gpi_late_ticks=20 * TICKS_PER_MS)))
     assert trace.duration_s == pytest.approx(0.340, abs=3e-4) and not trace.gaps
     assert_pulses(trace, trace.falls_s[0])
-    assert trace.mean_w(trace.falls_s[0], trace.falls_s[0] + 0.25) == pytest.approx(0.033, rel=1e-6), "still aligned"
+    assert trace.mean_w(trace.falls_s[0], trace.falls_s[0] + 0.25) == pytest.approx(
+        0.033, rel=1e-6
+    ), "still aligned"
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -267,7 +323,9 @@ def test_a_corrected_time_map_is_noted_and_moves_nothing(bench: Bench, model: st
 
 
 def test_samples_without_a_number_are_a_gap(bench: Bench) -> None:
-    trace = three_pulses(bench, bench.open(faults=Faults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137)))
+    trace = three_pulses(
+        bench, bench.open(faults=Faults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137))
+    )
     [gap] = trace.gaps
     assert gap.stop - gap.start == 137 and "no number" in gap.cause
     assert_pulses(trace, trace.falls_s[0])
@@ -278,7 +336,9 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
     bench: Bench, packets: int
 ) -> None:
     # Only every fourth number of packets is whole bytes of SYNC.
-    monitor = bench.open("js110", faults=Faults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=packets * 126))
+    monitor = bench.open(
+        "js110", faults=Faults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=packets * 126)
+    )
     monitor.power(True)
     with monitor.record(bench.folder):
         bench.draw(0.0033, 50)
@@ -286,10 +346,15 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
             bench.pulse(100)
     trace = bench.trace()
     about, lost = sorted(trace.gaps, key=lambda gap: gap.start)
-    assert about.start <= 200 * TICKS_PER_MS <= about.stop == lost.start and "pkt_index skip" in about.cause
+    assert (
+        about.start <= 200 * TICKS_PER_MS <= about.stop == lost.start
+        and "pkt_index skip" in about.cause
+    )
     assert lost.stop - lost.start == packets * 126
     assert lost.stop - about.start < 160 * TICKS_PER_MS
-    assert trace.duration_s == pytest.approx(0.560, abs=3e-4), "the ids went on as if nothing had happened"
+    assert trace.duration_s == pytest.approx(0.560, abs=3e-4), (
+        "the ids went on as if nothing had happened"
+    )
     # The pulse at 160 ms lies where nothing is trusted.
     pulses_s = trace.falls_s[0] + np.array([0.0, 0.2, 0.3, 0.4])
     assert trace.falls_s == pytest.approx(pulses_s, abs=2e-6), "edges are where they happened"
@@ -298,7 +363,9 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
 
 
 def test_a_time_map_after_a_lost_packet_of_a_js110_moves_no_edge(bench: Bench) -> None:
-    faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=126, time_map_at_tick=240 * TICKS_PER_MS)
+    faults = Faults(
+        drop_at_tick=100 * TICKS_PER_MS, drop_ticks=126, time_map_at_tick=240 * TICKS_PER_MS
+    )
     monitor = bench.open("js110", faults=faults)
     monitor.power(True)
     with monitor.record(bench.folder) as recording:
@@ -317,16 +384,25 @@ def test_a_js110_that_loses_packets_twice_counts_both(bench: Bench) -> None:
     with monitor.record(bench.folder):
         bench.draw(0.033, 100)
         for received in (107, 5):
-            warn("pkt_index skip: expected %d, received %d", 100 if received == 107 else 65_535, received)
+            warn(
+                "pkt_index skip: expected %d, received %d",
+                100 if received == 107 else 65_535,
+                received,
+            )
         bench.draw(0.033, 400)
-    # Nothing was lost in fact: what was said to be makes the trace longer, 7 and 6 packets of 126 samples.
+    # Nothing was lost in fact: what was said to be makes the trace longer, 7 and 6 packets of 126
+    # samples.
     assert bench.trace().length == pytest.approx(0.510 * 2e6 + 13 * 126, abs=600)
 
 
 @pytest.mark.alone  # what is late for want of a processor looks like what is missing
-def test_a_js110_that_loses_samples_without_a_word_is_found_out_by_the_hosts_clock(bench: Bench) -> None:
+def test_a_js110_that_loses_samples_without_a_word_is_found_out_by_the_hosts_clock(
+    bench: Bench,
+) -> None:
     bench.live()
-    faults = Faults(drop_at_tick=1300 * TICKS_PER_MS, drop_ticks=200 * TICKS_PER_MS, drop_unlogged=True)
+    faults = Faults(
+        drop_at_tick=1300 * TICKS_PER_MS, drop_ticks=200 * TICKS_PER_MS, drop_unlogged=True
+    )
     monitor = bench.open("js110", faults=faults)
     monitor.power(True)
     with monitor.record(bench.folder):
@@ -389,7 +465,10 @@ def test_a_stream_that_falls_silent_is_told_while_recording(bench: Bench) -> Non
     # Lost from 100 ms on, and never again: the others go on.
     faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_signal="v")
     monitor = bench.open(faults=faults)
-    with pytest.raises(BenchError, match="voltage is silent"), monitor.record(bench.folder) as recording:
+    with (
+        pytest.raises(BenchError, match="voltage is silent"),
+        monitor.record(bench.folder) as recording,
+    ):
         for _ in range(100):
             bench.draw(0.033, 100)
             recording.check()
@@ -399,11 +478,19 @@ def test_a_stream_that_falls_silent_is_told_while_recording(bench: Bench) -> Non
 # --- Faults of settings and of opening
 
 
-@pytest.mark.parametrize(("model", "topic"), [("js220", "c/gpio/vref"), ("js110", "s/extio/voltage"), ("js220", "h/fs")])
-def test_a_setting_that_does_not_stick_is_named_with_both_values(bench: Bench, model: str, topic: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "topic"), [("js220", "c/gpio/vref"), ("js110", "s/extio/voltage"), ("js220", "h/fs")]
+)
+def test_a_setting_that_does_not_stick_is_named_with_both_values(
+    bench: Bench, model: str, topic: str
+) -> None:
     with pytest.raises(BenchError, match="does not keep") as caught:
         bench.open(model, faults=Faults(misread=topic, misread_as=77))
-    assert topic in caught.value.evidence and "77" in caught.value.evidence and "wanted" in caught.value.evidence
+    assert (
+        topic in caught.value.evidence
+        and "77" in caught.value.evidence
+        and "wanted" in caught.value.evidence
+    )
 
 
 @pytest.mark.parametrize("topic", ["h/fs", "s/v/range/mode", "c/gpio/vref"])
@@ -426,7 +513,10 @@ def test_the_supply_is_switched_off_after_an_error(bench: Bench) -> None:
 def test_a_supply_found_on_is_switched_off_and_told(bench: Bench, model: str) -> None:
     monitor = bench.open(model, faults=Faults(found_on=True))
     assert not bench.table.world.supply_on
-    assert monitor.info.details["supply_found_on"] is True and "found on" in monitor.info.details["note"]
+    assert (
+        monitor.info.details["supply_found_on"] is True
+        and "found on" in monitor.info.details["note"]
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -482,20 +572,27 @@ def test_an_instrument_that_another_program_has_is_busy(bench: Bench) -> None:
         ("js220", {"start_s": 0.0}, "start_s"),
     ],
 )
-def test_what_a_model_cannot_do_is_refused(bench: Bench, model: str, wrong: dict[str, Any], key: str) -> None:
+def test_what_a_model_cannot_do_is_refused(
+    bench: Bench, model: str, wrong: dict[str, Any], key: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         bench.open(model, **wrong)
     assert caught.value.path == f"monitor.joulescope.{key}"
 
 
-@pytest.mark.parametrize("wrong", [{"supply_v": 0.0}, {"share": 1.5}, {"noise_a": -1.0}, {"clock_ppm": 1e6}, {"model": "js221"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"supply_v": 0.0}, {"share": 1.5}, {"noise_a": -1.0}, {"clock_ppm": 1e6}, {"model": "js221"}],
+)
 def test_an_instrument_that_cannot_be_is_not_simulated(bench: Bench, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         bench.open(simulator=wrong)
 
 
 @pytest.mark.parametrize(("model", "top"), [("js220", "180 mA"), ("js110", "2 A")])
-def test_a_fixed_range_is_set_and_is_the_only_one_promised(bench: Bench, model: str, top: str) -> None:
+def test_a_fixed_range_is_set_and_is_the_only_one_promised(
+    bench: Bench, model: str, top: str
+) -> None:
     monitor = bench.open(model, current_range=top)
     assert len(monitor.info.accuracy.current) == 1 and not monitor.info.accuracy.verified
     assert three_pulses(bench, monitor).mean_w(0.1, 0.3) == pytest.approx(0.033, rel=1e-6)
@@ -504,17 +601,27 @@ def test_a_fixed_range_is_set_and_is_the_only_one_promised(bench: Bench, model: 
 
 def test_the_instrument_says_what_it_is(bench: Bench) -> None:
     info = bench.open().info
-    assert (info.name, info.serial, info.simulated, info.sample_hz, info.edge_hz) == ("Joulescope JS220", "000415", True, 1e6, 2e6)
+    assert (info.name, info.serial, info.simulated, info.sample_hz, info.edge_hz) == (
+        "Joulescope JS220",
+        "000415",
+        True,
+        1e6,
+        2e6,
+    )
     assert info.details["c/fw/version"] == "1.3.0" and info.details["s/fpga/version"] == "1.3.3"
     js110 = bench.open("js110", current_range="auto")
     assert js110.info.sample_hz == 2e6 and "4.5 us" in js110.info.details["range_switch"]
 
 
-def test_a_calibration_file_takes_the_place_of_the_makers_limits(bench: Bench, tmp_path: Path) -> None:
+def test_a_calibration_file_takes_the_place_of_the_makers_limits(
+    bench: Bench, tmp_path: Path
+) -> None:
     file = tmp_path / "calibration.toml"
     row = "up_to = 10.0\ngain = 0.0001\noffset = 0.0\n"
     file.write_text(
-        f"clock_ppm = 1.0\nsource = 'certificate 7'\nverified = true\n[[current]]\n{row}[[voltage]]\n{row}", encoding="utf-8"
+        "clock_ppm = 1.0\nsource = 'certificate 7'\nverified = "
+        f"true\n[[current]]\n{row}[[voltage]]\n{row}",
+        encoding="utf-8",
     )
     assert bench.open(calibration=str(file)).info.accuracy.source == "certificate 7"
 
@@ -524,16 +631,28 @@ def test_a_calibration_file_takes_the_place_of_the_makers_limits(bench: Bench, t
 
 def test_a_scan_names_what_is_attached_and_what_is_wrong_with_it() -> None:
     world = World()
-    for model, busy, problem in (("js220", False, ""), ("js110", True, "does not open"), ("js320", False, "16 MHz")):
-        with simulated(world, model=model, serials=("1", "2"), faults=Faults(busy=busy)) as (driver, _):
+    for model, busy, problem in (
+        ("js220", False, ""),
+        ("js110", True, "does not open"),
+        ("js320", False, "16 MHz"),
+    ):
+        with simulated(world, model=model, serials=("1", "2"), faults=Faults(busy=busy)) as (
+            driver,
+            _,
+        ):
             rows = joulescope.found(driver, Shared(SimulatedDriver))
         assert [row.serial for row in rows] == ["1", "2"]
-        assert [row.setting for row in rows] == [f'device = "u/{model}/1"', f'device = "u/{model}/2"']
+        assert [row.setting for row in rows] == [
+            f'device = "u/{model}/1"',
+            f'device = "u/{model}/2"',
+        ]
         assert all(problem in row.problem and bool(row.problem) == bool(problem) for row in rows)
         assert not world.supply_on
 
 
-def test_without_the_makers_driver_there_is_nothing_to_scan_and_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_makers_driver_there_is_nothing_to_scan_and_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "pyjoulescope_driver", None)
     assert Joulescope.scan() == []
     with pytest.raises(ConfigError, match="not installed") as caught:
@@ -556,11 +675,16 @@ def collected(model: str, duration_ms: int = 300) -> dict[str, list[dict[str, An
     world = World()
     blocks: dict[str, list[dict[str, Any]]] = {}
     with simulated(world, model=model) as (driver, path):
-        receive = lambda topic, value: blocks.setdefault(topic.removeprefix(f"{path}/"), []).append(value)  # noqa: E731
+
+        def receive(topic: str, value: Any) -> None:
+            blocks.setdefault(topic.removeprefix(f"{path}/"), []).append(value)
+
         driver.open(path, "restore")
         driver.subscribe(path, "pub", receive)
         world.advance(50 * MS)
-        assert not [topic for topic in blocks if topic.endswith("!data")], "nothing comes before a stream is switched on"
+        assert not [topic for topic in blocks if topic.endswith("!data")], (
+            "nothing comes before a stream is switched on"
+        )
         for topic in ("s/i", "s/v", "s/gpi/0"):
             driver.publish(f"{path}/{topic}/ctrl", "on")
             assert driver.query(f"{path}/{topic}/ctrl") == 1
@@ -571,9 +695,13 @@ def collected(model: str, duration_ms: int = 300) -> dict[str, list[dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("model", "decimate", "analog", "first"), [("js220", 2, 50_000, 2**32), ("js110", 1, 65_394, 0)], ids=MODELS
+    ("model", "decimate", "analog", "first"),
+    [("js220", 2, 50_000, 2**32), ("js110", 1, 65_394, 0)],
+    ids=MODELS,
 )
-def test_blocks_have_the_form_of_the_real_ones(model: str, decimate: int, analog: int, first: int) -> None:
+def test_blocks_have_the_form_of_the_real_ones(
+    model: str, decimate: int, analog: int, first: int
+) -> None:
     blocks = collected(model)
     for topic, element, size, kind in (
         ("s/i", decimate, analog, "f4"),
@@ -585,10 +713,23 @@ def test_blocks_have_the_form_of_the_real_ones(model: str, decimate: int, analog
         assert expected >= first
         for row in rows:
             assert set(row) == {
-                "sample_id", "utc", "field_id", "index", "sample_rate", "decimate_factor", "time_map", "data",
-            }  # fmt: skip
-            assert row["sample_rate"] == 2_000_000 and row["decimate_factor"] == element and row["data"].dtype == np.dtype(kind)
-            assert row["sample_id"] == expected and type(row["sample_id"]) is type(row["utc"]) is int
+                "sample_id",
+                "utc",
+                "field_id",
+                "index",
+                "sample_rate",
+                "decimate_factor",
+                "time_map",
+                "data",
+            }
+            assert (
+                row["sample_rate"] == 2_000_000
+                and row["decimate_factor"] == element
+                and row["data"].dtype == np.dtype(kind)
+            )
+            assert (
+                row["sample_id"] == expected and type(row["sample_id"]) is type(row["utc"]) is int
+            )
             expected += len(row["data"]) * (8 if kind == "u1" else element)
         assert all(len(row["data"]) == size for row in rows[:-1])
     starts = {blocks[f"{topic}/!data"][0]["sample_id"] for topic in ("s/i", "s/v", "s/gpi/0")}
@@ -620,7 +761,9 @@ def test_errors_are_those_of_the_binding(caplog: pytest.LogCaptureFixture) -> No
         driver.publish(f"{path}/s/i/range/mode", "auto")
         driver.unsubscribe(f"{path}/s/i/range/mode", receive)
     assert heard[0] == 0
-    assert "_on_cmd_publish_cbk" in caplog.text, "an exception of a callback is logged and swallowed"
+    assert "_on_cmd_publish_cbk" in caplog.text, (
+        "an exception of a callback is logged and swallowed"
+    )
 
 
 def test_a_js110_opened_with_defaults_connects_the_supply_as_the_real_one_does() -> None:
@@ -635,7 +778,9 @@ def test_a_js110_opened_with_defaults_connects_the_supply_as_the_real_one_does()
 
 def test_the_real_driver_has_what_the_simulated_one_has() -> None:
     real = pytest.importorskip("pyjoulescope_driver").Driver
-    for name in [name for name in vars(SimulatedDriver) if not name.startswith("_") and name != "attached"]:
+    for name in [
+        name for name in vars(SimulatedDriver) if not name.startswith("_") and name != "attached"
+    ]:
         assert callable(getattr(real, name)), name
     assert "log_level" in dir(real)
 
@@ -645,13 +790,21 @@ def test_the_real_driver_has_what_the_simulated_one_has() -> None:
 
 def block(sample_id: int, data: np.ndarray, decimate: int) -> dict[str, Any]:
     time_map = {"offset_time": 0, "offset_counter": 0, "counter_rate": 2e6}
-    return {"sample_id": sample_id, "sample_rate": 2_000_000, "decimate_factor": decimate, "data": data, "time_map": time_map}
+    return {
+        "sample_id": sample_id,
+        "sample_rate": 2_000_000,
+        "decimate_factor": decimate,
+        "data": data,
+        "time_map": time_map,
+    }
 
 
 def merged(
     folder: Path, feeds: list[tuple[str, dict[str, Any]]], per: int, together: int = 1
 ) -> tuple[np.ndarray, np.ndarray, Trace]:
-    with TraceWriter(folder, sample_hz=2e6 / per, edge_hz=2e6, source="test", serial="", about={}) as writer:
+    with TraceWriter(
+        folder, sample_hz=2e6 / per, edge_hz=2e6, source="test", serial="", about={}
+    ) as writer:
         lanes = Lanes(writer, per)
         for number, (signal, each) in enumerate(feeds, start=1):
             lanes.feed(signal, each, more=number % together != 0)
@@ -661,19 +814,30 @@ def merged(
 
 
 @settings(max_examples=20, deadline=None)
-@given(seed=some.integers(0, 2**32), per=some.sampled_from([1, 2]), together=some.sampled_from([1, 5, 10_000]))
+@given(
+    seed=some.integers(0, 2**32),
+    per=some.sampled_from([1, 2]),
+    together=some.sampled_from([1, 5, 10_000]),
+)
 def test_however_the_streams_are_cut_repeated_and_taken_together_the_trace_is_the_same(
     tmp_path_factory: pytest.TempPathFactory, seed: int, per: int, together: int
 ) -> None:
     random = np.random.default_rng(seed)
     samples = 4000
     current = random.random(samples, dtype=np.float32)
-    levels = np.repeat(random.integers(0, 2, 1 + samples * per // 64, dtype=np.uint8), 64)[: samples * per]
+    levels = np.repeat(random.integers(0, 2, 1 + samples * per // 64, dtype=np.uint8), 64)[
+        : samples * per
+    ]
     first_id = int(random.integers(0, 2**40)) * per
     feeds: list[tuple[float, str, dict[str, Any]]] = []
     starts = {}
-    for signal, step, data in ((CURRENT, 1, current), (VOLTAGE, 1, np.ones_like(current)), (SYNC, 8, levels)):
-        at, came = int(random.integers(0, 20)) * step, 0.0
+    for signal, step, data in (
+        (CURRENT, 1, current),
+        (VOLTAGE, 1, np.ones_like(current)),
+        (SYNC, 8, levels),
+    ):
+        at = int(random.integers(0, 20)) * step
+        came = 0.0
         starts[signal] = -(-at // per) if signal == SYNC else at
         while at < len(data):
             count = int(random.integers(1, 60)) * step
@@ -686,7 +850,15 @@ def test_however_the_streams_are_cut_repeated_and_taken_together_the_trace_is_th
             came = max(came, at / len(data)) + random.random() * 0.002
             packed = np.packbits(piece, bitorder="little") if signal == SYNC else piece
             feeds.append(
-                (came, signal, block(first_id + (at - back) * (1 if signal == SYNC else per), packed, 1 if signal == SYNC else per))
+                (
+                    came,
+                    signal,
+                    block(
+                        first_id + (at - back) * (1 if signal == SYNC else per),
+                        packed,
+                        1 if signal == SYNC else per,
+                    ),
+                )
             )
             at += len(piece) - back
     ordered = [(signal, each) for _, signal, each in sorted(feeds, key=lambda row: row[0])]
@@ -705,18 +877,27 @@ def test_gaps_of_two_signals_that_overlap_are_one(tmp_path: Path) -> None:
     ones = np.ones(4000, dtype=np.float32)
     high = np.full(1000, 255, dtype=np.uint8)
     feeds = [
-        (CURRENT, block(0, ones[:1000], 2)), (VOLTAGE, block(0, ones, 2)), (SYNC, block(0, high[:300], 1)),
-        (CURRENT, block(2 * 1500, ones[:2500], 2)), (SYNC, block(8 * 500, high[:500], 1)),
-    ]  # fmt: skip
+        (CURRENT, block(0, ones[:1000], 2)),
+        (VOLTAGE, block(0, ones, 2)),
+        (SYNC, block(0, high[:300], 1)),
+        (CURRENT, block(2 * 1500, ones[:2500], 2)),
+        (SYNC, block(8 * 500, high[:500], 1)),
+    ]
     power, falls_s, trace = merged(tmp_path, feeds, 2)
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(1000, 2000)]
-    assert len(power) == 4000 and np.isnan(power[1000:2000]).all() and np.isfinite(np.delete(power, np.s_[1000:2000])).all()
+    assert (
+        len(power) == 4000
+        and np.isnan(power[1000:2000]).all()
+        and np.isfinite(np.delete(power, np.s_[1000:2000])).all()
+    )
     assert not len(falls_s)
 
 
 def test_a_stream_may_be_silent_while_the_others_are_switched_off(tmp_path: Path) -> None:
     ones = np.ones(1_100_000, dtype=np.float32)
-    with TraceWriter(tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
+    ) as writer:
         lanes = Lanes(writer, 2)
         with pytest.raises(BenchError, match="silent"):
             lanes.feed(CURRENT, block(0, ones, 2))
@@ -726,7 +907,9 @@ def test_a_stream_may_be_silent_while_the_others_are_switched_off(tmp_path: Path
 
 def test_blocks_at_another_rate_or_from_an_older_stream_are_refused(tmp_path: Path) -> None:
     ones = np.ones(1000, dtype=np.float32)
-    with TraceWriter(tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
+    ) as writer:
         lanes = Lanes(writer, 2)
         with pytest.raises(BenchError, match="full rate"):
             lanes.feed(CURRENT, block(0, ones, 4))
@@ -737,7 +920,9 @@ def test_blocks_at_another_rate_or_from_an_older_stream_are_refused(tmp_path: Pa
 
 def test_a_counter_that_jumps_for_minutes_is_an_error_not_a_full_disk(tmp_path: Path) -> None:
     ones = np.ones(1000, dtype=np.float32)
-    with TraceWriter(tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
+    ) as writer:
         lanes = Lanes(writer, 2)
         lanes.feed(CURRENT, block(0, ones, 2))
         with pytest.raises(BenchError, match="jumps"):
@@ -745,7 +930,8 @@ def test_a_counter_that_jumps_for_minutes_is_an_error_not_a_full_disk(tmp_path: 
 
 
 def test_seconds_lost_by_all_streams_are_a_gap(tmp_path: Path) -> None:
-    ones, high = np.ones(1000, dtype=np.float32), np.full(250, 255, dtype=np.uint8)
+    ones = np.ones(1000, dtype=np.float32)
+    high = np.full(250, 255, dtype=np.uint8)
     feeds = [
         (signal, block(at, high if signal == SYNC else ones, 1 if signal == SYNC else 2))
         for at in (0, 6_000_000)
@@ -759,10 +945,13 @@ def test_seconds_lost_by_all_streams_are_a_gap(tmp_path: Path) -> None:
 
 
 def losses(lags_ms: list[float], ppm: float = 0.0) -> list[Any]:
-    lag, found = Lag(), []
+    lag = Lag()
+    found = []
     for number, lag_ms in enumerate(lags_ms):
         stop_tick = (number + 1) * 65_394
-        found.append(lag.arrived(stop_tick, round(stop_tick * 500 * (1 + ppm * 1e-6) + lag_ms * MS)))
+        found.append(
+            lag.arrived(stop_tick, round(stop_tick * 500 * (1 + ppm * 1e-6) + lag_ms * MS))
+        )
     return [each for each in [*found, lag.last()] if each is not None]
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several users of the one Joulescope driver object that a process may have; and that the maker's own library, which runs here
-without an instrument, does what the simulated one does."""
+"""Several users of the one Joulescope driver object that a process may have; and that the maker's
+own library, which runs here without an instrument, does what the simulated one does.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def vendor() -> Iterator[Callable[[], Any]]:
     """Yield what makes a driver object of the maker's."""
     yield pytest.importorskip("pyjoulescope_driver").Driver
-    # Python keeps a foreign thread that has ended until its number is used again: other tests count threads.
+    # Python keeps a foreign thread that has ended until its number is used again: other tests count
+    # threads.
     for number, thread in list(threading._active.items()):
         if isinstance(thread, threading._DummyThread):
             del threading._active[number]
@@ -47,7 +49,9 @@ def vendor() -> Iterator[Callable[[], Any]]:
 
 
 @pytest.mark.parametrize("kind", ["simulated", "real"])
-def test_a_process_can_have_one_driver_object_at_a_time(kind: str, request: pytest.FixtureRequest) -> None:
+def test_a_process_can_have_one_driver_object_at_a_time(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
     make = SimulatedDriver if kind == "simulated" else request.getfixturevalue("vendor")
     for _ in range(2):
         driver = make()
@@ -59,7 +63,8 @@ def test_a_process_can_have_one_driver_object_at_a_time(kind: str, request: pyte
 
 
 def test_a_driver_object_is_made_by_the_first_and_finalized_by_the_last_of_many_threads() -> None:
-    shared, used = Shared(SimulatedDriver), threading.Barrier(8)
+    shared = Shared(SimulatedDriver)
+    used = threading.Barrier(8)
     failed: list[BaseException] = []
 
     def use() -> None:
@@ -95,7 +100,9 @@ def test_a_driver_object_that_cannot_be_made_is_no_obstacle_for_the_next() -> No
 def test_a_scan_beside_what_uses_the_driver_is_no_error(vendor: Callable[[], Any]) -> None:
     with joulescope._VENDOR.use() as driver:
         seen = Joulescope.scan()
-        assert [row.serial for row in seen] == [path.split("/")[-1] for path in driver.device_paths()]
+        assert [row.serial for row in seen] == [
+            path.split("/")[-1] for path in driver.device_paths()
+        ]
 
 
 def test_a_driver_object_that_something_else_has_made_is_named(vendor: Callable[[], Any]) -> None:
@@ -105,7 +112,11 @@ def test_a_driver_object_that_something_else_has_made_is_named(vendor: Callable[
             Joulescope.open(Joulescope.Settings(), Table())
     finally:
         driver.finalize()
-    assert "IN_USE" in caught.value.evidence and "finalize" in caught.value.try_next and "USB" not in caught.value.try_next
+    assert (
+        "IN_USE" in caught.value.evidence
+        and "finalize" in caught.value.try_next
+        and "USB" not in caught.value.try_next
+    )
     with pytest.raises((DeviceNotFound, ConfigError)):
         Joulescope.open(Joulescope.Settings(device="000000"), Table())
 
@@ -114,8 +125,12 @@ def test_a_driver_object_that_something_else_has_made_is_named(vendor: Callable[
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_two_instruments_of_one_process_record_at_once_and_one_may_go_first(bench: Bench, model: str) -> None:
-    one, other = (bench.open(model, simulator={"serials": (serial,)}) for serial in ("000415", "000416"))
+def test_two_instruments_of_one_process_record_at_once_and_one_may_go_first(
+    bench: Bench, model: str
+) -> None:
+    one, other = (
+        bench.open(model, simulator={"serials": (serial,)}) for serial in ("000415", "000416")
+    )
     for monitor in (one, other):
         monitor.power(True)
     folders = [bench.folder / "one", bench.folder / "other"]
@@ -127,7 +142,11 @@ def test_two_instruments_of_one_process_record_at_once_and_one_may_go_first(benc
         one.close()
         bench.pulse(100)
     traces = [Trace.open(folder / "trace.jls") for folder in folders]
-    assert [len(trace.falls_s) for trace in traces] == [1, 2] and not traces[0].gaps and not traces[1].gaps
+    assert (
+        [len(trace.falls_s) for trace in traces] == [1, 2]
+        and not traces[0].gaps
+        and not traces[1].gaps
+    )
 
 
 def test_two_simulated_instruments_of_the_same_name_are_refused(bench: Bench) -> None:
@@ -138,12 +157,18 @@ def test_two_simulated_instruments_of_the_same_name_are_refused(bench: Bench) ->
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_scan_leaves_alone_what_this_process_records_with(bench: Bench, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_leaves_alone_what_this_process_records_with(
+    bench: Bench, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(joulescope, "_VENDOR", joulescope._SIMULATED)
     monitor = bench.open(model)
     beside = SimulatedInstrument(SimulatorSettings(model=model, serials=("000416",)), World())
     monitor.power(True)
-    with joulescope._SIMULATED.use() as driver, driver.attached(beside), monitor.record(bench.folder):
+    with (
+        joulescope._SIMULATED.use() as driver,
+        driver.attached(beside),
+        monitor.record(bench.folder),
+    ):
         bench.pulse(100)
         rows = Joulescope.scan()
         bench.pulse(100)
@@ -170,12 +195,17 @@ def test_an_instrument_is_held_by_one_at_a_time() -> None:
 
 # --- What the host keeps, and what it logs
 
-_OPTIONS = '{"dtype": "u8", "brief": "b", "default": 2, "options": [[0, "off"], [1, "mean"], [2, "interp"], [3, "nan"]]}'
+_OPTIONS = (
+    '{"dtype": "u8", "brief": "b", "default": 2, "options": [[0, "off"], [1, "mean"], '
+    '[2, "interp"], [3, "nan"]]}'
+)
 
 
 @pytest.fixture(params=["simulated", "real"])
 def mute(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
-    """Yield a driver object and a path that acknowledges nothing; the real one knows a topic of it, and has no instrument."""
+    """Yield a driver object and a path that acknowledges nothing; the real one knows a topic of it,
+    and has no instrument.
+    """
     if request.param == "simulated":
         with simulated(model="js220", faults=Faults(refuse="s/i/range/mode")) as (driver, path):
             driver.open(path, "restore")
@@ -194,7 +224,9 @@ def mute(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
         driver.finalize()
 
 
-def test_the_host_keeps_what_nobody_acknowledged_and_does_not_send_it_again(mute: tuple[Any, str]) -> None:
+def test_the_host_keeps_what_nobody_acknowledged_and_does_not_send_it_again(
+    mute: tuple[Any, str],
+) -> None:
     driver, path = mute
     topic = f"{path}/s/i/range/mode"
     for value in (1, 2):
@@ -211,14 +243,21 @@ def test_that_the_log_was_heard_to_its_end_is_known_for_every_setting(
     refusals = Refusals(driver, path)
     logger = logging.getLogger("jsdrv")
     for number in range(50):
-        line = f"{'stream' if number % 2 else 'extio'}_settings_send {'failed' if number % 3 else 'did not work'}"
+        line = (
+            f"{'stream' if number % 2 else 'extio'}_settings_send "
+            f"{'failed' if number % 3 else 'did not work'}"
+        )
         assert refusals.after(partial(logger.warning, line)) == line
-        assert refusals.after(partial(logger.warning, "pkt_index skip: expected 1, received 2")) == ""
+        assert (
+            refusals.after(partial(logger.warning, "pkt_index skip: expected 1, received 2")) == ""
+        )
     assert not [message for message in caplog.messages if "heard" in message] and not logger.filters
 
 
 class LateLog(SimulatedDriver):
-    """Its log has a slow thread of its own, as the real one may have: lines come together, in order, long after the answer."""
+    """Its log has a slow thread of its own, as the real one may have: lines come together, in
+    order, long after the answer.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -232,7 +271,9 @@ class LateLog(SimulatedDriver):
             self._late.clear()
 
 
-def test_a_refusal_that_the_log_tells_late_is_heard(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_that_the_log_tells_late_is_heard(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(joulescope, "_SIMULATED", Shared(LateLog))
     with pytest.raises(BenchError, match="refuses s/extio/voltage") as caught:
         bench.open("js110", faults=Faults(refuse="s/extio/voltage"), reference="1.8 V")

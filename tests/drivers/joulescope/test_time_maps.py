@@ -7,14 +7,19 @@ from bisect import bisect_right
 
 from drivers.joulescope.time_maps import TimeMaps
 
-HZ, MINUTE_S, HOUR_S = 2_000_000, 60, 3600
+HZ = 2_000_000
+MINUTE_S = 60
+HOUR_S = 3600
 TIME64_HZ = 2**30
 
 
 def utc(count: int) -> int:
-    """Return the true UTC of a count: the counter gains 20 ppm in the first half hour, and loses 30 after it."""
+    """Return the true UTC of a count: the counter gains 20 ppm in the first half hour, and loses 30
+    after it.
+    """
     turn = HOUR_S * HZ // 2
-    first, after = min(count, turn), max(count - turn, 0)
+    first = min(count, turn)
+    after = max(count - turn, 0)
     return round((first / (1 + 20e-6) + after / (1 - 30e-6)) / HZ * TIME64_HZ)
 
 
@@ -32,19 +37,34 @@ def test_any_sample_of_an_hour_can_be_dated_from_what_is_kept() -> None:
     starts = [one["offset_counter"] for one in kept]
     for count in range(0, HOUR_S * HZ, 7_777_777):
         used = kept[bisect_right(starts, count) - 1]
-        told_utc = used["offset_time"] + (count - used["offset_counter"]) * TIME64_HZ / used["counter_rate"]
+        told_utc = (
+            used["offset_time"]
+            + (count - used["offset_counter"]) * TIME64_HZ / used["counter_rate"]
+        )
         # Within a minute the clock may have turned by 50 ppm.
         assert abs(told_utc - utc(count)) <= 50e-6 * MINUTE_S * TIME64_HZ
 
 
 def test_where_no_block_came_nothing_is_known() -> None:
-    assert TimeMaps().told == {"count": 0, "first": {}, "kept": [], "last": {}, "counter_rates_hz": None}
+    assert TimeMaps().told == {
+        "count": 0,
+        "first": {},
+        "kept": [],
+        "last": {},
+        "counter_rates_hz": None,
+    }
 
 
 def test_a_counter_that_begins_anew_is_followed_and_one_without_a_rate_fills_no_memory() -> None:
     maps = TimeMaps()
     for second in (*range(0, 6000, 61), *range(0, 600, 61)):
-        maps.note({"offset_time": utc(second * HZ), "offset_counter": second * HZ, "counter_rate": float(HZ)})
+        maps.note(
+            {
+                "offset_time": utc(second * HZ),
+                "offset_counter": second * HZ,
+                "counter_rate": float(HZ),
+            }
+        )
     counts = [one["offset_counter"] for one in maps.told["kept"]]
     assert 0 in counts[1:], "from there on, later samples have a map of their own"
     still = TimeMaps()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Joulescope does not say by itself, and the driver has to find out: readings beyond a range, which of several lost samples,
-where its own clock stood, and whether the supply is off."""
+"""What a Joulescope does not say by itself, and the driver has to find out: readings beyond a
+range, which of several lost samples, where its own clock stood, and whether the supply is off.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,14 @@ from drivers.joulescope.sim.simulator import SimulatedDriver
 from drivers.joulescope.sim.streams import Faults
 from rig.errors import BenchError, ConfigError, DeviceBusy
 from rig.trace.trace import SAID, Trace
-from tests.drivers.joulescope.test_driver import MODELS, TICKS_PER_MS, Bench, opened, simulated, three_pulses
+from tests.drivers.joulescope.test_driver import (
+    MODELS,
+    TICKS_PER_MS,
+    Bench,
+    opened,
+    simulated,
+    three_pulses,
+)
 
 
 @pytest.fixture
@@ -37,7 +45,9 @@ BOTH = ("auto", "10 A", "180 mA", "18 mA", "1.8 mA", "180 uA", "18 uA")
 
 
 @pytest.mark.parametrize(("model", "name"), [("js110", "2 A"), *product(MODELS, BOTH)])
-def test_a_current_in_the_range_is_measured_and_one_beyond_it_is_a_gap(bench: Bench, model: str, name: str) -> None:
+def test_a_current_in_the_range_is_measured_and_one_beyond_it_is_a_gap(
+    bench: Bench, model: str, name: str
+) -> None:
     monitor = bench.open(model, current_range=name)
     full_a = monitor.info.accuracy.current[-1].up_to
     monitor.power(True)
@@ -47,7 +57,8 @@ def test_a_current_in_the_range_is_measured_and_one_beyond_it_is_a_gap(bench: Be
         bench.draw(0.85 * full_a * 3.3, 100)
     trace = bench.trace()
     [gap] = joined(trace)
-    begin_s, end_s = gap[0] / trace.sample_hz, gap[1] / trace.sample_hz
+    begin_s = gap[0] / trace.sample_hz
+    end_s = gap[1] / trace.sample_hz
     assert (begin_s, end_s) == pytest.approx((0.110, 0.130), abs=2e-4)
     assert all("beyond its range" in gap.cause for gap in trace.gaps)
     assert trace.mean_w(0.02, begin_s - 1e-4) == pytest.approx(0.85 * full_a * 3.3, rel=1e-6)
@@ -55,7 +66,8 @@ def test_a_current_in_the_range_is_measured_and_one_beyond_it_is_a_gap(bench: Be
 
 
 @pytest.mark.parametrize(
-    ("model", "name", "in_v", "over_v"), [("js220", "2 V", 1.9, 3.3), ("js110", "5 V", 3.9, 4.5), ("js110", "15 V", 13.0, 20.0)]
+    ("model", "name", "in_v", "over_v"),
+    [("js220", "2 V", 1.9, 3.3), ("js110", "5 V", 3.9, 4.5), ("js110", "15 V", 13.0, 20.0)],
 )
 def test_a_voltage_in_the_range_is_measured_and_one_beyond_it_is_a_gap(
     bench: Bench, model: str, name: str, in_v: float, over_v: float
@@ -69,7 +81,10 @@ def test_a_voltage_in_the_range_is_measured_and_one_beyond_it_is_a_gap(
         if supply_v == in_v:
             assert not trace.gaps and trace.mean_w(0.02, 0.1) == pytest.approx(0.033, rel=1e-6)
         else:
-            assert joined(trace) == [(0, trace.length)] and f"beyond its range (10 A, {name})" in trace.gaps[0].cause
+            assert (
+                joined(trace) == [(0, trace.length)]
+                and f"beyond its range (10 A, {name})" in trace.gaps[0].cause
+            )
         monitor.close()
 
 
@@ -84,16 +99,33 @@ def test_a_reverse_current_beyond_the_range_is_a_gap(bench: Bench, model: str) -
 
 CURRENTS = {
     "js220": {"10 A": 129, "180 mA": 130, "18 mA": 132, "1.8 mA": 136, "180 µA": 144, "18 µA": 160},
-    "js110": {"auto": 128, "10 A": 1, "2 A": 2, "180 mA": 4, "18 mA": 8, "1.8 mA": 16, "180 µA": 32, "18 µA": 64},
+    "js110": {
+        "auto": 128,
+        "10 A": 1,
+        "2 A": 2,
+        "180 mA": 4,
+        "18 mA": 8,
+        "1.8 mA": 16,
+        "180 µA": 32,
+        "18 µA": 64,
+    },
 }
 
 
 @pytest.mark.parametrize(
-    ("model", "voltage", "number"), [("js220", "15 V", 0), ("js220", "2 V", 1), ("js110", "15 V", 0), ("js110", "5 V", 1)]
+    ("model", "voltage", "number"),
+    [("js220", "15 V", 0), ("js220", "2 V", 1), ("js110", "15 V", 0), ("js110", "5 V", 1)],
 )
-def test_no_reading_is_believed_at_which_the_simulated_converter_stands_still(model: str, voltage: str, number: int) -> None:
+def test_no_reading_is_believed_at_which_the_simulated_converter_stands_still(
+    model: str, voltage: str, number: int
+) -> None:
     for name, select in CURRENTS[model].items():
-        instrument = {"s/i/range/select": select, "s/i/range/mode": 2, "s/v/range/mode": 2, "s/v/range/select": number}
+        instrument = {
+            "s/i/range/select": select,
+            "s/i/range/mode": 2,
+            "s/v/range/mode": 2,
+            "s/v/range/select": number,
+        }
         believed = readable(of_path(f"u/{model}/1"), Wanted(0, "3.3 V", name, voltage))
         for row, (least, most) in zip(believed.values(), spans(model, instrument), strict=True):
             assert least < row.least < 0 < row.most < most, (name, row)
@@ -101,9 +133,16 @@ def test_no_reading_is_believed_at_which_the_simulated_converter_stands_still(mo
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_voltage_without_a_number_is_a_gap(bench: Bench, model: str) -> None:
-    trace = three_pulses(bench, bench.open(model, faults=Faults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137, nan_signal="v")))
+    trace = three_pulses(
+        bench,
+        bench.open(
+            model, faults=Faults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137, nan_signal="v")
+        ),
+    )
     [gap] = trace.gaps
-    assert gap.stop - gap.start == 137 and gap.start / trace.sample_hz == pytest.approx(0.190, abs=2e-4)
+    assert gap.stop - gap.start == 137 and gap.start / trace.sample_hz == pytest.approx(
+        0.190, abs=2e-4
+    )
     assert len(trace.falls_s) == 3
 
 
@@ -122,8 +161,13 @@ def joined(trace: Trace) -> list[tuple[int, int]]:
 
 
 def two_js110(bench: Bench, faults: Faults, pulses: int = 6) -> list[Path]:
-    """Record with two JS110 at once, of which the first has the faults; check both between pulses."""
-    monitors = [bench.open("js110", faults=faults), bench.open("js110", simulator={"serials": ("000416",)})]
+    """Record with two JS110 at once, of which the first has the faults; check both between
+    pulses.
+    """
+    monitors = [
+        bench.open("js110", faults=faults),
+        bench.open("js110", simulator={"serials": ("000416",)}),
+    ]
     folders = [bench.folder / name for name in ("first", "second")]
     for monitor, folder in zip(monitors, folders, strict=True):
         folder.mkdir()
@@ -148,13 +192,18 @@ def test_of_two_js110_none_is_said_to_have_lost_what_the_log_does_not_ascribe(be
     faults = Faults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
     with pytest.raises(BenchError, match="one of several JS110 lost samples") as caught:
         two_js110(bench, faults, pulses=60)
-    assert "pkt_index skip: expected" in caught.value.evidence and "rig resume" in caught.value.try_next
+    assert (
+        "pkt_index skip: expected" in caught.value.evidence
+        and "rig resume" in caught.value.try_next
+    )
     lengths = []
     for name in ("first", "second"):
         trace = Trace.open(bench.folder / name / "trace.jls")
         assert len(trace.falls_s) >= 1, "what came before is readable"
         [gap] = trace.gaps
-        assert gap.start <= 200 * TICKS_PER_MS and gap.stop == trace.length, "what lies about the loss does not count"
+        assert gap.start <= 200 * TICKS_PER_MS and gap.stop == trace.length, (
+            "what lies about the loss does not count"
+        )
         lengths.append(trace.length)
     assert max(lengths) < 3 * 2e6, "nothing more was written"
 
@@ -179,7 +228,9 @@ def test_a_js110_that_records_after_another_knows_again_whose_loss_it_is(bench: 
 
 
 @pytest.mark.parametrize("packets", [1, 4, 16, 80])
-def test_what_a_js110_loses_without_a_word_brings_later_edges_forward_by_as_much(bench: Bench, packets: int) -> None:
+def test_what_a_js110_loses_without_a_word_brings_later_edges_forward_by_as_much(
+    bench: Bench, packets: int
+) -> None:
     lost = packets * 126
     faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=lost, drop_unlogged=True)
     monitor = bench.open("js110", faults=faults)
@@ -191,10 +242,15 @@ def test_what_a_js110_loses_without_a_word_brings_later_edges_forward_by_as_much
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_streams_that_all_end_while_the_instrument_stays_are_one_error_that_names_them(bench: Bench, model: str) -> None:
+def test_streams_that_all_end_while_the_instrument_stays_are_one_error_that_names_them(
+    bench: Bench, model: str
+) -> None:
     faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_unlogged=True)
     monitor = bench.open(model, faults=faults)
-    with pytest.raises(BenchError, match="no current and no voltage and no sync any more"), monitor.record(bench.folder):
+    with (
+        pytest.raises(BenchError, match="no current and no voltage and no sync any more"),
+        monitor.record(bench.folder),
+    ):
         for _ in range(10):
             bench.pulse(100)
     assert bench.trace().duration_s == pytest.approx(0.100, abs=1e-3), "what came is kept"
@@ -202,16 +258,24 @@ def test_streams_that_all_end_while_the_instrument_stays_are_one_error_that_name
 
 def test_in_real_time_streams_that_end_shortly_before_the_recording_are_told(bench: Bench) -> None:
     bench.live()
-    monitor = bench.open(faults=Faults(drop_at_tick=300 * TICKS_PER_MS, drop_ticks=10**9), simulator={"discards": True})
-    with pytest.raises(BenchError, match="no current and no voltage and no sync any more"), monitor.record(bench.folder):
+    monitor = bench.open(
+        faults=Faults(drop_at_tick=300 * TICKS_PER_MS, drop_ticks=10**9),
+        simulator={"discards": True},
+    )
+    with (
+        pytest.raises(BenchError, match="no current and no voltage and no sync any more"),
+        monitor.record(bench.folder),
+    ):
         bench.draw(0.033, 1000)
 
 
 # --- The supply
 
 SUPPLY = {"js220": "s/i/range/mode", "js110": "s/i/range/select"}
-#: The instrument is off when it is opened, so that "off" is not sent again: the first of the supply's values is on, the second off.
-ON, OFF = 1, 2
+#: The instrument is off when it is opened, so that "off" is not sent again: the first of the
+#: supply's values is on, the second off.
+ON = 1
+OFF = 2
 
 
 def refusing(bench: Bench, model: str, *which: int, **more: Any) -> Joulescope:
@@ -219,11 +283,15 @@ def refusing(bench: Bench, model: str, *which: int, **more: Any) -> Joulescope:
 
 
 def refusal(model: str) -> str:
-    return {"js220": "does not answer to s/i/range/mode", "js110": "refuses s/i/range/select"}[model]
+    return {"js220": "does not answer to s/i/range/mode", "js110": "refuses s/i/range/select"}[
+        model
+    ]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_does_not_go_on_is_told_and_goes_off_at_the_end(bench: Bench, model: str) -> None:
+def test_a_supply_that_does_not_go_on_is_told_and_goes_off_at_the_end(
+    bench: Bench, model: str
+) -> None:
     monitor = refusing(bench, model, ON)
     with pytest.raises(BenchError, match=refusal(model)):
         monitor.power(True)
@@ -232,10 +300,14 @@ def test_a_supply_that_does_not_go_on_is_told_and_goes_off_at_the_end(bench: Ben
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once(bench: Bench, model: str) -> None:
+def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once(
+    bench: Bench, model: str
+) -> None:
     monitor = refusing(bench, model, OFF)
     monitor.power(True)
-    with pytest.raises(BenchError, match="switched the DUT's supply off only when it was opened anew") as caught:
+    with pytest.raises(
+        BenchError, match="switched the DUT's supply off only when it was opened anew"
+    ) as caught:
         monitor.power(False)
     assert refusal(model) in caught.value.evidence and caught.value.try_next.startswith("it is off")
     assert not bench.table.world.supply_on
@@ -245,31 +317,44 @@ def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once
 def test_a_supply_of_a_js110_that_went_off_and_said_so_too_late_is_asked_anew(bench: Bench) -> None:
     monitor = refusing(bench, "js110", OFF, unanswered=True)
     monitor.power(True)
-    with pytest.raises(BenchError, match="switched the DUT's supply off only when it was opened anew") as caught:
+    with pytest.raises(
+        BenchError, match="switched the DUT's supply off only when it was opened anew"
+    ) as caught:
         monitor.close()
-    assert "does not answer to s/i/range/select" in caught.value.evidence and caught.value.try_next.startswith("it is off")
+    assert (
+        "does not answer to s/i/range/select" in caught.value.evidence
+        and caught.value.try_next.startswith("it is off")
+    )
     assert not bench.table.world.supply_on
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_never_goes_off_is_told_as_one_that_may_still_be_on_each_time(bench: Bench, model: str) -> None:
+def test_a_supply_that_never_goes_off_is_told_as_one_that_may_still_be_on_each_time(
+    bench: Bench, model: str
+) -> None:
     monitor = refusing(bench, model, *range(OFF, 9))
     monitor.power(True)
     for leave in (lambda: monitor.power(False), monitor.close):
         with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
             leave()
-        assert refusal(model) in caught.value.evidence and "may still be on" in caught.value.try_next
+        assert (
+            refusal(model) in caught.value.evidence and "may still be on" in caught.value.try_next
+        )
     assert bench.table.world.supply_on, "nobody could switch it off"
     bench.table.world.supply_on = False
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_cannot_be_asked_anew_is_told_as_one_that_may_still_be_on(bench: Bench, model: str) -> None:
+def test_a_supply_that_cannot_be_asked_anew_is_told_as_one_that_may_still_be_on(
+    bench: Bench, model: str
+) -> None:
     monitor = refusing(bench, model, OFF, opens_once=True)
     monitor.power(True)
     with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
         monitor.close()
-    assert refusal(model) in caught.value.evidence and "does not open again" in caught.value.evidence
+    assert (
+        refusal(model) in caught.value.evidence and "does not open again" in caught.value.evidence
+    )
     assert "may still be on" in caught.value.try_next and bench.table.world.supply_on
     bench.table.world.supply_on = False
 
@@ -284,11 +369,18 @@ def test_a_supply_whose_state_is_not_known_is_told_when_opening(bench: Bench, mo
     bench.table.world.supply_on = False
 
 
-@pytest.mark.parametrize(("topic", "says"), [("s/v/range/select", "stream"), ("s/extio/voltage", "extio")])
-def test_what_a_js110_acknowledges_and_does_not_carry_out_is_a_refusal(bench: Bench, topic: str, says: str) -> None:
+@pytest.mark.parametrize(
+    ("topic", "says"), [("s/v/range/select", "stream"), ("s/extio/voltage", "extio")]
+)
+def test_what_a_js110_acknowledges_and_does_not_carry_out_is_a_refusal(
+    bench: Bench, topic: str, says: str
+) -> None:
     with pytest.raises(BenchError, match=f"refuses {topic}") as caught:
         bench.open("js110", faults=Faults(refuse=topic), voltage_range="5 V", reference="1.8 V")
-    assert f"{says}_settings_send did not work" in caught.value.evidence and "wanted" in caught.value.evidence
+    assert (
+        f"{says}_settings_send did not work" in caught.value.evidence
+        and "wanted" in caught.value.evidence
+    )
 
 
 def test_a_js110_whose_log_is_not_heard_is_not_believed(bench: Bench) -> None:
@@ -299,21 +391,33 @@ def test_a_js110_whose_log_is_not_heard_is_not_believed(bench: Bench) -> None:
             bench.open("js110")
     finally:
         logger.setLevel(logging.NOTSET)
-    assert "the log of the Joulescope driver is not heard" in f"{caught.value.cause} {caught.value.evidence}"
+    assert (
+        "the log of the Joulescope driver is not heard"
+        in f"{caught.value.cause} {caught.value.evidence}"
+    )
 
 
-def test_of_what_a_js110_is_asked_its_log_says_nothing_to_others(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+def test_of_what_a_js110_is_asked_its_log_says_nothing_to_others(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     monitor = bench.open("js110")
     monitor.power(True)
     monitor.close()
-    assert not caplog.records, "the lines that are provoked to know that all was heard are for the driver alone"
+    assert not caplog.records, (
+        "the lines that are provoked to know that all was heard are for the driver alone"
+    )
 
 
 @pytest.mark.parametrize(("which", "wanted"), [(1, 1), (2, 0)])
-def test_a_stream_that_is_not_switched_is_told_and_what_came_is_kept(bench: Bench, which: int, wanted: int) -> None:
+def test_a_stream_that_is_not_switched_is_told_and_what_came_is_kept(
+    bench: Bench, which: int, wanted: int
+) -> None:
     monitor = bench.open(faults=Faults(refuse="s/v/ctrl", refuse_only=(which,)))
     monitor.power(True)
-    with pytest.raises(BenchError, match="does not answer to s/v/ctrl") as caught, monitor.record(bench.folder):
+    with (
+        pytest.raises(BenchError, match="does not answer to s/v/ctrl") as caught,
+        monitor.record(bench.folder),
+    ):
         bench.draw(0.033, 300)
     assert f"wanted {wanted}" in caught.value.evidence
     assert (bench.trace().duration_s > 0.25) == (wanted == 0)
@@ -327,7 +431,10 @@ def test_the_same_serial_number_on_two_models_is_ambiguous(bench: Bench) -> None
     with pytest.raises(ConfigError, match="several Joulescopes 000415 are attached") as caught:
         bench.open(simulator=beside, device="simulator/000415")
     assert caught.value.evidence == "u/js110/000415, u/js220/000415"
-    assert bench.open(simulator=beside, device="simulator/JS220-000415").info.name == "Joulescope JS220"
+    assert (
+        bench.open(simulator=beside, device="simulator/JS220-000415").info.name
+        == "Joulescope JS220"
+    )
 
 
 def test_a_model_that_nobody_knows_is_refused_by_name_and_listed_by_a_scan(bench: Bench) -> None:
@@ -336,11 +443,16 @@ def test_a_model_that_nobody_knows_is_refused_by_name_and_listed_by_a_scan(bench
         bench.open(simulator={"serials": (), "beside": beside})
     assert caught.value.evidence == "JS9: it is unknown"
     with simulated(beside=beside) as (driver, _):
-        assert [row.problem for row in joulescope.found(driver, Shared(SimulatedDriver))] == ["", "JS9: it is unknown"]
+        assert [row.problem for row in joulescope.found(driver, Shared(SimulatedDriver))] == [
+            "",
+            "JS9: it is unknown",
+        ]
 
 
 @pytest.mark.parametrize(("fpga", "noted"), [("1.3.2", True), ("1.3.3", False), ("1.10.0", False)])
-def test_an_fpga_image_that_tells_utc_wrongly_is_noted(bench: Bench, fpga: str, noted: bool) -> None:
+def test_an_fpga_image_that_tells_utc_wrongly_is_noted(
+    bench: Bench, fpga: str, noted: bool
+) -> None:
     details = bench.open(simulator={"fpga": fpga}).info.details
     assert details["s/fpga/version"] == fpga and ("fpga_note" in details) == noted
 
@@ -354,18 +466,33 @@ def test_a_js110_that_another_program_has_is_busy(bench: Bench) -> None:
 
 
 def test_what_the_time_maps_say_is_kept_beside_the_trace(bench: Bench) -> None:
-    three_pulses(bench, bench.open(faults=Faults(time_map_at_tick=150 * TICKS_PER_MS), simulator={"clock_ppm": 20.0}))
+    three_pulses(
+        bench,
+        bench.open(
+            faults=Faults(time_map_at_tick=150 * TICKS_PER_MS), simulator={"clock_ppm": 20.0}
+        ),
+    )
     said = json.loads((bench.folder / SAID).read_text())
     kept = said["time_maps"]
     assert kept["count"] == 2
-    assert kept["counter_rates_hz"] == pytest.approx([2e6 * (1 + 20e-6), 2e6 * (1 + 20e-6) * (1 + 5e-6)], rel=1e-9)
-    first, last = kept["first"], kept["last"]
-    assert first["counter_rate"] == kept["counter_rates_hz"][0] and last["counter_rate"] == kept["counter_rates_hz"][1]
-    assert last["offset_counter"] - first["offset_counter"] == pytest.approx(150 * TICKS_PER_MS, abs=2000)
+    assert kept["counter_rates_hz"] == pytest.approx(
+        [2e6 * (1 + 20e-6), 2e6 * (1 + 20e-6) * (1 + 5e-6)], rel=1e-9
+    )
+    first = kept["first"]
+    last = kept["last"]
+    assert (
+        first["counter_rate"] == kept["counter_rates_hz"][0]
+        and last["counter_rate"] == kept["counter_rates_hz"][1]
+    )
+    assert last["offset_counter"] - first["offset_counter"] == pytest.approx(
+        150 * TICKS_PER_MS, abs=2000
+    )
     assert 0 <= said["first_sample_counter"] - first["offset_counter"] < 1000
     # UTC was corrected by 1 ms there.
     passed_s = (last["offset_counter"] - first["offset_counter"]) / first["counter_rate"]
-    assert (last["offset_time"] - first["offset_time"]) / 2**30 == pytest.approx(passed_s + 1e-3, abs=1e-6)
+    assert (last["offset_time"] - first["offset_time"]) / 2**30 == pytest.approx(
+        passed_s + 1e-3, abs=1e-6
+    )
 
 
 def test_the_time_maps_of_a_recording_that_was_cut_off_are_kept_too(bench: Bench) -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Keysight N6705 driver against its simulator, over the real protocol: what it measures, and every fault one at a time."""
+"""The Keysight N6705 driver against its simulator, over the real protocol: what it measures, and
+every fault one at a time.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,15 @@ from drivers.keysight_n6705.io_manager import IoManagerSettings
 from drivers.keysight_n6705.link import Refused
 from drivers.keysight_n6705.sim.log import SimulatorFaults, SimulatorSettings
 from drivers.keysight_n6705.sim.simulator import Simulator
-from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError, RigError
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DeadlineError,
+    DeviceLost,
+    DeviceNotFound,
+    RemoteProtocolError,
+    RigError,
+)
 from rig.interfaces.context import Table
 from rig.simulation.world import World
 from rig.timebase.align import align
@@ -42,12 +52,20 @@ class Opened:
     """Opens monitors and closes them, whatever the test does."""
 
     def __init__(self, table: Table) -> None:
-        self._table, self._monitors = table, []  # type: ignore[var-annotated]
+        self._table = table
+        self._monitors = []  # type: ignore[var-annotated]
 
-    def __call__(self, simulator: SimulatorSettings = QUIET, faults: SimulatorFaults | None = None, **more: Any) -> KeysightN6705:
+    def __call__(
+        self,
+        simulator: SimulatorSettings = QUIET,
+        faults: SimulatorFaults | None = None,
+        **more: Any,
+    ) -> KeysightN6705:
         if faults is not None:
             simulator = dataclasses.replace(simulator, faults=faults)
-        settings = KeysightN6705.Settings(resource="simulator", simulator=simulator, **({"timeout_s": 0.5} | more))
+        settings = KeysightN6705.Settings(
+            resource="simulator", simulator=simulator, **({"timeout_s": 0.5} | more)
+        )
         self._monitors.append(KeysightN6705.open(settings, self._table))
         return self._monitors[-1]
 
@@ -68,7 +86,13 @@ def draw(table: Table, power_w: float, duration_ns: int, level: bool = True) -> 
     table.world.advance(duration_ns)
 
 
-def pulses(table: Table, intervals_ns: list[int], hold_ns: int = MS, low_w: float = 0.02, high_w: float = 0.02) -> list[int]:
+def pulses(
+    table: Table,
+    intervals_ns: list[int],
+    hold_ns: int = MS,
+    low_w: float = 0.02,
+    high_w: float = 0.02,
+) -> list[int]:
     """Give a falling edge after each interval; returns their true times."""
     falls = []
     for interval_ns in intervals_ns:
@@ -86,7 +110,9 @@ def gaps(folder: Path) -> list[dict[str, Any]]:
 # What it measures
 
 
-def test_current_and_voltage_have_the_errors_of_the_instrument_and_no_others(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_current_and_voltage_have_the_errors_of_the_instrument_and_no_others(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(dataclasses.replace(QUIET, gain=0.01, offset_a=1e-4, voltage_gain=-0.002))
     monitor.power(True)
     with monitor.record(tmp_path):
@@ -106,11 +132,15 @@ def test_the_period_is_the_shortest_for_three_parameters_and_every_record_arrive
     assert Trace.open(tmp_path / "trace.jls").length == int(90.01 * (1 + 200e-6) / PERIOD_S)
 
 
-def test_a_period_is_rounded_by_the_instrument_and_the_one_read_back_is_used(opened: Opened) -> None:
+def test_a_period_is_rounded_by_the_instrument_and_the_one_read_back_is_used(
+    opened: Opened,
+) -> None:
     assert 1 / opened(period_s=1e-3).info.sample_hz == pytest.approx(49 * POINT_S, rel=1e-9)
 
 
-def test_a_fixed_range_has_its_own_limits_and_overloads_above_it(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_fixed_range_has_its_own_limits_and_overloads_above_it(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(current_range="0.1")
     assert [row.up_to for row in monitor.info.accuracy.current] == [0.1]
     monitor.power(True)
@@ -143,7 +173,9 @@ def test_the_same_seed_gives_the_same_edges_however_the_records_are_fetched(tmp_
     falls = []
     for name, fetch_s in (("seldom", 0.5), ("often", 0.001)):
         table = Table(seed=3)
-        monitor = KeysightN6705.open(KeysightN6705.Settings(resource="simulator", fetch_s=fetch_s), table)
+        monitor = KeysightN6705.open(
+            KeysightN6705.Settings(resource="simulator", fetch_s=fetch_s), table
+        )
         (tmp_path / name).mkdir()
         with monitor.record(tmp_path / name):
             for _ in range(20):
@@ -155,32 +187,47 @@ def test_the_same_seed_gives_the_same_edges_however_the_records_are_fetched(tmp_
     assert np.array_equal(*falls)
 
 
-@pytest.mark.parametrize(("point_s", "limit_s"), [(0.0, 2e-6), (POINT_S, 0.75 * POINT_S)], ids=["exact means", "means of points"])
-def test_an_edge_is_found_within_its_record(opened: Opened, table: Table, tmp_path: Path, point_s: float, limit_s: float) -> None:
+@pytest.mark.parametrize(
+    ("point_s", "limit_s"),
+    [(0.0, 2e-6), (POINT_S, 0.75 * POINT_S)],
+    ids=["exact means", "means of points"],
+)
+def test_an_edge_is_found_within_its_record(
+    opened: Opened, table: Table, tmp_path: Path, point_s: float, limit_s: float
+) -> None:
     monitor = opened(dataclasses.replace(SimulatorSettings(clock_ppm=0.0), point_s=point_s))
     assert monitor.info.edge_hz == pytest.approx(1 / POINT_S)
     hold_ns = round(monitor.info.min_pulse_s * 1e9)
     with monitor.record(tmp_path):
         begin_ns = table.world.now_ns() - 10 * MS
         random = np.random.default_rng(5)
-        falls_ns = pulses(table, [int(gap) for gap in random.uniform(2 * hold_ns, 9 * MS, 400)], hold_ns)
+        falls_ns = pulses(
+            table, [int(gap) for gap in random.uniform(2 * hold_ns, 9 * MS, 400)], hold_ns
+        )
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == len(trace.rises_s) == 400
     errors_s = trace.falls_s - (np.array(falls_ns) - begin_ns) * 1e-9
     rise_errors_s = trace.rises_s - (np.array(falls_ns) + hold_ns - begin_ns) * 1e-9
     text = (
-        f"mean {np.mean(errors_s) * 1e6:.2f} us, std {np.std(errors_s) * 1e6:.2f} us, max {np.max(np.abs(errors_s)) * 1e6:.2f} us"
+        f"mean {np.mean(errors_s) * 1e6:.2f} us, std {np.std(errors_s) * 1e6:.2f} us, max "
+        f"{np.max(np.abs(errors_s)) * 1e6:.2f} us"
     )
-    print(f"edge error over 400 phases, points of {point_s * 1e6:.2f} us: {text}; a record: {PERIOD_S / 12**0.5 * 1e6:.1f} us")
+    print(
+        f"edge error over 400 phases, points of {point_s * 1e6:.2f} us: {text}; a record: "
+        f"{PERIOD_S / 12**0.5 * 1e6:.1f} us"
+    )
     assert np.max(np.abs(errors_s)) < limit_s
     assert np.max(np.abs(rise_errors_s)) < limit_s
     assert abs(np.mean(errors_s)) < 1e-6
 
 
-def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(SimulatorSettings(gain=1e-4, offset_a=3e-6, voltage_gain=-1e-4))
     monitor.power(True)
-    random, spans = np.random.default_rng(6), []
+    random = np.random.default_rng(6)
+    spans = []
     with monitor.record(tmp_path):
         begin_ns = table.world.now_ns() - 10 * MS
         for _ in range(100):
@@ -190,17 +237,24 @@ def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(opened: 
             draw(table, 0.05, int(random.uniform(8 * MS, 60 * MS)))
             spans.append((start_ns, table.world.now_ns()))
             draw(table, 0.01, MS, level=False)
-    trace, info = Trace.open(tmp_path / "trace.jls"), monitor.info
+    trace = Trace.open(tmp_path / "trace.jls")
+    info = monitor.info
     falls_s = trace.falls_s.reshape(-1, 2)
     limits_a = [row.up_to for row in info.accuracy.current]
-    integrals = trace.integrals([(float(a), float(b)) for a, b in falls_s], limits_a, steps_at_ends=True)
+    integrals = trace.integrals(
+        [(float(a), float(b)) for a, b in falls_s], limits_a, steps_at_ends=True
+    )
     truths_j = [table.world.true_energy_j(*span) for span in spans]
     score = [
-        (integral.energy_j - truth_j) / energy_u_j(integral, info.accuracy, info.sample_hz, info.edge_hz)
+        (integral.energy_j - truth_j)
+        / energy_u_j(integral, info.accuracy, info.sample_hz, info.edge_hz)
         for integral, truth_j in zip(integrals, truths_j, strict=True)
     ]
     worst = np.max(np.abs(score))
-    print(f"energy error in standard uncertainties: mean {np.mean(score):.2f}, std {np.std(score):.2f}, largest {worst:.2f}")
+    print(
+        f"energy error in standard uncertainties: mean {np.mean(score):.2f}, std "
+        f"{np.std(score):.2f}, largest {worst:.2f}"
+    )
     assert abs(spans[0][0] - begin_ns - falls_s[0, 0] * 1e9) < 20_480
     assert worst < 2.0
 
@@ -212,7 +266,9 @@ def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(opened: 
 def test_logging_that_nobody_admits_stretches_time_and_the_edges_tell(
     opened: Opened, table: Table, tmp_path: Path, stuck: int, stretch: float
 ) -> None:
-    monitor = opened(dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=stuck, stuck_hidden=True))
+    monitor = opened(
+        dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=stuck, stuck_hidden=True)
+    )
     with monitor.record(tmp_path):
         falls_ns = pulses(table, [100 * MS] * 10, hold_ns=5 * MS)
     trace = Trace.open(tmp_path / "trace.jls")
@@ -225,7 +281,9 @@ def test_logging_that_nobody_admits_stretches_time_and_the_edges_tell(
 def test_logging_that_nobody_admits_is_found_by_counting_records(
     opened: Opened, table: Table, tmp_path: Path, stuck: int, told: str
 ) -> None:
-    monitor = opened(dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=stuck, stuck_hidden=True))
+    monitor = opened(
+        dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=stuck, stuck_hidden=True)
+    )
     with pytest.raises(BenchError, match=f"{told} s for each second"), monitor.record(tmp_path):
         draw(table, 0.02, 15_000 * MS)
     assert (tmp_path / "trace.jls").exists()
@@ -288,9 +346,15 @@ STEPS_OF: dict[str, dict[str, Any]] = {
     ],
 )
 @pytest.mark.parametrize("error", ['-222,"Data out of range"', '-113,"Undefined header"'])
-def test_a_step_that_the_instrument_refuses_is_named(opened: Opened, header: str, step: str, error: str) -> None:
+def test_a_step_that_the_instrument_refuses_is_named(
+    opened: Opened, header: str, step: str, error: str
+) -> None:
     with pytest.raises(Refused, match=f"refused: {step}") as told:
-        opened(faults=SimulatorFaults(refuse=header, refuse_error=error), timeout_s=0.2, **STEPS_OF.get(header, {}))
+        opened(
+            faults=SimulatorFaults(refuse=header, refuse_error=error),
+            timeout_s=0.2,
+            **STEPS_OF.get(header, {}),
+        )
     assert told.value.code == int(error[:4])
     assert error[6:-1] in told.value.evidence
 
@@ -302,12 +366,19 @@ def test_a_mainframe_without_data_logger_says_so(opened: Opened) -> None:
 
 def test_a_missing_option_points_to_the_mainframe(opened: Opened) -> None:
     with pytest.raises(Refused) as told:
-        opened(faults=SimulatorFaults(refuse="SENS:ELOG:FUNC:CURR:MINM", refuse_error='+302,"Option not installed"'), timeout_s=0.2)
+        opened(
+            faults=SimulatorFaults(
+                refuse="SENS:ELOG:FUNC:CURR:MINM", refuse_error='+302,"Option not installed"'
+            ),
+            timeout_s=0.2,
+        )
     assert "option 055" in told.value.try_next
 
 
 def test_a_foreign_module_without_minimum_and_maximum_is_told_and_no_fault(opened: Opened) -> None:
-    monitor = opened(dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(no_minmax=True), timeout_s=0.2)
+    monitor = opened(
+        dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(no_minmax=True), timeout_s=0.2
+    )
     refused = monitor.info.details["refused"]
     assert len(refused) == 2
     assert all("channel 3" in one and "310 The command is not supported" in one for one in refused)
@@ -322,7 +393,9 @@ def test_a_foreign_module_without_minimum_and_maximum_is_told_and_no_fault(opene
         ("SENS:ELOG:PER?", "3.072E-04,4.096E-04", "another period"),
     ],
 )
-def test_a_value_that_reads_back_differently_is_refused(opened: Opened, query: str, answer: str, told: str) -> None:
+def test_a_value_that_reads_back_differently_is_refused(
+    opened: Opened, query: str, answer: str, told: str
+) -> None:
     with pytest.raises(BenchError, match=told):
         opened(faults=SimulatorFaults(read_back_of=query, read_back=answer))
 
@@ -340,18 +413,26 @@ def test_another_instrument_is_refused(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("modules", "kind", "told"),
     [
-        (("N6731B", "N6781A"), ConfigError, "N6731B at channel 1 cannot log voltage and current at once"),
+        (
+            ("N6731B", "N6781A"),
+            ConfigError,
+            "N6731B at channel 1 cannot log voltage and current at once",
+        ),
         (("N6781A", "N6731B"), ConfigError, "N6731B at channel 2 cannot see the SYNC line"),
         (("N6781A", "N6782A"), ConfigError, "N6782A at channel 2 cannot see the SYNC line"),
         (("N6781A",), DeviceNotFound, "no module at channel 2"),
     ],
 )
-def test_a_module_that_cannot_do_it_is_refused(opened: Opened, modules: tuple[str, ...], kind: type[RigError], told: str) -> None:
+def test_a_module_that_cannot_do_it_is_refused(
+    opened: Opened, modules: tuple[str, ...], kind: type[RigError], told: str
+) -> None:
     with pytest.raises(kind, match=told):
         opened(dataclasses.replace(QUIET, modules=modules))
 
 
-def test_a_module_without_auxiliary_input_sees_sync_as_a_voltmeter(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_module_without_auxiliary_input_sees_sync_as_a_voltmeter(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     settings = dataclasses.replace(QUIET, modules=("N6781A", "N6781A"))
     monitor = opened(settings, sync_input="main")
     with monitor.record(tmp_path):
@@ -378,7 +459,9 @@ def test_a_module_without_auxiliary_input_sees_sync_as_a_voltmeter(opened: Opene
     ],
     ids=lambda setting: " ".join(f"{name}={value}" for name, value in setting.items()),
 )
-def test_a_setting_out_of_its_limits_is_a_configuration_error(table: Table, setting: dict[str, Any]) -> None:
+def test_a_setting_out_of_its_limits_is_a_configuration_error(
+    table: Table, setting: dict[str, Any]
+) -> None:
     with pytest.raises(ConfigError, match=r"monitor\.keysight_n6705"):
         KeysightN6705.open(KeysightN6705.Settings(**({"resource": "simulator"} | setting)), table)
 
@@ -387,10 +470,15 @@ def test_nothing_at_the_address_is_told(table: Table) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(DeviceNotFound, match="nothing"):
-        KeysightN6705.open(KeysightN6705.Settings(resource=f"TCPIP::127.0.0.1::{port}::SOCKET", timeout_s=0.2), table)
+        KeysightN6705.open(
+            KeysightN6705.Settings(resource=f"TCPIP::127.0.0.1::{port}::SOCKET", timeout_s=0.2),
+            table,
+        )
 
 
-def test_our_outputs_found_on_are_switched_off_and_others_are_left_and_told(opened: Opened, table: Table) -> None:
+def test_our_outputs_found_on_are_switched_off_and_others_are_left_and_told(
+    opened: Opened, table: Table
+) -> None:
     monitor = opened(dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(output_on=(1, 3)))
     assert monitor.info.details["outputs_found_on_and_switched_off"] == [1]
     assert monitor.info.details["outputs_left_on"] == [3]
@@ -412,16 +500,24 @@ def test_a_value_beyond_the_range_is_a_gap(opened: Opened, table: Table, tmp_pat
     with monitor.record(tmp_path):
         draw(table, 0.033, 60 * MS)
     first = round(0.0307 / PERIOD_S)
-    assert gaps(tmp_path) == [{"start": first, "stop": first + 7, "cause": "beyond the measuring range"}]
+    assert gaps(tmp_path) == [
+        {"start": first, "stop": first + 7, "cause": "beyond the measuring range"}
+    ]
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.mean_w(0.011, 0.03) == pytest.approx(0.033, rel=1e-6)
 
 
-def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(faults=SimulatorFaults(drop_at_s=35.0))
     monitor.power(True)
-    with pytest.raises(DeviceLost, match="does not answer any more") as told, monitor.record(tmp_path):
-        # Virtual time is held until no more than 100 000 records wait, so the first of these have been written.
+    with (
+        pytest.raises(DeviceLost, match="does not answer any more") as told,
+        monitor.record(tmp_path),
+    ):
+        # Virtual time is held until no more than 100 000 records wait, so the first of these have
+        # been written.
         draw(table, 0.033, 34_000 * MS)
         draw(table, 0.033, 2_000 * MS)
     assert "supply may still be on" in told.value.try_next
@@ -430,33 +526,52 @@ def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(opened: 
     monitor.close()
 
 
-def test_records_lost_in_one_channel_are_found(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_records_lost_in_one_channel_are_found(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(faults=SimulatorFaults(lose_at_s=0.5, lose_records=1000, lose_of=(2,)))
     with pytest.raises(BenchError, match="overwritten records"), monitor.record(tmp_path):
         draw(table, 0.033, 2_000 * MS)
 
 
-def test_records_lost_in_all_channels_are_found_by_the_clock(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_records_lost_in_all_channels_are_found_by_the_clock(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(faults=SimulatorFaults(lose_at_s=1.0, lose_records=10_000))
-    with pytest.raises(BenchError, match="for each second its period says"), monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="for each second its period says"),
+        monitor.record(tmp_path),
+    ):
         draw(table, 0.033, 10_000 * MS)
 
 
-def test_an_error_in_the_queue_while_recording_is_told(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_an_error_in_the_queue_while_recording_is_told(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     fault = SimulatorFaults(lose_at_s=0.5, lose_records=10, lose_error='-321,"Out of memory"')
-    with pytest.raises(Refused, match="data log under way") as told, opened(faults=fault).record(tmp_path):
+    with (
+        pytest.raises(Refused, match="data log under way") as told,
+        opened(faults=fault).record(tmp_path),
+    ):
         draw(table, 0.033, 2_000 * MS)
     assert told.value.code == -321
 
 
 def test_a_block_that_ends_early_is_told(opened: Opened, table: Table, tmp_path: Path) -> None:
     monitor = opened(faults=SimulatorFaults(short_block_at=5), timeout_s=0.3)
-    with pytest.raises(RemoteProtocolError, match="before its announced length"), monitor.record(tmp_path):
+    with (
+        pytest.raises(RemoteProtocolError, match="before its announced length"),
+        monitor.record(tmp_path),
+    ):
         draw(table, 0.033, 1_000 * MS)
 
 
-@pytest.mark.parametrize(("header", "step"), [("INIT:ELOG", "start of the log"), ("TRIG:ELOG", "trigger of the log")])
-def test_a_log_that_does_not_start_leaves_a_closed_trace(opened: Opened, tmp_path: Path, header: str, step: str) -> None:
+@pytest.mark.parametrize(
+    ("header", "step"), [("INIT:ELOG", "start of the log"), ("TRIG:ELOG", "trigger of the log")]
+)
+def test_a_log_that_does_not_start_leaves_a_closed_trace(
+    opened: Opened, tmp_path: Path, header: str, step: str
+) -> None:
     monitor = opened(faults=SimulatorFaults(refuse=header))
     with pytest.raises(Refused, match=step), monitor.record(tmp_path):
         pass
@@ -467,8 +582,12 @@ def test_a_log_that_does_not_start_leaves_a_closed_trace(opened: Opened, tmp_pat
 
 
 @pytest.mark.parametrize("trigger", ["EXT", "PIN3"])
-def test_the_first_edge_starts_the_log_and_is_its_only_stamp(opened: Opened, table: Table, tmp_path: Path, trigger: str) -> None:
-    monitor = opened(dataclasses.replace(QUIET, modules=("N6781A", "N6731B")), sync="trigger", trigger=trigger)
+def test_the_first_edge_starts_the_log_and_is_its_only_stamp(
+    opened: Opened, table: Table, tmp_path: Path, trigger: str
+) -> None:
+    monitor = opened(
+        dataclasses.replace(QUIET, modules=("N6781A", "N6731B")), sync="trigger", trigger=trigger
+    )
     assert 1 / monitor.info.sample_hz == pytest.approx(204.8e-6)
     assert monitor.info.sync == "start"
     monitor.power(True)
@@ -488,14 +607,18 @@ def test_a_trigger_that_never_comes_is_told(opened: Opened, table: Table, tmp_pa
         draw(table, 0.01, 50 * MS)
 
 
-def test_an_io_manager_stamps_all_edges_in_its_own_clock(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_an_io_manager_stamps_all_edges_in_its_own_clock(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(dataclasses.replace(QUIET, io_manager_ppm=2000.0), sync="io_manager")
     monitor.power(True)
     with monitor.record(tmp_path):
         falls_ns = pulses(table, [100 * MS] * 20)
     trace = Trace.open(tmp_path / "trace.jls")
     expected_s = (np.array(falls_ns) - falls_ns[0]) * 1e-9 * (1 + 2000e-6)
-    assert np.max(np.abs(trace.falls_s - expected_s)) < 8e-6, "the count of the IO manager passes its end on the way"
+    assert np.max(np.abs(trace.falls_s - expected_s)) < 8e-6, (
+        "the count of the IO manager passes its end on the way"
+    )
     info = monitor.info
     assert info.accuracy.clock_ppm == 5000.0
     assert info.accuracy.edge_s > 5000e-6 * 10.0
@@ -503,7 +626,9 @@ def test_an_io_manager_stamps_all_edges_in_its_own_clock(opened: Opened, table: 
     assert "about 0.02 s of them could be lost unseen" in info.details["sync"]
 
 
-def test_a_second_recording_has_its_own_first_edge(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_second_recording_has_its_own_first_edge(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(sync="io_manager")
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -516,7 +641,9 @@ def test_a_second_recording_has_its_own_first_edge(opened: Opened, table: Table,
 def test_an_io_manager_that_is_not_there_is_told(table: Table) -> None:
     simulator = Simulator(QUIET, table.world, 1, 2, 0)
     settings = KeysightN6705.Settings(
-        resource=simulator.resource, sync="io_manager", io_manager=IoManagerSettings(port="/dev/no-such-port")
+        resource=simulator.resource,
+        sync="io_manager",
+        io_manager=IoManagerSettings(port="/dev/no-such-port"),
     )
     try:
         with pytest.raises(DeviceNotFound, match="no IO manager at '/dev/no-such-port'") as told:
@@ -532,7 +659,9 @@ def test_an_edge_without_a_time_is_told(opened: Opened, table: Table, tmp_path: 
         pulses(table, [10 * MS] * 3)
 
 
-def test_an_edge_too_late_for_its_clock_is_told(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_an_edge_too_late_for_its_clock_is_told(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(sync="io_manager", io_manager=IoManagerSettings(longest_s=1.0))
     with pytest.raises(BenchError, match="not known well enough"), monitor.record(tmp_path):
         pulses(table, [400 * MS] * 4)
@@ -541,10 +670,14 @@ def test_an_edge_too_late_for_its_clock_is_told(opened: Opened, table: Table, tm
 # Real time
 
 
-def test_in_a_live_world_everything_up_to_the_end_is_recorded(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_in_a_live_world_everything_up_to_the_end_is_recorded(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     begin_ns = time.monotonic_ns()
     monitor = opened(timeout_s=3.0)
-    table.world.follow(lambda: time.monotonic_ns() - begin_ns, lambda: time.monotonic_ns() - begin_ns - 100 * MS)
+    table.world.follow(
+        lambda: time.monotonic_ns() - begin_ns, lambda: time.monotonic_ns() - begin_ns - 100 * MS
+    )
     monitor.power(True)
     falls_ns = []
     with monitor.record(tmp_path):
@@ -562,8 +695,11 @@ def test_in_a_live_world_everything_up_to_the_end_is_recorded(opened: Opened, ta
     assert trace.duration_s >= (last_ns - start_ns) * 1e-9
 
 
-def test_a_host_that_does_not_fetch_for_longer_than_the_buffer_lasts_is_told(opened: Opened, table: Table, tmp_path: Path) -> None:
-    begin_ns, away_ns = time.monotonic_ns(), [0]
+def test_a_host_that_does_not_fetch_for_longer_than_the_buffer_lasts_is_told(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
+    begin_ns = time.monotonic_ns()
+    away_ns = [0]
     monitor = opened(timeout_s=3.0)
     table.world.follow(*[lambda: time.monotonic_ns() - begin_ns + away_ns[0]] * 2)
     with pytest.raises(BenchError, match="overwritten records") as told, monitor.record(tmp_path):
@@ -632,7 +768,9 @@ def bare() -> Iterator[tuple[Client, World]]:
         ("VOLT 30,(@1)", "-222"),
     ],
 )
-def test_the_simulator_refuses_with_the_codes_of_scpi(bare: tuple[Client, World], message: str, error: str) -> None:
+def test_the_simulator_refuses_with_the_codes_of_scpi(
+    bare: tuple[Client, World], message: str, error: str
+) -> None:
     client, _ = bare
     client.send(message)
     assert client.ask("SYST:ERR?").split(",")[0] == error
@@ -649,7 +787,9 @@ def test_the_simulator_refuses_with_the_codes_of_scpi(bare: tuple[Client, World]
         "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.001,(@1,2)",
     ],
 )
-def test_the_simulator_knows_short_long_and_compound_commands(bare: tuple[Client, World], message: str) -> None:
+def test_the_simulator_knows_short_long_and_compound_commands(
+    bare: tuple[Client, World], message: str
+) -> None:
     client, _ = bare
     client.send("FORM:DATA REAL")
     client.send(message.rstrip(","))
@@ -660,7 +800,10 @@ def test_the_simulator_knows_short_long_and_compound_commands(bare: tuple[Client
 def test_the_simulator_hands_out_records_once_current_first(bare: tuple[Client, World]) -> None:
     client, world = bare
     client.send("FORM REAL;:FORM:BORD SWAP;:VOLT 3.3,(@1);:OUTP ON,(@1)")
-    client.send("SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR BUS,(@1);:INIT:ELOG (@1)")
+    client.send(
+        "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR "
+        "BUS,(@1);:INIT:ELOG (@1)"
+    )
     assert client.block("FETC:ELOG? 10,(@1)") == b"", "it waits for its trigger"
     client.send("*TRG")
     world.put(world.now_ns(), True, 0.033)
@@ -674,7 +817,9 @@ def test_the_simulator_hands_out_records_once_current_first(bare: tuple[Client, 
     assert client.ask("SYST:ERR?").startswith("-230")
 
 
-def test_a_live_buffer_that_nobody_empties_keeps_the_latest_20_seconds(bare: tuple[Client, World]) -> None:
+def test_a_live_buffer_that_nobody_empties_keeps_the_latest_20_seconds(
+    bare: tuple[Client, World],
+) -> None:
     client, world = bare
     client.send("FORM REAL;:SENS:ELOG:FUNC:CURR ON,(@1);:SENS:ELOG:PER 0.1024,(@1);:INIT:ELOG (@1)")
     client.send("TRIG:ELOG (@1)")

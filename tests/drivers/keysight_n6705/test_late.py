@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An N6705 whose answers come later than its timeout: told as such, and never taken for the answers to later queries."""
+"""An N6705 whose answers come later than its timeout: told as such, and never taken for the answers
+to later queries.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ MS = 1_000_000
 TIMEOUT_S = 0.4
 LOGGING = (
     "FORM REAL;:FORM:BORD NORM;:VOLT 3.3,(@1);:CURR:LIM 0.2,(@1);:OUTP ON,(@1)",
-    "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR BUS,(@1)",
+    "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR "
+    "BUS,(@1)",
     "INIT:ELOG (@1);:TRIG:ELOG (@1)",
 )
 Linked = Callable[..., Link]
@@ -39,8 +42,13 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         pytest.skip("no C compiler: the simulated VISA library cannot be built")
-    built, source = tmp_path_factory.mktemp("visa") / "libvisa.so", Path(__file__).with_name("visa_stub.c")
-    subprocess.run([compiler, "-std=gnu11", "-shared", "-fPIC", "-o", str(built), str(source)], check=True, timeout=60)
+    built = tmp_path_factory.mktemp("visa") / "libvisa.so"
+    source = Path(__file__).with_name("visa_stub.c")
+    subprocess.run(
+        [compiler, "-std=gnu11", "-shared", "-fPIC", "-o", str(built), str(source)],
+        check=True,
+        timeout=60,
+    )
     return f"{built}@ivi"
 
 
@@ -74,11 +82,16 @@ def log(link: Link, world: World) -> None:
 
 def in_step(link: Link) -> bool:
     """Say whether each query gets its own answer; they all differ."""
-    answers = [link.ask(message, "after it") for message in ("*OPC?", "VOLT? (@1)", "SYST:CHAN?", "FORM:BORD?")]
+    answers = [
+        link.ask(message, "after it")
+        for message in ("*OPC?", "VOLT? (@1)", "SYST:CHAN?", "FORM:BORD?")
+    ]
     return answers == ["1", "3.300000E+00", "2", "NORM"]
 
 
-def test_a_block_that_comes_late_is_told_as_late_and_not_read_as_a_later_answer(linked: Linked, world: World) -> None:
+def test_a_block_that_comes_late_is_told_as_late_and_not_read_as_a_later_answer(
+    linked: Linked, world: World
+) -> None:
     link = linked(late="FETC:ELOG?")
     log(link, world)
     with pytest.raises(DeadlineError) as told:
@@ -92,9 +105,14 @@ def test_a_block_that_comes_late_is_told_as_late_and_not_read_as_a_later_answer(
 
 @pytest.mark.parametrize(
     ("late", "message", "came"),
-    [("VOLT?", "VOLT? (@1)", "b'3.300000E+00'"), ("SYST:ERR?", "SYST:ERR?", """b'+0,"No error"'""")],
+    [
+        ("VOLT?", "VOLT? (@1)", "b'3.300000E+00'"),
+        ("SYST:ERR?", "SYST:ERR?", """b'+0,"No error"'"""),
+    ],
 )
-def test_an_answer_that_comes_late_is_told_as_late(linked: Linked, world: World, late: str, message: str, came: str) -> None:
+def test_an_answer_that_comes_late_is_told_as_late(
+    linked: Linked, world: World, late: str, message: str, came: str
+) -> None:
     link = linked(late=late, late_at=4 if late == "SYST:ERR?" else 1)
     log(link, world)
     with pytest.raises(DeadlineError) as told:
@@ -103,7 +121,9 @@ def test_an_answer_that_comes_late_is_told_as_late(linked: Linked, world: World,
     assert in_step(link)
 
 
-def test_a_command_whose_confirmation_comes_late_is_told_as_late_with_what_it_said(linked: Linked, world: World) -> None:
+def test_a_command_whose_confirmation_comes_late_is_told_as_late_with_what_it_said(
+    linked: Linked, world: World
+) -> None:
     link = linked(late="VOLT", late_at=2)
     log(link, world)
     with pytest.raises(DeadlineError) as told:
@@ -112,11 +132,16 @@ def test_a_command_whose_confirmation_comes_late_is_told_as_late_with_what_it_sa
     assert in_step(link)
 
 
-def test_an_answer_that_the_instrument_drops_for_the_next_query_is_told_as_late(linked: Linked, world: World) -> None:
+def test_an_answer_that_the_instrument_drops_for_the_next_query_is_told_as_late(
+    linked: Linked, world: World
+) -> None:
     link = linked(refuse="VOLT?", refuse_error='-410,"Query INTERRUPTED"')
     with pytest.raises(DeadlineError) as told:
         link.ask("VOLT? (@1)", "a step")
-    assert told.value.evidence == "VOLT? (@1): its answer was dropped for the next query, -410 Query INTERRUPTED"
+    assert (
+        told.value.evidence
+        == "VOLT? (@1): its answer was dropped for the next query, -410 Query INTERRUPTED"
+    )
 
 
 def test_a_query_that_is_never_answered_is_told_and_does_not_shift_the_next(linked: Linked) -> None:
@@ -129,19 +154,25 @@ def test_a_query_that_is_never_answered_is_told_and_does_not_shift_the_next(link
     assert in_step(link)
 
 
-def test_a_session_that_says_nothing_more_is_a_lost_device_and_another_one_begins_anew(linked: Linked, world: World) -> None:
+def test_a_session_that_says_nothing_more_is_a_lost_device_and_another_one_begins_anew(
+    linked: Linked, world: World
+) -> None:
     link = linked(late="VOLT?", mute=True)
     log(link, world)
     with pytest.raises(DeviceLost, match="does not answer any more") as told:
         link.ask("VOLT? (@1)", "a step")
-    assert told.value.evidence.startswith(f"no answer to VOLT? (@1) within {TIMEOUT_S:g} s, nor to what was asked next: ")
+    assert told.value.evidence.startswith(
+        f"no answer to VOLT? (@1) within {TIMEOUT_S:g} s, nor to what was asked next: "
+    )
     with pytest.raises(DeviceLost):
         link.ask("*OPC?", "whatever comes in that session is of no use")
     link.reopen()
     assert in_step(link)
 
 
-def test_an_answer_that_is_no_text_is_told_and_the_next_one_is_its_own(linked: Linked, world: World) -> None:
+def test_an_answer_that_is_no_text_is_told_and_the_next_one_is_its_own(
+    linked: Linked, world: World
+) -> None:
     link = linked(read_back_of="CURR:LIM?", read_back="0.2 \N{OHM SIGN}")
     log(link, world)
     with pytest.raises(RemoteProtocolError, match="answered no text") as told:
@@ -150,7 +181,9 @@ def test_an_answer_that_is_no_text_is_told_and_the_next_one_is_its_own(linked: L
     assert in_step(link)
 
 
-def test_an_answer_that_is_no_block_is_told_and_the_next_one_is_its_own(linked: Linked, world: World) -> None:
+def test_an_answer_that_is_no_block_is_told_and_the_next_one_is_its_own(
+    linked: Linked, world: World
+) -> None:
     link = linked()
     log(link, world)
     with pytest.raises(RemoteProtocolError, match="no block of numbers"):
@@ -158,7 +191,9 @@ def test_an_answer_that_is_no_block_is_told_and_the_next_one_is_its_own(linked: 
     assert in_step(link)
 
 
-def test_a_block_that_ends_early_is_told_and_the_next_answer_is_its_own(linked: Linked, world: World) -> None:
+def test_a_block_that_ends_early_is_told_and_the_next_answer_is_its_own(
+    linked: Linked, world: World
+) -> None:
     link = linked(short_block_at=1)
     log(link, world)
     with pytest.raises(RemoteProtocolError, match="before its announced length"):
@@ -199,7 +234,11 @@ def opened(table: Table) -> Iterator[Opened]:
 
     def start(**faults: object) -> KeysightN6705:
         simulator = SimulatorSettings(faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
-        monitors.append(KeysightN6705.open(KeysightN6705.Settings("simulator", timeout_s=TIMEOUT_S, simulator=simulator), table))
+        monitors.append(
+            KeysightN6705.open(
+                KeysightN6705.Settings("simulator", timeout_s=TIMEOUT_S, simulator=simulator), table
+            )
+        )
         return monitors[-1]
 
     yield start
@@ -221,7 +260,10 @@ def test_a_late_answer_ends_a_recording_and_the_supply_goes_off_without_doubt(
 ) -> None:
     monitor = opened(late=late, late_at=at)
     monitor.power(True)
-    with pytest.raises(DeadlineError, match=f"no answer of the N6705, {told}, within"), monitor.record(tmp_path):
+    with (
+        pytest.raises(DeadlineError, match=f"no answer of the N6705, {told}, within"),
+        monitor.record(tmp_path),
+    ):
         table.world.put(table.world.now_ns(), True, 0.033)
         table.world.advance(100 * MS)
     assert table.world.supply_on
@@ -252,7 +294,9 @@ def test_a_late_word_that_the_supply_is_on_is_told(opened: Opened, table: Table)
 
 
 @pytest.mark.parametrize("mute", [False, True])
-def test_a_late_word_that_the_supply_is_off_is_asked_for_again(opened: Opened, table: Table, mute: bool) -> None:
+def test_a_late_word_that_the_supply_is_off_is_asked_for_again(
+    opened: Opened, table: Table, mute: bool
+) -> None:
     monitor = opened(late="OUTP", late_at=2, mute=mute)
     monitor.power(True)
     monitor.power(False)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that an N6705 loses where no edge among them would tell: in real time and in virtual, and hosts that are only late."""
+"""Records that an N6705 loses where no edge among them would tell: in real time and in virtual, and
+hosts that are only late.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,15 @@ def table() -> Table:
 def opened(table: Table) -> Iterator[Opened]:
     monitors: list[KeysightN6705] = []
 
-    def start(clock_ppm: float = 15.0, faults: SimulatorFaults | None = None, **more: Any) -> KeysightN6705:
-        simulator = dataclasses.replace(SimulatorSettings(clock_ppm=clock_ppm), faults=faults or SimulatorFaults())
-        settings = KeysightN6705.Settings(resource="simulator", simulator=simulator, **({"timeout_s": 3.0} | more))
+    def start(
+        clock_ppm: float = 15.0, faults: SimulatorFaults | None = None, **more: Any
+    ) -> KeysightN6705:
+        simulator = dataclasses.replace(
+            SimulatorSettings(clock_ppm=clock_ppm), faults=faults or SimulatorFaults()
+        )
+        settings = KeysightN6705.Settings(
+            resource="simulator", simulator=simulator, **({"timeout_s": 3.0} | more)
+        )
         monitors.append(KeysightN6705.open(settings, table))
         monitors[-1].power(True)
         return monitors[-1]
@@ -59,7 +67,9 @@ def go(table: Table, steps: int, step_ns: int) -> None:
         table.world.wait(step_ns)
 
 
-def follow_real_time(table: Table, late_ns: int = 100 * MS, times: int = 1, end_ns: int = 1 << 62) -> None:
+def follow_real_time(
+    table: Table, late_ns: int = 100 * MS, times: int = 1, end_ns: int = 1 << 62
+) -> None:
     begin_ns = time.monotonic_ns()
 
     def now_ns() -> int:
@@ -73,15 +83,25 @@ def follow_real_time(table: Table, late_ns: int = 100 * MS, times: int = 1, end_
 
 @WAYS
 @pytest.mark.parametrize("clock_ppm", [-450.0, 0.0, 450.0])
-@pytest.mark.parametrize(("steps", "step_ns"), [(100, 7 * MS), (100, 50 * MS), (7, 10_000 * MS), (2000, MS)])
+@pytest.mark.parametrize(
+    ("steps", "step_ns"), [(100, 7 * MS), (100, 50 * MS), (7, 10_000 * MS), (2000, MS)]
+)
 def test_where_nothing_is_lost_every_record_comes_and_nothing_is_said(
-    opened: Opened, table: Table, tmp_path: Path, sync: str, clock_ppm: float, steps: int, step_ns: int
+    opened: Opened,
+    table: Table,
+    tmp_path: Path,
+    sync: str,
+    clock_ppm: float,
+    steps: int,
+    step_ns: int,
 ) -> None:
     monitor = opened(clock_ppm, sync=sync)
     with monitor.record(tmp_path):
         go(table, steps, step_ns)
     length = Trace.open(tmp_path / "trace.jls").length
-    assert length == pytest.approx((steps * step_ns + MS) * 1e-9 * (1 + clock_ppm * 1e-6) / PERIOD_S, abs=1.1)
+    assert length == pytest.approx(
+        (steps * step_ns + MS) * 1e-9 * (1 + clock_ppm * 1e-6) / PERIOD_S, abs=1.1
+    )
 
 
 @WAYS
@@ -90,7 +110,9 @@ def test_where_nothing_is_lost_every_record_comes_and_nothing_is_said(
 def test_lost_records_are_counted_and_their_place_told(
     opened: Opened, table: Table, tmp_path: Path, sync: str, clock_ppm: float, lost: int
 ) -> None:
-    monitor = opened(clock_ppm, SimulatorFaults(lose_at_s=0.36, lose_records=lost, lose_of=(1,)), sync=sync)
+    monitor = opened(
+        clock_ppm, SimulatorFaults(lose_at_s=0.36, lose_records=lost, lose_of=(1,)), sync=sync
+    )
     with pytest.raises(BenchError, match="overwritten records") as told, monitor.record(tmp_path):
         go(table, 40, 50 * MS)
     place, count = told.value.evidence.split("behind record ")[1].split(" or more")[0].split(": ")
@@ -105,7 +127,10 @@ def test_logging_that_nobody_admits_is_told_as_such(
     opened: Opened, table: Table, tmp_path: Path, sync: str, steps: int, stuck: int, told: str
 ) -> None:
     monitor = opened(faults=SimulatorFaults(stuck=stuck, stuck_hidden=True), sync=sync)
-    with pytest.raises(BenchError, match=f"logs {told} s for each second"), monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match=f"logs {told} s for each second"),
+        monitor.record(tmp_path),
+    ):
         go(table, steps, 100 * MS)
 
 
@@ -113,28 +138,43 @@ def test_logging_that_nobody_admits_is_told_as_such(
 
 
 @WAYS
-@pytest.mark.parametrize(("at_s", "fetch_s"), [(0.4, 0.02), (0.7, 0.1)], ids=["in the middle", "before the last fetches"])
+@pytest.mark.parametrize(
+    ("at_s", "fetch_s"), [(0.4, 0.02), (0.7, 0.1)], ids=["in the middle", "before the last fetches"]
+)
 def test_lost_records_are_found_in_real_time(
     opened: Opened, table: Table, tmp_path: Path, sync: str, at_s: float, fetch_s: float
 ) -> None:
-    monitor = opened(faults=SimulatorFaults(lose_at_s=at_s, lose_records=150, lose_of=(1,)), sync=sync, fetch_s=fetch_s)
+    monitor = opened(
+        faults=SimulatorFaults(lose_at_s=at_s, lose_records=150, lose_of=(1,)),
+        sync=sync,
+        fetch_s=fetch_s,
+    )
     follow_real_time(table)
     with pytest.raises(BenchError, match="overwritten records") as told, monitor.record(tmp_path):
         go(table, 1, 1_000 * MS)
     assert "records missing behind record" in told.value.evidence
 
 
-def test_logging_that_nobody_admits_is_told_as_such_in_real_time(opened: Opened, table: Table, tmp_path: Path) -> None:
-    monitor = opened(faults=SimulatorFaults(stuck=1, stuck_hidden=True), sync="trigger", fetch_s=0.02)
+def test_logging_that_nobody_admits_is_told_as_such_in_real_time(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
+    monitor = opened(
+        faults=SimulatorFaults(stuck=1, stuck_hidden=True), sync="trigger", fetch_s=0.02
+    )
     follow_real_time(table)
-    with pytest.raises(BenchError, match=r"logs 1\.[45]\d s for each second"), monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match=r"logs 1\.[45]\d s for each second"),
+        monitor.record(tmp_path),
+    ):
         go(table, 1, 1_500 * MS)
 
 
 def test_a_host_that_comes_to_ask_and_hear_late_has_lost_nothing(
     opened: Opened, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monitor, ask, asked = opened(sync="trigger", fetch_s=0.1), Link.block, [0]
+    monitor = opened(sync="trigger", fetch_s=0.1)
+    ask = Link.block
+    asked = [0]
 
     def slow(link: Link, message: str, step: str) -> Any:
         asked[0] += 1
@@ -152,8 +192,11 @@ def test_a_host_that_comes_to_ask_and_hear_late_has_lost_nothing(
     assert Trace.open(tmp_path / "trace.jls").duration_s > 1.9
 
 
-def test_a_host_that_computes_all_the_time_has_lost_nothing(opened: Opened, table: Table, tmp_path: Path) -> None:
-    monitor, stop = opened(sync="trigger", fetch_s=0.02), threading.Event()
+def test_a_host_that_computes_all_the_time_has_lost_nothing(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
+    monitor = opened(sync="trigger", fetch_s=0.02)
+    stop = threading.Event()
     follow_real_time(table)
 
     def compute() -> None:
@@ -174,11 +217,15 @@ def test_a_host_that_computes_all_the_time_has_lost_nothing(opened: Opened, tabl
 def test_an_instrument_that_holds_records_back_for_once_has_lost_nothing(
     opened: Opened, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monitor, ask, asked = opened(sync="trigger", fetch_s=0.1), Link.block, [0]
+    monitor = opened(sync="trigger", fetch_s=0.1)
+    ask = Link.block
+    asked = [0]
 
     def busy(link: Link, message: str, step: str) -> Any:
         asked[0] += 1
-        return ask(link, message.replace(" 977,", " 1,") if asked[0] % 7 in (0, 1) else message, step)
+        return ask(
+            link, message.replace(" 977,", " 1,") if asked[0] % 7 in (0, 1) else message, step
+        )
 
     monkeypatch.setattr(Link, "block", busy)
     follow_real_time(table)
@@ -188,7 +235,9 @@ def test_an_instrument_that_holds_records_back_for_once_has_lost_nothing(
     assert Trace.open(tmp_path / "trace.jls").duration_s > 1.9
 
 
-def test_fetches_that_never_catch_up_are_told_before_the_buffer_runs_over(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_fetches_that_never_catch_up_are_told_before_the_buffer_runs_over(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     # A link slower than the records: 16 a fetch, of 100 000 a second.
     monitor = opened(sync="trigger", fetch_s=1e-3)
     follow_real_time(table, late_ns=0, times=20, end_ns=200_000 * MS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the records of an N6705 hold is never taken for what it is not: no number, another column, a supply that has left its
-voltage."""
+"""What the records of an N6705 hold is never taken for what it is not: no number, another column, a
+supply that has left its voltage.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +37,15 @@ def table() -> Table:
 def opened(table: Table) -> Iterator[Opened]:
     monitors: list[KeysightN6705] = []
 
-    def start(faults: SimulatorFaults | None = None, voltage_gain: float = 0.0, **more: Any) -> KeysightN6705:
-        simulator = dataclasses.replace(QUIET, voltage_gain=voltage_gain, faults=faults or SimulatorFaults())
-        settings = KeysightN6705.Settings(resource="simulator", simulator=simulator, **({"timeout_s": 0.5} | more))
+    def start(
+        faults: SimulatorFaults | None = None, voltage_gain: float = 0.0, **more: Any
+    ) -> KeysightN6705:
+        simulator = dataclasses.replace(
+            QUIET, voltage_gain=voltage_gain, faults=faults or SimulatorFaults()
+        )
+        settings = KeysightN6705.Settings(
+            resource="simulator", simulator=simulator, **({"timeout_s": 0.5} | more)
+        )
         monitors.append(KeysightN6705.open(settings, table))
         return monitors[-1]
 
@@ -59,7 +66,9 @@ def gaps(folder: Path) -> list[dict[str, Any]]:
 # No number, or too large a one
 
 
-@pytest.mark.parametrize(("of", "where"), [("current", ""), ("voltage", ""), ("sync", ", on the SYNC channel")])
+@pytest.mark.parametrize(
+    ("of", "where"), [("current", ""), ("voltage", ""), ("sync", ", on the SYNC channel")]
+)
 @pytest.mark.parametrize(
     ("value", "cause"),
     [
@@ -72,7 +81,9 @@ def gaps(folder: Path) -> list[dict[str, Any]]:
 def test_what_is_beyond_the_range_and_what_is_no_number_are_gaps_with_their_own_cause(
     opened: Opened, table: Table, tmp_path: Path, of: str, where: str, value: str, cause: str
 ) -> None:
-    monitor = opened(SimulatorFaults(overload_at_s=0.0307, overload_records=7, overload_of=of, overload_as=value))  # type: ignore[arg-type]
+    monitor = opened(
+        SimulatorFaults(overload_at_s=0.0307, overload_records=7, overload_of=of, overload_as=value)
+    )  # type: ignore[arg-type]
     monitor.power(True)
     with monitor.record(tmp_path):
         draw(table, 0.033, 60 * MS)
@@ -86,13 +97,20 @@ def test_what_is_beyond_the_range_and_what_is_no_number_are_gaps_with_their_own_
 # The order of the columns
 
 
-@pytest.mark.parametrize(("supply_v", "limit_a", "power_w"), [(3.3, 0.2, 0.033), (1.0, 1.0, 0.001), (1.8, 3.0, 0.0)])
+@pytest.mark.parametrize(
+    ("supply_v", "limit_a", "power_w"), [(3.3, 0.2, 0.033), (1.0, 1.0, 0.001), (1.8, 3.0, 0.0)]
+)
 def test_columns_in_another_order_are_refused(
     opened: Opened, table: Table, tmp_path: Path, supply_v: float, limit_a: float, power_w: float
 ) -> None:
-    monitor = opened(SimulatorFaults(columns_swapped=True), supply_v=supply_v, current_limit_a=limit_a)
+    monitor = opened(
+        SimulatorFaults(columns_swapped=True), supply_v=supply_v, current_limit_a=limit_a
+    )
     monitor.power(True)
-    with pytest.raises(RemoteProtocolError, match="voltage before current") as told, monitor.record(tmp_path):
+    with (
+        pytest.raises(RemoteProtocolError, match="voltage before current") as told,
+        monitor.record(tmp_path),
+    ):
         draw(table, power_w, 100 * MS)
     assert f"{supply_v:g} V" in told.value.evidence
     assert "firmware" in told.value.try_next
@@ -114,11 +132,16 @@ def test_a_limited_current_that_is_the_same_number_as_the_voltage_is_told_as_lim
 ) -> None:
     monitor = opened(supply_v=1.0, current_limit_a=1.0)
     monitor.power(True)
-    with pytest.raises(BenchError, match="left its voltage: current limit"), monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="left its voltage: current limit"),
+        monitor.record(tmp_path),
+    ):
         draw(table, 3.0, 100 * MS)
 
 
-def test_with_the_output_off_no_order_can_be_told_and_nothing_is_said(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_with_the_output_off_no_order_can_be_told_and_nothing_is_said(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened()
     monitor.power(True)
     monitor.power(False)
@@ -130,10 +153,15 @@ def test_with_the_output_off_no_order_can_be_told_and_nothing_is_said(opened: Op
 # A supply that does not hold
 
 
-def test_a_dut_that_draws_more_than_its_limit_is_told_with_both_currents(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_dut_that_draws_more_than_its_limit_is_told_with_both_currents(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(current_limit_a=0.2)
     monitor.power(True)
-    with pytest.raises(BenchError, match="left its voltage: current limit") as told, monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="left its voltage: current limit") as told,
+        monitor.record(tmp_path),
+    ):
         draw(table, 0.033, 100 * MS)
         draw(table, 0.9, 100 * MS)
         draw(table, 0.033, 100 * MS)
@@ -144,7 +172,9 @@ def test_a_dut_that_draws_more_than_its_limit_is_told_with_both_currents(opened:
     assert trace.mean_w(0.13, 0.19) == pytest.approx(0.9 * (0.66 / 0.9) ** 2, rel=1e-6)
 
 
-def test_a_dut_just_below_its_limit_is_no_fault(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_dut_just_below_its_limit_is_no_fault(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(current_limit_a=0.2)
     monitor.power(True)
     with monitor.record(tmp_path):
@@ -159,7 +189,9 @@ def rise(table: Table) -> None:
     table.world.put(now_ns + 8 * MS, True, 0.033)
 
 
-def test_an_output_that_rises_while_the_log_starts_is_no_fault(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_an_output_that_rises_while_the_log_starts_is_no_fault(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(current_limit_a=0.2)
     monitor.power(True)
     rise(table)
@@ -170,7 +202,9 @@ def test_an_output_that_rises_while_the_log_starts_is_no_fault(opened: Opened, t
     assert trace.mean_w(0.01, 0.09) == pytest.approx(0.033, rel=1e-6)
 
 
-def test_a_limit_reached_before_the_recording_is_not_its_reason(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_limit_reached_before_the_recording_is_not_its_reason(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(SimulatorFaults(trip_at_s=0.15))
     monitor.power(True)
     for name in ("one", "two"):
@@ -178,24 +212,37 @@ def test_a_limit_reached_before_the_recording_is_not_its_reason(opened: Opened, 
     rise(table)
     with monitor.record(tmp_path / "one"):
         table.world.advance(100 * MS)
-    with pytest.raises(BenchError, match="left its voltage") as told, monitor.record(tmp_path / "two"):
+    with (
+        pytest.raises(BenchError, match="left its voltage") as told,
+        monitor.record(tmp_path / "two"),
+    ):
         draw(table, 0.033, 200 * MS)
     assert told.value.cause.endswith(": over-voltage protection")
 
 
-def test_a_limit_that_lasts_from_before_the_recording_is_its_reason(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_limit_that_lasts_from_before_the_recording_is_its_reason(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened()
     monitor.power(True)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        with pytest.raises(BenchError, match="left its voltage: current limit"), monitor.record(tmp_path / name):
+        with (
+            pytest.raises(BenchError, match="left its voltage: current limit"),
+            monitor.record(tmp_path / name),
+        ):
             draw(table, 0.9, 100 * MS)
 
 
-def test_a_voltage_that_is_off_without_a_reason_is_told_all_the_same(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_voltage_that_is_off_without_a_reason_is_told_all_the_same(
+    opened: Opened, table: Table, tmp_path: Path
+) -> None:
     monitor = opened(voltage_gain=-0.1)
     monitor.power(True)
-    with pytest.raises(BenchError, match="left its voltage: no reason told") as told, monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="left its voltage: no reason told") as told,
+        monitor.record(tmp_path),
+    ):
         draw(table, 0.033, 100 * MS)
     assert "2.97 V" in told.value.evidence
 
@@ -203,7 +250,10 @@ def test_a_voltage_that_is_off_without_a_reason_is_told_all_the_same(opened: Ope
 def test_a_protection_that_trips_is_named(opened: Opened, table: Table, tmp_path: Path) -> None:
     monitor = opened(SimulatorFaults(trip_at_s=0.05))
     monitor.power(True)
-    with pytest.raises(BenchError, match="left its voltage: over-voltage protection") as told, monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="left its voltage: over-voltage protection") as told,
+        monitor.record(tmp_path),
+    ):
         draw(table, 0.033, 100 * MS)
     assert "0 V and 0 A" in told.value.evidence
     assert "OUTP:PROT:CLE" in told.value.try_next
@@ -224,9 +274,13 @@ def linked() -> Iterator[tuple[Link, World]]:
     simulator.close()
 
 
-def test_a_log_whose_trigger_is_immediate_begins_with_its_initiation(linked: tuple[Link, World]) -> None:
+def test_a_log_whose_trigger_is_immediate_begins_with_its_initiation(
+    linked: tuple[Link, World],
+) -> None:
     link, world = linked
-    link.do("FORM REAL;:SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1)", "log")
+    link.do(
+        "FORM REAL;:SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1)", "log"
+    )
     counts = []
     for source in ("BUS", "IMM"):
         link.do(f"TRIG:ELOG:SOUR {source},(@1);:INIT:ELOG (@1)", "start")

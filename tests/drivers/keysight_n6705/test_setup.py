@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An N6705 found with its output on, or at another voltage: the simulated instrument is looked at from outside, whatever the driver
-says of it."""
+"""An N6705 found with its output on, or at another voltage: the simulated instrument is looked at
+from outside, whatever the driver says of it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ TWO = ("N6781A", "N6781A")
 
 
 class Instrument:
-    """A simulated instrument that stays when the driver has gone; `ask` is another program's connection."""
+    """A simulated instrument that stays when the driver has gone; `ask` is another program's
+    connection.
+    """
 
     def __init__(self, modules: tuple[str, ...], faults: dict[str, Any]) -> None:
         settings = SimulatorSettings(modules=modules, faults=SimulatorFaults(**faults))
@@ -30,7 +33,9 @@ class Instrument:
 
     def open(self, **settings: Any) -> None:
         """Open the driver on it and let go of it."""
-        KeysightN6705.open(KeysightN6705.Settings(self.simulator.resource, timeout_s=0.4, **settings), Table()).close()
+        KeysightN6705.open(
+            KeysightN6705.Settings(self.simulator.resource, timeout_s=0.4, **settings), Table()
+        ).close()
 
     def ask(self, message: str) -> str:
         session = pyvisa.ResourceManager("@py").open_resource(
@@ -79,7 +84,11 @@ def notes(error: BaseException) -> list[str]:
         (TWO, {"refuse": "EMUL"}, Refused, "two-quadrant supply"),
         (TWO, {"late": "OUTP?", "mute": True}, DeviceLost, "does not answer any more"),
     ],
-    ids=lambda value: " ".join(f"{name}={one}" for name, one in value.items()) if isinstance(value, dict) else None,
+    ids=lambda value: (
+        " ".join(f"{name}={one}" for name, one in value.items())
+        if isinstance(value, dict)
+        else None
+    ),
 )
 def test_a_supply_found_on_is_off_after_a_set_up_that_fails(
     found: Found, modules: tuple[str, ...], faults: dict[str, Any], kind: type[RigError], told: str
@@ -103,7 +112,9 @@ def test_a_supply_of_which_nobody_knows_whether_it_went_off_may_still_be_on(foun
     instrument = found(output_on=(1,), read_back_of="OUTP?", read_back="yes")
     with pytest.raises(RemoteProtocolError, match="state of the outputs") as caught:
         instrument.open()
-    assert notes(caught.value) == ["the supply may still be on: state of the output: the N6705 answered no number"]
+    assert notes(caught.value) == [
+        "the supply may still be on: state of the output: the N6705 answered no number"
+    ]
 
 
 def test_a_channel_that_does_not_exist_has_no_supply_that_could_be_on(found: Found) -> None:
@@ -112,7 +123,9 @@ def test_a_channel_that_does_not_exist_has_no_supply_that_could_be_on(found: Fou
     assert notes(caught.value) == []
 
 
-def test_the_output_of_a_module_that_cannot_be_the_sync_channel_stays_as_it_is(found: Found) -> None:
+def test_the_output_of_a_module_that_cannot_be_the_sync_channel_stays_as_it_is(
+    found: Found,
+) -> None:
     instrument = found(("N6781A", "N6731B"), output_on=(2,))
     with pytest.raises(ConfigError, match="cannot see the SYNC line"):
         instrument.open()
@@ -122,8 +135,12 @@ def test_the_output_of_a_module_that_cannot_be_the_sync_channel_stays_as_it_is(f
 # Found at another voltage
 
 
-@pytest.mark.parametrize(("left", "wanted_v"), [("12", 3.3), ("0.5", 3.3), ("3.3", 12.0), ("20", 0.6)])
-def test_any_voltage_that_somebody_left_can_be_changed_into_any_other(found: Found, left: str, wanted_v: float) -> None:
+@pytest.mark.parametrize(
+    ("left", "wanted_v"), [("12", 3.3), ("0.5", 3.3), ("3.3", 12.0), ("20", 0.6)]
+)
+def test_any_voltage_that_somebody_left_can_be_changed_into_any_other(
+    found: Found, left: str, wanted_v: float
+) -> None:
     instrument = found()
     instrument.ask(f"VOLT:RANG {left},(@1);:VOLT {left},(@1);:SYST:ERR?")
     assert float(instrument.ask("VOLT? (@1)")) == float(left)
@@ -142,7 +159,9 @@ def test_any_voltage_that_somebody_left_can_be_changed_into_any_other(found: Fou
         ("VOLT:RANG 20.5,(@1)", "-222", 12.0),
     ],
 )
-def test_the_simulator_takes_voltage_and_range_of_one_message_together(found: Found, message: str, error: str, volt: float) -> None:
+def test_the_simulator_takes_voltage_and_range_of_one_message_together(
+    found: Found, message: str, error: str, volt: float
+) -> None:
     instrument = found()
     instrument.ask("VOLT 12,(@1)")
     instrument.ask(message)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The N6705 is reached through any VISA library: pyvisa-py, or a vendor's by pyvisa's own binding (one built from visa_stub.c);
-one that is missing is one clear error."""
+"""The N6705 is reached through any VISA library: pyvisa-py, or a vendor's by pyvisa's own binding
+(one built from visa_stub.c); one that is missing is one clear error.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,14 @@ from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.link import Link, Refused
 from drivers.keysight_n6705.sim.log import SimulatorFaults, SimulatorSettings
 from drivers.keysight_n6705.sim.simulator import Simulator
-from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceLost, DeviceNotFound, RemoteProtocolError
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DeviceBusy,
+    DeviceLost,
+    DeviceNotFound,
+    RemoteProtocolError,
+)
 from rig.interfaces.context import Table
 from rig.simulation.world import World
 from rig.trace.trace import Trace
@@ -37,7 +45,18 @@ def vendor(tmp_path_factory: pytest.TempPathFactory) -> str:
         pytest.skip("no C compiler: the simulated VISA library cannot be built")
     library = tmp_path_factory.mktemp("visa") / "libvisa.so"
     source = Path(__file__).with_name("visa_stub.c")
-    command = [compiler, "-std=gnu11", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", str(library), str(source)]
+    command = [
+        compiler,
+        "-std=gnu11",
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-o",
+        str(library),
+        str(source),
+    ]
     subprocess.run(command, check=True, timeout=60)
     return f"{library}@ivi"
 
@@ -63,12 +82,18 @@ def recorded(library: str, folder: Path, **faults: object) -> tuple[Trace, bool]
     """Record a second through a library; returns the trace, and whether the supply is still on."""
     table = Table(seed=3)
     simulator = SimulatorSettings(faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
-    settings = KeysightN6705.Settings(resource="simulator", visa_library=library, timeout_s=0.5, simulator=simulator)
+    settings = KeysightN6705.Settings(
+        resource="simulator", visa_library=library, timeout_s=0.5, simulator=simulator
+    )
     monitor = KeysightN6705.open(settings, table)
     try:
         monitor.power(True)
         with monitor.record(folder):
-            for level, power_w, duration_ms in ((True, 0.033, 400), (False, 0.05, 5), (True, 3.3 * LINE_ENDS_A, 595)):
+            for level, power_w, duration_ms in (
+                (True, 0.033, 400),
+                (False, 0.05, 5),
+                (True, 3.3 * LINE_ENDS_A, 595),
+            ):
                 table.world.put(table.world.now_ns(), level, power_w)
                 table.world.advance(duration_ms * MS)
     finally:
@@ -79,7 +104,9 @@ def recorded(library: str, folder: Path, **faults: object) -> tuple[Trace, bool]
 # What both libraries do
 
 
-def test_the_vendors_library_gives_the_same_trace_as_pyvisa_py_to_the_last_bit(vendor: str, tmp_path: Path) -> None:
+def test_the_vendors_library_gives_the_same_trace_as_pyvisa_py_to_the_last_bit(
+    vendor: str, tmp_path: Path
+) -> None:
     traces = []
     for name, library in (("py", "@py"), ("vendor", vendor)):
         (tmp_path / name).mkdir()
@@ -96,7 +123,11 @@ def test_a_block_of_any_length_is_read_exactly_and_the_next_answer_is_its_own(
 ) -> None:
     link = Link(simulator.resource, library, 10.0)
     link.do("FORM REAL;:FORM:BORD NORM;:VOLT 3.3,(@1);:CURR:LIM 0.2,(@1);:OUTP ON,(@1)", "supply")
-    link.do("SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR BUS,(@1)", "log")
+    link.do(
+        "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR "
+        "BUS,(@1)",
+        "log",
+    )
     link.do("INIT:ELOG (@1);:TRIG:ELOG (@1)", "start")
     # One step: each record must stand in its place.
     first = records - min(1000, records // 2)
@@ -127,7 +158,9 @@ def test_a_block_that_ends_early_is_told(library: str, tmp_path: Path) -> None:
         recorded(library, tmp_path, short_block_at=2)
 
 
-def test_a_lost_connection_is_told_and_the_supply_switched_off_by_another_one(library: str, tmp_path: Path) -> None:
+def test_a_lost_connection_is_told_and_the_supply_switched_off_by_another_one(
+    library: str, tmp_path: Path
+) -> None:
     table = Table()
     simulator = SimulatorSettings(faults=SimulatorFaults(drop_at_s=0.05))
     settings = KeysightN6705.Settings("simulator", library, timeout_s=0.5, simulator=simulator)
@@ -143,7 +176,9 @@ def test_a_lost_connection_is_told_and_the_supply_switched_off_by_another_one(li
 def test_nothing_at_the_address_is_told(simulator: Simulator, library: str) -> None:
     simulator.close()
     with pytest.raises(DeviceNotFound, match="nothing"):
-        KeysightN6705.open(KeysightN6705.Settings(simulator.resource, library, timeout_s=0.2), Table())
+        KeysightN6705.open(
+            KeysightN6705.Settings(simulator.resource, library, timeout_s=0.2), Table()
+        )
 
 
 # What only a vendor's library says
@@ -160,7 +195,11 @@ def test_nothing_at_the_address_is_told(simulator: Simulator, library: str) -> N
     ids=["busy", "locked", "invalid name", "not found"],
 )
 def test_what_the_library_says_on_opening_is_translated(
-    vendor: str, monkeypatch: pytest.MonkeyPatch, status: str, kind: type[BenchError | ConfigError], told: str
+    vendor: str,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+    kind: type[BenchError | ConfigError],
+    told: str,
 ) -> None:
     monkeypatch.setenv("VISA_STUB_OPEN", status)
     with pytest.raises(kind, match=told) as caught:
@@ -169,7 +208,9 @@ def test_what_the_library_says_on_opening_is_translated(
 
 
 @pytest.mark.parametrize(
-    "setting", ["@ivi", "/nowhere/libvisa.so", "/nowhere/libvisa.so@ivi", "libc.so.6@ivi", "@nothing"], ids=lambda setting: setting
+    "setting",
+    ["@ivi", "/nowhere/libvisa.so", "/nowhere/libvisa.so@ivi", "libc.so.6@ivi", "@nothing"],
+    ids=lambda setting: setting,
 )
 def test_a_library_that_is_missing_or_none_is_one_error_that_says_what_to_try(setting: str) -> None:
     if setting == "@ivi" and IVIVisaLibrary.get_library_paths():
@@ -177,7 +218,10 @@ def test_a_library_that_is_missing_or_none_is_one_error_that_says_what_to_try(se
     resource = "TCPIP0::192.0.2.1::5025::SOCKET"
     with pytest.raises(ConfigError) as told:
         KeysightN6705.open(KeysightN6705.Settings(resource=resource, visa_library=setting), Table())
-    assert told.value.cause == f"monitor.keysight_n6705.visa_library: the VISA library {setting!r} cannot be loaded"
+    assert (
+        told.value.cause
+        == f"monitor.keysight_n6705.visa_library: the VISA library {setting!r} cannot be loaded"
+    )
     assert told.value.evidence
     assert '"@py"' in told.value.try_next and "Keysight IO Libraries" in told.value.try_next
     assert not getattr(told.value, "__notes__", ())

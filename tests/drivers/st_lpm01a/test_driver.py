@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The X-NUCLEO-LPM01A: what it measures is true within its stated limits, and every fault is a gap or an error, never a shift."""
+"""The X-NUCLEO-LPM01A: what it measures is true within its stated limits, and every fault is a gap
+or an error, never a shift.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,16 @@ from drivers.st_lpm01a.stream import (
     Tail,
     Trouble,
 )
-from rig.errors import BenchError, ConfigError, DeadlineError, DeviceBusy, DeviceLost, DeviceNotFound, RemoteProtocolError, RigError
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DeadlineError,
+    DeviceBusy,
+    DeviceLost,
+    DeviceNotFound,
+    RemoteProtocolError,
+    RigError,
+)
 from rig.interfaces.context import Table
 from rig.trace.trace import SAID, Trace
 from rig.uncertainty.accuracy import Accuracy
@@ -54,7 +65,12 @@ ENERGY: dict[str, Any] = {"output": "energy", "sample_hz": 1000}
 QUIET: dict[str, Any] = {"noise_a": 0.0, "clock_ppm": 0.0}
 
 
-def board(table: Table, faults: dict[str, Any] | None = None, true: dict[str, Any] | None = None, **more: Any) -> StLpm01a:
+def board(
+    table: Table,
+    faults: dict[str, Any] | None = None,
+    true: dict[str, Any] | None = None,
+    **more: Any,
+) -> StLpm01a:
     """Open a simulated board; its true errors are those in `true`."""
     simulator = SimulatorSettings(faults=Faults(**(faults or {})), **(QUIET | (true or {})))
     return StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator, **more), table)
@@ -66,7 +82,12 @@ def draw(table: Table, power_w: float, duration_ms: float, level: bool = True) -
 
 
 @contextmanager
-def recorded(folder: Path, faults: dict[str, Any] | None = None, true: dict[str, Any] | None = None, **more: Any) -> Iterator[Any]:
+def recorded(
+    folder: Path,
+    faults: dict[str, Any] | None = None,
+    true: dict[str, Any] | None = None,
+    **more: Any,
+) -> Iterator[Any]:
     """Record with the supply on; yields the table and the recording."""
     table = Table()
     monitor = board(table, faults, true, **more)
@@ -100,9 +121,19 @@ def failure_of(folder: Path, seconds: float = 1.0, **more: Any) -> RigError:
 # What it measures
 
 
-@pytest.mark.parametrize("kind", [{}, BINARY, FASTEST, ENERGY], ids=["ascii", "binary", "fastest", "energy"])
-def test_the_energy_of_a_known_load_is_within_the_stated_uncertainty(tmp_path: Path, kind: dict[str, Any]) -> None:
-    true = {"gain": 0.015, "offset_a": 50e-9, "noise_a": 2e-6, "clock_ppm": 80.0, "supply_v_error": -0.008}
+@pytest.mark.parametrize(
+    "kind", [{}, BINARY, FASTEST, ENERGY], ids=["ascii", "binary", "fastest", "energy"]
+)
+def test_the_energy_of_a_known_load_is_within_the_stated_uncertainty(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
+    true = {
+        "gain": 0.015,
+        "offset_a": 50e-9,
+        "noise_a": 2e-6,
+        "clock_ppm": 80.0,
+        "supply_v_error": -0.008,
+    }
     table = Table()
     monitor = board(table, true=true, **kind)
     monitor.power(True)
@@ -115,8 +146,10 @@ def test_the_energy_of_a_known_load_is_within_the_stated_uncertainty(tmp_path: P
         draw(table, 0.01, 100)
     monitor.close()
     started_ns = 10 * MS
-    start_s, stop_s = (start_ns - started_ns) / 1e9 + 0.01, (stop_ns - started_ns) / 1e9 + 0.01
-    trace, limits = Trace.open(tmp_path / "trace.jls"), monitor.info.accuracy
+    start_s = (start_ns - started_ns) / 1e9 + 0.01
+    stop_s = (stop_ns - started_ns) / 1e9 + 0.01
+    trace = Trace.open(tmp_path / "trace.jls")
+    limits = monitor.info.accuracy
     off = trace.energy_j(start_s, stop_s) / table.world.true_energy_j(start_ns, stop_ns) - 1
     assert 0 < abs(off) <= relative_limit(limits)
     assert not trace.gaps
@@ -126,14 +159,25 @@ def relative_limit(limits: Accuracy) -> float:
     return limits.current[0].gain + limits.voltage[0].gain + limits.clock_ppm * 1e-6
 
 
-@pytest.mark.parametrize("kind", [{}, BINARY, FASTEST, ENERGY], ids=["ascii", "binary", "fastest", "energy"])
-def test_without_errors_it_measures_the_truth_to_the_steps_of_its_format(tmp_path: Path, kind: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "kind", [{}, BINARY, FASTEST, ENERGY], ids=["ascii", "binary", "fastest", "energy"]
+)
+def test_without_errors_it_measures_the_truth_to_the_steps_of_its_format(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
     trace = steady(tmp_path, power_w=0.0543, **kind)
-    assert trace.mean_w(0.1, 0.9) == pytest.approx(0.0543, rel=2e-3 if kind in (BINARY, FASTEST) else 5e-4)
+    assert trace.mean_w(0.1, 0.9) == pytest.approx(
+        0.0543, rel=2e-3 if kind in (BINARY, FASTEST) else 5e-4
+    )
 
 
-@pytest.mark.parametrize(("error", "share"), [({"gain": 0.02}, 1.02), ({"supply_v_error": 0.01}, 1 / 1.01), ({"share": 0.5}, 0.5)])
-def test_a_true_error_of_the_board_is_seen(tmp_path: Path, error: dict[str, float], share: float) -> None:
+@pytest.mark.parametrize(
+    ("error", "share"),
+    [({"gain": 0.02}, 1.02), ({"supply_v_error": 0.01}, 1 / 1.01), ({"share": 0.5}, 0.5)],
+)
+def test_a_true_error_of_the_board_is_seen(
+    tmp_path: Path, error: dict[str, float], share: float
+) -> None:
     assert steady(tmp_path, true=error).mean_w(0.1, 0.9) == pytest.approx(0.033 * share, rel=5e-4)
 
 
@@ -141,10 +185,14 @@ def test_a_fast_clock_takes_more_samples(tmp_path: Path) -> None:
     with recorded(tmp_path, true={"clock_ppm": 10_000.0}) as (table, _):
         draw(table, 0.03, 1000)
         draw(table, 0.06, 100)
-    assert np.argmax(Trace.open(tmp_path / "trace.jls").power_w(0.0, 1.1)[1] > 0.045) == pytest.approx(1.01 * 5000 * 1.01, abs=2)
+    assert np.argmax(
+        Trace.open(tmp_path / "trace.jls").power_w(0.0, 1.1)[1] > 0.045
+    ) == pytest.approx(1.01 * 5000 * 1.01, abs=2)
 
 
-def test_every_event_is_an_edge_within_one_sample_also_several_between_two_samples(tmp_path: Path) -> None:
+def test_every_event_is_an_edge_within_one_sample_also_several_between_two_samples(
+    tmp_path: Path,
+) -> None:
     table = Table()
     monitor = board(table)
     monitor.power(True)
@@ -171,7 +219,9 @@ def test_without_events_and_in_binary_it_says_that_it_sees_no_edges(tmp_path: Pa
         with monitor.record(tmp_path / str(number)):
             draw(table, 0.03, 5, level=False)
         monitor.close()
-        assert monitor.info.sync == "none" and not len(Trace.open(tmp_path / str(number) / "trace.jls").falls_s)
+        assert monitor.info.sync == "none" and not len(
+            Trace.open(tmp_path / str(number) / "trace.jls").falls_s
+        )
 
 
 def test_more_than_a_hundred_events_are_counted_through(tmp_path: Path) -> None:
@@ -189,7 +239,10 @@ def test_the_voltage_is_what_was_set_and_nothing_while_the_supply_is_off(tmp_pat
     for number, on in enumerate((False, True)):
         (tmp_path / str(number)).mkdir()
         monitor.power(on)
-        with monitor.record(tmp_path / str(number)), pytest.raises(BenchError, match="between recordings"):
+        with (
+            monitor.record(tmp_path / str(number)),
+            pytest.raises(BenchError, match="between recordings"),
+        ):
             draw(table, 0.018, 100)
             monitor.power(not on)
         trace = Trace.open(tmp_path / str(number) / "trace.jls")
@@ -204,13 +257,18 @@ def test_closing_ends_a_recording_that_is_still_open_and_switches_off(tmp_path: 
     monitor.record(tmp_path).__enter__()
     draw(table, 0.03, 100)
     monitor.close()
-    assert Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(0.11, abs=0.001) and not table.world.supply_on
+    assert (
+        Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(0.11, abs=0.001)
+        and not table.world.supply_on
+    )
 
 
 def test_in_a_world_of_real_time_everything_up_to_the_end_is_in_the_trace(tmp_path: Path) -> None:
     table = Table()
     began_ns = time.monotonic_ns()
-    table.world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns - 100 * MS)
+    table.world.follow(
+        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns - 100 * MS
+    )
     monitor = board(table)
     monitor.power(True)
     with monitor.record(tmp_path):
@@ -226,9 +284,13 @@ def test_in_a_world_of_real_time_everything_up_to_the_end_is_in_the_trace(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "fault", [{"lose_byte_at": 5000}, {"flip_byte_at": 5000}, {"insert_byte_at": 5000}], ids=["lost", "flipped", "inserted"]
+    "fault",
+    [{"lose_byte_at": 5000}, {"flip_byte_at": 5000}, {"insert_byte_at": 5000}],
+    ids=["lost", "flipped", "inserted"],
 )
-def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(tmp_path: Path, fault: dict[str, int]) -> None:
+def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(
+    tmp_path: Path, fault: dict[str, int]
+) -> None:
     with recorded(tmp_path, fault) as (table, _):
         draw(table, 0.03, 500)
         draw(table, 0.06, 500, level=False)
@@ -240,7 +302,10 @@ def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(tmp_path:
 
 
 @pytest.mark.parametrize("kind", [BINARY, FASTEST], ids=["10 kHz", "100 kHz"])
-@pytest.mark.parametrize("fault", [{"lose_byte_at": 5003}, {"flip_byte_at": 5003, "flip_mask": 0xB0}, {"insert_byte_at": 5003}])
+@pytest.mark.parametrize(
+    "fault",
+    [{"lose_byte_at": 5003}, {"flip_byte_at": 5003, "flip_mask": 0xB0}, {"insert_byte_at": 5003}],
+)
 def test_a_damaged_binary_stream_is_a_gap_between_two_time_stamps_and_nothing_moves(
     tmp_path: Path, fault: dict[str, int], kind: dict[str, Any]
 ) -> None:
@@ -249,17 +314,24 @@ def test_a_damaged_binary_stream_is_a_gap_between_two_time_stamps_and_nothing_mo
         draw(table, 0.06, 500)
     trace = Trace.open(tmp_path / "trace.jls")
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(2000, 3000)]
-    assert trace.length == {10_000: 11_000, 100_000: 102_000}[kind["sample_hz"]], "up to a time stamp behind 1.01 s"
+    assert trace.length == {10_000: 11_000, 100_000: 102_000}[kind["sample_hz"]], (
+        "up to a time stamp behind 1.01 s"
+    )
     power_w = trace.power_w(0.5, 0.52)[1]
     assert np.argmax(power_w > 0.045) == 0.01 * kind["sample_hz"]
 
 
-def test_a_damaged_ascii_time_stamp_costs_two_samples_and_a_damaged_binary_one_the_samples_about_it(tmp_path: Path) -> None:
+def test_a_damaged_ascii_time_stamp_costs_two_samples_and_a_damaged_binary_one_the_samples_about_it(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    # The second time stamp: after the first, 1000 samples and a NUL, and after 9 bytes and 1000 samples.
+    # The second time stamp: after the first, 1000 samples and a NUL, and after 9 bytes and 1000
+    # samples.
     gaps = steady(tmp_path / "a", faults={"lose_byte_at": STAMP_B + 9001 + 5}).gaps
-    assert [(gap.start, gap.stop, "may have told of an edge" in gap.cause) for gap in gaps] == [(999, 1001, True)]
+    assert [(gap.start, gap.stop, "may have told of an edge" in gap.cause) for gap in gaps] == [
+        (999, 1001, True)
+    ]
     gaps = steady(tmp_path / "b", faults={"lose_byte_at": 9 + 2000 + 4}, **BINARY).gaps
     assert [(gap.start, gap.stop) for gap in gaps] == [(0, 2000)]
 
@@ -270,8 +342,11 @@ def test_lines_lost_whole_are_a_gap_of_the_samples_between_two_time_stamps(tmp_p
 
 
 def test_whole_spans_lost_with_their_time_stamps_are_a_gap_as_long_as_they(tmp_path: Path) -> None:
-    # Which of the samples between the time stamps are there cannot be told: the gap ends with the next span that is confirmed.
-    trace = steady(tmp_path, 3.0, faults={"lose_byte_at": STAMP_B + 9001, "lose_bytes": 5 * (STAMP_B + 9001)})
+    # Which of the samples between the time stamps are there cannot be told: the gap ends with the
+    # next span that is confirmed.
+    trace = steady(
+        tmp_path, 3.0, faults={"lose_byte_at": STAMP_B + 9001, "lose_bytes": 5 * (STAMP_B + 9001)}
+    )
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(0, 7000)] and trace.length == 16_000
 
 
@@ -306,8 +381,12 @@ def test_what_the_board_reports_against_itself_is_an_error_of_check(
     assert type(error) is BenchError and words in str(error)
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.length > 0.4 * trace.sample_hz
-    assert [gap.stop for gap in trace.gaps if gap.start < 0.4 * trace.sample_hz] == [], "what came before is kept"
-    assert all((gap.stop, gap.cause) == (trace.length, "no time stamp follows") for gap in trace.gaps)
+    assert [gap.stop for gap in trace.gaps if gap.start < 0.4 * trace.sample_hz] == [], (
+        "what came before is kept"
+    )
+    assert all(
+        (gap.stop, gap.cause) == (trace.length, "no time stamp follows") for gap in trace.gaps
+    )
 
 
 @pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
@@ -320,7 +399,11 @@ def test_an_end_whose_last_words_are_lost_is_an_end(tmp_path: Path, kind: dict[s
             draw(table, 0.033, 300)
         trace = Trace.open(tmp_path / name / "trace.jls")
         [gap] = trace.gaps
-        assert gap.start >= 0.31 * trace.sample_hz and gap.stop == trace.length and "did not say" in gap.cause
+        assert (
+            gap.start >= 0.31 * trace.sample_hz
+            and gap.stop == trace.length
+            and "did not say" in gap.cause
+        )
     monitor.close()
 
 
@@ -341,12 +424,17 @@ def test_a_port_that_disappears_is_a_lost_device_and_closing_does_not_raise(tmp_
 def test_a_board_that_falls_silent_is_an_error_within_seconds(tmp_path: Path) -> None:
     table = Table()
     began_ns = time.monotonic_ns()
-    table.world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
+    table.world.follow(
+        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
+    )
     simulator = Lpm01aSimulator(SimulatorSettings(faults=Faults(mute_at_s=0.3)), table)
     # By its port it is a board like any other: the driver knows nothing of a simulation.
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), table)
     assert not monitor.info.simulated
-    with pytest.raises(DeadlineError, match="data of the PowerShield"), monitor.record(tmp_path) as recording:
+    with (
+        pytest.raises(DeadlineError, match="data of the PowerShield"),
+        monitor.record(tmp_path) as recording,
+    ):
         end_s = time.monotonic() + 20
         while time.monotonic() < end_s:
             recording.check()
@@ -392,8 +480,12 @@ def test_a_command_without_an_answer_is_an_error_that_names_it() -> None:
         board(Table(), {"no_answer_to": "trigsrc"})
 
 
-@pytest.mark.parametrize(("firmware", "kind", "words"), [("1.0.5", {}, "eventsrc"), ("1.0.1", {"events": False}, "pwr")])
-def test_firmware_that_is_too_old_is_refused(firmware: str, kind: dict[str, Any], words: str) -> None:
+@pytest.mark.parametrize(
+    ("firmware", "kind", "words"), [("1.0.5", {}, "eventsrc"), ("1.0.1", {"events": False}, "pwr")]
+)
+def test_firmware_that_is_too_old_is_refused(
+    firmware: str, kind: dict[str, Any], words: str
+) -> None:
     with pytest.raises(BenchError, match="too old") as caught:
         board(Table(), true={"firmware": firmware}, **kind)
     assert words in str(caught.value) and firmware in str(caught.value)
@@ -437,16 +529,26 @@ def test_a_port_that_another_rig_holds_is_busy_and_one_that_is_not_there_not_fou
         ({"port": ""}, "port"),
     ],
 )
-def test_what_the_board_cannot_do_is_refused_before_anything_is_opened(wrong: dict[str, Any], key: str) -> None:
+def test_what_the_board_cannot_do_is_refused_before_anything_is_opened(
+    wrong: dict[str, Any], key: str
+) -> None:
     with pytest.raises(ConfigError, match=rf"monitor\.st_lpm01a\.{key}"):
         StLpm01a.open(StLpm01a.Settings(**({"port": "/dev/null"} | wrong)), Table())
 
 
-def test_a_scan_names_ports_of_its_kind_and_says_which_may_not_be_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_scan_names_ports_of_its_kind_and_says_which_may_not_be_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     ports = []
-    for device, product in ((str(tmp_path), 0x5740), ("/dev/ttyACM98", 0x5740), ("/dev/ttyACM97", 0x374B)):
+    for device, product in (
+        (str(tmp_path), 0x5740),
+        ("/dev/ttyACM98", 0x5740),
+        ("/dev/ttyACM97", 0x374B),
+    ):
         port = ListPortInfo(device)
-        port.vid, port.pid, port.serial_number = 0x0483, product, "0123"
+        port.vid = 0x0483
+        port.pid = product
+        port.serial_number = "0123"
         ports.append(port)
     monkeypatch.setattr(list_ports, "comports", lambda: ports)
     found = StLpm01a.scan()
@@ -457,9 +559,13 @@ def test_a_scan_names_ports_of_its_kind_and_says_which_may_not_be_opened(monkeyp
     assert all("not checked" in one.name for one in found)
 
 
-def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(tmp_path: Path) -> None:
+def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
+    tmp_path: Path,
+) -> None:
     code = "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         port = process.stdout.readline().split()[1]
         monitor = StLpm01a.open(StLpm01a.Settings(port=port, baud=921_600), Table())
@@ -501,7 +607,9 @@ def test_the_simulated_shell_frames_its_answers_as_boards_do(line: str, answer: 
     simulator = Lpm01aSimulator(SimulatorSettings(), Table())
     with serial.Serial(simulator.port, 3_686_400, timeout=0.2) as port:
         port.write(b"freq 1k\r\n")
-        assert b"error freq 1k\r\nError detail: command available only" in port.read(400), "not before htc"
+        assert b"error freq 1k\r\nError detail: command available only" in port.read(400), (
+            "not before htc"
+        )
         port.write(b"htc\r\n")
         port.read(400)
         port.write(line.encode() + b"\r\n")
@@ -511,26 +619,43 @@ def test_the_simulated_shell_frames_its_answers_as_boards_do(line: str, answer: 
 
 # The parsers, alone
 
-HZ, COUNT, CONFIRMED = 5000, 2350, 2000
+HZ = 5000
+COUNT = 2350
+CONFIRMED = 2000
 EVENTS = (3, 3, 700, 999, 1000, 1500, 1999, 2349)
-TRUTH = {AsciiParser: (1000 + np.arange(COUNT)) * 1e-7, BinaryParser: 0.02 + np.arange(COUNT) / 16**4}
-SUMMARY = b"\r\nsummary beg\r\n1000-07\r\n3000-07\r\nsummary end\r\n\r\nPowerShield > Acquisition completed\r\n"
+TRUTH = {
+    AsciiParser: (1000 + np.arange(COUNT)) * 1e-7,
+    BinaryParser: 0.02 + np.arange(COUNT) / 16**4,
+}
+SUMMARY = (
+    b"\r\nsummary beg\r\n1000-07\r\n3000-07\r\nsummary end\r\n\r\nPowerShield > "
+    b"Acquisition completed\r\n"
+)
 
 
 def ascii_stream(spelling: bytes = b"TimeStamp: ") -> bytes:
-    rows, parts = decimal(TRUTH[AsciiParser]), []
+    rows = decimal(TRUTH[AsciiParser])
+    parts = []
     for at in range(COUNT):
         if at % 1000 == 0:
-            parts.append(b"\r\n%s%03ds %03dms, buff 00%%\r\n" % (spelling, *divmod(at * 1000 // HZ, 1000)))
-        parts += [b"event %02d ris\r\n" % number for number, place in enumerate(EVENTS) if place == at]
+            parts.append(
+                b"\r\n%s%03ds %03dms, buff 00%%\r\n" % (spelling, *divmod(at * 1000 // HZ, 1000))
+            )
+        parts += [
+            b"event %02d ris\r\n" % number for number, place in enumerate(EVENTS) if place == at
+        ]
         parts.append((b"\0" if at % 1000 == 0 else b"") + rows[at].tobytes())
     return b"".join(parts) + b"\r\nend\r\n" + SUMMARY
 
 
 def binary_stream() -> bytes:
-    words, parts = hexadecimal(TRUTH[BinaryParser]), []
+    words = hexadecimal(TRUTH[BinaryParser])
+    parts = []
     for at in range(0, COUNT, 1000):
-        parts += [b"\xf0\xf3" + (at * 1000 // HZ).to_bytes(4) + b"\0\xff\xff", words[2 * at : 2 * at + 2000]]
+        parts += [
+            b"\xf0\xf3" + (at * 1000 // HZ).to_bytes(4) + b"\0\xff\xff",
+            words[2 * at : 2 * at + 2000],
+        ]
     return b"\r\n" + b"".join(parts) + b"\xf0\xf4\xff\xff" + SUMMARY
 
 
@@ -545,7 +670,8 @@ def parsed(kind: type[AsciiParser | BinaryParser], blocks: Sequence[bytes]) -> l
 
 def numbered(items: Sequence[Item]) -> dict[int, float]:
     """Return each sample by its number; what is lost has none."""
-    at, found = 0, {}
+    at = 0
+    found = {}
     for item in items:
         if isinstance(item, Samples):
             found |= {at + place: float(value) for place, value in enumerate(item.values)}
@@ -556,34 +682,49 @@ def numbered(items: Sequence[Item]) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("kind", [AsciiParser, BinaryParser])
-def test_a_whole_stream_gives_every_sample_every_edge_and_its_end(kind: type[AsciiParser | BinaryParser]) -> None:
+def test_a_whole_stream_gives_every_sample_every_edge_and_its_end(
+    kind: type[AsciiParser | BinaryParser],
+) -> None:
     items = parsed(kind, [STREAMS[kind]])
     found = numbered(items)
     assert list(found) == list(range(CONFIRMED)), "the summary holds no samples"
     assert np.array(list(found.values())) == pytest.approx(TRUTH[kind][:CONFIRMED], rel=2e-3)
-    assert [item.at for item in items if isinstance(item, Edge)] == list(EVENTS[:-1] if kind is AsciiParser else ())
+    assert [item.at for item in items if isinstance(item, Edge)] == list(
+        EVENTS[:-1] if kind is AsciiParser else ()
+    )
     assert [item.time_ms for item in items if isinstance(item, Stamp)] == [0, 200, 400]
     assert items[-2:] == [End(), Completed()]
 
 
-@pytest.mark.parametrize("spelling", [b"Timestamp: ", b"TimeStamp:<", b"TimeStamp:>", b"Timestamp "])
+@pytest.mark.parametrize(
+    "spelling", [b"Timestamp: ", b"TimeStamp:<", b"TimeStamp:>", b"Timestamp "]
+)
 def test_every_spelling_of_a_time_stamp_is_known(spelling: bytes) -> None:
     assert len(numbered(parsed(AsciiParser, [ascii_stream(spelling)]))) == CONFIRMED
 
 
 @settings(max_examples=60, deadline=None)
 @given(KINDS, st.lists(st.integers(1, 25_000), max_size=20))
-def test_how_a_stream_is_cut_into_blocks_changes_nothing(kind: type[AsciiParser | BinaryParser], cuts: list[int]) -> None:
+def test_how_a_stream_is_cut_into_blocks_changes_nothing(
+    kind: type[AsciiParser | BinaryParser], cuts: list[int]
+) -> None:
     stream = STREAMS[kind]
     places = [0, *sorted(cut for cut in cuts if cut < len(stream)), len(stream)]
     whole = parsed(kind, [stream])
     cut = parsed(kind, [stream[start:stop] for start, stop in pairwise(places)])
     assert numbered(cut) == numbered(whole)
-    assert [item for item in cut if not isinstance(item, Samples)] == [item for item in whole if not isinstance(item, Samples)]
+    assert [item for item in cut if not isinstance(item, Samples)] == [
+        item for item in whole if not isinstance(item, Samples)
+    ]
 
 
 @settings(max_examples=300, deadline=None)
-@given(KINDS, st.floats(0, 1, exclude_max=True), st.sampled_from(["lost", "flipped", "inserted"]), st.integers(0, 255))
+@given(
+    KINDS,
+    st.floats(0, 1, exclude_max=True),
+    st.sampled_from(["lost", "flipped", "inserted"]),
+    st.integers(0, 255),
+)
 def test_one_damaged_byte_never_moves_a_sample_or_an_edge(
     kind: type[AsciiParser | BinaryParser], place: float, damage: str, byte: int
 ) -> None:
@@ -595,7 +736,8 @@ def test_one_damaged_byte_never_moves_a_sample_or_an_edge(
         stream[at] ^= 1 << byte % 8
     else:
         stream.insert(at, byte)
-    parser, items = kind(HZ, 1.0), []
+    parser = kind(HZ, 1.0)
+    items = []
     try:
         items = [*parser.feed(bytes(stream)), *parser.finish()]
         failed = False
@@ -607,7 +749,10 @@ def test_one_damaged_byte_never_moves_a_sample_or_an_edge(
     # There is no checksum: a changed digit is another number, at its own place.
     assert len(wrong) <= (1 if damage == "flipped" else 0)
     missing = set(clean) - set(found)
-    told = failed or any(isinstance(item, Lost) or (isinstance(item, Tail) and item.samples > COUNT - CONFIRMED) for item in items)
+    told = failed or any(
+        isinstance(item, Lost) or (isinstance(item, Tail) and item.samples > COUNT - CONFIRMED)
+        for item in items
+    )
     assert not missing or told
     edges = [item.at for item in items if isinstance(item, Edge)]
     assert set(edges) <= set(EVENTS)
@@ -623,20 +768,30 @@ def test_binary_metadata_are_taken_by_length_and_at_even_places_only() -> None:
     )
     # 0x52F0 before F0 F9 holds "F0 F0", and a temperature of -3 "FF FD FF FF".
     rest = b"\x31\x45" * 998 + b"\xf0\xf3" + (200).to_bytes(4) + b"\x05\xff\xff"
-    items = parsed(BinaryParser, [stamp + b"\x52\xa0\x52\xf0" + every + rest + b"\xf0\xf4\xff\xff" + SUMMARY])
+    items = parsed(
+        BinaryParser, [stamp + b"\x52\xa0\x52\xf0" + every + rest + b"\xf0\xf4\xff\xff" + SUMMARY]
+    )
     troubles = ["voltage drop", "overcurrent", "target power-down", "the target's supply is off"]
     assert [item.text for item in items if isinstance(item, Trouble)] == troubles
     assert next(item for item in items if isinstance(item, Note)) == Note("hello")
-    assert list(numbered(items).values()) == pytest.approx([640.87e-6, 0x2F0 / 16**5, *[79.35e-3] * 998], rel=1e-4)
+    assert list(numbered(items).values()) == pytest.approx(
+        [640.87e-6, 0x2F0 / 16**5, *[79.35e-3] * 998], rel=1e-4
+    )
 
 
 def test_a_time_stamp_that_holds_its_own_end_is_whole() -> None:
     # 65 535 ms is 00 00 FF FF; at 1000 samples in 21 845 ms the third time stamp shows it.
     parser = BinaryParser(1, 1.0)
     parser._clock.sample_hz = 1000 * 1000 / 21_845  # type: ignore[assignment]
-    stream = b"".join(b"\xf0\xf3" + (k * 21_845).to_bytes(4) + b"\0\xff\xff" + b"\x52\xa0" * 1000 for k in range(4))
+    stream = b"".join(
+        b"\xf0\xf3" + (k * 21_845).to_bytes(4) + b"\0\xff\xff" + b"\x52\xa0" * 1000
+        for k in range(4)
+    )
     items = parser.feed(stream + b"\xf0\xf4\xff\xff")
-    assert len(numbered(items)) == 3000 and [item.time_ms for item in items if isinstance(item, Stamp)][3] == 65_535
+    assert (
+        len(numbered(items)) == 3000
+        and [item.time_ms for item in items if isinstance(item, Stamp)][3] == 65_535
+    )
 
 
 def test_seconds_beyond_three_digits_are_followed_however_the_board_writes_them() -> None:
@@ -651,9 +806,12 @@ def test_seconds_beyond_three_digits_are_followed_however_the_board_writes_them(
 def test_messages_in_an_ascii_stream_are_told_apart_from_samples() -> None:
     parser = AsciiParser(HZ, 1.0)
     items = parser.feed(
-        b"\r\nTimeStamp: 000s 000ms, buff 00%\r\n\0\x36409-07\r\n\r\npwr on\r\nPowerShield > ack targrst 100m\r\n\r\n"
+        b"\r\nTimeStamp: 000s 000ms, buff 00%\r\n\0\x36409-07\r\n\r\npwr on\r\nPowerShield > ack "
+        b"targrst 100m\r\n\r\n"
         b"6410-07\r\n\r\nerror overcurrent\r\nPowerShield > error targrst\r\nError detail: no\r\n"
-        b"\r\npwr off\r\n" + b"6411-07\r\n" * 998 + b"\r\nTimeStamp: 000s 200ms, buff 00%\r\n\r\nend\r\n"
+        b"\r\npwr off\r\n"
+        + b"6411-07\r\n" * 998
+        + b"\r\nTimeStamp: 000s 200ms, buff 00%\r\n\r\nend\r\n"
     )
     assert list(numbered(items).values()) == pytest.approx([640.9e-6, 641.0e-6, *[641.1e-6] * 998])
     assert [item.text for item in items if isinstance(item, Trouble)] == [
@@ -666,7 +824,8 @@ def test_messages_in_an_ascii_stream_are_told_apart_from_samples() -> None:
 
 @pytest.mark.parametrize("times_ms", [(0, 203, 407), (0, 200, 200, 200), (0, 600, 200, 900)])
 def test_time_stamps_that_contradict_the_samples_are_an_error(times_ms: Sequence[int]) -> None:
-    rows, words = decimal(np.full(1000, 1e-3)).tobytes(), hexadecimal(np.full(1000, 1e-3))
+    rows = decimal(np.full(1000, 1e-3)).tobytes()
+    words = hexadecimal(np.full(1000, 1e-3))
     for parser in (AsciiParser(HZ, 1.0), BinaryParser(HZ, 1.0)):
         with pytest.raises(RemoteProtocolError, match=r"contradict|no good time stamp"):
             for time_ms in times_ms:
@@ -684,8 +843,13 @@ def test_a_stream_of_something_else_is_an_error_before_long() -> None:
 
 
 @pytest.mark.parametrize("spelling", ["Timestamp: ", "TimeStamp:<"])
-def test_the_highest_load_of_the_buffer_is_kept_beside_the_trace(tmp_path: Path, spelling: str) -> None:
+def test_the_highest_load_of_the_buffer_is_kept_beside_the_trace(
+    tmp_path: Path, spelling: str
+) -> None:
     with recorded(tmp_path, {"load_rises_at_s": 0.1}, {"stamp": spelling}) as (table, recording):
         draw(table, 0.03, 300)
-    assert json.loads((tmp_path / SAID).read_text()) == {"buffer_load_most_percent": 60, "end_told": True}
+    assert json.loads((tmp_path / SAID).read_text()) == {
+        "buffer_load_most_percent": 60,
+        "end_told": True,
+    }
     assert recording.load_percent == 60 and not Trace.open(tmp_path / "trace.jls").gaps

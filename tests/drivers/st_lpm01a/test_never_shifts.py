@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The X-NUCLEO-LPM01A, whatever its line loses: what is handed out lies at its true place, or in a gap, or an error is raised."""
+"""The X-NUCLEO-LPM01A, whatever its line loses: what is handed out lies at its true place, or in a
+gap, or an error is raised.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,19 @@ from rig.interfaces.context import Table
 from rig.trace.trace import Trace
 from tests.drivers.st_lpm01a.test_driver import BINARY, QUIET, board, draw, recorded
 
-HZ, COUNT, CONFIRMED = 5000, 3350, 3000
+HZ = 5000
+COUNT = 3350
+CONFIRMED = 3000
 EVENTS = (3, 3, 700, 999, 1000, 1500, 2500, 2999, 3001, 3340)
-SUMMARY = b"\r\nsummary beg\r\n1000-07\r\n3000-07\r\nsummary end\r\n\r\nPowerShield > Acquisition completed\r\n"
+SUMMARY = (
+    b"\r\nsummary beg\r\n1000-07\r\n3000-07\r\nsummary end\r\n\r\nPowerShield > "
+    b"Acquisition completed\r\n"
+)
 #: Every sample has a value of its own, so each tells where it truly lies.
-TRUTH = {AsciiParser: [(1000 + k) / 1e7 for k in range(COUNT)], BinaryParser: [(655 + k) / 65_536 for k in range(COUNT)]}
+TRUTH = {
+    AsciiParser: [(1000 + k) / 1e7 for k in range(COUNT)],
+    BinaryParser: [(655 + k) / 65_536 for k in range(COUNT)],
+}
 Kind = type[AsciiParser | BinaryParser]
 
 
@@ -39,9 +49,13 @@ def pieces(kind: Kind) -> Iterator[bytes]:
         if k % 1000 == 0:
             ms = k * 1000 // HZ
             ascii_stamp = b"\r\nTimeStamp: 000s %03dms, buff 00%%\r\n\0" % ms
-            yield ascii_stamp if kind is AsciiParser else b"\xf0\xf3" + ms.to_bytes(4) + b"\0\xff\xff"
+            yield (
+                ascii_stamp if kind is AsciiParser else b"\xf0\xf3" + ms.to_bytes(4) + b"\0\xff\xff"
+            )
         if kind is AsciiParser:
-            yield from (b"event %02d ris\r\n" % number for number, place in enumerate(EVENTS) if place == k)
+            yield from (
+                b"event %02d ris\r\n" % number for number, place in enumerate(EVENTS) if place == k
+            )
             yield b"%04d-07\r\n" % (1000 + k)
         else:
             yield (0x4000 | (655 + k)).to_bytes(2)
@@ -53,7 +67,9 @@ STREAMS: dict[Kind, bytes] = {kind: b"".join(pieces(kind)) for kind in (AsciiPar
 
 @dataclass(slots=True)
 class Found:
-    """What a parser made of a stream: samples by number, edges, which numbers are not to be trusted, whether it gave up."""
+    """What a parser made of a stream: samples by number, edges, which numbers are not to be
+    trusted, whether it gave up.
+    """
 
     samples: dict[int, float]
     edges: list[int]
@@ -62,7 +78,9 @@ class Found:
 
 
 def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
-    parser, items, told = kind(HZ, 1.0), list[Item](), False
+    parser = kind(HZ, 1.0)
+    items = list[Item]()
+    told = False
     try:
         for block in blocks:
             items += parser.feed(block)
@@ -70,14 +88,16 @@ def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
     except RigError:
         told = True
     # A stream without an end is told by whoever waits for it.
-    result, at = Found({}, [], set(), told or End() not in items), 0
+    result = Found({}, [], set(), told or End() not in items)
+    at = 0
     for item in items:
         match item:
             case Samples(values):
                 result.samples |= {at + place: float(value) for place, value in enumerate(values)}
                 at += len(values)
             case Lost(samples, _):
-                result.told, at = True, at + samples
+                result.told = True
+                at = at + samples
             case End():
                 # The recording had not asked for it yet.
                 result.told = result.told or at < CONFIRMED
@@ -93,7 +113,8 @@ def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
 def require_nothing_moved(kind: Kind, seen: Found, flips: int = 0) -> None:
     truth = TRUTH[kind]
     wrong = {k for k, value in seen.samples.items() if k >= COUNT or abs(value - truth[k]) > 1e-9}
-    # Without a check sum a digit that becomes another digit is another number at its own place: no more of them than flips.
+    # Without a check sum a digit that becomes another digit is another number at its own place: no
+    # more of them than flips.
     assert len(wrong - seen.doubted) <= flips, sorted(wrong - seen.doubted)[:5]
     assert set(seen.edges) <= set(EVENTS), "an edge has moved"
     whole = set(range(CONFIRMED)) <= set(seen.samples)
@@ -103,14 +124,18 @@ def require_nothing_moved(kind: Kind, seen: Found, flips: int = 0) -> None:
 
 KINDS = st.sampled_from([AsciiParser, BinaryParser])
 PLACES = st.floats(0, 1, exclude_max=True)
-LENGTHS = st.one_of(st.integers(1, 30), st.integers(1, 300).map(lambda n: 9 * n), st.integers(1, 9000))
+LENGTHS = st.one_of(
+    st.integers(1, 30), st.integers(1, 300).map(lambda n: 9 * n), st.integers(1, 9000)
+)
 
 
 @settings(max_examples=400, deadline=None)
 @given(KINDS, PLACES, LENGTHS)
 @example(AsciiParser, 0.95, 9 * 20)
 @example(BinaryParser, 0.95, 20)
-def test_bytes_lost_in_one_go_anywhere_also_at_the_end_move_nothing(kind: Kind, place: float, length: int) -> None:
+def test_bytes_lost_in_one_go_anywhere_also_at_the_end_move_nothing(
+    kind: Kind, place: float, length: int
+) -> None:
     stream = STREAMS[kind]
     at = int(place * len(stream))
     require_nothing_moved(kind, found(kind, [stream[:at], stream[at + length :]]))
@@ -120,7 +145,9 @@ def test_bytes_lost_in_one_go_anywhere_also_at_the_end_move_nothing(kind: Kind, 
 @given(KINDS, st.lists(st.tuples(PLACES, LENGTHS), min_size=2, max_size=4))
 @example(AsciiParser, [(0.4, 3), (0.5, 9 * 7)])
 @example(AsciiParser, [(0.0, 5), (0.25, 9)])
-def test_bytes_lost_here_and_there_move_nothing(kind: Kind, losses: list[tuple[float, int]]) -> None:
+def test_bytes_lost_here_and_there_move_nothing(
+    kind: Kind, losses: list[tuple[float, int]]
+) -> None:
     stream = bytearray(STREAMS[kind])
     for place, length in losses:
         at = int(place * len(stream))
@@ -129,7 +156,11 @@ def test_bytes_lost_here_and_there_move_nothing(kind: Kind, losses: list[tuple[f
 
 
 @settings(max_examples=300, deadline=None)
-@given(KINDS, PLACES, st.one_of(st.binary(min_size=1, max_size=40), st.integers(1, 3000).map(lambda n: b"\xa5" * n)))
+@given(
+    KINDS,
+    PLACES,
+    st.one_of(st.binary(min_size=1, max_size=40), st.integers(1, 3000).map(lambda n: b"\xa5" * n)),
+)
 def test_bytes_too_many_move_nothing(kind: Kind, place: float, noise: bytes) -> None:
     stream = STREAMS[kind]
     at = int(place * len(stream))
@@ -146,7 +177,9 @@ def test_a_piece_that_comes_twice_moves_nothing(kind: Kind, place: float, length
 
 @settings(max_examples=300, deadline=None)
 @given(KINDS, PLACES, st.lists(st.integers(0, 7), min_size=1, max_size=300))
-def test_flipped_bits_change_at_most_their_own_samples(kind: Kind, place: float, bits: list[int]) -> None:
+def test_flipped_bits_change_at_most_their_own_samples(
+    kind: Kind, place: float, bits: list[int]
+) -> None:
     stream = bytearray(STREAMS[kind])
     at = int(place * (len(stream) - len(bits)))
     for offset, bit in enumerate(bits):
@@ -176,7 +209,9 @@ def test_a_stream_cut_off_anywhere_gives_no_data_behind_its_last_time_stamp() ->
 
 
 def line(sample: int, events: int = 0) -> int:
-    """Return where in a stream of ascii_dec the line of a sample begins: a time stamp has 35 bytes, a NUL follows it."""
+    """Return where in a stream of ascii_dec the line of a sample begins: a time stamp has 35 bytes,
+    a NUL follows it.
+    """
     return 9 * sample + 36 * (sample // 1000 + 1) + len("event 00 ris\r\n") * events
 
 
@@ -186,7 +221,9 @@ def word(sample: int) -> int:
 
 
 def step_and_edge(folder: Path, faults: dict[str, Any], **kind: Any) -> Trace:
-    """Record a step of the power, and an edge with it, 1.01 s after the start, 10 ms before the end."""
+    """Record a step of the power, and an edge with it, 1.01 s after the start, 10 ms before the
+    end.
+    """
     with recorded(folder, faults, **kind) as (table, _):
         draw(table, 0.03, 1000)
         draw(table, 0.06, 10, level=False)
@@ -194,7 +231,9 @@ def step_and_edge(folder: Path, faults: dict[str, Any], **kind: Any) -> Trace:
 
 
 @pytest.mark.parametrize("lines", [1, 3, 40])
-def test_lines_lost_just_before_the_end_are_a_gap_and_move_no_edge(tmp_path: Path, lines: int) -> None:
+def test_lines_lost_just_before_the_end_are_a_gap_and_move_no_edge(
+    tmp_path: Path, lines: int
+) -> None:
     trace = step_and_edge(tmp_path, {"lose_byte_at": line(5005), "lose_bytes": 9 * lines})
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(5000, 6000)] and trace.length == 6000
     assert not len(trace.falls_s)
@@ -208,7 +247,9 @@ def test_words_lost_just_before_the_end_are_a_gap(tmp_path: Path, words: int) ->
 
 
 @pytest.mark.parametrize("kind", [{}, {"format": "bin_hexa"}], ids=["ascii", "binary"])
-def test_without_a_fault_the_trace_ends_with_a_time_stamp_behind_the_last_sample(tmp_path: Path, kind: dict[str, Any]) -> None:
+def test_without_a_fault_the_trace_ends_with_a_time_stamp_behind_the_last_sample(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
     trace = step_and_edge(tmp_path, {}, **kind)
     assert trace.length == 6000 and not trace.gaps
     assert np.argmax(trace.power_w(0.9, 1.1)[1] > 0.045) == 550
@@ -220,16 +261,22 @@ def test_without_a_fault_the_trace_ends_with_a_time_stamp_behind_the_last_sample
     [({}, line(5999, events=1) + 9 + 20), ({"format": "bin_hexa"}, word(5999) + 2 + 3)],
     ids=["ascii", "binary"],
 )
-def test_where_the_time_stamp_at_the_end_is_damaged_the_next_one_confirms(tmp_path: Path, kind: dict[str, Any], at: int) -> None:
+def test_where_the_time_stamp_at_the_end_is_damaged_the_next_one_confirms(
+    tmp_path: Path, kind: dict[str, Any], at: int
+) -> None:
     trace = step_and_edge(tmp_path, {"flip_byte_at": at}, **kind)
     gaps = [(gap.start, gap.stop) for gap in trace.gaps]
     assert gaps == ([(5000, 7000)] if kind else [(5999, 6001)]) and trace.length == 7000
 
 
-def test_lines_lost_just_before_the_end_of_a_recording_in_real_time_are_a_gap(tmp_path: Path) -> None:
+def test_lines_lost_just_before_the_end_of_a_recording_in_real_time_are_a_gap(
+    tmp_path: Path,
+) -> None:
     table = Table()
     began_ns = time.monotonic_ns()
-    table.world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
+    table.world.follow(
+        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
+    )
     faults = Faults(lose_byte_at=line(1020), lose_bytes=9 * 400)
     simulator = Lpm01aSimulator(SimulatorSettings(faults=faults, **QUIET), table)
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), table)
@@ -246,14 +293,18 @@ def test_lines_lost_just_before_the_end_of_a_recording_in_real_time_are_a_gap(tm
 
 
 @pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
-def test_an_error_does_not_wait_for_a_time_stamp_and_leaves_a_gap(tmp_path: Path, kind: dict[str, Any]) -> None:
+def test_an_error_does_not_wait_for_a_time_stamp_and_leaves_a_gap(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
     with pytest.raises(BenchError, match="cable"), recorded(tmp_path, **kind) as (table, _):
         draw(table, 0.03, 240 if kind else 490)
         left_ns = table.world.now_ns()
         raise BenchError("the cable is out")
     assert table.world.now_ns() == left_ns
     trace = Trace.open(tmp_path / "trace.jls")
-    assert [(gap.start, gap.stop, gap.cause) for gap in trace.gaps] == [(2000, 2500, "no time stamp follows")]
+    assert [(gap.start, gap.stop, gap.cause) for gap in trace.gaps] == [
+        (2000, 2500, "no time stamp follows")
+    ]
     assert trace.length == 2500
 
 
@@ -261,7 +312,10 @@ def test_a_board_that_stops_sending_before_the_last_time_stamp_is_an_error(tmp_p
     table = Table()
     monitor = board(table, {"mute_at_s": 0.45})
     monitor.power(True)
-    with pytest.raises(DeadlineError, match="time stamp of the PowerShield"), monitor.record(tmp_path):
+    with (
+        pytest.raises(DeadlineError, match="time stamp of the PowerShield"),
+        monitor.record(tmp_path),
+    ):
         draw(table, 0.03, 490)
     with pytest.raises(BenchError, match="does not switch the DUT's supply off"):
         monitor.close()

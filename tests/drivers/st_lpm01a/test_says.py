@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boards X-NUCLEO-LPM01A may say, each in its own words, and what is made of it: manuals and clients do not agree on all."""
+"""What boards X-NUCLEO-LPM01A may say, each in its own words, and what is made of it: manuals and
+clients do not agree on all.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ from drivers.st_lpm01a.stream import AsciiParser, Edge, Lost, Stamp
 from rig.errors import BenchError, DeadlineError, DeviceLost
 from rig.interfaces.context import Table
 from rig.trace.trace import Trace
-from tests.drivers.st_lpm01a.test_driver import BINARY, board, draw, failure_of, numbered, recorded, steady
+from tests.drivers.st_lpm01a.test_driver import (
+    BINARY,
+    board,
+    draw,
+    failure_of,
+    numbered,
+    recorded,
+    steady,
+)
 
 KINDS = pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
 
@@ -39,7 +49,9 @@ def test_the_board_is_known_by_its_number_however_it_says_that_it_is_there(prese
 
 
 #: As known boards do, as table 7 of the manual words it, and as its section 4.2.3 can be read.
-STATUS = pytest.mark.parametrize("status", ["ack status {said}", "ack status: {said}", "{said}", "status {said}"])
+STATUS = pytest.mark.parametrize(
+    "status", ["ack status {said}", "ack status: {said}", "{said}", "status {said}"]
+)
 
 
 @STATUS
@@ -61,7 +73,9 @@ def test_a_board_that_is_well_says_so(status: str) -> None:
 
 
 @pytest.mark.parametrize("bare", ["pwrend", "pwr", "status", "volt", "start", "h"])
-def test_a_command_is_acknowledged_by_its_own_text_also_without_the_word(tmp_path: Path, bare: str) -> None:
+def test_a_command_is_acknowledged_by_its_own_text_also_without_the_word(
+    tmp_path: Path, bare: str
+) -> None:
     with recorded(tmp_path, true={"bare": bare}) as (table, _):
         draw(table, 0.03, 10)
     trace = Trace.open(tmp_path / "trace.jls")
@@ -83,7 +97,13 @@ def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off(status: st
 
 @pytest.mark.parametrize(
     ("stale", "least_b", "most_b"),
-    [("", 0, 0), ("half line", 12, 12), ("summary", 35, 45), ("streaming", 20_000, 10**6), ("streaming binary", 6000, 10**6)],
+    [
+        ("", 0, 0),
+        ("half line", 12, 12),
+        ("summary", 35, 45),
+        ("streaming", 20_000, 10**6),
+        ("streaming binary", 6000, 10**6),
+    ],
 )
 def test_how_much_an_earlier_run_had_left_is_told(stale: str, least_b: int, most_b: int) -> None:
     monitor = board(Table(), {"stale": stale})
@@ -123,16 +143,30 @@ VALUES = [(1000 + k) / 65_536 for k in range(1000)]
 
 def test_the_top_bit_of_a_binary_time_tells_of_an_overflow_and_is_no_part_of_it() -> None:
     top = 1 << 31
-    items = BinaryParser(5000, 1.0).feed(stamp(0) + WORDS + stamp(200 | top) + WORDS + stamp(400 | top))
+    items = BinaryParser(5000, 1.0).feed(
+        stamp(0) + WORDS + stamp(200 | top) + WORDS + stamp(400 | top)
+    )
     assert [item.time_ms for item in items if isinstance(item, Stamp)] == [0, 200, 400]
     assert list(numbered(items).values()) == pytest.approx(VALUES + VALUES)
 
 
 @pytest.mark.parametrize("kind", range(0xFA, 0xFF))
 @pytest.mark.parametrize("payload", [b"", b"\x12\x34", b"\x12\x34\x56"])
-def test_binary_metadata_of_a_reserved_kind_are_a_gap_up_to_the_next_time_stamp_and_move_nothing(kind: int, payload: bytes) -> None:
+def test_binary_metadata_of_a_reserved_kind_are_a_gap_up_to_the_next_time_stamp_and_move_nothing(
+    kind: int, payload: bytes
+) -> None:
     odd = b"\xf0" + bytes([kind]) + payload + b"\xff\xff"
-    stream = stamp(0) + WORDS + stamp(200) + WORDS[:500] + odd + WORDS[500:] + stamp(400) + WORDS + stamp(600)
+    stream = (
+        stamp(0)
+        + WORDS
+        + stamp(200)
+        + WORDS[:500]
+        + odd
+        + WORDS[500:]
+        + stamp(400)
+        + WORDS
+        + stamp(600)
+    )
     items = BinaryParser(5000, 1.0).feed(stream)
     assert [item.samples for item in items if isinstance(item, Lost)] == [1000]
     found = numbered(items)
@@ -143,7 +177,11 @@ def test_binary_metadata_of_a_reserved_kind_are_a_gap_up_to_the_next_time_stamp_
 def test_an_event_with_a_counter_of_three_digits_is_one() -> None:
     rows = b"".join(b"%04d-07\r\n" % (1000 + k) for k in range(1000))
     blocks = (b"event 99 ris\r\n", rows[:90], b"event 100 fal\r\n", rows[90:])
-    stream = b"\r\nTimeStamp: 000s 000ms, buff 00%\r\n" + b"".join(blocks) + b"\r\nTimeStamp: 000s 200ms, buff 00%\r\n"
+    stream = (
+        b"\r\nTimeStamp: 000s 000ms, buff 00%\r\n"
+        + b"".join(blocks)
+        + b"\r\nTimeStamp: 000s 200ms, buff 00%\r\n"
+    )
     items = AsciiParser(5000, 1.0).feed(stream)
     assert [item for item in items if isinstance(item, Edge)] == [Edge(0, 99), Edge(10, 100)]
 
@@ -165,13 +203,20 @@ def test_current_beyond_the_promise_is_a_gap(tmp_path: Path, kind: dict[str, Any
         draw(table, 0.03, 90)
     trace = Trace.open(tmp_path / "trace.jls")
     hz = trace.sample_hz
-    assert [(gap.start, gap.stop, gap.cause) for gap in trace.gaps] == [(0.1 * hz, 0.12 * hz, "beyond the measuring range")]
+    assert [(gap.start, gap.stop, gap.cause) for gap in trace.gaps] == [
+        (0.1 * hz, 0.12 * hz, "beyond the measuring range")
+    ]
     assert trace.mean_w(0.02, 0.1) == pytest.approx(0.03, rel=2e-3)
 
 
 @KINDS
-def test_current_from_which_the_board_protects_itself_is_its_error(tmp_path: Path, kind: dict[str, Any]) -> None:
-    with pytest.raises(BenchError, match="reports: overcurrent"), recorded(tmp_path, **kind) as (table, _):
+def test_current_from_which_the_board_protects_itself_is_its_error(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
+    with (
+        pytest.raises(BenchError, match="reports: overcurrent"),
+        recorded(tmp_path, **kind) as (table, _),
+    ):
         draw(table, 0.03, 90)
         draw(table, 0.06 * 3.3, 20)
         draw(table, 0.03, 90)
@@ -181,21 +226,30 @@ def test_current_from_which_the_board_protects_itself_is_its_error(tmp_path: Pat
 
 
 @KINDS
-def test_a_board_that_is_unplugged_is_lost_and_what_was_confirmed_is_kept(tmp_path: Path, kind: dict[str, Any]) -> None:
+def test_a_board_that_is_unplugged_is_lost_and_what_was_confirmed_is_kept(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
     error = failure_of(tmp_path, faults={"unplugged_at_s": 0.5}, **kind)
     assert type(error) is DeviceLost
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.length <= 0.5 * trace.sample_hz and all(gap.stop == trace.length for gap in trace.gaps)
+    assert trace.length <= 0.5 * trace.sample_hz and all(
+        gap.stop == trace.length for gap in trace.gaps
+    )
 
 
 def test_a_board_that_falls_silent_in_binary_is_an_error_within_seconds(tmp_path: Path) -> None:
     table = Table()
     began_ns = time.monotonic_ns()
-    table.world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
+    table.world.follow(
+        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
+    )
     simulator = Lpm01aSimulator(SimulatorSettings(faults=Faults(mute_at_s=0.3)), table)
     # By its port it is a board like any other: the driver knows nothing of a simulation.
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port, **BINARY), table)
-    with pytest.raises(DeadlineError, match="no data of the PowerShield"), monitor.record(tmp_path) as recording:
+    with (
+        pytest.raises(DeadlineError, match="no data of the PowerShield"),
+        monitor.record(tmp_path) as recording,
+    ):
         end_s = time.monotonic() + 20
         while time.monotonic() < end_s:
             recording.check()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The supply of an X-NUCLEO-LPM01A: off whatever goes wrong, and where the board does not switch it off, that is said."""
+"""The supply of an X-NUCLEO-LPM01A: off whatever goes wrong, and where the board does not switch it
+off, that is said.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,21 @@ OFF = "the PowerShield does not switch the DUT's supply off"
 NOTE = f"the supply may still be on: {OFF}"
 
 
-def found_on(faults: dict[str, Any], true: dict[str, Any] | None = None, **more: Any) -> tuple[RigError, bool]:
+def found_on(
+    faults: dict[str, Any], true: dict[str, Any] | None = None, **more: Any
+) -> tuple[RigError, bool]:
     """Open a board in vain whose supply is on; return why, and whether it still is."""
-    table, threads = Table(), threading.active_count()
+    table = Table()
+    threads = threading.active_count()
     with pytest.raises(RigError) as caught:
         board(table, {"supply_found_on": True} | faults, true, **more)
     assert threading.active_count() == threads
     return caught.value, table.world.supply_on
 
 
-@pytest.mark.parametrize("pwr_get", ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"])
+@pytest.mark.parametrize(
+    "pwr_get", ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"]
+)
 def test_a_supply_found_on_is_switched_off_and_told(pwr_get: str) -> None:
     table = Table()
     monitor = board(table, {"supply_found_on": True}, {"pwr_get": pwr_get})
@@ -35,7 +42,9 @@ def test_a_supply_found_on_is_switched_off_and_told(pwr_get: str) -> None:
     monitor.close()
 
 
-@pytest.mark.parametrize("pwr_get", ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"])
+@pytest.mark.parametrize(
+    "pwr_get", ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"]
+)
 def test_a_supply_found_off_is_told_as_that(pwr_get: str) -> None:
     monitor = board(Table(), true={"pwr_get": pwr_get})
     assert monitor.info.details["supply_on_at_open"] is False
@@ -45,7 +54,18 @@ def test_a_supply_found_off_is_told_as_that(pwr_get: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *("pwr get", "powershield", "version", "status", "acqtime", "trigsrc", "trigdelay", "pwrend", "eventsrc", "output"),
+        *(
+            "pwr get",
+            "powershield",
+            "version",
+            "status",
+            "acqtime",
+            "trigsrc",
+            "trigdelay",
+            "pwrend",
+            "eventsrc",
+            "output",
+        ),
         *("funcmode", "format", "freq", "volt 3300m", "volt get"),
     ],
 )
@@ -68,32 +88,48 @@ def test_firmware_that_is_too_old_for_events_is_switched_off() -> None:
     assert "too old for events" in error.cause and not getattr(error, "__notes__", ()) and not on
 
 
-@pytest.mark.parametrize(("events", "words"), [(True, "too old for events at D7"), (False, "too old for the command pwr")])
-def test_firmware_that_cannot_switch_off_is_too_old_and_its_supply_may_still_be_on(events: bool, words: str) -> None:
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [(True, "too old for events at D7"), (False, "too old for the command pwr")],
+)
+def test_firmware_that_cannot_switch_off_is_too_old_and_its_supply_may_still_be_on(
+    events: bool, words: str
+) -> None:
     error, on = found_on({}, {"firmware": "1.0.1"}, events=events)
     assert words in error.cause and error.__notes__ == [NOTE] and on
 
 
-@pytest.mark.parametrize(("fault", "kind"), [("error_to", BenchError), ("no_answer_to", DeadlineError)])
-def test_a_board_that_is_not_the_hosts_to_control_may_still_supply_the_dut(fault: str, kind: type[RigError]) -> None:
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("error_to", BenchError), ("no_answer_to", DeadlineError)]
+)
+def test_a_board_that_is_not_the_hosts_to_control_may_still_supply_the_dut(
+    fault: str, kind: type[RigError]
+) -> None:
     error, on = found_on({fault: "htc"})
     assert type(error) is kind and "'htc'" in error.cause and error.__notes__ == [NOTE] and on
 
 
 @pytest.mark.parametrize("fault", ["error_to", "no_answer_to"])
-@pytest.mark.parametrize(("only", "stays"), [((1,), False), ((), True)], ids=["off at the second try", "never off"])
-def test_a_board_that_does_not_switch_off_while_it_is_set_up_says_so_once(fault: str, only: tuple[int, ...], stays: bool) -> None:
+@pytest.mark.parametrize(
+    ("only", "stays"), [((1,), False), ((), True)], ids=["off at the second try", "never off"]
+)
+def test_a_board_that_does_not_switch_off_while_it_is_set_up_says_so_once(
+    fault: str, only: tuple[int, ...], stays: bool
+) -> None:
     error, on = found_on({fault: "pwr off", "only": only})
     assert type(error) is BenchError and error.cause == OFF and "'pwr off'" in error.evidence
     assert "the supply may still be on" in error.try_next and not getattr(error, "__notes__", ())
     assert on == stays
 
 
-@pytest.mark.parametrize("command", ["htc", "pwr get", "pwr off", "version", "pwrend on", "volt 3300m", "status"])
+@pytest.mark.parametrize(
+    "command", ["htc", "pwr get", "pwr off", "version", "pwrend on", "volt 3300m", "status"]
+)
 def test_an_interrupt_while_an_answer_is_due_leaves_the_supply_off_and_raises_no_false_alarm(
     command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, table = Shell.write, Table()
+    write = Shell.write
+    table = Table()
 
     def interrupted(shell: Shell, text: str) -> None:
         write(shell, text)
@@ -133,7 +169,9 @@ def test_a_supply_that_does_not_go_off_is_an_error_and_closing_tries_again(fault
 
 
 @pytest.mark.parametrize("fault", ["error_to", "no_answer_to"])
-def test_closing_a_board_that_does_not_switch_off_says_so_once_and_lets_go_of_it(fault: str) -> None:
+def test_closing_a_board_that_does_not_switch_off_says_so_once_and_lets_go_of_it(
+    fault: str,
+) -> None:
     threads = threading.active_count()
     monitor, table = powered({fault: "pwr off", "only": (2, 3)})
     with pytest.raises(BenchError, match=OFF) as caught:

@@ -34,7 +34,10 @@ def test_what_is_not_said_has_its_default(tmp_path: Path) -> None:
 
 
 def test_the_resolved_file_loads_to_the_same_settings(tmp_path: Path) -> None:
-    resolved = config.load(bench(tmp_path), ["sut.virtual.infer.power_w=0.5", "claim.accuracy=0.9", "metadata.lab=B 12"])
+    resolved = config.load(
+        bench(tmp_path),
+        ["sut.virtual.infer.power_w=0.5", "claim.accuracy=0.9", "metadata.lab=B 12"],
+    )
     again = config.load(bench(tmp_path, resolved.toml()))
     assert again == resolved
     assert again.sut.settings.infer.power_w == 0.5
@@ -61,7 +64,9 @@ def test_the_resolved_file_loads_to_the_same_settings(tmp_path: Path) -> None:
         ("metadata.day=2026-01-01", "metadata", "text"),
     ],
 )
-def test_a_wrong_key_or_value_is_refused_with_its_path(tmp_path: Path, change: str, path: str, hint: str) -> None:
+def test_a_wrong_key_or_value_is_refused_with_its_path(
+    tmp_path: Path, change: str, path: str, hint: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         config.load(bench(tmp_path), [change])
     assert caught.value.path.startswith(path)

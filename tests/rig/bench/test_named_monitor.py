@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several monitors at once: rails are summed, each in its own time, and what is wrong with one is said of that one."""
+"""Several monitors at once: rails are summed, each in its own time, and what is wrong with one is
+said of that one.
+"""
 
 from __future__ import annotations
 
@@ -72,12 +74,20 @@ def test_the_skew_between_the_rails_clocks_is_found_and_shown(tmp_path: Path) ->
 
 
 def test_instruments_that_differ_err_apart(tmp_path: Path) -> None:
-    budget = {part["component"]: part for part in run(tmp_path).content["metrics"]["energy_total"]["budget"]}
-    core, io = budget["core: current gain"], budget["io: current gain"]
-    assert core["standard_uncertainty"] / io["standard_uncertainty"] == pytest.approx(7 / 3, rel=0.01)
+    budget = {
+        part["component"]: part
+        for part in run(tmp_path).content["metrics"]["energy_total"]["budget"]
+    }
+    core = budget["core: current gain"]
+    io = budget["io: current gain"]
+    assert core["standard_uncertainty"] / io["standard_uncertainty"] == pytest.approx(
+        7 / 3, rel=0.01
+    )
 
 
-def test_a_session_of_two_rails_is_recomputed_byte_for_byte_and_a_changed_rail_is_named(tmp_path: Path) -> None:
+def test_a_session_of_two_rails_is_recomputed_byte_for_byte_and_a_changed_rail_is_named(
+    tmp_path: Path,
+) -> None:
     result = run(tmp_path, trials=2)
     assert check.check(result.folder).ok
     trace = result.folder / "trial-2" / "io" / "trace.jls"
@@ -95,22 +105,31 @@ def test_a_problem_names_its_rail(tmp_path: Path) -> None:
 
 
 def test_a_first_rail_without_edges_leaves_a_report_that_says_so(tmp_path: Path) -> None:
-    result = run(tmp_path, 'rail.core.joulescope.device="simulator"', "rail.core.joulescope.simulator.sync_gpi=1")
+    result = run(
+        tmp_path,
+        'rail.core.joulescope.device="simulator"',
+        "rail.core.joulescope.simulator.sync_gpi=1",
+    )
     assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
     page = write_report(result.folder).read_text()
     assert "nothing to fit" in page and "skew not known" in page
 
 
-def test_the_report_of_rails_draws_the_edges_of_the_first_and_says_why_there_is_no_curve_of_power(tmp_path: Path) -> None:
+def test_the_report_of_rails_draws_the_edges_of_the_first_and_says_why_there_is_no_curve_of_power(
+    tmp_path: Path,
+) -> None:
     page = write_report(run(tmp_path).folder).read_text()
     assert 'class="residuals"' in page
     assert "each rail has a clock of its own" in page and "was changed" not in page
 
 
 def test_a_rail_without_power_is_named_although_the_sum_is_positive(tmp_path: Path) -> None:
-    problems = run(tmp_path, "rail.io.virtual.gain=-1.0", "rail.io.virtual.noise_a=0", "rail.io.virtual.lsb_a=0").content[
-        "problems"
-    ]
+    problems = run(
+        tmp_path,
+        "rail.io.virtual.gain=-1.0",
+        "rail.io.virtual.noise_a=0",
+        "rail.io.virtual.lsb_a=0",
+    ).content["problems"]
     assert [problem["code"] for problem in problems] == ["power"]
     assert problems[0]["detail"].startswith("io: ")
 
@@ -177,8 +196,16 @@ def refused(tmp_path: Path, *overrides: str) -> RigError:
 @pytest.mark.parametrize(
     ("setting", "kind", "cause"),
     [
-        ("simulator.faults.overcurrent_at_s=0.83", BenchError, "the PowerShield reports: overcurrent"),
-        ("simulator.firmware='1.0.5'", BenchError, "firmware 1.0.5 of the PowerShield is too old for events"),
+        (
+            "simulator.faults.overcurrent_at_s=0.83",
+            BenchError,
+            "the PowerShield reports: overcurrent",
+        ),
+        (
+            "simulator.firmware='1.0.5'",
+            BenchError,
+            "firmware 1.0.5 of the PowerShield is too old for events",
+        ),
         ("simulator.faults.error_to='start'", BenchError, "the PowerShield refuses 'start'"),
     ],
     ids=["in a recording", "when it is opened", "when a recording begins"],
@@ -187,13 +214,21 @@ def test_an_error_of_one_of_two_instruments_of_a_kind_names_its_rail_alone(
     tmp_path: Path, rail: str, setting: str, kind: type[RigError], cause: str
 ) -> None:
     error = refused(tmp_path, f"rail.{rail}.st_lpm01a.{setting}")
-    assert type(error) is kind and error.cause.startswith(f"rail {rail}: {cause}") and error.cause.count("rail ") == 1
+    assert (
+        type(error) is kind
+        and error.cause.startswith(f"rail {rail}: {cause}")
+        and error.cause.count("rail ") == 1
+    )
     assert str(error).startswith(error.cause) and not getattr(error, "__notes__", ())
 
 
-def test_an_instrument_that_does_not_say_that_it_is_off_is_named_in_error_and_note(tmp_path: Path) -> None:
+def test_an_instrument_that_does_not_say_that_it_is_off_is_named_in_error_and_note(
+    tmp_path: Path,
+) -> None:
     error = refused(tmp_path, "rail.io.st_lpm01a.simulator.faults.mute_at_s=0.83")
-    assert isinstance(error, DeadlineError) and error.cause.startswith("rail io: no time stamp of the PowerShield")
+    assert isinstance(error, DeadlineError) and error.cause.startswith(
+        "rail io: no time stamp of the PowerShield"
+    )
     [note] = error.__notes__
     assert note.startswith("the supply may still be on: rail io: ")
 
@@ -201,7 +236,9 @@ def test_an_instrument_that_does_not_say_that_it_is_off_is_named_in_error_and_no
 def test_a_setting_that_a_rails_driver_refuses_is_told_by_the_rails_key(tmp_path: Path) -> None:
     error = refused(tmp_path, "rail.io.st_lpm01a.supply_v=9.0")
     assert isinstance(error, ConfigError) and error.path == "rail.io.st_lpm01a.supply_v"
-    assert error.cause.startswith("rail.io.st_lpm01a.supply_v: 9.0") and "monitor." not in str(error)
+    assert error.cause.startswith("rail.io.st_lpm01a.supply_v: 9.0") and "monitor." not in str(
+        error
+    )
 
 
 def test_a_rail_that_sees_no_sync_is_told_by_the_rails_key(tmp_path: Path) -> None:

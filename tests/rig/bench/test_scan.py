@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig scan`: every kind looks for itself, none hides another, and what is found can be pasted into a bench file."""
+"""`rig scan`: every kind looks for itself, none hides another, and what is found can be pasted into
+a bench file.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,25 @@ def kind(*found: Found, error: BaseException | None = None) -> Callable[[], Any]
     return lambda: Monitor
 
 
-def port(device: object, description: str = "STLink", serial: str | None = "0667", vid: int | None = 0x0483) -> SimpleNamespace:
-    return SimpleNamespace(device=str(device), description=description, serial_number=serial, vid=vid)
+def port(
+    device: object,
+    description: str = "STLink",
+    serial: str | None = "0667",
+    vid: int | None = 0x0483,
+) -> SimpleNamespace:
+    return SimpleNamespace(
+        device=str(device), description=description, serial_number=serial, vid=vid
+    )
 
 
 def looked(
-    monitors: dict[str, Callable[[], Any]] | None = None, ports: tuple[SimpleNamespace, ...] = (), missing: tuple[str, ...] = ()
+    monitors: dict[str, Callable[[], Any]] | None = None,
+    ports: tuple[SimpleNamespace, ...] = (),
+    missing: tuple[str, ...] = (),
 ) -> list[Row]:
-    return scan(monitors or {}, lambda: ports, lambda name: ["some-package"] if name in missing else [])
+    return scan(
+        monitors or {}, lambda: ports, lambda name: ["some-package"] if name in missing else []
+    )
 
 
 def shown(rows: list[Row], width: int = 80) -> str:
@@ -59,13 +72,23 @@ JS220 = Found("Joulescope JS220", "000415", 'device = "JS220-000415"')
 
 def test_an_instrument_comes_with_its_serial_number_and_the_table_of_a_bench_file() -> None:
     rows = looked({"joulescope": kind(JS220)})
-    assert rows == [Row("joulescope", "Joulescope JS220", FOUND, "000415", '[monitor.joulescope]\ndevice = "JS220-000415"')]
+    assert rows == [
+        Row(
+            "joulescope",
+            "Joulescope JS220",
+            FOUND,
+            "000415",
+            '[monitor.joulescope]\ndevice = "JS220-000415"',
+        )
+    ]
     assert tomllib.loads(rows[0].setting) == {"monitor": {"joulescope": {"device": "JS220-000415"}}}
     assert is_well(rows) and not is_empty(rows)
 
 
 def test_an_instrument_with_a_problem_says_what_to_try() -> None:
-    found = Found("LPM01A", "", 'port = "/dev/ttyACM7"', "another program holds it", "close the other program")
+    found = Found(
+        "LPM01A", "", 'port = "/dev/ttyACM7"', "another program holds it", "close the other program"
+    )
     rows = looked({"st_lpm01a": kind(found), "joulescope": kind(JS220)})
     assert [row.state for row in rows] == [FOUND, PROBLEM] and not is_well(rows)
     text = shown(rows)
@@ -74,7 +97,11 @@ def test_an_instrument_with_a_problem_says_what_to_try() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [BenchError("the bus hangs", evidence="code 5", try_next="unplug it"), RuntimeError("[Errno 5] in libusb"), ValueError()],
+    [
+        BenchError("the bus hangs", evidence="code 5", try_next="unplug it"),
+        RuntimeError("[Errno 5] in libusb"),
+        ValueError(),
+    ],
     ids=["ours", "foreign", "mute"],
 )
 def test_a_driver_that_fails_hides_no_other(error: Exception) -> None:
@@ -98,7 +125,9 @@ def test_ctrl_c_is_not_taken_for_a_fault_of_a_driver() -> None:
 
 
 def test_a_kind_without_its_package_says_how_to_install_it_and_is_nothing_wrong() -> None:
-    hint = ConfigError("needs a package that is not installed: pynvml", try_next="pip install 'neurorig[nvml]'")
+    hint = ConfigError(
+        "needs a package that is not installed: pynvml", try_next="pip install 'neurorig[nvml]'"
+    )
     rows = looked({"nvml": kind(error=hint), "joulescope": kind(JS220)}, missing=("joulescope",))
     assert [(row.kind, row.state, row.try_next) for row in rows] == [
         ("joulescope", MISSING, "pip install 'neurorig[joulescope]'"),
@@ -113,12 +142,18 @@ def test_a_kind_that_cannot_look_is_left_out() -> None:
 
 
 def test_a_serial_port_that_no_instrument_claimed_may_be_a_device(tmp_path: Path) -> None:
-    claimed, alias, free = tmp_path / "ttyACM0", tmp_path / "by-id", tmp_path / "ttyACM1"
+    claimed = tmp_path / "ttyACM0"
+    alias = tmp_path / "by-id"
+    free = tmp_path / "ttyACM1"
     claimed.touch()
     free.touch()
     alias.symlink_to(claimed)
-    rows = looked({"st_lpm01a": kind(Found("LPM01A", "7", f'port = "{alias}"'))}, (port(claimed), port(free)))
-    assert [(row.kind, row.name, row.serial) for row in rows[1:]] == [(SERIAL, f"{free}: STLink", "0667")]
+    rows = looked(
+        {"st_lpm01a": kind(Found("LPM01A", "7", f'port = "{alias}"'))}, (port(claimed), port(free))
+    )
+    assert [(row.kind, row.name, row.serial) for row in rows[1:]] == [
+        (SERIAL, f"{free}: STLink", "0667")
+    ]
     assert tomllib.loads(rows[1].setting) == {"sut": {"uart": {"port": str(free)}}}
 
 
@@ -141,7 +176,9 @@ def test_a_port_that_may_not_be_used_names_the_group(tmp_path: Path) -> None:
 def test_an_on_board_port_is_listed_but_is_no_sign_of_a_device(tmp_path: Path) -> None:
     (tmp_path / "ttyS0").touch()
     rows = looked(ports=(port(tmp_path / "ttyS0", "n/a", None, None),))
-    assert [(row.kind, row.name, row.state) for row in rows] == [(ONBOARD, str(tmp_path / "ttyS0"), FOUND)]
+    assert [(row.kind, row.name, row.state) for row in rows] == [
+        (ONBOARD, str(tmp_path / "ttyS0"), FOUND)
+    ]
     assert is_empty(rows) and "no instrument and no USB port can be seen" in shown(rows)
 
 
@@ -168,7 +205,9 @@ def test_the_table_fits_80_columns_and_no_line_for_the_bench_file_is_broken() ->
     rows = looked({"keysight_n6705": kind(long), "joulescope": kind(JS220)}, missing=("st_lpm01a",))
     lines = shown(rows, width=200).split("\n")
     assert 'a = "' + "x" * 90 + '"' in lines
-    head = lines[: lines.index(next(line for line in lines if line.startswith("for the bench file")))]
+    head = lines[
+        : lines.index(next(line for line in lines if line.startswith("for the bench file")))
+    ]
     assert head and max(map(len, head)) <= 80
 
 
@@ -176,7 +215,16 @@ def test_the_table_fits_80_columns_and_no_line_for_the_bench_file_is_broken() ->
 def test_the_command_prints_json_and_its_exit_code_says_whether_all_is_well(
     monkeypatch: pytest.MonkeyPatch, state: str, code: int
 ) -> None:
-    rows = [Row("joulescope", "JS220 [red]", state, "000415", 'device = "[x]"', "a problem" if state == PROBLEM else "")]
+    rows = [
+        Row(
+            "joulescope",
+            "JS220 [red]",
+            state,
+            "000415",
+            'device = "[x]"',
+            "a problem" if state == PROBLEM else "",
+        )
+    ]
     module = import_module("rig.cli.scan")  # by name: in rig.cli the command may stand in its place
     monkeypatch.setattr(module, "look", lambda: rows)
     answer = CliRunner().invoke(module.scan, ["--json"], standalone_mode=False)
@@ -185,6 +233,6 @@ def test_the_command_prints_json_and_its_exit_code_says_whether_all_is_well(
     assert plain.return_value == code and "JS220 [red]" in plain.stdout
 
 
-def test_the_sensors_of_this_machine_and_its_ports_are_looked_for_by_the_names_of_the_entry_points() -> None:
+def test_sensors_and_ports_of_this_machine_are_looked_for_by_their_entry_points() -> None:
     own = {kind: partial(plugins.find, "monitor", kind) for kind in ("rapl", "nvml")}
     assert not [row for row in scan(own) if row.name == "not looked for"]

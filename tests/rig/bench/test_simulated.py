@@ -26,7 +26,10 @@ def about(bench: config.Config) -> dict[str, Any]:
     """Return what the provenance of a bench says, were it measured."""
 
     def part(section: str, choice: config.Choice) -> dict[str, Any]:
-        return {"kind": choice.kind, "simulated": plugins.find(section, choice.kind).simulates(choice.settings)}
+        return {
+            "kind": choice.kind,
+            "simulated": plugins.find(section, choice.kind).simulates(choice.settings),
+        }
 
     sut = part("sut", bench.sut)
     monitors = {rail: part("monitor", choice) for rail, choice in bench.monitors.items()}
@@ -34,12 +37,20 @@ def about(bench: config.Config) -> dict[str, Any]:
     return {"sut": sut, "monitors": monitors, "simulated": every}
 
 
-@pytest.mark.parametrize("path", [path for path in BENCHES if "[monitor.none]" not in path.read_text()], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [path for path in BENCHES if "[monitor.none]" not in path.read_text()],
+    ids=lambda path: path.stem,
+)
 def test_no_flag_of_a_bench_can_be_turned(path: Path) -> None:
     bench = config.load(path)
     told = about(bench)
     assert not list(simulated.contradictions(bench, told))
-    for place in (("simulated",), ("sut", "simulated"), *(("monitors", rail, "simulated") for rail in bench.monitors)):
+    for place in (
+        ("simulated",),
+        ("sut", "simulated"),
+        *(("monitors", rail, "simulated") for rail in bench.monitors),
+    ):
         turned = copy.deepcopy(told)
         node: Any = turned
         for key in place[:-1]:
@@ -54,4 +65,6 @@ def test_another_kind_and_another_rail_are_told() -> None:
     assert "is of kind 'uart', bench.toml names 'virtual'" in next(
         simulated.contradictions(bench, told | {"sut": {"kind": "uart", "simulated": True}})
     )
-    assert "its monitors are core" in next(simulated.contradictions(bench, told | {"monitors": {"core": {}}}))
+    assert "its monitors are core" in next(
+        simulated.contradictions(bench, told | {"monitors": {"core": {}}})
+    )

@@ -39,17 +39,25 @@ def test_an_untouched_session_is_found_again_byte_for_byte(run_virtual: Run) -> 
     result = run_virtual(trials=2)
     checked = check(result.folder)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
-    assert any(finding.name == "results.json" and "byte for byte" in finding.detail for finding in checked.findings)
+    assert any(
+        finding.name == "results.json" and "byte for byte" in finding.detail
+        for finding in checked.findings
+    )
 
 
-def test_a_session_copied_under_another_name_is_found_again_as_well(run_virtual: Run, tmp_path: Path) -> None:
+def test_a_session_copied_under_another_name_is_found_again_as_well(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     copy = tmp_path / "downloaded"
     folder = run_virtual(trials=2).folder
     write_report(folder)
     shutil.copytree(folder, copy)
     checked = check(copy)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
-    assert any(finding.name == "report.html" and "made again" in finding.detail for finding in checked.findings)
+    assert any(
+        finding.name == "report.html" and "made again" in finding.detail
+        for finding in checked.findings
+    )
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -64,7 +72,9 @@ def test_one_changed_byte_anywhere_is_named_with_its_file(run_virtual: Run, name
     assert any(not finding.ok and finding.name == name for finding in checked.findings)
 
 
-def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash(run_virtual: Run) -> None:
+def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash(
+    run_virtual: Run,
+) -> None:
     folder = run_virtual(trials=2).folder
     draw = random.Random(5)
     for name in ("events.jsonl", "provenance.json", "bench.toml"):
@@ -85,7 +95,9 @@ def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash
 def test_a_line_cut_off_in_the_list_of_gaps_is_no_crash(run_virtual: Run) -> None:
     folder = run_virtual().folder
     (folder / "trial-1" / "gaps.jsonl").write_text('{"start": 1, "stop": 2, "ca')
-    assert [finding.name for finding in check(folder).findings if not finding.ok] == ["trial-1/gaps.jsonl"]
+    assert [finding.name for finding in check(folder).findings if not finding.ok] == [
+        "trial-1/gaps.jsonl"
+    ]
 
 
 def test_a_changed_sample_line_is_named_with_its_number_and_field(run_virtual: Run) -> None:
@@ -115,7 +127,9 @@ def store_text(content: Any, name: str) -> str:
 
 
 @pytest.mark.parametrize(("change", "equal"), [(1e-13, True), (1e-6, False)])
-def test_what_another_processor_rounds_otherwise_is_equal(run_virtual: Run, change: float, equal: bool) -> None:
+def test_what_another_processor_rounds_otherwise_is_equal(
+    run_virtual: Run, change: float, equal: bool
+) -> None:
     def rounded(content: Any) -> Any:
         if isinstance(content, dict):
             return {key: rounded(value) for key, value in content.items()}
@@ -132,15 +146,24 @@ def test_what_another_processor_rounds_otherwise_is_equal(run_virtual: Run, chan
     rehash(folder)
     checked = check(folder)
     assert checked.ok is equal
-    named = [finding.detail for finding in checked.findings if finding.name in ("results.json", "trial-1/samples.jsonl")]
-    told = [detail for detail in named if ("not byte for byte" if equal else "recomputed 0.") in detail]
+    named = [
+        finding.detail
+        for finding in checked.findings
+        if finding.name in ("results.json", "trial-1/samples.jsonl")
+    ]
+    told = [
+        detail for detail in named if ("not byte for byte" if equal else "recomputed 0.") in detail
+    ]
     assert len(told) >= 2
 
 
 def test_a_missing_file_is_named(run_virtual: Run) -> None:
     folder = run_virtual().folder
     (folder / "trial-1" / "trace.jls").unlink()
-    assert any(finding.name == "trial-1/trace.jls" and finding.detail == "is missing" for finding in check(folder).findings)
+    assert any(
+        finding.name == "trial-1/trace.jls" and finding.detail == "is missing"
+        for finding in check(folder).findings
+    )
 
 
 def test_derived_files_can_be_deleted_and_only_those_are_missed(run_virtual: Run) -> None:
@@ -162,7 +185,10 @@ def test_a_session_killed_in_the_middle_is_readable(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
-        while not (lines := list(tmp_path.glob("*/trial-1/completions.jsonl"))) or lines[0].stat().st_size < 20_000:
+        while (
+            not (lines := list(tmp_path.glob("*/trial-1/completions.jsonl")))
+            or lines[0].stat().st_size < 20_000
+        ):
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.01)
     finally:

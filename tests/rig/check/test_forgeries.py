@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is changed in a session is refused, with the file named; benchmarks/forgeries.py does more of it."""
+"""Whatever is changed in a session is refused, with the file named; benchmarks/forgeries.py does
+more of it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ MEMORY = Memory()
 
 @pytest.fixture(scope="module")
 def sessions() -> Iterator[dict[str, Path]]:
-    """Measure one small session of each kind, without a report, which takes longer to draw than all else."""
+    """Measure one small session of each kind, without a report, which takes longer to draw than all
+    else.
+    """
     with TemporaryDirectory() as root:
         yield {kind: forgeries.session(kind, Path(root) / kind, report=False) for kind in QUICK}
 
@@ -35,15 +39,21 @@ def test_an_untouched_session_is_accepted(sessions: dict[str, Path], kind: str) 
 
 
 @pytest.mark.parametrize("kind", QUICK)
-def test_any_mutation_of_any_file_is_refused_and_names_it(sessions: dict[str, Path], kind: str) -> None:
+def test_any_mutation_of_any_file_is_refused_and_names_it(
+    sessions: dict[str, Path], kind: str
+) -> None:
     draw = random.Random(kind)
     for path in forgeries.files_of(sessions[kind], set()):
         row = forgeries.mutations(sessions[kind], path, 4, draw, MEMORY)
         assert row.ok, row
 
 
-@pytest.mark.parametrize("forgery", [one for one in FORGERIES if one.blamed != OF_REPORT], ids=lambda one: one.name)
-def test_a_forgery_is_refused_although_its_hashes_fit(sessions: dict[str, Path], forgery: Forgery) -> None:
+@pytest.mark.parametrize(
+    "forgery", [one for one in FORGERIES if one.blamed != OF_REPORT], ids=lambda one: one.name
+)
+def test_a_forgery_is_refused_although_its_hashes_fit(
+    sessions: dict[str, Path], forgery: Forgery
+) -> None:
     for kind in set(forgery.sessions) & set(QUICK):
         row = forgeries.forged(sessions[kind], forgery, MEMORY)
         assert row.ok, (kind, row)
@@ -51,7 +61,10 @@ def test_a_forgery_is_refused_although_its_hashes_fit(sessions: dict[str, Path],
 
 def test_a_report_is_made_again_and_any_other_is_refused(tmp_path: Path) -> None:
     session = forgeries.session("single_stream", tmp_path)
-    assert any(finding.name == OF_REPORT and "byte for byte" in finding.detail for finding in check(session).findings)
+    assert any(
+        finding.name == OF_REPORT and "byte for byte" in finding.detail
+        for finding in check(session).findings
+    )
     for forgery in FORGERIES:
         if forgery.blamed == OF_REPORT:
             assert forgeries.forged(session, forgery, MEMORY).ok, forgery.name

@@ -16,19 +16,33 @@ from rig.errors import ConfigError
 from rig.session.session import Result
 
 Run = Callable[..., Result]
-needs_ssh = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+needs_ssh = pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"
+)
 
 
 def key(folder: Path, name: str) -> Path:
     """Make a key and a file that allows its owner to sign."""
     path = folder / name
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)], check=True
+    )
     (folder / f"{name}.signers").write_text(f"{name}@lab {path.with_suffix('.pub').read_text()}")
     return path
 
 
 def sign(session: Path, path: Path) -> None:
-    words = ["ssh-keygen", "-q", "-Y", "sign", "-n", signature.NAMESPACE, "-f", str(path), str(session / "events.jsonl")]
+    words = [
+        "ssh-keygen",
+        "-q",
+        "-Y",
+        "sign",
+        "-n",
+        signature.NAMESPACE,
+        "-f",
+        str(path),
+        str(session / "events.jsonl"),
+    ]
     subprocess.run(words, check=True, capture_output=True)
 
 
@@ -38,7 +52,9 @@ def rig_check(session: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_ssh
-def test_a_signed_session_says_by_whom_and_a_changed_one_is_refused(run_virtual: Run, tmp_path: Path) -> None:
+def test_a_signed_session_says_by_whom_and_a_changed_one_is_refused(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     session = run_virtual().folder
     sign(session, key(tmp_path, "alice"))
     signers = str(tmp_path / "alice.signers")
@@ -48,7 +64,9 @@ def test_a_signed_session_says_by_whom_and_a_changed_one_is_refused(run_virtual:
     with (session / "events.jsonl").open("a") as events:
         events.write("\n")
     done = rig_check(session, "--signers", signers)
-    assert done.returncode == 1 and "events.jsonl.sig: is not of events.jsonl as it is" in done.stdout
+    assert (
+        done.returncode == 1 and "events.jsonl.sig: is not of events.jsonl as it is" in done.stdout
+    )
 
 
 @needs_ssh
@@ -60,15 +78,20 @@ def test_a_stranger_s_signature_is_of_nobody(run_virtual: Run, tmp_path: Path) -
     assert not found.ok and "is of nobody whom" in found.detail
 
 
-def test_an_unsigned_session_is_refused_where_a_signature_is_asked_for(run_virtual: Run, tmp_path: Path) -> None:
+def test_an_unsigned_session_is_refused_where_a_signature_is_asked_for(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     signers = tmp_path / "signers"
     signers.write_text("")
     found = signature.verified(run_virtual().folder, signers)
     assert not found.ok and "nobody signed" in found.detail and "ssh-keygen -Y sign" in found.detail
 
 
-def test_without_the_program_it_says_what_to_install(run_virtual: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    session, signers = run_virtual().folder, tmp_path / "signers"
+def test_without_the_program_it_says_what_to_install(
+    run_virtual: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = run_virtual().folder
+    signers = tmp_path / "signers"
     signers.write_text("")
     (session / "events.jsonl.sig").write_text("x")
     monkeypatch.setenv("PATH", "")
@@ -76,6 +99,8 @@ def test_without_the_program_it_says_what_to_install(run_virtual: Run, tmp_path:
         signature.verified(session, signers)
 
 
-def test_a_file_of_signers_that_is_not_there_is_a_usage_error(run_virtual: Run, tmp_path: Path) -> None:
+def test_a_file_of_signers_that_is_not_there_is_a_usage_error(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigError, match="is no file"):
         signature.verified(run_virtual().folder, tmp_path / "none")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder from a stranger neither crashes nor stops whoever reads it, and nothing of it reaches the terminal raw."""
+"""A folder from a stranger neither crashes nor stops whoever reads it, and nothing of it reaches
+the terminal raw.
+"""
 
 from __future__ import annotations
 
@@ -117,43 +119,111 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a journal of zeros": (written("events.jsonl", bytes(1000)), "events.jsonl"),
     "no UTF-8": (written("events.jsonl", b'{"schema": "\xff\xfe"}\n'), "events.jsonl"),
     "deep JSON as a line": (prefixed("events.jsonl", "[" * DEEP + "]" * DEEP), "events.jsonl"),
-    "deep JSON as provenance": (again(written("provenance.json", '{"a":' * DEEP + "1" + "}" * DEEP)), "provenance.json"),
+    "deep JSON as provenance": (
+        again(written("provenance.json", '{"a":' * DEEP + "1" + "}" * DEEP)),
+        "provenance.json",
+    ),
     "deep TOML": (again(written("bench.toml", "a = " + "[" * DEEP + "]" * DEEP)), "bench.toml"),
-    "deep completions": (again(prefixed("trial-1/completions.jsonl", "[" * DEEP)), "completions.jsonl"),
-    "a number for a list of files": (in_events(lambda event: event.update(files=5)), "events.jsonl"),
-    "numbers for hashes": (in_events(lambda event: event.update(files={"bench.toml": 5})), "events.jsonl"),
-    "a list for an event's name": (in_events(lambda event: event.update(event=[1])), "events.jsonl"),
+    "deep completions": (
+        again(prefixed("trial-1/completions.jsonl", "[" * DEEP)),
+        "completions.jsonl",
+    ),
+    "a number for a list of files": (
+        in_events(lambda event: event.update(files=5)),
+        "events.jsonl",
+    ),
+    "numbers for hashes": (
+        in_events(lambda event: event.update(files={"bench.toml": 5})),
+        "events.jsonl",
+    ),
+    "a list for an event's name": (
+        in_events(lambda event: event.update(event=[1])),
+        "events.jsonl",
+    ),
     "a text for a trial": (in_events(lambda event: event.update(trial="1")), "events.jsonl"),
     "a trial beyond all": (in_events(lambda event: event.update(trial=10**30)), "events.jsonl"),
-    "names that lead out": (in_events(lambda event: event.update(files={"../../etc/passwd": "0" * 64})), "events.jsonl"),
-    "names from the root": (in_events(lambda event: event.update(files={"/etc/passwd": "0" * 64})), "events.jsonl"),
-    "a NUL in a name": (in_events(lambda event: event.update(files={"a\x00b": "0" * 64})), "events.jsonl"),
+    "names that lead out": (
+        in_events(lambda event: event.update(files={"../../etc/passwd": "0" * 64})),
+        "events.jsonl",
+    ),
+    "names from the root": (
+        in_events(lambda event: event.update(files={"/etc/passwd": "0" * 64})),
+        "events.jsonl",
+    ),
+    "a NUL in a name": (
+        in_events(lambda event: event.update(files={"a\x00b": "0" * 64})),
+        "events.jsonl",
+    ),
     "NaN": (again(written("results.json", '{"metrics": NaN}')), "results.json"),
-    "infinite steps": (again(prefixed("trial-1/completions.jsonl", '{"step": 1e999}')), "completions.jsonl"),
-    "a key that is there twice": (again(prefixed("trial-1/completions.jsonl", '{"step": 0, "step": 1}')), "completions.jsonl"),
+    "infinite steps": (
+        again(prefixed("trial-1/completions.jsonl", '{"step": 1e999}')),
+        "completions.jsonl",
+    ),
+    "a key that is there twice": (
+        again(prefixed("trial-1/completions.jsonl", '{"step": 0, "step": 1}')),
+        "completions.jsonl",
+    ),
     "provenance that is a list": (again(written("provenance.json", "[]")), "provenance.json"),
-    "numbers for monitors": (in_json("provenance.json", lambda about: about.update(monitors=3)), "provenance.json"),
-    "a text for a rate": (in_json("provenance.json", lambda about: about["sut"].update(tick_hz="fast")), "trial-1"),
-    "a rate of 0": (in_json("provenance.json", lambda about: about["sut"].update(tick_hz=0)), "trial-1"),
+    "numbers for monitors": (
+        in_json("provenance.json", lambda about: about.update(monitors=3)),
+        "provenance.json",
+    ),
+    "a text for a rate": (
+        in_json("provenance.json", lambda about: about["sut"].update(tick_hz="fast")),
+        "trial-1",
+    ),
+    "a rate of 0": (
+        in_json("provenance.json", lambda about: about["sut"].update(tick_hz=0)),
+        "trial-1",
+    ),
     "an accuracy of another form": (
         in_json("provenance.json", lambda about: about["monitors"][""].update(accuracy=[1])),
         "trial-1",
     ),
-    "a task that is a number": (in_json("provenance.json", lambda about: about.update(task=7)), "provenance.json"),
+    "a task that is a number": (
+        in_json("provenance.json", lambda about: about.update(task=7)),
+        "provenance.json",
+    ),
     "ticks beyond all": (in_steps(lambda line: line.update(marks=[[1, 10**400]])), "trial-1"),
-    "marks that are texts": (in_steps(lambda line: line.update(marks=["a", "b"])), "completions.jsonl"),
-    "an output that is no text": (in_steps(lambda line: line.update(output=5)), "completions.jsonl"),
-    "samples that are not there": (in_steps(lambda line: query(line, indices=[10**9])), "completions.jsonl"),
-    "a sample before the first": (in_steps(lambda line: query(line, indices=[-1])), "completions.jsonl"),
+    "marks that are texts": (
+        in_steps(lambda line: line.update(marks=["a", "b"])),
+        "completions.jsonl",
+    ),
+    "an output that is no text": (
+        in_steps(lambda line: line.update(output=5)),
+        "completions.jsonl",
+    ),
+    "samples that are not there": (
+        in_steps(lambda line: query(line, indices=[10**9])),
+        "completions.jsonl",
+    ),
+    "a sample before the first": (
+        in_steps(lambda line: query(line, indices=[-1])),
+        "completions.jsonl",
+    ),
     "endless repetition": (in_steps(lambda line: query(line, repeat=10**18)), "completions.jsonl"),
     "gaps beyond all": (
-        again(written("trial-1/gaps.jsonl", '{"start": 0, "stop": ' + "9" * 400 + ', "cause": "x"}\n')),
+        again(
+            written("trial-1/gaps.jsonl", '{"start": 0, "stop": ' + "9" * 400 + ', "cause": "x"}\n')
+        ),
         "trial-1",
     ),
-    "gaps that are texts": (again(written("trial-1/gaps.jsonl", '{"start": "0", "stop": [], "cause": 1}\n')), "trial-1"),
-    "a catalogue of NULs": (again(written("catalogue.csv", "index,label,recording,city\n\x00")), "catalogue.csv"),
-    "a catalogue with a field of 1 MB": (again(written("catalogue.csv", "index," + "a" * (1 << 20))), "catalogue.csv"),
-    "a million trials": (in_events(lambda event: event.update(trials=10**6) if "trials" in event else None), "events.jsonl"),
+    "gaps that are texts": (
+        again(written("trial-1/gaps.jsonl", '{"start": "0", "stop": [], "cause": 1}\n')),
+        "trial-1",
+    ),
+    "a catalogue of NULs": (
+        again(written("catalogue.csv", "index,label,recording,city\n\x00")),
+        "catalogue.csv",
+    ),
+    "a catalogue with a field of 1 MB": (
+        again(written("catalogue.csv", "index," + "a" * (1 << 20))),
+        "catalogue.csv",
+    ),
+    "a million trials": (
+        in_events(lambda event: event.update(trials=10**6) if "trials" in event else None),
+        "events.jsonl",
+    ),
     "a trial too many": (lambda folder: (folder / "trial-²").mkdir(), "trial-²"),
     "a trial of zeros": (lambda folder: (folder / "trial-0").mkdir(), "trial-0"),
     "a pipe": (pipe, "bench.toml"),
@@ -163,10 +233,16 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a huge file": (sparse("trial-1/completions.jsonl", 1 << 40), "completions.jsonl"),
     "a huge bench file": (sparse("bench.toml", 1 << 30), "bench.toml"),
     "a name with a bell": (written("bell\x07\x1b]0;owned\x07", b""), "bell"),
-    "a name of no UTF-8": (lambda folder: Path(os.fsdecode(bytes(folder) + b"/\xff")).touch(), "\\udcff"),
+    "a name of no UTF-8": (
+        lambda folder: Path(os.fsdecode(bytes(folder) + b"/\xff")).touch(),
+        "\\udcff",
+    ),
     "a trace that is garbage": (garbage_trace, "trial-1"),
     "a trace that is empty": (again(written("trial-1/trace.jls", b"")), "trial-1"),
-    "an interpreter's own module": (written("numpy.py", b"raise SystemExit('taken over')"), "numpy.py"),
+    "an interpreter's own module": (
+        written("numpy.py", b"raise SystemExit('taken over')"),
+        "numpy.py",
+    ),
 }
 
 
@@ -185,7 +261,9 @@ def shown(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_a_hostile_folder_is_refused_by_a_message_that_names_the_file(session: Path, tmp_path: Path, what: str) -> None:
+def test_a_hostile_folder_is_refused_by_a_message_that_names_the_file(
+    session: Path, tmp_path: Path, what: str
+) -> None:
     folder = tmp_path / "session"
     shutil.copytree(session, folder)
     make, blamed = HOSTILE[what]
@@ -226,7 +304,9 @@ def test_a_list_of_sessions_goes_on_behind_a_hostile_one(session: Path, tmp_path
 def test_a_reader_that_crashes_is_told_and_the_others_are_read(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """pyjls is C: on a forged file it may end its process. The process that reads traces is not ours."""
+    """pyjls is C: on a forged file it may end its process. The process that reads traces is not
+    ours.
+    """
     package = tmp_path / "pyjls"
     package.mkdir()
     real = Path(pyjls.__file__).parent.parent
@@ -253,15 +333,25 @@ pyjls.Reader = Reader
 
 
 def test_without_noise_equal_trials_are_no_copies(tmp_path: Path) -> None:
-    quiet = ["task.null.samples=4", "scenario.single_stream.idle_s=0.1", "monitor.virtual.noise_a=0.0"]
+    quiet = [
+        "task.null.samples=4",
+        "scenario.single_stream.idle_s=0.1",
+        "monitor.virtual.noise_a=0.0",
+    ]
     with open_bench(VIRTUAL_NULL, quiet) as bench:
         folder = bench.run(2, tmp_path).folder
     assert check(folder).ok
 
 
-def test_played_recordings_of_one_file_are_accepted_and_called_one_measurement(session: Path, tmp_path: Path) -> None:
+def test_played_recordings_of_one_file_are_accepted_and_called_one_measurement(
+    session: Path, tmp_path: Path
+) -> None:
     path = session / "trial-1" / "trace.jls"
-    settings = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1", f'monitor.playback.path="{path}"']
+    settings = [
+        "task.null.samples=6",
+        "scenario.single_stream.idle_s=0.1",
+        f'monitor.playback.path="{path}"',
+    ]
     with open_bench(VIRTUAL_NULL, settings) as bench:
         folder = bench.run(2, tmp_path).folder
     found = [finding for finding in check(folder).findings if finding.name == "trial-2/trace.jls"]
@@ -278,11 +368,20 @@ def test_what_is_made_again_as_it_was_stays_accepted(session: Path, tmp_path: Pa
     assert json.loads((folder / "events.jsonl").read_text().splitlines()[0])["before"] == ""
 
 
-def test_a_plan_that_needs_what_the_session_lacks_is_said_not_to_be_made_again(tmp_path: Path) -> None:
-    settings = ["scenario.tiny.window_s=10.0", "task.asc.samples=8", "monitor.virtual.sample_hz=5000"]
+def test_a_plan_that_needs_what_the_session_lacks_is_said_not_to_be_made_again(
+    tmp_path: Path,
+) -> None:
+    settings = [
+        "scenario.tiny.window_s=10.0",
+        "task.asc.samples=8",
+        "monitor.virtual.sample_hz=5000",
+    ]
     settings += ["sut.virtual.sync_hold_us=1000"]
     with open_bench(VIRTUAL_NULL.with_name("virtual-tiny.toml"), settings) as bench:
         folder = bench.run(1, tmp_path).folder
     checked = check(folder)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
-    assert any("the plan is not made again: the audio of sample" in finding.detail for finding in checked.findings)
+    assert any(
+        "the plan is not made again: the audio of sample" in finding.detail
+        for finding in checked.findings
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig firmware`, as a stranger with a board meets it: a project that builds alone, runs in QEMU, and is flashed."""
+"""`rig firmware`, as a stranger with a board meets it: a project that builds alone, runs in QEMU,
+and is flashed.
+"""
 
 from __future__ import annotations
 
@@ -51,18 +53,26 @@ from tests.conftest import ROOT
 FIRMWARE = ROOT / "firmware"
 PORTING = (ROOT / "docs" / "PORTING.md").read_text(encoding="utf-8")
 PORTS = ("microbit", "mps2", "posix", "stm32_template", "stm32f405", "template")
-ELF = b"\x7fELF\x01\x01\x01".ljust(16, b"\0") + b"\x02\0" + bytes(34)  # an executable by its header; nothing runs it here
-FIXED_PACE = ("-icount", "shift=5")  # what the device measures does not hang on how busy this machine is
+ELF = (
+    b"\x7fELF\x01\x01\x01".ljust(16, b"\0") + b"\x02\0" + bytes(34)
+)  # an executable by its header; nothing runs it here
+FIXED_PACE = (
+    "-icount",
+    "shift=5",
+)  # what the device measures does not hang on how busy this machine is
 PATIENT_S = 20.0  # no host is so busy that a device in QEMU is given up on
 
 
-needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="needs make (apt-get install make)")
+needs_make = pytest.mark.skipif(
+    shutil.which("make") is None, reason="needs make (apt-get install make)"
+)
 needs_arm = pytest.mark.skipif(
     shutil.which("arm-none-eabi-gcc") is None or shutil.which("make") is None,
     reason="needs arm-none-eabi-gcc (apt-get install gcc-arm-none-eabi make)",
 )
 needs_qemu = pytest.mark.skipif(
-    shutil.which("qemu-system-arm") is None, reason="needs qemu-system-arm (apt-get install qemu-system-arm)"
+    shutil.which("qemu-system-arm") is None,
+    reason="needs qemu-system-arm (apt-get install qemu-system-arm)",
 )
 
 
@@ -71,7 +81,9 @@ Rig = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Rig:
-    """Run the command line in tmp_path, `path` in place of PATH; give its exit code and all that it and its programs said."""
+    """Run the command line in tmp_path, `path` in place of PATH; give its exit code and all that it
+    and its programs said.
+    """
 
     def run(*words: str | Path, path: str | None = None) -> tuple[int, str]:
         with monkeypatch.context() as patch:
@@ -82,7 +94,8 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
                 code = command_line.main([*map(str, words)], standalone_mode=False)
                 error = ""
             except RigError as refused:
-                code, error = refused.exit_code, str(refused)
+                code = refused.exit_code
+                error = str(refused)
         return code or 0, "".join(capfd.readouterr()) + error
 
     return run
@@ -94,10 +107,14 @@ def project(folder: Path, port: str = "stm32_template") -> Path:
 
 
 def fake_tool(folder: Path, name: str, code: int = 0) -> Path:
-    """Put a program into `folder` that writes its arguments into NAME.args, one a line, and ends with `code`."""
+    """Put a program into `folder` that writes its arguments into NAME.args, one a line, and ends
+    with `code`.
+    """
     folder.mkdir(exist_ok=True)
     tool = folder / name
-    tool.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{folder}/{name}.args\nexit {code}\n', encoding="ascii")
+    tool.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" >{folder}/{name}.args\nexit {code}\n', encoding="ascii"
+    )
     tool.chmod(0o755)
     return folder / f"{name}.args"
 
@@ -118,19 +135,28 @@ def built(folder: Path, *names: str) -> Path:
 def test_every_folder_that_is_a_port_can_be_a_project() -> None:
     assert tuple(firmware.ports(FIRMWARE)) == PORTS
     others = {path.name for path in (FIRMWARE / "ports").iterdir() if path.is_dir()} - set(PORTS)
-    shared = {need.split("/")[1] for port in firmware.ports(FIRMWARE).values() for need in port.needs if need.startswith("ports/")}
+    shared = {
+        need.split("/")[1]
+        for port in firmware.ports(FIRMWARE).values()
+        for need in port.needs
+        if need.startswith("ports/")
+    }
     assert others == shared
 
 
 @needs_make
 @pytest.mark.parametrize("port", ["microbit", "posix", "stm32_template", "template"])
-def test_a_new_project_builds_without_the_rig_and_without_a_warning(rig: Rig, tmp_path: Path, port: str) -> None:
+def test_a_new_project_builds_without_the_rig_and_without_a_warning(
+    rig: Rig, tmp_path: Path, port: str
+) -> None:
     about = firmware.ports(FIRMWARE)[port]
     if shutil.which(about.compiler) is None:
         pytest.skip(f"needs {about.compiler} ({PACKAGES[about.compiler]})")
     code, said = rig("firmware", "new", "board", "--port", port)
     assert code == 0, said
-    done = subprocess.run(["make"], cwd=tmp_path / "board", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["make"], cwd=tmp_path / "board", capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "-Werror" in done.stdout and "-Wconversion" in done.stdout
     assert str(FIRMWARE) not in done.stdout and "warning:" not in done.stdout + done.stderr
@@ -138,19 +164,28 @@ def test_a_new_project_builds_without_the_rig_and_without_a_warning(rig: Rig, tm
 
 
 @needs_arm
-@pytest.mark.parametrize(("board", "architecture"), [("stm32f405", "v7E-M"), ("stm32g071", "v6S-M")])
+@pytest.mark.parametrize(
+    ("board", "architecture"), [("stm32f405", "v7E-M"), ("stm32g071", "v6S-M")]
+)
 def test_the_stm32_template_builds_for_its_two_generations_of_parts(
     rig: Rig, tmp_path: Path, board: str, architecture: str
 ) -> None:
     folder = project(tmp_path / "board")
     code, said = rig("firmware", "build", folder, f"BOARD={board}")
     assert code == 0, said
-    assert all(re.search(rf"^ *\d+\t.*\sbuild/{board}/{name}\.elf$", said, re.MULTILINE) for name in ("null", "asc", "qubo"))
+    assert all(
+        re.search(rf"^ *\d+\t.*\sbuild/{board}/{name}\.elf$", said, re.MULTILINE)
+        for name in ("null", "asc", "qubo")
+    )
     for workload in ("null", "asc", "qubo"):
         image = folder / "build" / board / f"{workload}.elf"
-        attributes = subprocess.run(["arm-none-eabi-readelf", "-A", image], capture_output=True, text=True, check=True).stdout
+        attributes = subprocess.run(
+            ["arm-none-eabi-readelf", "-A", image], capture_output=True, text=True, check=True
+        ).stdout
         assert f"Tag_CPU_arch: {architecture}\n" in attributes
-        assert image.with_suffix(".hex").read_text(encoding="ascii").startswith(":020000040800F2")  # starts at 0x08000000
+        assert (
+            image.with_suffix(".hex").read_text(encoding="ascii").startswith(":020000040800F2")
+        )  # starts at 0x08000000
 
 
 @needs_arm
@@ -158,7 +193,9 @@ def test_an_image_is_named_by_its_sources_and_its_board(tmp_path: Path) -> None:
     folder = project(tmp_path / "board")
 
     def build_id(*settings: str) -> bytes:
-        subprocess.run(["make", "WORKLOADS=null", *settings], cwd=folder, capture_output=True, check=True)
+        subprocess.run(
+            ["make", "WORKLOADS=null", *settings], cwd=folder, capture_output=True, check=True
+        )
         image = next((folder / "build").glob("*/null.elf")).read_bytes()
         shutil.rmtree(folder / "build")
         found = re.search(rb"\0([0-9a-f]{12})\0", image)
@@ -168,7 +205,9 @@ def test_an_image_is_named_by_its_sources_and_its_board(tmp_path: Path) -> None:
     first = build_id()
     assert build_id() == first
     assert build_id("BOARD=stm32g071") != first
-    (folder / "port.c").write_text((folder / "port.c").read_text(encoding="utf-8") + "/* mine */\n", encoding="utf-8")
+    (folder / "port.c").write_text(
+        (folder / "port.c").read_text(encoding="utf-8") + "/* mine */\n", encoding="utf-8"
+    )
     assert build_id() != first
 
 
@@ -180,14 +219,18 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_alone(rig: Rig, tmp_path
     assert [path.name for path in (tmp_path / "board").iterdir()] == ["thesis.tex"]
 
 
-def test_a_port_that_does_not_exist_is_answered_with_those_that_do(rig: Rig, tmp_path: Path) -> None:
+def test_a_port_that_does_not_exist_is_answered_with_those_that_do(
+    rig: Rig, tmp_path: Path
+) -> None:
     code, said = rig("firmware", "new", "board", "--port", "stm32")
     assert code == 2 and "no port stm32" in said
     assert all(port in said for port in PORTS)
     assert not (tmp_path / "board").exists()
 
 
-def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_load(rig: Rig, tmp_path: Path) -> None:
+def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_load(
+    rig: Rig, tmp_path: Path
+) -> None:
     folder = project(tmp_path / "board")
     readme = (folder / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(readme) <= 12
@@ -206,8 +249,18 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
         (["make"], ["build"], "arm-none-eabi-gcc is not installed", "gcc-arm-none-eabi"),
         ([], ["emulate"], "qemu-system-arm is not installed", "apt-get install qemu-system-arm"),
         ([], ["flash"], "none of openocd, st-flash, pyocd is installed", "stlink-tools"),
-        ([], ["flash", "--tool", "pyocd", "--target", "stm32f405rg"], "pyocd is not installed", "pip install pyocd"),
-        ([], ["flash", "--tool", "openocd", "--target", "target/stm32f4x.cfg"], "openocd is not installed", "openocd"),
+        (
+            [],
+            ["flash", "--tool", "pyocd", "--target", "stm32f405rg"],
+            "pyocd is not installed",
+            "pip install pyocd",
+        ),
+        (
+            [],
+            ["flash", "--tool", "openocd", "--target", "target/stm32f4x.cfg"],
+            "openocd is not installed",
+            "openocd",
+        ),
         ([], ["flash", "--tool", "st-flash"], "st-flash is not installed", "stlink-tools"),
     ],
 )
@@ -226,7 +279,9 @@ def test_a_tool_that_is_missing_is_named_with_its_package(
 
 
 @needs_make
-def test_sources_that_do_not_compile_are_an_error_after_the_compilers_own(rig: Rig, tmp_path: Path) -> None:
+def test_sources_that_do_not_compile_are_an_error_after_the_compilers_own(
+    rig: Rig, tmp_path: Path
+) -> None:
     if shutil.which("cc") is None:
         pytest.skip(f"needs cc ({PACKAGES['cc']})")
     folder = project(tmp_path / "board", "template")
@@ -237,7 +292,9 @@ def test_sources_that_do_not_compile_are_an_error_after_the_compilers_own(rig: R
     assert "port.c" in said and "does not build" in said
 
 
-def test_a_folder_without_a_project_and_a_wrong_port_file_are_named(rig: Rig, tmp_path: Path) -> None:
+def test_a_folder_without_a_project_and_a_wrong_port_file_are_named(
+    rig: Rig, tmp_path: Path
+) -> None:
     code, said = rig("firmware", "build")
     assert code == 2 and "is no firmware project" in said and "rig firmware new" in said
     folder = project(tmp_path / "board")
@@ -268,12 +325,26 @@ def test_what_qemu_cannot_run_is_refused_before_it_is_started(rig: Rig, tmp_path
         (
             "openocd",
             ["--target", "target/stm32f4x.cfg"],
-            ["-f", "interface/stlink.cfg", "-f", "target/stm32f4x.cfg", "-c", "program {IMAGE.elf} verify reset exit"],
+            [
+                "-f",
+                "interface/stlink.cfg",
+                "-f",
+                "target/stm32f4x.cfg",
+                "-c",
+                "program {IMAGE.elf} verify reset exit",
+            ],
         ),
         (
             "openocd",
             ["--target", "target/stm32g0x.cfg", "--interface", "interface/cmsis-dap.cfg"],
-            ["-f", "interface/cmsis-dap.cfg", "-f", "target/stm32g0x.cfg", "-c", "program {IMAGE.elf} verify reset exit"],
+            [
+                "-f",
+                "interface/cmsis-dap.cfg",
+                "-f",
+                "target/stm32g0x.cfg",
+                "-c",
+                "program {IMAGE.elf} verify reset exit",
+            ],
         ),
         ("st-flash", [], ["--reset", "--format", "ihex", "write", "IMAGE.hex"]),
         ("pyocd", ["--target", "stm32f405rg"], ["flash", "--target", "stm32f405rg", "IMAGE.elf"]),
@@ -282,7 +353,12 @@ def test_what_qemu_cannot_run_is_refused_before_it_is_started(rig: Rig, tmp_path
 def test_each_flashing_tool_is_called_as_it_wants_and_only_when_it_shall(
     rig: Rig, tmp_path: Path, tool: str, options: list[str], expected: list[str]
 ) -> None:
-    folder = built(project(tmp_path / "my board"), "stm32f405/null.elf", "stm32f405/asc.elf", "stm32f405-emulated/asc.elf")
+    folder = built(
+        project(tmp_path / "my board"),
+        "stm32f405/null.elf",
+        "stm32f405/asc.elf",
+        "stm32f405-emulated/asc.elf",
+    )
     arguments = fake_tool(tmp_path / "bin", tool)
     image = str(folder / "build" / "stm32f405" / "asc")
     words = [word.replace("IMAGE", image) for word in expected]
@@ -309,7 +385,9 @@ def test_without_a_choice_the_first_installed_tool_flashes(rig: Rig, tmp_path: P
 def test_a_tool_that_fails_is_a_failed_bench(rig: Rig, tmp_path: Path) -> None:
     image = built(tmp_path, "mine/null.elf") / "build/mine/null.elf"
     fake_tool(tmp_path / "bin", "pyocd", code=4)
-    code, said = rig("firmware", "flash", image, "--tool", "pyocd", "--target", "x", path=str(tmp_path / "bin"))
+    code, said = rig(
+        "firmware", "flash", image, "--tool", "pyocd", "--target", "x", path=str(tmp_path / "bin")
+    )
     assert code == 3 and "pyocd did not write the image" in said and "exit code 4" in said
 
 
@@ -343,16 +421,21 @@ def test_what_must_not_be_flashed_is_refused_with_a_reason(
 def emulated_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the template's null workload for QEMU's STM32F405."""
     folder = project(tmp_path_factory.mktemp("emulated") / "board")
-    subprocess.run(["make", "emulated", "WORKLOADS=null"], cwd=folder, capture_output=True, check=True)
+    subprocess.run(
+        ["make", "emulated", "WORKLOADS=null"], cwd=folder, capture_output=True, check=True
+    )
     return folder / "build" / "stm32f405-emulated" / "null.elf"
 
 
 class Conversation:
-    """Every frame is sent once and has all the time in the world: QEMU's line loses nothing, and a host may be busy."""
+    """Every frame is sent once and has all the time in the world: QEMU's line loses nothing, and a
+    host may be busy.
+    """
 
     def __init__(self, url: str, device: str = "stm32f405, emulated") -> None:
         self.port: serial.Serial = serial.serial_for_url(url, timeout=1.0)
-        self._decoder, self._seq = Decoder(), -1
+        self._decoder = Decoder()
+        self._seq = -1
         # What comes before the USART is switched on is lost, as on a board.
         name = f"m-name-dut-[{device}]\r\nm-ready\r\n".encode()
         for _ in range(int(PATIENT_S)):
@@ -364,7 +447,9 @@ class Conversation:
         self.port.timeout = PATIENT_S
 
     def say(self, command: bytes, answer: bytes) -> None:
-        """Give a command of the text layer that is answered by `answer` and m-ready, after what may be on its way yet."""
+        """Give a command of the text layer that is answered by `answer` and m-ready, after what may
+        be on its way yet.
+        """
         self.port.write(command)
         assert self.port.read_until(answer + b"\r\nm-ready\r\n").endswith(b"m-ready\r\n")
 
@@ -401,21 +486,30 @@ class Conversation:
 def dut(emulated_image: Path, tmp_path: Path) -> Iterator[tuple[Conversation, Path]]:
     """Start the template in QEMU; the file tells every access to a pin, in order."""
     log = tmp_path / "accesses"
-    with Emulator(emulated_image, "netduinoplus2", ["-d", "unimp", "-D", str(log), *FIXED_PACE]) as emulator:
+    with Emulator(
+        emulated_image, "netduinoplus2", ["-d", "unimp", "-D", str(log), *FIXED_PACE]
+    ) as emulator:
         conversation = Conversation(emulator.url)
         with conversation.port:
             yield conversation, log
 
 
 def pin_changes(log: Path) -> list[str]:
-    """Return what was written to BSRR of port A for PA8, in order: the upper half lowers a pin, the lower half raises it."""
-    written = re.findall(r"GPIOA: unimplemented device write.*offset 0x018, value 0x(\w+)", log.read_text(encoding="ascii"))
+    """Return what was written to BSRR of port A for PA8, in order: the upper half lowers a pin, the
+    lower half raises it.
+    """
+    written = re.findall(
+        r"GPIOA: unimplemented device write.*offset 0x018, value 0x(\w+)",
+        log.read_text(encoding="ascii"),
+    )
     return [{0x0100: "rise", 0x0100_0000: "fall"}[int(value, 16)] for value in written]
 
 
 @needs_arm
 @needs_qemu
-def test_the_template_says_what_it_is_and_runs_what_it_is_given(dut: tuple[Conversation, Path]) -> None:
+def test_the_template_says_what_it_is_and_runs_what_it_is_given(
+    dut: tuple[Conversation, Path],
+) -> None:
     device, _ = dut
     device.say(b"profile%", b"m-profile-[neurorig null]\r\nm-model-[null]")
     caps = device.enter()
@@ -431,9 +525,13 @@ def test_the_template_says_what_it_is_and_runs_what_it_is_given(dut: tuple[Conve
 @needs_qemu
 def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(tmp_path: Path) -> None:
     folder = project(tmp_path / "board")
-    subprocess.run(["make", "emulated", "WORKLOADS=qubo"], cwd=folder, capture_output=True, check=True)
+    subprocess.run(
+        ["make", "emulated", "WORKLOADS=qubo"], cwd=folder, capture_output=True, check=True
+    )
     image = folder / "build" / "stm32f405-emulated" / "qubo.elf"
-    graph = generate(Workload(250, 0.25, 0))  # the largest of a quarter that the board's sizes have room for
+    graph = generate(
+        Workload(250, 0.25, 0)
+    )  # the largest of a quarter that the board's sizes have room for
     with Emulator(image, "netduinoplus2", FIXED_PACE) as emulator:
         device = Conversation(emulator.url)
         with device.port:
@@ -448,25 +546,38 @@ def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(tmp_
 
 @needs_arm
 @needs_qemu
-def test_the_templates_waits_end_by_themselves_and_never_early(dut: tuple[Conversation, Path]) -> None:
+def test_the_templates_waits_end_by_themselves_and_never_early(
+    dut: tuple[Conversation, Path],
+) -> None:
     # A wait that only the next byte of the host ended would never end here.
     device, _ = dut
     device.enter()
     for _ in range(3):
-        (_, first), (_, last) = Done.unpack(device.ask(Kind.IDLE, Idle(30_000, 10_000, 50).pack(), Kind.DONE)).marks
+        (_, first), (_, last) = Done.unpack(
+            device.ask(Kind.IDLE, Idle(30_000, 10_000, 50).pack(), Kind.DONE)
+        ).marks
         assert last - first >= 30_000
     marks = Done.unpack(device.ask(Kind.SYNC, Sync(8, 5_000, 10_000, 50).pack(), Kind.DONE)).marks
-    due_us = [0, *itertools.accumulate(5_000 * (1, 2, 1, 4)[index % 4] for index in range(7))]  # docs/PROTOCOL.md, SYNC
+    due_us = [
+        0,
+        *itertools.accumulate(5_000 * (1, 2, 1, 4)[index % 4] for index in range(7)),
+    ]  # docs/PROTOCOL.md, SYNC
     assert min(tick - marks[0][1] - due for (_, tick), due in zip(marks, due_us, strict=True)) >= 0
 
 
 @needs_arm
 @needs_qemu
-def test_sync_is_high_before_it_is_an_output_and_each_mark_is_one_fall_and_one_rise(dut: tuple[Conversation, Path]) -> None:
+def test_sync_is_high_before_it_is_an_output_and_each_mark_is_one_fall_and_one_rise(
+    dut: tuple[Conversation, Path],
+) -> None:
     device, log = dut
     accesses = log.read_text(encoding="ascii")
-    at_rest = accesses.index("GPIOA: unimplemented device write (size 4, offset 0x018, value 0x00000100)")
-    output = accesses.index("GPIOA: unimplemented device write (size 4, offset 0x000, value 0x00010000)")  # MODER: PA8 is an output
+    at_rest = accesses.index(
+        "GPIOA: unimplemented device write (size 4, offset 0x018, value 0x00000100)"
+    )
+    output = accesses.index(
+        "GPIOA: unimplemented device write (size 4, offset 0x000, value 0x00010000)"
+    )  # MODER: PA8 is an output
     assert at_rest < output
     assert pin_changes(log) == ["rise"]
     device.enter()
@@ -482,33 +593,49 @@ def test_sync_is_high_before_it_is_an_output_and_each_mark_is_one_fall_and_one_r
 
 @needs_arm
 @needs_qemu
-def test_the_templates_self_test_knows_its_stack_and_loses_no_byte(dut: tuple[Conversation, Path]) -> None:
+def test_the_templates_self_test_knows_its_stack_and_loses_no_byte(
+    dut: tuple[Conversation, Path],
+) -> None:
     device, _ = dut
     device.enter()
     report = Report.unpack(device.ask(Kind.SELFTEST, SelfTest(64, 10).pack(), Kind.REPORT))
-    assert report.stack_b == 4096 and 1000 < report.stack_unused_b < 4000  # painted and counted: neither nothing nor everything
+    assert (
+        report.stack_b == 4096 and 1000 < report.stack_unused_b < 4000
+    )  # painted and counted: neither nothing nor everything
     assert report.rx_lost_b == 0 and report.steps_back == 0
     assert report.rest_level == report.level_unknown  # QEMU has no pin to read
 
 
 @needs_arm
 @needs_qemu
-def test_a_rate_that_the_divider_cannot_make_is_refused_and_another_kept(dut: tuple[Conversation, Path]) -> None:
+def test_a_rate_that_the_divider_cannot_make_is_refused_and_another_kept(
+    dut: tuple[Conversation, Path],
+) -> None:
     device, _ = dut
     device.enter()
-    refused = Refusal.unpack(device.ask(Kind.BAUD, Baud(921_600).pack(), Kind.ERROR))  # 16 MHz / 17 is 2.1 % off
+    refused = Refusal.unpack(
+        device.ask(Kind.BAUD, Baud(921_600).pack(), Kind.ERROR)
+    )  # 16 MHz / 17 is 2.1 % off
     assert refused.code == 8
-    device.ask(Kind.BAUD, Baud(1_000_000).pack(), Kind.STATUS)  # 16 MHz / 16; QEMU's line takes any rate
+    device.ask(
+        Kind.BAUD, Baud(1_000_000).pack(), Kind.STATUS
+    )  # 16 MHz / 16; QEMU's line takes any rate
     assert device.ask(Kind.PING, b"still there", Kind.PONG) == b"still there"
 
 
 @needs_arm
 @needs_qemu
-@pytest.mark.parametrize(("port", "device"), [("stm32_template", "stm32f405, emulated"), ("microbit", "microbit")])
-def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(tmp_path: Path, port: str, device: str) -> None:
+@pytest.mark.parametrize(
+    ("port", "device"), [("stm32_template", "stm32f405, emulated"), ("microbit", "microbit")]
+)
+def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
+    tmp_path: Path, port: str, device: str
+) -> None:
     folder = project(tmp_path / "board", port)
     command = [sys.executable, "-m", "rig", "firmware", "emulate"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     assert process.stdout is not None
     try:
         said = ""
@@ -517,7 +644,10 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(tmp_pat
             assert line, said
             said += line
         assert "simulated" in said
-        told = re.search(r"rig probe null\.toml --set sut\.uart\.port=(\S+) --set sut\.uart\.simulated=true", said)
+        told = re.search(
+            r"rig probe null\.toml --set sut\.uart\.port=(\S+) --set sut\.uart\.simulated=true",
+            said,
+        )
         assert told
         Conversation(told[1], device).port.close()
     finally:
@@ -534,7 +664,10 @@ def test_a_killed_rig_leaves_no_emulator(tmp_path: Path) -> None:
     folder = project(tmp_path / "board", "microbit")
     subprocess.run(["make", "-C", folder], check=True, capture_output=True)
     image = next(path for path in firmware.images(folder) if path.stem == "null")
-    code = f"from pathlib import Path; from rig.firmware.emulator import Emulator; e = Emulator(Path({str(image)!r}), 'microbit')"
+    code = (
+        "from pathlib import Path; from rig.firmware.emulator import Emulator; e = "
+        f"Emulator(Path({str(image)!r}), 'microbit')"
+    )
     code += "; print(e._process.pid, flush=True); e.wait()"
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
@@ -551,7 +684,10 @@ def test_a_killed_rig_leaves_no_emulator(tmp_path: Path) -> None:
 @needs_qemu
 def test_an_emulator_that_ends_says_why(tmp_path: Path) -> None:
     image = built(tmp_path, "a/null.elf") / "build/a/null.elf"
-    with Emulator(image, "no-such-machine") as emulator, pytest.raises(DeviceLost, match="unsupported machine type"):
+    with (
+        Emulator(image, "no-such-machine") as emulator,
+        pytest.raises(DeviceLost, match="unsupported machine type"),
+    ):
         emulator.wait(PATIENT_S)
 
 
@@ -559,7 +695,9 @@ def test_an_emulator_that_ends_says_why(tmp_path: Path) -> None:
 
 
 def test_an_installed_wheel_brings_every_source_of_the_firmware(tmp_path: Path) -> None:
-    pytest.importorskip("setuptools", minversion="77", reason="needs setuptools 77 (pip install setuptools)")
+    pytest.importorskip(
+        "setuptools", minversion="77", reason="needs setuptools 77 (pip install setuptools)"
+    )
     tree = tmp_path / "tree"
     ignored = shutil.ignore_patterns("build*", "__pycache__", "*.egg-info")
     for name in ("rig", "drivers", "sut_backends", "scenarios", "gui", "firmware"):
@@ -567,30 +705,59 @@ def test_an_installed_wheel_brings_every_source_of_the_firmware(tmp_path: Path) 
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copyfile(ROOT / name, tree / name)
     build = "import setuptools.build_meta as backend; print(backend.build_wheel('dist'))"
-    done = subprocess.run([sys.executable, "-c", build], cwd=tree, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", build], cwd=tree, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
     # --ignore-installed: or pip would remove what the tests themselves run from.
-    install = ["install", "-q", "--no-deps", "--no-index", "--no-warn-script-location", "--ignore-installed"]
+    install = [
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--no-warn-script-location",
+        "--ignore-installed",
+    ]
     wheel = next((tree / "dist").glob("*.whl"))
-    subprocess.run([sys.executable, "-m", "pip", *install, "--prefix", tmp_path / "site", wheel], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", *install, "--prefix", tmp_path / "site", wheel],
+        check=True,
+        capture_output=True,
+    )
     shutil.rmtree(tree)
 
-    create = "import pathlib, sys; from rig import firmware; origin = firmware.sources(); print(origin)\n"
-    create += "for port in sys.argv[1:]: firmware.create(pathlib.Path('installed', port), port, origin)"
+    create = (
+        "import pathlib, sys; from rig import firmware; origin = firmware.sources(); "
+        "print(origin)\n"
+    )
+    create += (
+        "for port in sys.argv[1:]: firmware.create(pathlib.Path('installed', port), port, origin)"
+    )
     packages = sysconfig.get_path("purelib", vars={"base": str(tmp_path / "site")})
     environment = os.environ | {"PYTHONPATH": packages}
     done = subprocess.run(
-        [sys.executable, "-c", create, *PORTS], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", create, *PORTS],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_relative_to(tmp_path / "site")
     for port in PORTS:
-        assert contents(tmp_path / "installed" / port) == contents(project(tmp_path / "checkout" / port, port))
+        assert contents(tmp_path / "installed" / port) == contents(
+            project(tmp_path / "checkout" / port, port)
+        )
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 # ---- the way that docs/PORTING.md tells ----
@@ -598,7 +765,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @needs_arm
 def test_the_commands_of_porting_md_do_what_it_says(rig: Rig) -> None:
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", PORTING, re.DOTALL) for line in block.splitlines()]
+    commands = [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", PORTING, re.DOTALL)
+        for line in block.splitlines()
+    ]
     assert len(commands) == 7
     for command in commands:
         if "emulate" not in command:  # which is tested above, and runs until Ctrl-C
@@ -606,14 +777,20 @@ def test_the_commands_of_porting_md_do_what_it_says(rig: Rig) -> None:
             assert code == 0, said
             if " probe " in command:
                 assert "monitor: none" in said and "SYNC wire" not in said
-                told = ", ".join(re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]).split(", ")
+                told = ", ".join(re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]).split(
+                    ", "
+                )
                 rows = re.findall(r"^ok +([\w ]+):", said, re.MULTILINE)
                 assert told == rows[rows.index("port") : rows.index("device")]
 
 
 def test_every_name_in_porting_md_exists() -> None:
     template = FIRMWARE / "ports" / "stm32_template"
-    sources = "".join(path.read_text(encoding="utf-8") for path in template.rglob("*") if path.is_file() and path.suffix != ".elf")
+    sources = "".join(
+        path.read_text(encoding="utf-8")
+        for path in template.rglob("*")
+        if path.is_file() and path.suffix != ".elf"
+    )
     for name in re.findall(r"`([A-Z]+_[A-Z]*|TIMER)`", PORTING):
         assert name == "_HZ" or name in sources, name
     for name in re.findall(r"docs/\w+\.md", PORTING):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of `rig` that a message, a docstring or the documentation names exists, with the options that are named with it."""
+"""Every command of `rig` that a message, a docstring or the documentation names exists, with the
+options that are named with it.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,15 @@ import pytest
 from rig.cli import rig
 from tests.conftest import ROOT
 
-#: A command in a message stands at its beginning, or behind a mark; after a word, "rig" is the program itself. It goes on to the
-#: next mark; "rig bench: FILE" is a label.
+#: A command in a message stands at its beginning, or behind a mark; after a word, "rig" is the
+#: program itself. It goes on to the next mark; "rig bench: FILE" is a label.
 _IN_TEXT = re.compile(r"(?:^|[`:;,.(] ?)rig (?!\w+:)([a-z][^`:;,()]*)")
 #: In a page: in a block of code at the start of a line, or in code within a line.
-_IN_BLOCK, _IN_LINE = re.compile(r"^ *(?:\$ )?rig ([a-z][^#\n]*)", re.MULTILINE), re.compile(r"`rig ([a-z][^`]*)`")
+_IN_BLOCK = re.compile(r"^ *(?:\$ )?rig ([a-z][^#\n]*)", re.MULTILINE)
+_IN_LINE = re.compile(r"`rig ([a-z][^`]*)`")
 _FENCED = re.compile(r"^```.*?\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PRODUCT, PAGES = (
-    ("rig", "drivers", "sut_backends", "scenarios", "gui"),
-    [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))],
-)
+PRODUCT = ("rig", "drivers", "sut_backends", "scenarios", "gui")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def in_messages() -> Iterator[tuple[str, str]]:
@@ -30,7 +31,10 @@ def in_messages() -> Iterator[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = " ".join(node.value.split())
-                yield from ((f"{path.relative_to(ROOT)}:{node.lineno}", found) for found in _IN_TEXT.findall(text))
+                yield from (
+                    (f"{path.relative_to(ROOT)}:{node.lineno}", found)
+                    for found in _IN_TEXT.findall(text)
+                )
 
 
 def in_pages() -> Iterator[tuple[str, str]]:
@@ -48,16 +52,32 @@ def unknown(words: list[str]) -> str:
         found = command.get_command(click.Context(command), words[0])
         if found is None:
             return words[0]
-        command, words = found, words[1:]
-    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
-    return ", ".join(word for word in words if re.fullmatch(r"--[a-z][\w-]*", word) and word not in options)
+        command = found
+        words = words[1:]
+    options = {
+        option
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    } | {"--help"}
+    return ", ".join(
+        word for word in words if re.fullmatch(r"--[a-z][\w-]*", word) and word not in options
+    )
 
 
 @pytest.mark.parametrize(
-    ("mentions", "least"), [(in_messages, {"check", "measure", "resume", "scan"}), (in_pages, {"probe", "run"})]
+    ("mentions", "least"),
+    [(in_messages, {"check", "measure", "resume", "scan"}), (in_pages, {"probe", "run"})],
 )
-def test_every_command_that_is_named_exists(mentions: Callable[[], Iterator[tuple[str, str]]], least: set[str]) -> None:
+def test_every_command_that_is_named_exists(
+    mentions: Callable[[], Iterator[tuple[str, str]]], least: set[str]
+) -> None:
     named = list(mentions())
-    assert least <= {line.split()[0] for _, line in named}, "the search finds what is known to be there"
-    wrong = [f"{where}: rig {line} ({what})" for where, line in named if (what := unknown(line.rstrip(". ").split()))]
+    assert least <= {line.split()[0] for _, line in named}, (
+        "the search finds what is known to be there"
+    )
+    wrong = [
+        f"{where}: rig {line} ({what})"
+        for where, line in named
+        if (what := unknown(line.rstrip(". ").split()))
+    ]
     assert not wrong, "\n".join(wrong)

@@ -19,7 +19,12 @@ QUICK = ["--set", "task.null.samples=4", "--set", "scenario.single_stream.idle_s
 
 def rig(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "rig", *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", "rig", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
 
 
@@ -54,7 +59,14 @@ def test_a_false_verdict_exits_1(tmp_path: Path) -> None:
 
 
 def test_the_plan_is_printed_without_a_device(tmp_path: Path) -> None:
-    done = rig("plan", ROOT / "benches" / "posix-null.toml", "--set", "sut.posix.program=/nonexistent", "--all", cwd=tmp_path)
+    done = rig(
+        "plan",
+        ROOT / "benches" / "posix-null.toml",
+        "--set",
+        "sut.posix.program=/nonexistent",
+        "--all",
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("query sample") == 22 and done.stdout.count("warm-up") == 2
     assert "20 loads" not in done.stdout and "22 loads, 22 queries, 2 idle times" in done.stdout
@@ -69,7 +81,11 @@ def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> N
     ("words", "code", "message"),
     [
         (["run", "nosuch.toml"], 2, "cannot be read"),
-        (["run", str(VIRTUAL_NULL), "--set", "sut.virtual.clok_ppm=1"], 2, "did you mean clock_ppm"),
+        (
+            ["run", str(VIRTUAL_NULL), "--set", "sut.virtual.clok_ppm=1"],
+            2,
+            "did you mean clock_ppm",
+        ),
         (["run", str(VIRTUAL_NULL), "--set", "sut.uart.port=/dev/ttyNOSUCH"], 3, "/dev/ttyNOSUCH"),
         (["run", str(VIRTUAL_NULL), "--set", "sut.posix.program=/nosuch"], 3, "/nosuch"),
         (["run", str(VIRTUAL_NULL), "--trials", "0"], 2, "trials"),
@@ -81,16 +97,22 @@ def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> N
         (["bogus"], 2, "No such command"),
     ],
 )
-def test_bad_input_is_an_error_with_a_cause_and_an_exit_code(tmp_path: Path, words: list[str], code: int, message: str) -> None:
+def test_bad_input_is_an_error_with_a_cause_and_an_exit_code(
+    tmp_path: Path, words: list[str], code: int, message: str
+) -> None:
     done = rig(*words, cwd=tmp_path)
     assert done.returncode == code, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_leaves_early_changes_neither_the_run_nor_its_exit_code(tmp_path: Path) -> None:
+def test_a_reader_that_leaves_early_changes_neither_the_run_nor_its_exit_code(
+    tmp_path: Path,
+) -> None:
     command = [sys.executable, "-m", "rig", "run", str(VIRTUAL_NULL), *QUICK]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     errors = process.stderr.read().decode()
@@ -101,10 +123,23 @@ def test_a_reader_that_leaves_early_changes_neither_the_run_nor_its_exit_code(tm
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signals) -> None:
-    command = [sys.executable, "-m", "rig", "run", str(VIRTUAL_NULL), "--set", "task.null.samples=3000"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "rig",
+        "run",
+        str(VIRTUAL_NULL),
+        "--set",
+        "task.null.samples=3000",
+    ]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 60
-    while not (lines := list(tmp_path.glob("sessions/*/trial-1/completions.jsonl"))) or lines[0].stat().st_size < 5_000:
+    while (
+        not (lines := list(tmp_path.glob("sessions/*/trial-1/completions.jsonl")))
+        or lines[0].stat().st_size < 5_000
+    ):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.01)
     os.kill(process.pid, how)
@@ -116,17 +151,24 @@ def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signa
     assert "session abort" in checked.stdout and "samples measured" in checked.stdout
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="mounting a small disk needs root")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or sys.platform != "linux", reason="mounting a small disk needs root"
+)
 def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(disk)], capture_output=True, text=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(disk)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
     try:
-        done = rig("run", VIRTUAL_NULL, "--sessions", disk, "--set", "task.null.samples=3000", cwd=tmp_path)
+        done = rig(
+            "run", VIRTUAL_NULL, "--sessions", disk, "--set", "task.null.samples=3000", cwd=tmp_path
+        )
         assert done.returncode == 3, done.stdout + done.stderr
         assert "full" in done.stderr and "Traceback" not in done.stderr
         checked = rig("check", next(disk.iterdir()), cwd=tmp_path)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rig measure: windows by edges, markers and times agree with arithmetic; what is not known is said, never guessed."""
+"""rig measure: windows by edges, markers and times agree with arithmetic; what is not known is
+said, never guessed.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,15 @@ from rig.session.session import Result as SessionResult
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
-#: The waveform that is written with pyjls alone: idle, then for each window 37 samples at a level of its own, in an order that no
-#: symmetry can hide. Current and GPI begin at other sample numbers, as in a capture that was cut out of a longer one.
-HZ, GPI_HZ, SUPPLY_V = 10_000, 20_000, 3.25
-IDLE_A, LEVELS_A, WINDOW = 0.002, (0.013, 0.029, 0.005), 37
+#: The waveform that is written with pyjls alone: idle, then for each window 37 samples at a level
+#: of its own, in an order that no symmetry can hide. Current and GPI begin at other sample numbers,
+#: as in a capture that was cut out of a longer one.
+HZ = 10_000
+GPI_HZ = 20_000
+SUPPLY_V = 3.25
+IDLE_A = 0.002
+LEVELS_A = (0.013, 0.029, 0.005)
+WINDOW = 37
 CALIBRATION = """
 source = "made up for a test"
 clock_ppm = 50.0
@@ -56,7 +63,9 @@ def content(*words: str | Path) -> dict[str, Any]:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """A JLS file by pyjls alone: GPI falls at the start of each window and at the end of the last, and rises 4 samples later."""
+    """A JLS file by pyjls alone: GPI falls at the start of each window and at the end of the last,
+    and rises 4 samples later.
+    """
     current = np.full(400, IDLE_A, np.float32)
     gpi = np.ones(2 * 400, bool)
     for k, level in enumerate(LEVELS_A):
@@ -65,9 +74,18 @@ def capture(tmp_path: Path) -> Path:
         gpi[2 * (100 + k * WINDOW) : 2 * (104 + k * WINDOW)] = False
     path = tmp_path / "capture.jls"
     writer = pyjls.Writer(str(path))
-    writer.source_def(source_id=1, name="JS220-001234", vendor="Jetperch", model="JS220", version="1", serial_number="001234")
+    writer.source_def(
+        source_id=1,
+        name="JS220-001234",
+        vendor="Jetperch",
+        model="JS220",
+        version="1",
+        serial_number="001234",
+    )
     for number, name, units in ((1, "current", "A"), (2, "voltage", "V"), (3, "power", "W")):
-        writer.signal_def(signal_id=number, source_id=1, data_type="f32", sample_rate=HZ, name=name, units=units)
+        writer.signal_def(
+            signal_id=number, source_id=1, data_type="f32", sample_rate=HZ, name=name, units=units
+        )
     writer.signal_def(signal_id=4, source_id=1, data_type="u1", sample_rate=GPI_HZ, name="gpi[0]")
     voltage = np.full(400, SUPPLY_V, np.float32)
     for number, data in ((1, current), (2, voltage), (3, current * voltage)):
@@ -93,10 +111,15 @@ def calibration(tmp_path: Path) -> Path:
 
 def test_a_jls_file_by_pyjls_alone_agrees_with_arithmetic(capture: Path) -> None:
     found = content(capture)
-    assert found["schema"] == "neurorig-measure-1" and found["origin"] == "jls" and not found["simulated"]
+    assert (
+        found["schema"] == "neurorig-measure-1"
+        and found["origin"] == "jls"
+        and not found["simulated"]
+    )
     assert len(found["windows"]) == 3
-    # An edge lies a quarter of a current sample before the first sample in which it is seen, as GPI runs at twice the rate. What an
-    # end leaves of a sample has the reading of its neighbour inside, so each window holds its own level alone.
+    # An edge lies a quarter of a current sample before the first sample in which it is seen, as GPI
+    # runs at twice the rate. What an end leaves of a sample has the reading of its neighbour
+    # inside, so each window holds its own level alone.
     for k, window in enumerate(found["windows"]):
         charge_c = WINDOW * LEVELS_A[k] / HZ
         assert window["start_s"] == pytest.approx((100 + k * WINDOW - 0.25) / HZ, abs=1e-12)
@@ -105,8 +128,12 @@ def test_a_jls_file_by_pyjls_alone_agrees_with_arithmetic(capture: Path) -> None
         assert window["energy_j"] == pytest.approx(charge_c * SUPPLY_V, rel=1e-6)
         assert window["mean_w"] == pytest.approx(charge_c * SUPPLY_V / (WINDOW / HZ), rel=1e-6)
         assert window["mean_a"] == pytest.approx(charge_c / (WINDOW / HZ), rel=1e-6)
-        assert window["least_w"] == window["most_w"] == pytest.approx(LEVELS_A[k] * SUPPLY_V, rel=1e-6)
-        assert window["energy_u_j"] is None and window["mean_u_w"] is None, "without a calibration, nobody knows"
+        assert (
+            window["least_w"] == window["most_w"] == pytest.approx(LEVELS_A[k] * SUPPLY_V, rel=1e-6)
+        )
+        assert window["energy_u_j"] is None and window["mean_u_w"] is None, (
+            "without a calibration, nobody knows"
+        )
     total_c = WINDOW * sum(LEVELS_A) / HZ
     assert found["total"]["energy_j"] == pytest.approx(total_c * SUPPLY_V, rel=1e-6)
     assert found["total"]["duration_s"] == pytest.approx(3 * WINDOW / HZ, rel=1e-9)
@@ -118,22 +145,34 @@ def test_windows_from_fall_to_rise_and_the_other_patterns(capture: Path) -> None
     assert low[3]["energy_j"] == pytest.approx(4 * IDLE_A * SUPPLY_V / HZ, rel=1e-6)
     high = content(capture, "--edges", "rise-fall")["windows"]
     assert [window["duration_s"] for window in high] == pytest.approx([33 / HZ] * 3)
-    assert [window["duration_s"] for window in content(capture, "--edges", "rise-rise")["windows"]] == pytest.approx(
-        [WINDOW / HZ] * 3
-    )
+    assert [
+        window["duration_s"] for window in content(capture, "--edges", "rise-rise")["windows"]
+    ] == pytest.approx([WINDOW / HZ] * 3)
 
 
 def test_pairs_of_markers_are_windows_on_whichever_signal_they_stand(capture: Path) -> None:
     first, second = content(capture, "--markers")["windows"]
-    assert (first["name"], first["start_s"], first["duration_s"]) == ("1", pytest.approx(0.01), pytest.approx(0.0037))
+    assert (first["name"], first["start_s"], first["duration_s"]) == (
+        "1",
+        pytest.approx(0.01),
+        pytest.approx(0.0037),
+    )
     assert first["energy_j"] == pytest.approx(WINDOW * LEVELS_A[0] * SUPPLY_V / HZ, rel=1e-6)
-    assert (second["name"], second["start_s"], second["duration_s"]) == ("2", pytest.approx(0.015), pytest.approx(0.01))
+    assert (second["name"], second["start_s"], second["duration_s"]) == (
+        "2",
+        pytest.approx(0.015),
+        pytest.approx(0.01),
+    )
 
 
 def annotation_file(path: Path, names: list[tuple[float, str, str]], first: int = 0) -> None:
-    """Write what Joulescope UI puts beside a capture: a signal without samples, its own count of samples, and UTC."""
+    """Write what Joulescope UI puts beside a capture: a signal without samples, its own count of
+    samples, and UTC.
+    """
     writer = pyjls.Writer(str(path))
-    writer.source_def(source_id=1, name="annotations", vendor="-", model="-", version="-", serial_number="-")
+    writer.source_def(
+        source_id=1, name="annotations", vendor="-", model="-", version="-", serial_number="-"
+    )
     writer.signal_def(signal_id=1, source_id=1, sample_rate=1_000_000, name="current", units="A")
     writer.utc(1, first, 2**30 * 1000)
     writer.utc(1, first + 1_000_000, 2**30 * 1001)
@@ -146,7 +185,9 @@ def without_markers(folder: Path, utc: bool = True) -> Path:
     writer = pyjls.Writer(str(folder / "plain.jls"))
     writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
     for number, name, units in ((1, "current", "A"), (2, "voltage", "V")):
-        writer.signal_def(signal_id=number, source_id=1, data_type="f32", sample_rate=1000, name=name, units=units)
+        writer.signal_def(
+            signal_id=number, source_id=1, data_type="f32", sample_rate=1000, name=name, units=units
+        )
         writer.fsr(number, 700, np.ones(1000, np.float32))
     if utc:
         writer.utc(1, 700, 2**30 * 1000)
@@ -164,10 +205,19 @@ def test_markers_in_an_annotation_file_are_placed_by_their_dates(tmp_path: Path)
 
 def test_single_markers_and_texts_make_windows_from_each_to_the_next(tmp_path: Path) -> None:
     path = without_markers(tmp_path)
-    names = [(0.1, "vmarker", "1"), (0.3, "vmarker", "2"), (0.2, "text", "on"), (0.4, "text", "off"), (0.6, "vmarker", "3")]
+    names = [
+        (0.1, "vmarker", "1"),
+        (0.3, "vmarker", "2"),
+        (0.2, "text", "on"),
+        (0.4, "text", "off"),
+        (0.6, "vmarker", "3"),
+    ]
     annotation_file(tmp_path / "plain.anno.jls", names)
     found = content(path, "--markers")["windows"]
-    assert [(window["name"], round(window["duration_s"], 6)) for window in found] == [("1 to 2", 0.2), ("2 to 3", 0.3)]
+    assert [(window["name"], round(window["duration_s"], 6)) for window in found] == [
+        ("1 to 2", 0.2),
+        ("2 to 3", 0.3),
+    ]
     (tmp_path / "plain.anno.jls").unlink()
     annotation_file(tmp_path / "plain.anno.jls", [name for name in names if name[1] == "text"])
     assert [window["name"] for window in content(path, "--markers")["windows"]] == ["on to off"]
@@ -190,7 +240,9 @@ def test_markers_that_make_no_window_are_refused(
         run(path, "--markers")
 
 
-def test_an_annotation_file_that_is_none_is_refused_only_when_markers_are_asked_for(tmp_path: Path) -> None:
+def test_an_annotation_file_that_is_none_is_refused_only_when_markers_are_asked_for(
+    tmp_path: Path,
+) -> None:
     path = without_markers(tmp_path)
     (tmp_path / "plain.anno.jls").write_text("x")
     assert run(path).return_value == 0
@@ -203,20 +255,29 @@ def test_an_annotation_file_is_told_from_the_trace_that_it_belongs_to(tmp_path: 
     annotation_file(tmp_path / "plain.anno.jls", [(0.25, "vmarker", "1a"), (0.75, "vmarker", "1b")])
     with pytest.raises(DataError, match=r"plain\.anno\.jls has no samples") as caught:
         run(path.with_name("plain.anno.jls"))
-    assert "it holds 2 markers" in caught.value.evidence and "rig measure plain.jls --markers" in caught.value.try_next
+    assert (
+        "it holds 2 markers" in caught.value.evidence
+        and "rig measure plain.jls --markers" in caught.value.try_next
+    )
 
 
 def test_windows_by_times_cut_samples_by_their_fraction(capture: Path) -> None:
     found = content(capture, "--times", "0.01003-1.365e-2", "--times", "0.03-0.04")
     first, last = found["windows"]
-    assert first["energy_j"] == pytest.approx((0.01365 - 0.01003) * LEVELS_A[0] * SUPPLY_V, rel=1e-6)
+    assert first["energy_j"] == pytest.approx(
+        (0.01365 - 0.01003) * LEVELS_A[0] * SUPPLY_V, rel=1e-6
+    )
     assert last["energy_j"] == pytest.approx(0.01 * IDLE_A * SUPPLY_V, rel=1e-6)
     assert found["total"]["energy_j"] == pytest.approx(first["energy_j"] + last["energy_j"])
 
 
-def test_the_whole_trace_is_one_window_also_where_there_is_no_edge(capture: Path, tmp_path: Path) -> None:
+def test_the_whole_trace_is_one_window_also_where_there_is_no_edge(
+    capture: Path, tmp_path: Path
+) -> None:
     charge_c = ((400 - 3 * WINDOW) * IDLE_A + WINDOW * sum(LEVELS_A)) / HZ
-    assert content(capture, "--whole")["windows"][0]["energy_j"] == pytest.approx(charge_c * SUPPLY_V, rel=1e-6)
+    assert content(capture, "--whole")["windows"][0]["energy_j"] == pytest.approx(
+        charge_c * SUPPLY_V, rel=1e-6
+    )
     found = content(without_markers(tmp_path))
     assert [window["name"] for window in found["windows"]] == ["whole"]
     assert "no edges of SYNC: the whole trace is one window" in found["notes"]
@@ -238,7 +299,9 @@ def test_times_that_are_no_window_are_refused(capture: Path, times: str) -> None
 
 
 def test_a_window_that_touches_a_gap_has_no_energy_and_says_so(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, sample_hz=1000, edge_hz=1000, source="t", serial="1", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=1000, edge_hz=1000, source="t", serial="1", about={}
+    ) as writer:
         writer.analog(np.ones(400, np.float32), np.ones(400, np.float32))
         writer.sync((np.arange(400) % 100 < 50).astype(np.uint8))
         writer.gap(Gap(160, 170, "lost by the cable"))
@@ -246,52 +309,95 @@ def test_a_window_that_touches_a_gap_has_no_energy_and_says_so(tmp_path: Path) -
     found = json.loads(done.stdout)
     bad = [window for window in found["windows"] if window["energy_j"] is None]
     assert len(bad) == 1 and "lost by the cable" in bad[0]["problem"] and bad[0]["mean_w"] is None
-    assert found["total"]["energy_j"] is None and "1 of 3 windows have no energy" in found["total"]["problem"]
+    assert (
+        found["total"]["energy_j"] is None
+        and "1 of 3 windows have no energy" in found["total"]["problem"]
+    )
     assert done.return_value == 1
     assert found["gaps"] == [{"start_s": 0.16, "stop_s": 0.17, "cause": "lost by the cable"}]
     shown = run(tmp_path)
-    assert "no energy, samples 160 to 170: lost by the cable" in shown.stdout and shown.return_value == 1
+    assert (
+        "no energy, samples 160 to 170: lost by the cable" in shown.stdout
+        and shown.return_value == 1
+    )
 
 
 def test_a_window_beyond_the_trace_has_no_energy(capture: Path) -> None:
     found = content(capture, "--times", "0.03-0.05")
-    assert found["windows"][0]["energy_j"] is None and "outside the trace" in found["windows"][0]["problem"]
+    assert (
+        found["windows"][0]["energy_j"] is None
+        and "outside the trace" in found["windows"][0]["problem"]
+    )
 
 
 def test_uncertainties_come_from_a_calibration_file(capture: Path, calibration: Path) -> None:
     found = content(capture, "--calibration", calibration)
-    window, third = found["windows"][0], math.sqrt(3)
-    energy_j, duration_s = window["energy_j"], window["duration_s"]
+    window = found["windows"][0]
+    third = math.sqrt(3)
+    energy_j = window["energy_j"]
+    duration_s = window["duration_s"]
     # By hand, after the GUM: limits are rectangles; both edges are uniform over one GPI sample.
-    gain_j, offset_j = 0.001 * energy_j / third, 1e-5 * SUPPLY_V * duration_s / third
-    volt_j, clock_j = 0.0005 * energy_j / third, 50e-6 * energy_j / third
+    gain_j = 0.001 * energy_j / third
+    offset_j = 1e-5 * SUPPLY_V * duration_s / third
+    volt_j = 0.0005 * energy_j / third
+    clock_j = 50e-6 * energy_j / third
     edges_j = math.sqrt(2) * LEVELS_A[0] * SUPPLY_V / GPI_HZ / math.sqrt(12)
-    assert window["energy_u_j"] == pytest.approx(math.hypot(gain_j, offset_j, volt_j, clock_j, edges_j), rel=1e-6)
+    assert window["energy_u_j"] == pytest.approx(
+        math.hypot(gain_j, offset_j, volt_j, clock_j, edges_j), rel=1e-6
+    )
     # Neither the clock nor an end that moves changes the mean of a constant power.
-    assert window["mean_u_w"] == pytest.approx(math.hypot(gain_j, offset_j, volt_j) / duration_s, rel=1e-5)
-    gain_c, clock_c = 0.001 * window["charge_c"] / third, 50e-6 * window["charge_c"] / third
-    offset_c, edges_c = 1e-5 * duration_s / third, edges_j / SUPPLY_V
-    assert window["charge_u_c"] == pytest.approx(math.hypot(gain_c, offset_c, clock_c, edges_c), rel=1e-6)
+    assert window["mean_u_w"] == pytest.approx(
+        math.hypot(gain_j, offset_j, volt_j) / duration_s, rel=1e-5
+    )
+    gain_c = 0.001 * window["charge_c"] / third
+    clock_c = 50e-6 * window["charge_c"] / third
+    offset_c = 1e-5 * duration_s / third
+    edges_c = edges_j / SUPPLY_V
+    assert window["charge_u_c"] == pytest.approx(
+        math.hypot(gain_c, offset_c, clock_c, edges_c), rel=1e-6
+    )
     assert window["mean_u_a"] == pytest.approx(math.hypot(gain_c, offset_c) / duration_s, rel=1e-6)
     total = found["total"]
-    gain_w, volt_w, offset_w = (limit * total["mean_w"] / third for limit in (0.001, 0.0005, 1e-5 * SUPPLY_V / total["mean_w"]))
+    gain_w, volt_w, offset_w = (
+        limit * total["mean_w"] / third
+        for limit in (0.001, 0.0005, 1e-5 * SUPPLY_V / total["mean_w"])
+    )
     # Where levels differ, an end that moves changes the mean of all.
-    moves_w = [(level * SUPPLY_V - total["mean_w"]) * math.sqrt(2) / GPI_HZ / math.sqrt(12) for level in LEVELS_A]
+    moves_w = [
+        (level * SUPPLY_V - total["mean_w"]) * math.sqrt(2) / GPI_HZ / math.sqrt(12)
+        for level in LEVELS_A
+    ]
     edges_w = math.hypot(*moves_w) / total["duration_s"]
-    assert total["mean_u_w"] == pytest.approx(math.hypot(gain_w, volt_w, offset_w, edges_w), rel=1e-6)
+    assert total["mean_u_w"] == pytest.approx(
+        math.hypot(gain_w, volt_w, offset_w, edges_w), rel=1e-6
+    )
     parts = [row["energy_u_j"] for row in found["windows"]]
-    assert math.hypot(*parts) < found["total"]["energy_u_j"] < sum(parts), "gains err alike, edges do not"
-    exact = content(capture, "--calibration", calibration, "--times", f"{window['start_s']}-{window['start_s'] + duration_s}")
+    assert math.hypot(*parts) < found["total"]["energy_u_j"] < sum(parts), (
+        "gains err alike, edges do not"
+    )
+    exact = content(
+        capture,
+        "--calibration",
+        calibration,
+        "--times",
+        f"{window['start_s']}-{window['start_s'] + duration_s}",
+    )
     more = exact["windows"][0]["energy_j"] / energy_j
     limits_j = math.hypot(gain_j * more, offset_j, volt_j * more, clock_j * more)
     assert exact["windows"][0]["energy_u_j"] == pytest.approx(limits_j, rel=1e-5)
     assert found["accuracy"]["source"] == "made up for a test"
 
 
-def test_a_trace_in_a_session_has_the_accuracy_that_is_stored_with_it(run_virtual: Callable[..., SessionResult]) -> None:
+def test_a_trace_in_a_session_has_the_accuracy_that_is_stored_with_it(
+    run_virtual: Callable[..., SessionResult],
+) -> None:
     folder = run_virtual().folder
     found = content(folder / "trial-1")
-    assert found["simulated"] and found["origin"] == "rig" and found["accuracy"]["source"] == "the limits in the bench file"
+    assert (
+        found["simulated"]
+        and found["origin"] == "rig"
+        and found["accuracy"]["source"] == "the limits in the bench file"
+    )
     assert all(0 < window["energy_u_j"] < window["energy_j"] for window in found["windows"])
     shown = run(folder / "trial-1")
     assert "SIMULATED" in shown.stdout and "uncertainty unknown" not in shown.stdout
@@ -312,9 +418,13 @@ def test_a_sitting_has_the_accuracy_of_its_session_and_a_file_that_was_put_there
     assert content(other)["accuracy"] is None
 
 
-def test_power_alone_has_no_uncertainty_from_limits_of_current_and_voltage(capture: Path, calibration: Path) -> None:
+def test_power_alone_has_no_uncertainty_from_limits_of_current_and_voltage(
+    capture: Path, calibration: Path
+) -> None:
     found = content(capture, "--power", "power", "--calibration", calibration)
-    assert found["windows"][0]["energy_j"] == pytest.approx(content(capture)["windows"][0]["energy_j"], rel=1e-6)
+    assert found["windows"][0]["energy_j"] == pytest.approx(
+        content(capture)["windows"][0]["energy_j"], rel=1e-6
+    )
     assert found["windows"][0]["charge_c"] is None and found["windows"][0]["energy_u_j"] is None
     assert any("uncertainty unknown" in note for note in found["notes"])
 
@@ -323,7 +433,10 @@ def test_csv_has_every_digit_and_units_in_its_names(capture: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(run(capture, "--csv").stdout)))
     assert [row["name"] for row in rows] == ["1", "2", "3", "total"]
     for row, window in zip(rows, content(capture)["windows"], strict=False):
-        assert float(row["energy_j"]) == window["energy_j"] and float(row["start_s"]) == window["start_s"]
+        assert (
+            float(row["energy_j"]) == window["energy_j"]
+            and float(row["start_s"]) == window["start_s"]
+        )
         assert row["energy_u_j"] == ""
 
 
@@ -335,11 +448,19 @@ def test_the_table_fits_80_columns(capture: Path, calibration: Path) -> None:
     assert "uncertainty unknown" in run(capture).stdout
 
 
-def test_the_table_fits_80_columns_with_large_numbers_negative_ones_and_long_names(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, sample_hz=10, edge_hz=10, source="t", serial="1", about={}, sync_kind="none") as writer:
+def test_the_table_fits_80_columns_with_large_numbers_negative_ones_and_long_names(
+    tmp_path: Path,
+) -> None:
+    with TraceWriter(
+        tmp_path, sample_hz=10, edge_hz=10, source="t", serial="1", about={}, sync_kind="none"
+    ) as writer:
         writer.analog(np.linspace(-0.123456789, 123.456789, 50_000), np.full(50_000, 3.3))
     (tmp_path / "calibration.toml").write_text(CALIBRATION)
-    names = [(1234.5678, "text", "the preprocessing"), (2345.6789, "text", "the inference"), (4567.8901, "text", "the end of all")]
+    names = [
+        (1234.5678, "text", "the preprocessing"),
+        (2345.6789, "text", "the inference"),
+        (4567.8901, "text", "the end of all"),
+    ]
     writer = pyjls.Writer(str(tmp_path / "trace.anno.jls"))
     writer.source_def(source_id=1, name="a", vendor="", model="", version="", serial_number="")
     writer.signal_def(signal_id=1, source_id=1, sample_rate=10, name="current", units="A")
@@ -355,7 +476,13 @@ def test_the_table_fits_80_columns_with_large_numbers_negative_ones_and_long_nam
 
 
 @pytest.mark.parametrize(
-    "words", [("--whole", "--markers"), ("--times", "0-1", "--whole"), ("--csv", "--json"), ("--edges", "fall-fall", "--whole")]
+    "words",
+    [
+        ("--whole", "--markers"),
+        ("--times", "0-1", "--whole"),
+        ("--csv", "--json"),
+        ("--edges", "fall-fall", "--whole"),
+    ],
 )
 def test_options_that_exclude_each_other_are_refused(capture: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError):
@@ -375,13 +502,19 @@ def test_files_and_folders_that_cannot_be_used_are_said(capture: Path, tmp_path:
         run(tmp_path / "a.csv", "--markers")
 
 
-def test_a_window_beyond_the_ranges_of_a_calibration_has_an_energy_and_no_uncertainty(capture: Path, calibration: Path) -> None:
+def test_a_window_beyond_the_ranges_of_a_calibration_has_an_energy_and_no_uncertainty(
+    capture: Path, calibration: Path
+) -> None:
     middle_a = sorted(LEVELS_A)[1] * 1.001
     calibration.write_text(CALIBRATION.replace("up_to = 1.0", f"up_to = {middle_a}"))
     rows = content(capture, "--calibration", calibration)["windows"]
     over = [level > middle_a for level in LEVELS_A]
     assert over == [False, True, False]
-    assert [row["energy_u_j"] is None for row in rows] == [row["mean_u_w"] is None for row in rows] == over
+    assert (
+        [row["energy_u_j"] is None for row in rows]
+        == [row["mean_u_w"] is None for row in rows]
+        == over
+    )
     assert all(row["energy_j"] for row in rows)
     assert ["more than" in row["problem"] for row in rows] == over
     said = run(capture, "--calibration", calibration).stdout

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rig measure with numbers that no trace can have: an error that names them, never a traceback; and its JSON is JSON."""
+"""rig measure with numbers that no trace can have: an error that names them, never a traceback; and
+its JSON is JSON.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def marked(path: Path, *markers: tuple[str, int], kind: str = "f32", value: floa
     writer = pyjls.Writer(str(path))
     writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
     for number, name, unit in ((1, "current", "A"), (2, "voltage", "V")):
-        writer.signal_def(signal_id=number, source_id=1, data_type=kind, sample_rate=1000, name=name, units=unit)
+        writer.signal_def(
+            signal_id=number, source_id=1, data_type=kind, sample_rate=1000, name=name, units=unit
+        )
         writer.fsr(number, 0, np.full(1000, value, np.float32 if kind == "f32" else np.float64))
     for name, at in markers:
         writer.annotation(1, at, None, pyjls.AnnotationType.VMARKER, 0, name)
@@ -80,15 +84,21 @@ def test_a_rate_in_a_file_that_no_trace_can_have_is_refused(tmp_path: Path, rate
 
 
 @pytest.mark.parametrize("step", ["1e-300", "1e-12", "1e15"])
-def test_times_that_make_a_rate_that_no_trace_can_have_are_refused(tmp_path: Path, step: str) -> None:
-    (tmp_path / "a.csv").write_text("t (s),I (A),U (V)\n" + "".join(f"{k * float(step)!r},1,3\n" for k in range(10)))
+def test_times_that_make_a_rate_that_no_trace_can_have_are_refused(
+    tmp_path: Path, step: str
+) -> None:
+    (tmp_path / "a.csv").write_text(
+        "t (s),I (A),U (V)\n" + "".join(f"{k * float(step)!r},1,3\n" for k in range(10))
+    )
     assert "rate" in refused(DataError, tmp_path / "a.csv").cause
 
 
 def test_a_recording_that_would_take_centuries_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(stream := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("session.raw", frame(1.0) * 5_000_000)
-        out.writestr("metadata.json", '{"formatVersion": 2, "metadata": {"samplesPerSecond": 0.001}}')
+        out.writestr(
+            "metadata.json", '{"formatVersion": 2, "metadata": {"samplesPerSecond": 0.001}}'
+        )
     (tmp_path / "a.ppk2").write_bytes(stream.getvalue())
     error = refused(DataError, tmp_path / "a.ppk2", "--supply-v", 3)
     assert "158 years" in error.evidence
@@ -111,7 +121,9 @@ def test_readings_of_double_precision_beyond_single_precision_are_refused(tmp_pa
 
 @pytest.mark.parametrize("at", [0, 500, 1000])
 def test_markers_at_one_place_make_no_window(tmp_path: Path, at: int) -> None:
-    error = refused(DataError, marked(tmp_path / "a.jls", ("1a", at), ("1b", at)), "--markers", "--json")
+    error = refused(
+        DataError, marked(tmp_path / "a.jls", ("1a", at), ("1b", at)), "--markers", "--json"
+    )
     assert "1" in error.cause and "same place" in error.cause
 
 
@@ -132,19 +144,39 @@ def strict(text: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "words", [["--whole"], ["--times", "0.09999999999999999-0.1"], ["--times", "0-5e-324"], ["--times", "0-1e-9"]]
+    "words",
+    [
+        ["--whole"],
+        ["--times", "0.09999999999999999-0.1"],
+        ["--times", "0-5e-324"],
+        ["--times", "0-1e-9"],
+    ],
 )
 def test_the_json_of_a_window_of_any_length_is_json(files: Path, words: list[str]) -> None:
     done = run(files / "a.csv", *words, "--json")
     assert done.exception is None
     for row in strict(done.stdout)["windows"]:
         # Nothing is left out silently.
-        assert row["problem"] or all(row[name] is not None for name in ("energy_j", "mean_w", "least_w", "most_w"))
+        assert row["problem"] or all(
+            row[name] is not None for name in ("energy_j", "mean_w", "least_w", "most_w")
+        )
 
 
 def test_the_largest_limits_that_a_calibration_may_state_give_numbers(files: Path) -> None:
-    limits = "".join(f"[[{name}]]\nup_to = 10\ngain = 1e12\noffset = 1e12\nnoise = 1e12\n" for name in ("current", "voltage"))
+    limits = "".join(
+        f"[[{name}]]\nup_to = 10\ngain = 1e12\noffset = 1e12\nnoise = 1e12\n"
+        for name in ("current", "voltage")
+    )
     (files / "c.toml").write_text(f'source = "x"\nclock_ppm = 1e12\nedge_s = 1e12\n{limits}')
-    done = run(files / "a.csv", "--times", "0-0.05", "--times", "0.05-0.1", "--calibration", files / "c.toml", "--json")
+    done = run(
+        files / "a.csv",
+        "--times",
+        "0-0.05",
+        "--times",
+        "0.05-0.1",
+        "--calibration",
+        files / "c.toml",
+        "--json",
+    )
     assert done.exception is None
     assert all(row["energy_u_j"] > 1e10 for row in strict(done.stdout)["windows"])

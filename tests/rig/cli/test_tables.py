@@ -13,25 +13,53 @@ from rig.cli.tables import print_results
 
 
 def metric(value: float, *deviations: float) -> dict[str, Any]:
-    trials = [{"trial": n, "value": value * (1 + each)} for n, each in enumerate(deviations, start=1)]
+    trials = [
+        {"trial": n, "value": value * (1 + each)} for n, each in enumerate(deviations, start=1)
+    ]
     half = value / 300
-    same = {"low": value - half, "high": value + half, "reason": "", "expanded_uncertainty": half, "standard_uncertainty": half / 2}
-    other = {"low": value / 2, "high": value * 2, "reason": "", "expanded_uncertainty": None, "standard_uncertainty": None}
+    same = {
+        "low": value - half,
+        "high": value + half,
+        "reason": "",
+        "expanded_uncertainty": half,
+        "standard_uncertainty": half / 2,
+    }
+    other = {
+        "low": value / 2,
+        "high": value * 2,
+        "reason": "",
+        "expanded_uncertainty": None,
+        "standard_uncertainty": None,
+    }
     return {
-        "value": value, "unit": "s", "standard_error_over_samples": value / 150, "budget": [], "per_trial": trials,
-        "same_samples": same, "other_samples": other,
-    }  # fmt: skip
+        "value": value,
+        "unit": "s",
+        "standard_error_over_samples": value / 150,
+        "budget": [],
+        "per_trial": trials,
+        "same_samples": same,
+        "other_samples": other,
+    }
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int) -> None:
     away = (-0.1998, -0.0623, -0.1301, 0.1855, 0.2146)
     content = {
-        "task": "null", "scenario": "single_stream", "sut": "virtual", "monitor": "virtual", "simulated": True,
+        "task": "null",
+        "scenario": "single_stream",
+        "sut": "virtual",
+        "monitor": "virtual",
+        "simulated": True,
         "data": {"labels": []},
-        "trials": [{"number": n, "valid": True} for n in range(1, 6)], "resolution": [], "problems": [],
-        "metrics": {"latency_preprocess": metric(1.151e-3, *away), "latency_infer": metric(123.4e-3, *[0.0] * 5)},
-    }  # fmt: skip
+        "trials": [{"number": n, "valid": True} for n in range(1, 6)],
+        "resolution": [],
+        "problems": [],
+        "metrics": {
+            "latency_preprocess": metric(1.151e-3, *away),
+            "latency_infer": metric(123.4e-3, *[0.0] * 5),
+        },
+    }
     out = io.StringIO()
     print_results(Console(file=out, width=width), content)
     text = out.getvalue()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes from outside is shown as it is: no markup, no pictures, no commands to the terminal, and no crash."""
+"""What comes from outside is shown as it is: no markup, no pictures, no commands to the terminal,
+and no crash.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,23 @@ from rich.markup import escape
 from rich.table import Table
 
 from rig.check.check import Check
-from rig.cli.tables import Terminal, print_budget, print_check, print_coverage, print_error, print_results, print_rows, visible
+from rig.cli.tables import (
+    Terminal,
+    print_budget,
+    print_check,
+    print_coverage,
+    print_error,
+    print_results,
+    print_rows,
+    visible,
+)
 from rig.errors import DataError
 from rig.model.finding import Finding
 from rig.model.grid import Covered
 from rig.session.session import Result
 
-#: A picture's name between colons, markup that closes nothing, a link, a command to the terminal, one that turns the writing.
+#: A picture's name between colons, markup that closes nothing, a link, a command to the terminal,
+#: one that turns the writing.
 EVIL = "H:M:S [/x] [red]:smile: [link=x] \x1b]0;title\x07 \x9b2J \u202egnp"
 SHOWN = "H:M:S [/x] [red]:smile: [link=x] �]0;title� �2J �gnp"
 
@@ -37,7 +49,9 @@ def said(show: Callable[[Terminal], object]) -> str:
     console, stream = terminal()
     show(console)
     text = " ".join(stream.getvalue().split())  # titles are folded to the width of their tables
-    assert "\x1b" not in text and "\x9b" not in text and "\u202e" not in text and "😄" not in text, repr(text)
+    assert (
+        "\x1b" not in text and "\x9b" not in text and "\u202e" not in text and "😄" not in text
+    ), repr(text)
     return text
 
 
@@ -45,7 +59,9 @@ def test_print_and_tables_and_titles_show_what_was_given() -> None:
     table = Table(title=escape(EVIL))
     table.add_column(escape(EVIL))
     table.add_row(escape(EVIL))
-    text = said(lambda console: (console.print(escape(EVIL), highlight=False), console.print(table)))
+    text = said(
+        lambda console: (console.print(escape(EVIL), highlight=False), console.print(table))
+    )
     assert text.count(SHOWN) == 4
 
 
@@ -80,7 +96,12 @@ def test_results_of_a_stranger_are_shown_as_they_are(run_virtual: Callable[..., 
 def test_checks_errors_lists_and_coverage_are_shown_as_they_are() -> None:
     checked = Check(EVIL, (Finding(EVIL, False, EVIL), Finding(EVIL, True, EVIL)), ())
     assert said(lambda console: print_check(console, Path(EVIL), checked)).count(SHOWN) == 6
-    assert said(lambda console: print_error(console, DataError(EVIL, evidence=EVIL, try_next=EVIL))).count(SHOWN) == 3
+    assert (
+        said(
+            lambda console: print_error(console, DataError(EVIL, evidence=EVIL, try_next=EVIL))
+        ).count(SHOWN)
+        == 3
+    )
     assert SHOWN in said(lambda console: print_rows(console, EVIL, [(EVIL, EVIL)]))
     cell = Covered(EVIL, EVIL, 1, 0, (EVIL,))
     assert SHOWN in said(lambda console: print_coverage(console, [cell]))
@@ -89,12 +110,22 @@ def test_checks_errors_lists_and_coverage_are_shown_as_they_are() -> None:
 @pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]])
 def test_a_heading_of_a_table_is_no_picture(tmp_path: Path, form: list[str]) -> None:
     path = tmp_path / "[red]H:M:S.csv"
-    path.write_text("t (s),H:M:S,\x1b[31mx,I (A),U (V)\n" + "".join(f"{k},1,2,1,2\n" for k in range(20)))
-    done = subprocess.run([sys.executable, "-m", "rig", "measure", str(path), *form], capture_output=True, text=True, check=False)
+    path.write_text(
+        "t (s),H:M:S,\x1b[31mx,I (A),U (V)\n" + "".join(f"{k},1,2,1,2\n" for k in range(20))
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "rig", "measure", str(path), *form],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     both = done.stdout + done.stderr
     assert "H:M:S" in both and "Ⓜ" not in both and "\x1b[31m" not in both
     refused = subprocess.run(
-        [sys.executable, "-m", "rig", "measure", str(path), "--current", "x"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "rig", "measure", str(path), "--current", "x"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert refused.returncode == 2 and "t (s), H:M:S, �[31mx" in refused.stderr

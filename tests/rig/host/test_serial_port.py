@@ -61,12 +61,17 @@ def test_a_second_open_is_busy(pty: tuple[int, str]) -> None:
     SerialPort.open(pty[1], 115_200).close()
 
 
-def test_a_port_that_another_host_holds_is_busy_and_the_other_is_named(pty: tuple[int, str], tmp_path: Path) -> None:
+def test_a_port_that_another_host_holds_is_busy_and_the_other_is_named(
+    pty: tuple[int, str], tmp_path: Path
+) -> None:
     script = (
-        "import sys; from rig.host.serial_port import SerialPort; p = SerialPort.open(sys.argv[1], 9600); print(1, "
+        "import sys; from rig.host.serial_port import SerialPort; p = SerialPort.open(sys.argv[1], "
+        "9600); print(1, "
         "flush=True); input()"
     )
-    other = subprocess.Popen([sys.executable, "-c", script, pty[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, pty[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     with other:
         assert other.stdout is not None and other.stdout.readline() == b"1\n"
         link = tmp_path / "ttyBoard"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which columns of a table are read as what is said, and what cannot be meant is refused; so is a last line without its end."""
+"""Which columns of a table are read as what is said, and what cannot be meant is refused; so is a
+last line without its end.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,23 @@ def opened(folder: Path, text: str, **options: Any) -> Opened:
 @pytest.mark.parametrize(
     ("heading", "options", "said"),
     [
-        ("time_ms,phase_a,U (V)", {}, "time: time_ms in ms; current: phase_a in A; voltage: U (V) in V"),
-        ("t,I,U", {"time": "t:ms", "current": "I:mA", "voltage": "U:V"}, "time: t in ms; current: I in mA; voltage: U in V"),
+        (
+            "time_ms,phase_a,U (V)",
+            {},
+            "time: time_ms in ms; current: phase_a in A; voltage: U (V) in V",
+        ),
+        (
+            "t,I,U",
+            {"time": "t:ms", "current": "I:mA", "voltage": "U:V"},
+            "time: t in ms; current: I in mA; voltage: U in V",
+        ),
         ("t_ms,power_mw,x", {}, "time: t_ms in ms; power: power_mw in mW"),
         ("t_ms,I (MA),x", {"supply_v": 2.0}, "time: t_ms in ms; current: I (MA) in mA"),
     ],
 )
-def test_the_columns_and_units_that_were_taken_are_said(tmp_path: Path, heading: str, options: dict[str, Any], said: str) -> None:
+def test_the_columns_and_units_that_were_taken_are_said(
+    tmp_path: Path, heading: str, options: dict[str, Any], said: str
+) -> None:
     found = opened(tmp_path, heading + "\n" + "".join(f"{k},1,2\n" for k in range(20)), **options)
     assert said in found.notes
 
@@ -39,7 +51,9 @@ def test_the_columns_and_units_that_were_taken_are_said(tmp_path: Path, heading:
 def test_a_unit_that_is_none_as_it_is_written_is_refused(tmp_path: Path, unit: str) -> None:
     text = "t,I,U (V)\n" + "".join(f"{k},1,2\n" for k in range(20))
     if unit.strip() == "mA":
-        assert opened(tmp_path, text, time="t:ms", current=f"I:{unit}").trace.energy_j(0, 0.02) == pytest.approx(0.02 * 2e-3)
+        assert opened(tmp_path, text, time="t:ms", current=f"I:{unit}").trace.energy_j(
+            0, 0.02
+        ) == pytest.approx(0.02 * 2e-3)
         return
     with pytest.raises(DataError, match="column I has no unit of current") as caught:
         opened(tmp_path, text, time="t:ms", current=f"I:{unit}")
@@ -80,7 +94,9 @@ def test_a_table_whose_only_row_does_not_end_says_so(tmp_path: Path) -> None:
         ("20,overload,2,1\n", "overload", "empty cell"),
     ],
 )
-def test_a_cell_that_is_no_number_says_what_to_do_about_it(tmp_path: Path, row: str, said: str, hint: str) -> None:
+def test_a_cell_that_is_no_number_says_what_to_do_about_it(
+    tmp_path: Path, row: str, said: str, hint: str
+) -> None:
     with pytest.raises(DataError, match="is not a number") as caught:
         opened(tmp_path, HEAD + GOOD + row)
     assert said in caught.value.evidence and hint in caught.value.try_next
@@ -88,7 +104,9 @@ def test_a_cell_that_is_no_number_says_what_to_do_about_it(tmp_path: Path, row: 
 
 
 @pytest.mark.parametrize("cell", ["1e39", "-1e39", "1e300"])
-def test_a_reading_beyond_single_precision_is_an_error_with_its_line(tmp_path: Path, cell: str) -> None:
+def test_a_reading_beyond_single_precision_is_an_error_with_its_line(
+    tmp_path: Path, cell: str
+) -> None:
     with pytest.raises(DataError, match=r"line 22: I \(A\)") as caught:
         opened(tmp_path, HEAD + GOOD + f"20,{cell},2,1\n")
     assert cell.lstrip("-") in caught.value.evidence.replace("+", "") and caught.value.try_next

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only what is a number is read as one: no separators of thousands, no program's word for no reading."""
+"""Only what is a number is read as one: no separators of thousands, no program's word for no
+reading.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ HEAD = ("time_s", "I (A)", "U (V)")
 
 
 def opened(
-    folder: Path, rows: list[tuple[str, ...]], delimiter: str = "\t", heading: tuple[str, ...] = HEAD, **more: Any
+    folder: Path,
+    rows: list[tuple[str, ...]],
+    delimiter: str = "\t",
+    heading: tuple[str, ...] = HEAD,
+    **more: Any,
 ) -> Opened:
     text = "".join(delimiter.join(row) + "\n" for row in [heading, *rows])
     (folder / "a.csv").write_text(text)
@@ -34,7 +40,9 @@ def even(count: int, *cells: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("delimiter", ["\t", ";"])
 @pytest.mark.parametrize("at", [1, 2, 15])
-def test_a_comma_beside_a_point_is_no_decimal_comma(tmp_path: Path, delimiter: str, at: int) -> None:
+def test_a_comma_beside_a_point_is_no_decimal_comma(
+    tmp_path: Path, delimiter: str, at: int
+) -> None:
     rows = even(20, "1.5", "3.30")
     rows[at] = (rows[at][0], "1,002", "3.30")
     with pytest.raises(DataError, match=r"I \(A\) is not a number") as caught:
@@ -43,7 +51,9 @@ def test_a_comma_beside_a_point_is_no_decimal_comma(tmp_path: Path, delimiter: s
     assert f"line {at + 2}" in caught.value.cause
 
 
-def test_a_comma_in_the_first_row_is_named_with_the_point_that_contradicts_it(tmp_path: Path) -> None:
+def test_a_comma_in_the_first_row_is_named_with_the_point_that_contradicts_it(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(DataError, match=r"line 2: U \(V\) is not a number") as caught:
         opened(tmp_path, even(20, "1,002", "3.30"))
     assert "'3.30'" in caught.value.evidence and "decimal commas (1,002)" in caught.value.try_next
@@ -87,13 +97,33 @@ def test_what_stands_in_columns_that_are_not_read_decides_nothing(tmp_path: Path
     found = opened(tmp_path, rows, heading=(*HEAD, "remark"))
     assert found.trace.energy_j(0.0, 20.0) == pytest.approx(90.0)
     rows = [(str(k), "1.5", "3.0", "a, b") for k in range(20)]
-    assert opened(tmp_path, rows, heading=(*HEAD, "remark")).trace.energy_j(0.0, 20.0) == pytest.approx(90.0)
+    assert opened(tmp_path, rows, heading=(*HEAD, "remark")).trace.energy_j(
+        0.0, 20.0
+    ) == pytest.approx(90.0)
 
 
-@pytest.mark.parametrize("cell", ["1_012", "1_0.5", "0x10", "1e", "٣", "1 012", "1'012", "1d3", "½", "--1", "1.2.3", "1,002,003"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "1_012",
+        "1_0.5",
+        "0x10",
+        "1e",
+        "٣",
+        "1 012",
+        "1'012",
+        "1d3",
+        "½",
+        "--1",
+        "1.2.3",
+        "1,002,003",
+    ],
+)
 @pytest.mark.parametrize("column", [0, 1])
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
-def test_what_other_programs_take_for_a_number_is_none(tmp_path: Path, cell: str, column: int, delimiter: str) -> None:
+def test_what_other_programs_take_for_a_number_is_none(
+    tmp_path: Path, cell: str, column: int, delimiter: str
+) -> None:
     if delimiter == "," and "," in cell:
         cell = f'"{cell}"'
     rows = even(20, "1", "3")
@@ -102,7 +132,10 @@ def test_what_other_programs_take_for_a_number_is_none(tmp_path: Path, cell: str
         opened(tmp_path, rows, delimiter)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["r", ".3f", ".6e", "+.2f", "g"]))
+@given(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["r", ".3f", ".6e", "+.2f", "g"]),
+)
 def test_every_number_that_python_prints_is_one(value: float, form: str) -> None:
     assert is_number(repr(value) if form == "r" else format(value, form))
 
@@ -113,16 +146,22 @@ def test_a_number_is_what_float_and_no_more_reads(text: str) -> None:
         float(text)
 
 
-@pytest.mark.parametrize("cell", ["9.9E37", "9.91E37", "-9.9E37", "+9.900000E+37", "9.91e+37", "99E36"])
+@pytest.mark.parametrize(
+    "cell", ["9.9E37", "9.91E37", "-9.9E37", "+9.900000E+37", "9.91e+37", "99E36"]
+)
 @pytest.mark.parametrize("unit", ["A", "mA", "uA"])
-def test_what_instruments_write_for_no_reading_is_a_gap(tmp_path: Path, cell: str, unit: str) -> None:
+def test_what_instruments_write_for_no_reading_is_a_gap(
+    tmp_path: Path, cell: str, unit: str
+) -> None:
     rows = even(20, "1", "3")
     rows[5] = rows[6] = ("5", cell, "3")
     rows[6] = ("6", cell, "3")
     found = opened(tmp_path, rows, heading=("time_s", f"I ({unit})", "U (V)"))
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(5, 7)]
     assert "9.9E37" in found.trace.gaps[0].cause
-    assert found.trace.energy_j(10.0, 20.0) == pytest.approx(30.0 * {"A": 1, "mA": 1e-3, "uA": 1e-6}[unit])
+    assert found.trace.energy_j(10.0, 20.0) == pytest.approx(
+        30.0 * {"A": 1, "mA": 1e-3, "uA": 1e-6}[unit]
+    )
 
 
 def test_no_reading_of_sync_s_voltage_is_no_edge(tmp_path: Path) -> None:
@@ -137,7 +176,9 @@ def test_no_reading_of_sync_s_voltage_is_no_edge(tmp_path: Path) -> None:
 def test_a_jls_file_with_no_readings_has_gaps_there(tmp_path: Path) -> None:
     writer = pyjls.Writer(str(tmp_path / "a.jls"))
     writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
-    writer.signal_def(signal_id=1, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A")
+    writer.signal_def(
+        signal_id=1, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A"
+    )
     current = np.ones(1000, np.float32)
     current[100:103] = (9.9e37, -9.9e37, 9.91e37)
     writer.fsr(1, 0, current)

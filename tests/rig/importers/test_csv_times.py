@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times of a table: read exactly, with what their last digit leaves open in the ±, and no gaps where there are none."""
+"""The times of a table: read exactly, with what their last digit leaves open in the ±, and no gaps
+where there are none.
+"""
 
 from __future__ import annotations
 
@@ -42,26 +44,58 @@ def read(tmp_path: Path) -> Read:
     return read_it
 
 
-def rounded(hz: float, rows: int, digits: int = 0, unit_s: Fraction = Fraction(1, 1000)) -> list[str]:
+def rounded(
+    hz: float, rows: int, digits: int = 0, unit_s: Fraction = Fraction(1, 1000)
+) -> list[str]:
     """Return stamps of rows at a rate, in a unit, rounded as a program prints them."""
-    return [f"{round(Decimal(k) / Decimal(hz) / (Decimal(unit_s.numerator) / unit_s.denominator), digits)}" for k in range(rows)]
+    unit = Decimal(unit_s.numerator) / unit_s.denominator
+    return [f"{round(Decimal(k) / Decimal(hz) / unit, digits)}" for k in range(rows)]
 
 
 @pytest.mark.parametrize(
     ("times", "unit", "hz", "said"),
     [
         ([f"{1_700_000_000_000 + k}" for k in range(100)], "ms", 1000, "1700000000"),
-        ([f"{1_700_000_000 + k // 100_000}.{k % 100_000:05d}" for k in range(1000)], "s", 100_000, "1700000000"),
+        (
+            [f"{1_700_000_000 + k // 100_000}.{k % 100_000:05d}" for k in range(1000)],
+            "s",
+            100_000,
+            "1700000000",
+        ),
         ([f"1700000000.{k:06d}" for k in range(1000)], "s", 1_000_000, "1700000000"),
-        ([f"{1_700_000_000_123_456_789 + k * 1000}" for k in range(1000)], "ns", 1_000_000, "1700000000.123456789"),
-        ([f"{Decimal(1_700_000_000_000_000) + Decimal(k) / 4}" for k in range(1000)], "us", 4_000_000, "1700000000"),
-        ([f"-{Decimal(10**15) - Decimal(k) / 4}" for k in range(1000)], "us", 4_000_000, "-1000000000"),
+        (
+            [f"{1_700_000_000_123_456_789 + k * 1000}" for k in range(1000)],
+            "ns",
+            1_000_000,
+            "1700000000.123456789",
+        ),
+        (
+            [f"{Decimal(1_700_000_000_000_000) + Decimal(k) / 4}" for k in range(1000)],
+            "us",
+            4_000_000,
+            "1700000000",
+        ),
+        (
+            [f"-{Decimal(10**15) - Decimal(k) / 4}" for k in range(1000)],
+            "us",
+            4_000_000,
+            "-1000000000",
+        ),
     ],
 )
-def test_unix_times_keep_all_their_digits(read: Read, times: list[str], unit: str, hz: int, said: str) -> None:
+def test_unix_times_keep_all_their_digits(
+    read: Read, times: list[str], unit: str, hz: int, said: str
+) -> None:
     found = read(times, unit)
-    assert (found.trace.sample_hz, found.trace.length, found.trace.gaps, found.rate_ppm) == (hz, len(times), (), 0.0)
-    assert found.trace.energy_j(0, found.trace.duration_s) == pytest.approx(3 * len(times) / hz, rel=1e-9)
+    assert (found.trace.sample_hz, found.trace.length, found.trace.gaps, found.rate_ppm) == (
+        hz,
+        len(times),
+        (),
+        0.0,
+    )
+    assert found.trace.energy_j(0, found.trace.duration_s) == pytest.approx(
+        3 * len(times) / hz, rel=1e-9
+    )
     assert f"time 0 is the file's {said} s" in found.notes
 
 
@@ -75,11 +109,16 @@ def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(read: Read
         read(times, "ns")
     del times[66_000]
     found = read(times, "ns")
-    assert found.trace.sample_hz == 1e6 and [(gap.start, gap.stop) for gap in found.trace.gaps] == [(66_000, 66_001)]
+    assert found.trace.sample_hz == 1e6 and [(gap.start, gap.stop) for gap in found.trace.gaps] == [
+        (66_000, 66_001)
+    ]
 
 
 @given(
-    hz=st.floats(20, 950), rows=st.integers(20, 400), start=st.sampled_from([0, 17, 1_700_000_000_000]), digits=st.integers(0, 2)
+    hz=st.floats(20, 950),
+    rows=st.integers(20, 400),
+    start=st.sampled_from([0, 17, 1_700_000_000_000]),
+    digits=st.integers(0, 2),
 )
 @settings(max_examples=60, deadline=None)
 def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_within_what_is_said(
@@ -100,23 +139,40 @@ def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_with
 
 
 @pytest.mark.parametrize(
-    ("hz", "rows", "ppm"), [(300, 30, 1e6 / 97), (700, 30, 1e6 / 41), (900, 90, 1e6 / 99), (450, 60, 1e6 / 131)]
+    ("hz", "rows", "ppm"),
+    [(300, 30, 1e6 / 97), (700, 30, 1e6 / 41), (900, 90, 1e6 / 99), (450, 60, 1e6 / 131)],
 )
 def test_stamps_that_are_coarse_against_the_samples_say_how_well_the_rate_is_known(
     read: Read, hz: int, rows: int, ppm: float
 ) -> None:
     found = read(rounded(hz, rows), "ms")
     assert not found.trace.gaps and found.trace.length == rows
-    assert found.rate_ppm == pytest.approx(ppm, rel=0.02) and found.rate_ppm > abs(found.trace.sample_hz / hz - 1) * 1e6
+    assert (
+        found.rate_ppm == pytest.approx(ppm, rel=0.02)
+        and found.rate_ppm > abs(found.trace.sample_hz / hz - 1) * 1e6
+    )
     [note] = [note for note in found.notes if "samples a second" in note]
-    assert "from the column t (ms)" in note and "known to ±" in note and "1 ms" in note and "--rate HZ" in note
+    assert (
+        "from the column t (ms)" in note
+        and "known to ±" in note
+        and "1 ms" in note
+        and "--rate HZ" in note
+    )
     exact = read(rounded(hz, rows), "ms", rate_hz=float(hz))
-    assert exact.trace.sample_hz == hz and exact.rate_ppm == 0.0 and not any("±" in note for note in exact.notes)
+    assert (
+        exact.trace.sample_hz == hz
+        and exact.rate_ppm == 0.0
+        and not any("±" in note for note in exact.notes)
+    )
 
 
-def test_one_missing_row_that_coarse_stamps_cannot_tell_from_another_rate_is_a_gap_and_said(read: Read) -> None:
+def test_one_missing_row_that_coarse_stamps_cannot_tell_from_another_rate_is_a_gap_and_said(
+    read: Read,
+) -> None:
     found = read([str(k) for k in range(100) if k != 40], "ms")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(40, 41)] and found.trace.sample_hz == 1000
+    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [
+        (40, 41)
+    ] and found.trace.sample_hz == 1000
     assert any("cannot tell" in note and "--rate 989.899" in note for note in found.notes)
     # Either way: 1 % between both, and 1 % of the even one.
     assert found.rate_ppm == pytest.approx(2e6 / 99, rel=0.02)
@@ -129,17 +185,25 @@ def test_missing_rows_that_no_even_sampling_explains_are_gaps(read: Read) -> Non
     assert found.rate_ppm == 0 and not any("cannot tell" in note for note in found.notes)
 
 
-def test_single_missing_rows_beside_others_may_be_of_a_lower_rate_and_that_is_said(read: Read) -> None:
+def test_single_missing_rows_beside_others_may_be_of_a_lower_rate_and_that_is_said(
+    read: Read,
+) -> None:
     found = read([str(k) for k in range(300) if k not in (50, 51, 52, 120, 200)], "ms")
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 53), (120, 121), (200, 201)]
-    # Between gaps lie 99 rows at most: 98 samples take their 98 ms and the step of rounding at most.
-    assert any("5 rows seem to be missing" in note and "it is at least 98" in note for note in found.notes)
+    # Between gaps lie 99 rows at most: 98 samples take their 98 ms and the step of rounding at
+    # most.
+    assert any(
+        "5 rows seem to be missing" in note and "it is at least 98" in note for note in found.notes
+    )
     assert 1e6 / 98 <= found.rate_ppm < 1e6 / 75
 
 
-def stamped(hz: float, kept: Iterable[int], *, phase: float = 0.2, floor: bool = False, start: int = 0) -> list[str]:
+def stamped(
+    hz: float, kept: Iterable[int], *, phase: float = 0.2, floor: bool = False, start: int = 0
+) -> list[str]:
     """Return stamps in whole ms of these of the samples at a rate."""
-    return [f"{start + math.floor(Fraction(k) / Fraction(hz) * 1000 + Fraction(phase + (not floor) / 2))}" for k in kept]
+    shift = Fraction(phase + (not floor) / 2)
+    return [f"{start + math.floor(Fraction(k) / Fraction(hz) * 1000 + shift)}" for k in kept]
 
 
 def lost_in(found: Opened) -> list[int]:
@@ -152,18 +216,25 @@ def lost_in(found: Opened) -> list[int]:
     [{1000}, {1000, 1001, 2222}, set(range(900, 940)), {3}, {2996}, set(range(7, 2990, 71))],
     ids=lambda lost: f"{len(lost)}",
 )
-def test_a_missing_row_among_stamps_that_are_coarse_is_a_gap_and_the_only_one(read: Read, hz: float, lost: set[int]) -> None:
+def test_a_missing_row_among_stamps_that_are_coarse_is_a_gap_and_the_only_one(
+    read: Read, hz: float, lost: set[int]
+) -> None:
     found = read(stamped(hz, [k for k in range(3000) if k not in lost]), "ms")
     assert lost_in(found) == sorted(lost) and found.trace.length == 3000
     assert abs(found.trace.sample_hz / hz - 1) * 1e6 <= found.rate_ppm < 600
     assert not any("cannot tell" in note for note in found.notes)
 
 
-def test_a_missing_row_of_a_short_table_that_may_be_three_of_another_rate_is_said(read: Read) -> None:
+def test_a_missing_row_of_a_short_table_that_may_be_three_of_another_rate_is_said(
+    read: Read,
+) -> None:
     found = read(stamped(450, [k for k in range(20) if k != 10]), "ms")
     assert lost_in(found) == [10] and found.trace.length == 20
     [note] = [note for note in found.notes if "cannot tell" in note]
-    assert "a row seems to be missing" in note and "from 500 samples a second, and 2 more missing" in note
+    assert (
+        "a row seems to be missing" in note
+        and "from 500 samples a second, and 2 more missing" in note
+    )
     # 2 of 19 samples between both, and one step of rounding over 42 ms.
     assert found.rate_ppm == pytest.approx((2 / 19 + 1 / 42) * 1e6, rel=1e-6)
 
@@ -177,21 +248,27 @@ def test_a_sampling_that_began_anew_after_a_pause_has_one_rate(read: Read) -> No
     assert found.trace.gaps[1].stop / found.trace.sample_hz == pytest.approx(5.123, abs=0.002)
 
 
-def test_times_at_random_are_not_taken_for_rounded_ones_of_which_most_are_missing(read: Read) -> None:
+def test_times_at_random_are_not_taken_for_rounded_ones_of_which_most_are_missing(
+    read: Read,
+) -> None:
     random = np.random.default_rng(4)
     for _ in range(10):
         with pytest.raises(DataError, match="not evenly sampled"):
             read([str(at) for at in np.cumsum(random.integers(1, 8, 40))], "ms")
 
 
-def test_steps_that_only_look_like_single_missing_rows_are_none_where_a_block_is_missing(read: Read) -> None:
+def test_steps_that_only_look_like_single_missing_rows_are_none_where_a_block_is_missing(
+    read: Read,
+) -> None:
     # One step in 333 is twice the others: at 997 samples a second none is missing there.
     found = read(stamped(997, [k for k in range(4000) if not 1500 <= k < 1540]), "ms")
     assert lost_in(found) == list(range(1500, 1540))
     assert abs(found.trace.sample_hz / 997 - 1) * 1e6 <= found.rate_ppm < 300
 
 
-def test_a_few_missing_rows_that_a_lower_rate_explains_as_well_as_a_missing_block_are_said(read: Read) -> None:
+def test_a_few_missing_rows_that_a_lower_rate_explains_as_well_as_a_missing_block_are_said(
+    read: Read,
+) -> None:
     found = read(stamped(997, [k for k in range(600) if not 300 <= k < 305]), "ms")
     assert found.trace.sample_hz == 1000 and found.rate_ppm > 3000
     assert any("rows seem to be missing" in note and "cannot tell" in note for note in found.notes)
@@ -216,7 +293,13 @@ def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -
 @example(hz=150.0, rows=400, lost=[151, 220, 304, 382, 385], phase=0.75, floor=True, start=0)
 @settings(max_examples=60, deadline=None)
 def test_random_missing_rows_at_any_rate_are_the_gaps_and_the_energy_between_them_is_right(
-    tmp_path_factory: pytest.TempPathFactory, hz: float, rows: int, lost: list[int], phase: float, floor: bool, start: int
+    tmp_path_factory: pytest.TempPathFactory,
+    hz: float,
+    rows: int,
+    lost: list[int],
+    phase: float,
+    floor: bool,
+    start: int,
 ) -> None:
     folder = tmp_path_factory.mktemp("csv")
     kept = [k for k in range(rows) if k not in lost]
@@ -224,16 +307,23 @@ def test_random_missing_rows_at_any_rate_are_the_gaps_and_the_energy_between_the
     text = "".join(f"{at},{1 + k % 9},3\n" for at, k in zip(times, kept, strict=True))
     (folder / "a.csv").write_text("t (ms),I (A),U (V)\n" + text)
     found = open_any(folder / "a.csv", folder / "scratch")
-    steps = {int(b) - int(a) for (a, k), (b, after) in pairwise(zip(times, kept, strict=True)) if after == k + 1}
+    steps = {
+        int(b) - int(a)
+        for (a, k), (b, after) in pairwise(zip(times, kept, strict=True))
+        if after == k + 1
+    }
     doubt = any("cannot tell" in note for note in found.notes)
     if len(steps) > 1:
         assert abs(found.trace.sample_hz / hz - 1) * 1e6 <= found.rate_ppm * (1 + 1e-9)
     assert doubt or lost_in(found) == sorted(lost)
     if not doubt:
-        first, stop = max(lost, default=-1) + 1, rows
+        first = max(lost, default=-1) + 1
+        stop = rows
         truth_j = sum(3 * (1 + k % 9) for k in range(first, stop)) / hz
         energy_j = found.trace.energy_j(first / found.trace.sample_hz, stop / found.trace.sample_hz)
-        assert energy_j == pytest.approx(truth_j, rel=found.rate_ppm * 1e-6 + 1e-9 if len(steps) > 1 else 0.01)
+        assert energy_j == pytest.approx(
+            truth_j, rel=found.rate_ppm * 1e-6 + 1e-9 if len(steps) > 1 else 0.01
+        )
 
 
 def test_times_far_apart_do_not_fill_the_disk(read: Read) -> None:
@@ -252,11 +342,15 @@ def measured(folder: Path, times: list[str]) -> dict[str, Any]:
     return found
 
 
-def test_what_the_stamps_leave_open_of_the_rate_is_in_the_uncertainty_of_energy_and_not_of_power(tmp_path: Path) -> None:
+def test_what_the_stamps_leave_open_of_the_rate_is_in_the_uncertainty_of_energy_and_not_of_power(
+    tmp_path: Path,
+) -> None:
     total = measured(tmp_path, rounded(300, 30))["windows"][0]
     assert total["energy_u_j"] == pytest.approx(total["energy_j"] * (1 / 97) / 3**0.5, rel=0.01)
     assert abs(total["energy_j"] - 0.3) < 2 * total["energy_u_j"] and total["mean_u_w"] == 0.0
-    assert measured(tmp_path, rounded(500, 30))["windows"][0]["energy_u_j"] == 0.0, "even stamps say what they say"
+    assert measured(tmp_path, rounded(500, 30))["windows"][0]["energy_u_j"] == 0.0, (
+        "even stamps say what they say"
+    )
 
 
 def test_a_single_row_between_gaps_is_read_with_its_sync_voltage(tmp_path: Path) -> None:

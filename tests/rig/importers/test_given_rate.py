@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rate that is given with --rate cannot silently contradict the file: beyond 1 % it is refused, below it is said."""
+"""A rate that is given with --rate cannot silently contradict the file: beyond 1 % it is refused,
+below it is said.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def jls(folder: Path, rate: int, stamped_hz: float = 0.0) -> bytes:
     path = folder / "made.jls"
     writer = pyjls.Writer(str(path))
     writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
-    writer.signal_def(signal_id=1, source_id=1, data_type="f32", sample_rate=rate, name="current", units="A")
+    writer.signal_def(
+        signal_id=1, source_id=1, data_type="f32", sample_rate=rate, name="current", units="A"
+    )
     writer.fsr(1, 0, np.ones(1000, np.float32))
     if stamped_hz:
         for at in (0, 1000):
@@ -50,7 +54,10 @@ def jls(folder: Path, rate: int, stamped_hz: float = 0.0) -> bytes:
 
 
 def ppk2(rate_hz: float) -> bytes:
-    return archive(frame(1000.0) * 100, json.dumps({"formatVersion": 2, "metadata": {"samplesPerSecond": rate_hz}}))
+    return archive(
+        frame(1000.0) * 100,
+        json.dumps({"formatVersion": 2, "metadata": {"samplesPerSecond": rate_hz}}),
+    )
 
 
 #: Each kind of file at 1000 samples a second, and what it needs beside the rate.
@@ -65,7 +72,9 @@ KINDS: dict[str, tuple[Callable[[Path], str | bytes], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("rate_hz", [100.0, 980.0, 1020.0, 10_000.0])
-def test_a_rate_that_the_file_contradicts_by_more_than_1_percent_is_refused(tmp_path: Path, name: str, rate_hz: float) -> None:
+def test_a_rate_that_the_file_contradicts_by_more_than_1_percent_is_refused(
+    tmp_path: Path, name: str, rate_hz: float
+) -> None:
     make, options = KINDS[name]
     with pytest.raises(DataError, match=f"--rate {rate_hz:g} contradicts") as caught:
         opened(tmp_path, make(tmp_path), name, rate_hz=rate_hz, **options)
@@ -74,7 +83,9 @@ def test_a_rate_that_the_file_contradicts_by_more_than_1_percent_is_refused(tmp_
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_rate_within_1_percent_is_taken_and_the_difference_said(tmp_path: Path, name: str) -> None:
+def test_a_rate_within_1_percent_is_taken_and_the_difference_said(
+    tmp_path: Path, name: str
+) -> None:
     make, options = KINDS[name]
     found = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
     assert found.trace.sample_hz == 1005.0
@@ -96,18 +107,24 @@ def test_a_log_whose_rows_are_not_even_is_not_advised_to_be_taken_as_even(tmp_pa
     assert opened(tmp_path, rows(times_s), rate_hz=5.0, time="none").trace.duration_s == 40.0
 
 
-def test_a_log_whose_stamps_scatter_about_an_even_sampling_is_told_its_rate_and_may_be_given_it(tmp_path: Path) -> None:
+def test_a_log_whose_stamps_scatter_about_an_even_sampling_is_told_its_rate_and_may_be_given_it(
+    tmp_path: Path,
+) -> None:
     scatter = np.random.default_rng(3).uniform(-0.45, 0.45, 400)
     content = rows((np.arange(400) + 1 + scatter) / 10)
     with pytest.raises(DataError, match="not evenly sampled") as caught:
         opened(tmp_path, content)
     advised = float(caught.value.try_next.split("--rate ")[1].split(",")[0])
     assert advised == pytest.approx(10.0, rel=0.01)
-    assert opened(tmp_path, content, rate_hz=advised).trace.duration_s == pytest.approx(40.0, rel=0.01)
+    assert opened(tmp_path, content, rate_hz=advised).trace.duration_s == pytest.approx(
+        40.0, rel=0.01
+    )
     assert opened(tmp_path, content, rate_hz=10.0).trace.duration_s == 40.0
 
 
-def test_stamps_in_whole_seconds_may_be_given_their_rate_as_far_as_they_tell_it(tmp_path: Path) -> None:
+def test_stamps_in_whole_seconds_may_be_given_their_rate_as_far_as_they_tell_it(
+    tmp_path: Path,
+) -> None:
     content = HEAD + "".join(f"{k // 10},1\n" for k in range(1000))
     with pytest.raises(DataError, match="stands still") as caught:
         opened(tmp_path, content)
@@ -117,14 +134,18 @@ def test_stamps_in_whole_seconds_may_be_given_their_rate_as_far_as_they_tell_it(
         opened(tmp_path, content, rate_hz=10.4)
 
 
-def test_rows_that_are_missing_contradict_a_rate_that_takes_each_row_for_one_sample(tmp_path: Path) -> None:
+def test_rows_that_are_missing_contradict_a_rate_that_takes_each_row_for_one_sample(
+    tmp_path: Path,
+) -> None:
     times_s = np.concatenate([np.arange(100), 150 + np.arange(100)]) / 100
     assert opened(tmp_path, rows(times_s)).trace.gaps
     with pytest.raises(DataError, match="contradicts"):
         opened(tmp_path, rows(times_s), rate_hz=100.0)
 
 
-def test_a_jls_file_whose_rate_is_cut_to_a_whole_number_may_be_given_the_true_one(tmp_path: Path) -> None:
+def test_a_jls_file_whose_rate_is_cut_to_a_whole_number_may_be_given_the_true_one(
+    tmp_path: Path,
+) -> None:
     for given_hz, rate in ((12.7, 12), (12.7, 13), (10.5, 10)):
         found = opened(tmp_path, jls(tmp_path, rate), "a.jls", supply_v=1.0, rate_hz=given_hz)
         assert found.trace.sample_hz == given_hz
@@ -156,14 +177,21 @@ def test_dates_that_are_not_read_contradict_a_rate_as_well(tmp_path: Path, form:
         opened(tmp_path, content, rate_hz=10.0)
     assert "7.52 samples a second on average" in caught.value.evidence
     assert opened(tmp_path, content, rate_hz=7.52).trace.sample_hz == 7.52
-    (note,) = [note for note in opened(tmp_path, content, rate_hz=10.0, time="none").notes if "contradicts" in note]
+    (note,) = [
+        note
+        for note in opened(tmp_path, content, rate_hz=10.0, time="none").notes
+        if "contradicts" in note
+    ]
     assert "7.52 samples a second" in note
 
 
 def test_times_of_day_past_midnight_are_said_not_to_be_compared(tmp_path: Path) -> None:
     content = dated("%H:%M:%S", 43_190 + np.arange(40))
     found = opened(tmp_path, content, rate_hz=1.0)
-    assert "--rate 1 Hz is not compared with the column timestamp, whose times are not understood" in found.notes
+    assert (
+        "--rate 1 Hz is not compared with the column timestamp, whose times are not understood"
+        in found.notes
+    )
 
 
 @given(
@@ -180,5 +208,9 @@ def test_how_far_rows_are_from_an_even_sampling_is_what_the_farthest_is(
     found = fit((times_s[at : at + piece] for at in range(0, count, piece)), rate_hz)
     assert found.rows == count
     assert found.duration_s == pytest.approx((count - 1) / rate_hz * stretch, rel=1e-6, abs=1e-9)
-    assert found.off_s == pytest.approx(abs(stretch - 1) * (count - 1) / rate_hz, rel=1e-6, abs=1e-9)
-    assert math.isclose(found.average_hz * stretch, rate_hz, rel_tol=1e-4) or found.duration_s < 1e-3
+    assert found.off_s == pytest.approx(
+        abs(stretch - 1) * (count - 1) / rate_hz, rel=1e-6, abs=1e-9
+    )
+    assert (
+        math.isclose(found.average_hz * stretch, rate_hz, rel_tol=1e-4) or found.duration_s < 1e-3
+    )

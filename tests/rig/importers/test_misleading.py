@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an error says is what is wrong: the file that is missing, not its calibration; a file that is no port, not a missing one."""
+"""What an error says is what is wrong: the file that is missing, not its calibration; a file that
+is no port, not a missing one.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,29 @@ from rig.host.serial_port import SerialPort
 from rig.importers.open import open_any
 
 
-@pytest.mark.parametrize("damage", ["noise", "noise, not closed", "zeros, not closed", "a little noise"])
+@pytest.mark.parametrize(
+    "damage", ["noise", "noise, not closed", "zeros, not closed", "a little noise"]
+)
 def test_a_damaged_jls_file_is_said_to_be_one_in_a_sentence(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "a.jls"
     writer = pyjls.Writer(str(path))
     writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
-    writer.signal_def(signal_id=1, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A")
+    writer.signal_def(
+        signal_id=1, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A"
+    )
     writer.fsr(1, 0, np.ones(100_000, np.float32))
     writer.close()
     content = path.read_bytes()
     # Magic, then the length of the file, which is not there before it is closed.
-    magic, length, size_b = content[:16], content[16:24], len(content) - 24
+    magic = content[:16]
+    length = content[16:24]
+    size_b = len(content) - 24
     noise = np.random.default_rng(1).bytes(size_b)
-    kinds = {"noise": length + noise, "noise, not closed": bytes(8) + noise, "zeros, not closed": bytes(8 + size_b)}
+    kinds = {
+        "noise": length + noise,
+        "noise, not closed": bytes(8) + noise,
+        "zeros, not closed": bytes(8 + size_b),
+    }
     path.write_bytes(magic + (kinds | {"a little noise": noise[:400]})[damage])
     with pytest.raises(DataError) as caught:
         open_any(path, tmp_path / "scratch")
@@ -42,7 +54,11 @@ def test_a_damaged_jls_file_is_said_to_be_one_in_a_sentence(tmp_path: Path, dama
 def test_what_is_no_serial_port_is_said_to_be_none(tmp_path: Path, kind: str) -> None:
     (tmp_path / "plain").write_bytes(b"x")
     (tmp_path / "folder").mkdir()
-    path = {"a file": tmp_path / "plain", "a device that is no port": Path("/dev/null"), "a folder": tmp_path / "folder"}[kind]
+    path = {
+        "a file": tmp_path / "plain",
+        "a device that is no port": Path("/dev/null"),
+        "a folder": tmp_path / "folder",
+    }[kind]
     with pytest.raises(DeviceNotFound, match=f"{path} is no serial port") as caught:
         SerialPort.open(str(path), 115_200)
     assert "ports here" in caught.value.evidence and caught.value.try_next
@@ -53,11 +69,16 @@ def shown(capsys: pytest.CaptureFixture[str], *rows: Row) -> str:
     return capsys.readouterr().out
 
 
-def test_a_scan_that_found_on_board_ports_alone_does_not_say_that_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scan_that_found_on_board_ports_alone_does_not_say_that_there_is_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     port = Row(ONBOARD, "/dev/ttyS0", FOUND, setting='[sut.uart]\nport = "/dev/ttyS0"')
     said = shown(capsys, port, Row("nvml", "pynvml", MISSING, try_next="pip install x"))
     assert "nothing is attached" not in said
-    assert "on-board ports are there whether or not anything is connected" in said and "no instrument and no USB port" in said
+    assert (
+        "on-board ports are there whether or not anything is connected" in said
+        and "no instrument and no USB port" in said
+    )
     assert "dialout" in said and "rig demo" in said
 
 
@@ -65,7 +86,11 @@ def test_a_scan_that_found_nothing_says_so(capsys: pytest.CaptureFixture[str]) -
     assert "nothing is attached that can be seen" in shown(capsys)
 
 
-def test_a_scan_that_found_something_does_not_say_either(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scan_that_found_something_does_not_say_either(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for state in (FOUND, PROBLEM):
-        said = shown(capsys, Row("joulescope", "JS220", state, "000415"), Row(ONBOARD, "/dev/ttyS0", FOUND))
+        said = shown(
+            capsys, Row("joulescope", "JS220", state, "000415"), Row(ONBOARD, "/dev/ttyS0", FOUND)
+        )
         assert "nothing is attached" not in said and "no instrument" not in said

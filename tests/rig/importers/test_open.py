@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of other origin: what is in them is found exactly, what is missing or unclear is said, and they stay as they were."""
+"""Files of other origin: what is in them is found exactly, what is missing or unclear is said, and
+they stay as they were.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
 Open = Callable[..., Opened]
-F32, U1 = "f32", "u1"
+F32 = "f32"
+U1 = "u1"
 
 
 @pytest.fixture
@@ -42,7 +45,9 @@ def opened(tmp_path: Path) -> Open:
             return open_any(path, tmp_path / f"scratch-{next(count)}", Options(**options))
         finally:
             if before:
-                assert hashlib.sha256(path.read_bytes()).hexdigest() == before, "the original was changed"
+                assert hashlib.sha256(path.read_bytes()).hexdigest() == before, (
+                    "the original was changed"
+                )
 
     return open_it
 
@@ -50,10 +55,22 @@ def opened(tmp_path: Path) -> Open:
 class Jls:
     """A JLS file as pyjls alone writes it; signals by name: (kind, rate, units, source)."""
 
-    def __init__(self, path: Path, signals: dict[str, tuple[str, int, str, int]], sources: tuple[str, ...] = ("JS220-1",)) -> None:
+    def __init__(
+        self,
+        path: Path,
+        signals: dict[str, tuple[str, int, str, int]],
+        sources: tuple[str, ...] = ("JS220-1",),
+    ) -> None:
         self.path, self._writer, self._numbers = path, pyjls.Writer(str(path)), {}
         for number, name in enumerate(sources, start=1):
-            self._writer.source_def(source_id=number, name=name, vendor="", model="", version="", serial_number=f"00{number}")
+            self._writer.source_def(
+                source_id=number,
+                name=name,
+                vendor="",
+                model="",
+                version="",
+                serial_number=f"00{number}",
+            )
         for number, (name, (kind, rate, units, source)) in enumerate(signals.items(), start=1):
             self._numbers[name] = number
             self._writer.signal_def(
@@ -87,7 +104,11 @@ def f32(*values: float) -> NDArray[np.float32]:
 
 def plain(path: Path, hz: int = 1000, samples: int = 100) -> Path:
     file = Jls(path, {"current": (F32, hz, "A", 1), "voltage": (F32, hz, "V", 1)})
-    return file.put("current", 0, np.full(samples, 0.5, np.float32)).put("voltage", 0, np.full(samples, 2, np.float32)).close()
+    return (
+        file.put("current", 0, np.full(samples, 0.5, np.float32))
+        .put("voltage", 0, np.full(samples, 2, np.float32))
+        .close()
+    )
 
 
 # JLS
@@ -101,12 +122,20 @@ def plain(path: Path, hz: int = 1000, samples: int = 100) -> Path:
 )
 @settings(max_examples=30, deadline=None)
 def test_signals_of_any_offset_and_rate_are_laid_side_by_side_exactly(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, offsets: tuple[int, int, int], gpi_times: int, voltage_part: int
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    offsets: tuple[int, int, int],
+    gpi_times: int,
+    voltage_part: int,
 ) -> None:
-    folder, random = tmp_path_factory.mktemp("jls"), np.random.default_rng(seed)
-    hz, at = 1000, 1000 + offsets[0] // voltage_part * voltage_part
-    voltage_at, gpi_at = at // voltage_part + offsets[1], at * gpi_times + offsets[2]
-    current, voltage = random.uniform(0, 1, 200).astype(np.float32), random.uniform(1, 5, 300 // voltage_part).astype(np.float32)
+    folder = tmp_path_factory.mktemp("jls")
+    random = np.random.default_rng(seed)
+    hz = 1000
+    at = 1000 + offsets[0] // voltage_part * voltage_part
+    voltage_at = at // voltage_part + offsets[1]
+    gpi_at = at * gpi_times + offsets[2]
+    current = random.uniform(0, 1, 200).astype(np.float32)
+    voltage = random.uniform(1, 5, 300 // voltage_part).astype(np.float32)
     levels = random.integers(0, 2, 200 * gpi_times // 8 * 8).astype(bool)
     signals = {
         "current": (F32, hz, "A", 1),
@@ -114,24 +143,46 @@ def test_signals_of_any_offset_and_rate_are_laid_side_by_side_exactly(
         "gpi[0]": (U1, hz * gpi_times, "", 1),
     }
     file = (
-        Jls(folder / "a.jls", signals).put("current", at, current).put("voltage", voltage_at, voltage).put("gpi[0]", gpi_at, levels)
+        Jls(folder / "a.jls", signals)
+        .put("current", at, current)
+        .put("voltage", voltage_at, voltage)
+        .put("gpi[0]", gpi_at, levels)
     )
     trace = open_any(file.close(), folder / "scratch").trace
 
-    first, last = max(at, voltage_at * voltage_part), min(at + 200, (voltage_at + len(voltage)) * voltage_part)
-    power = [float(current[k - at]) * float(voltage[k // voltage_part - voltage_at]) for k in range(first, last)]
+    first = max(at, voltage_at * voltage_part)
+    last = min(at + 200, (voltage_at + len(voltage)) * voltage_part)
+    power = [
+        float(current[k - at]) * float(voltage[k // voltage_part - voltage_at])
+        for k in range(first, last)
+    ]
     assert trace.length == last - first
     assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(math.fsum(power) / hz, rel=1e-9)
     changes = [k for k in range(1, len(levels)) if levels[k] != levels[k - 1]]
     times_s = [((gpi_at + k) * 2 - 1) / (2 * hz * gpi_times) - first / hz for k in changes]
-    falls = [t for t, k in zip(times_s, changes, strict=True) if not levels[k] and -1e-12 <= t <= trace.duration_s + 1e-12]
-    rises = [t for t, k in zip(times_s, changes, strict=True) if levels[k] and -1e-12 <= t <= trace.duration_s + 1e-12]
+    falls = [
+        t
+        for t, k in zip(times_s, changes, strict=True)
+        if not levels[k] and -1e-12 <= t <= trace.duration_s + 1e-12
+    ]
+    rises = [
+        t
+        for t, k in zip(times_s, changes, strict=True)
+        if levels[k] and -1e-12 <= t <= trace.duration_s + 1e-12
+    ]
     assert trace.falls_s.tolist() == pytest.approx(falls, abs=1e-9)
     assert trace.rises_s.tolist() == pytest.approx(rises, abs=1e-9)
 
 
 def test_lost_samples_are_gaps_and_make_no_edges(tmp_path: Path, opened: Open) -> None:
-    file = Jls(tmp_path / "a.jls", {"current": (F32, 1000, "A", 1), "voltage": (F32, 1000, "V", 1), "gpi[0]": (U1, 2000, "", 1)})
+    file = Jls(
+        tmp_path / "a.jls",
+        {
+            "current": (F32, 1000, "A", 1),
+            "voltage": (F32, 1000, "V", 1),
+            "gpi[0]": (U1, 2000, "", 1),
+        },
+    )
     for first in (80, 240):
         levels = np.ones(240, bool)
         levels[40:60] = False
@@ -145,34 +196,62 @@ def test_lost_samples_are_gaps_and_make_no_edges(tmp_path: Path, opened: Open) -
     assert "2 edges at the borders of lost samples are left out" in " ".join(found.notes)
 
 
-def test_a_loss_that_fills_no_whole_bytes_of_sync_is_pointed_out(tmp_path: Path, opened: Open) -> None:
-    file = Jls(tmp_path / "a.jls", {"current": (F32, 1000, "A", 1), "voltage": (F32, 1000, "V", 1), "gpi[0]": (U1, 2000, "", 1)})
+def test_a_loss_that_fills_no_whole_bytes_of_sync_is_pointed_out(
+    tmp_path: Path, opened: Open
+) -> None:
+    file = Jls(
+        tmp_path / "a.jls",
+        {
+            "current": (F32, 1000, "A", 1),
+            "voltage": (F32, 1000, "V", 1),
+            "gpi[0]": (U1, 2000, "", 1),
+        },
+    )
     for first in (80, 210):
         for name in ("current", "voltage"):
             file.put(name, first, np.ones(120, np.float32))
         file.put("gpi[0]", 2 * first, np.ones(240, bool))
     found = opened(file.close())
-    assert not len(found.trace.falls_s) and not len(found.trace.rises_s), "what the last bits read as is no edge"
+    assert not len(found.trace.falls_s) and not len(found.trace.rises_s), (
+        "what the last bits read as is no edge"
+    )
     assert "whole bytes" in " ".join(found.notes)
 
 
 def test_power_alone_has_energy_and_no_charge(tmp_path: Path, opened: Open) -> None:
-    path = Jls(tmp_path / "a.jls", {"power": (F32, 1000, "W", 1)}).put("power", 7, np.full(100, 0.25, np.float32)).close()
+    path = (
+        Jls(tmp_path / "a.jls", {"power": (F32, 1000, "W", 1)})
+        .put("power", 7, np.full(100, 0.25, np.float32))
+        .close()
+    )
     found = opened(path)
     assert found.trace.energy_j(0.0, 0.1) == pytest.approx(0.025, rel=1e-9)
     assert not found.has_current and "power alone: there is no charge and no current" in found.notes
 
 
-def test_a_supply_voltage_stands_for_one_that_was_not_recorded(tmp_path: Path, opened: Open) -> None:
-    path = Jls(tmp_path / "a.jls", {"current": (F32, 1000, "A", 1)}).put("current", 0, np.full(100, 0.5, np.float32)).close()
+def test_a_supply_voltage_stands_for_one_that_was_not_recorded(
+    tmp_path: Path, opened: Open
+) -> None:
+    path = (
+        Jls(tmp_path / "a.jls", {"current": (F32, 1000, "A", 1)})
+        .put("current", 0, np.full(100, 0.5, np.float32))
+        .close()
+    )
     with pytest.raises(DataError, match="no voltage beside the current") as error:
         opened(path)
-    assert "--supply-v" in error.value.try_next and "JS220-1: current [A] 1000 Hz" in error.value.evidence
+    assert (
+        "--supply-v" in error.value.try_next
+        and "JS220-1: current [A] 1000 Hz" in error.value.evidence
+    )
     assert opened(path, supply_v=3.0).trace.energy_j(0.0, 0.1) == pytest.approx(0.15, rel=1e-9)
 
 
 def test_of_several_sources_one_must_be_named(tmp_path: Path, opened: Open) -> None:
-    signals = {f"{n}/{name}": (F32, 1000, unit, n) for n in (1, 2) for name, unit in (("current", "A"), ("voltage", "V"))}
+    signals = {
+        f"{n}/{name}": (F32, 1000, unit, n)
+        for n in (1, 2)
+        for name, unit in (("current", "A"), ("voltage", "V"))
+    }
     file = Jls(tmp_path / "a.jls", signals, ("JS220-1", "JS220-2"))
     for name in signals:
         file.put(name, 0, np.full(100, 1.0 if name.startswith("1") else 2.0, np.float32))
@@ -209,15 +288,35 @@ def test_of_several_digital_lines_one_must_be_named_or_none(tmp_path: Path, open
     ("signals", "options", "message"),
     [
         ({"temperature": (F32, 10, "C", 1)}, {}, "neither current nor power"),
-        ({"current": (F32, 1000, "A", 1), "voltage": (F32, 300, "V", 1)}, {}, "rate does not divide"),
-        ({"i1": (F32, 1000, "A", 1), "i2": (F32, 1000, "A", 1)}, {"supply_v": 1.0}, "2 signals could be the current"),
-        ({"current": (F32, 1000, "A", 1)}, {"current": "i", "supply_v": 1.0}, "neither current nor power"),
+        (
+            {"current": (F32, 1000, "A", 1), "voltage": (F32, 300, "V", 1)},
+            {},
+            "rate does not divide",
+        ),
+        (
+            {"i1": (F32, 1000, "A", 1), "i2": (F32, 1000, "A", 1)},
+            {"supply_v": 1.0},
+            "2 signals could be the current",
+        ),
+        (
+            {"current": (F32, 1000, "A", 1)},
+            {"current": "i", "supply_v": 1.0},
+            "neither current nor power",
+        ),
         ({"current": (F32, 1000, "A", 1)}, {"voltage": "u"}, "no signal is called u"),
-        ({"current": ("u8", 1000, "A", 1)}, {"current": "current", "supply_v": 1.0}, "no.* floating point"),
+        (
+            {"current": ("u8", 1000, "A", 1)},
+            {"current": "current", "supply_v": 1.0},
+            "no.* floating point",
+        ),
     ],
 )
 def test_what_a_jls_file_lacks_is_said_with_what_it_has(
-    tmp_path: Path, opened: Open, signals: dict[str, tuple[str, int, str, int]], options: dict[str, Any], message: str
+    tmp_path: Path,
+    opened: Open,
+    signals: dict[str, tuple[str, int, str, int]],
+    options: dict[str, Any],
+    message: str,
 ) -> None:
     file = Jls(tmp_path / "a.jls", signals)
     for name, (kind, *_) in signals.items():
@@ -229,19 +328,28 @@ def test_what_a_jls_file_lacks_is_said_with_what_it_has(
 
 def test_current_and_voltage_of_different_times_are_refused(tmp_path: Path, opened: Open) -> None:
     file = Jls(tmp_path / "a.jls", {"current": (F32, 1000, "A", 1), "voltage": (F32, 1000, "V", 1)})
-    path = file.put("current", 0, np.ones(80, np.float32)).put("voltage", 500, np.ones(80, np.float32)).close()
+    path = (
+        file.put("current", 0, np.ones(80, np.float32))
+        .put("voltage", 500, np.ones(80, np.float32))
+        .close()
+    )
     with pytest.raises(DataError, match="not recorded at the same time"):
         opened(path)
 
 
-def test_a_rate_that_the_time_stamps_contradict_is_pointed_out_and_can_be_set_right(tmp_path: Path, opened: Open) -> None:
+def test_a_rate_that_the_time_stamps_contradict_is_pointed_out_and_can_be_set_right(
+    tmp_path: Path, opened: Open
+) -> None:
     # JLS keeps whole numbers: 10.5 samples a second are written as 10.
     file = Jls(tmp_path / "a.jls", {"current": (F32, 10, "A", 1), "gpi[0]": (U1, 20, "", 1)})
     file.put("current", 0, np.ones(80, np.float32)).put("gpi[0]", 0, np.arange(160) < 80)
     path = file.utc("current", 0, 1000.0).utc("current", 80, 1000.0 + 80 / 10.5).close()
     found = opened(path, supply_v=1.0)
     assert found.trace.duration_s == pytest.approx(8.0)
-    assert "the rate is 10 Hz, but the file's time stamps make it 10.5 Hz: --rate HZ if they are right" in found.notes
+    assert (
+        "the rate is 10 Hz, but the file's time stamps make it 10.5 Hz: --rate HZ if they are right"
+        in found.notes
+    )
     right = opened(path, supply_v=1.0, rate_hz=10.5)
     assert right.trace.energy_j(0.0, 80 / 10.5) == pytest.approx(80 / 10.5)
     assert right.trace.falls_s.tolist() == pytest.approx([79.5 / 21])
@@ -253,7 +361,10 @@ def test_an_unclosed_file_is_recovered_from_a_copy(tmp_path: Path, opened: Open)
         w = pyjls.Writer({str(tmp_path / "crashed.jls")!r})
         w.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
         for n, name, unit in ((1, "current", "A"), (2, "voltage", "V")):
-            w.signal_def(signal_id=n, source_id=1, signal_type=0, data_type="f32", sample_rate=1000, name=name, units=unit)
+            w.signal_def(
+                signal_id=n, source_id=1, signal_type=0, data_type="f32", sample_rate=1000,
+                name=name, units=unit,
+            )
         for k in range(100):
             for n in (1, 2):
                 w.fsr_f32(n, k * 10_000, np.full(10_000, n, np.float32))
@@ -264,11 +375,15 @@ def test_an_unclosed_file_is_recovered_from_a_copy(tmp_path: Path, opened: Open)
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)
     assert done.returncode == -signal.SIGKILL
     found = opened(tmp_path / "crashed.jls")
-    assert found.trace.length > 500_000 and found.trace.energy_j(0.0, 500.0) == pytest.approx(1000.0)
+    assert found.trace.length > 500_000 and found.trace.energy_j(0.0, 500.0) == pytest.approx(
+        1000.0
+    )
     assert "was not closed properly" in found.notes[0]
 
 
-def test_a_killed_recording_of_the_rig_is_recovered_with_its_gaps(tmp_path: Path, opened: Open) -> None:
+def test_a_killed_recording_of_the_rig_is_recovered_with_its_gaps(
+    tmp_path: Path, opened: Open
+) -> None:
     folder = tmp_path / "trial-1"
     folder.mkdir()
     program = f"""
@@ -276,7 +391,9 @@ def test_a_killed_recording_of_the_rig_is_recovered_with_its_gaps(tmp_path: Path
         from pathlib import Path
         from rig.trace.writer import TraceWriter
         from rig.trace.trace import Gap
-        w = TraceWriter(Path({str(folder)!r}), sample_hz=1000, edge_hz=1000, source="t", serial="", about={{}})
+        w = TraceWriter(
+            Path({str(folder)!r}), sample_hz=1000, edge_hz=1000, source="t", serial="", about={{}}
+        )
         w.gap(Gap(5, 6, "lost"))
         for k in range(100):
             w.analog(np.ones(10_000, np.float32), np.ones(10_000, np.float32))
@@ -287,21 +404,31 @@ def test_a_killed_recording_of_the_rig_is_recovered_with_its_gaps(tmp_path: Path
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)
     before = (folder / "trace.jls.partial").read_bytes()
     found = opened(folder)
-    assert found.origin == "rig" and found.trace.length > 500_000 and found.trace.gaps == (Gap(5, 6, "lost"),)
-    assert (folder / "trace.jls.partial").read_bytes() == before and "was not closed properly" in found.notes[0]
+    assert (
+        found.origin == "rig"
+        and found.trace.length > 500_000
+        and found.trace.gaps == (Gap(5, 6, "lost"),)
+    )
+    assert (
+        folder / "trace.jls.partial"
+    ).read_bytes() == before and "was not closed properly" in found.notes[0]
 
 
 def test_a_trace_of_the_rig_is_opened_where_it_is(tmp_path: Path, opened: Open) -> None:
     folder = tmp_path / "trial-1"
     folder.mkdir()
-    with TraceWriter(folder, sample_hz=1000, edge_hz=1000, source="t", serial="1", about={"simulated": True}) as writer:
+    with TraceWriter(
+        folder, sample_hz=1000, edge_hz=1000, source="t", serial="1", about={"simulated": True}
+    ) as writer:
         writer.analog(np.ones(80, np.float32), np.ones(80, np.float32))
         writer.sync((np.arange(80) < 40).astype(np.uint8))
         writer.gap(Gap(60, 61, "lost"))
     for path in (folder, folder / "trace.jls"):
         found = opened(path)
         assert found.trace.path == folder / "trace.jls"
-        assert found.trace.falls_s.tolist() == pytest.approx([0.0395]) and len(found.trace.gaps) == 1
+        assert (
+            found.trace.falls_s.tolist() == pytest.approx([0.0395]) and len(found.trace.gaps) == 1
+        )
         assert found.about["simulated"] and found.sync == "digital"
     with pytest.raises(ConfigError, match="rig's own"):
         opened(folder, supply_v=3.3)
@@ -349,18 +476,33 @@ NUMBERS = st.floats(-10, 10, allow_nan=False, width=32).filter(lambda x: x == 0 
     rows=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=60),
     hz=st.sampled_from([1.0, 50.0, 1000.0, 3906.25, 48_000.0, 100_000.0]),
     start_s=st.sampled_from([0.0, 5.0, -3.25]),
-    form=st.sampled_from([(",", ".", "time_s,current_a,voltage_v"), (";", ",", "t (s);I (A);U [V]"), ("\t", ".", "s\tA\tV")]),
+    form=st.sampled_from(
+        [
+            (",", ".", "time_s,current_a,voltage_v"),
+            (";", ",", "t (s);I (A);U [V]"),
+            ("\t", ".", "s\tA\tV"),
+        ]
+    ),
 )
 @settings(max_examples=60, deadline=None)
 def test_any_numbers_written_as_text_and_read_back_give_the_same_energy(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, float]], hz: float, start_s: float, form: tuple[str, str, str]
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[float, float]],
+    hz: float,
+    start_s: float,
+    form: tuple[str, str, str],
 ) -> None:
     folder, (delimiter, comma, heading) = tmp_path_factory.mktemp("csv"), form
-    lines = [delimiter.join(repr(x) for x in (start_s + k / hz, i, u)).replace(".", comma) for k, (i, u) in enumerate(rows)]
+    lines = [
+        delimiter.join(repr(x) for x in (start_s + k / hz, i, u)).replace(".", comma)
+        for k, (i, u) in enumerate(rows)
+    ]
     trace = open_any(table(folder, "\n".join([heading, *lines, ""])), folder / "scratch").trace
     scale = sum(abs(i * u) for i, u in rows) / hz
     assert trace.length == len(rows) and trace.sample_hz == pytest.approx(hz, rel=1e-7)
-    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(sum(i * u for i, u in rows) / hz, rel=1e-7, abs=scale * 1e-7)
+    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(
+        sum(i * u for i, u in rows) / hz, rel=1e-7, abs=scale * 1e-7
+    )
 
 
 def test_units_in_headings_are_understood(tmp_path: Path, opened: Open) -> None:
@@ -375,7 +517,9 @@ def test_units_in_headings_are_understood(tmp_path: Path, opened: Open) -> None:
         assert found.trace.energy_j(0.0, 0.01) == pytest.approx(0.1 * factor, rel=1e-6), heading
 
 
-def test_a_heading_may_be_behind_a_byte_order_mark_in_latin_1_in_utf_16_or_missing(tmp_path: Path, opened: Open) -> None:
+def test_a_heading_may_be_behind_a_byte_order_mark_in_latin_1_in_utf_16_or_missing(
+    tmp_path: Path, opened: Open
+) -> None:
     rows = "".join(f"{k / 10},5,2\n" for k in range(10))
     for text, encoding, options in (
         ("time_s,I (µA),U (V)\r\n" + rows.replace("\n", "\r\n"), "utf-8-sig", {}),
@@ -387,39 +531,58 @@ def test_a_heading_may_be_behind_a_byte_order_mark_in_latin_1_in_utf_16_or_missi
         (rows, "utf-8", {"current": "2:uA", "voltage": "3:V", "rate_hz": 10.0}),
     ):
         found = opened(table(tmp_path, text, encoding=encoding), **options)
-        assert found.trace.length == 10 and found.trace.energy_j(0.0, 1.0) == pytest.approx(1e-5, rel=1e-6), (text[:30], encoding)
+        assert found.trace.length == 10 and found.trace.energy_j(0.0, 1.0) == pytest.approx(
+            1e-5, rel=1e-6
+        ), (text[:30], encoding)
 
 
-def test_a_table_of_one_column_with_blank_lines_names_the_right_line(tmp_path: Path, opened: Open) -> None:
+def test_a_table_of_one_column_with_blank_lines_names_the_right_line(
+    tmp_path: Path, opened: Open
+) -> None:
     text = "power_mw\n1000\n\n1000\n"
-    assert opened(table(tmp_path, text), rate_hz=10.0).trace.energy_j(0.0, 0.2) == pytest.approx(0.2)
+    assert opened(table(tmp_path, text), rate_hz=10.0).trace.energy_j(0.0, 0.2) == pytest.approx(
+        0.2
+    )
     with pytest.raises(DataError, match="line 5: power_mw is not a number"):
         opened(table(tmp_path, text + "x\n"), rate_hz=10.0)
 
 
-def test_a_power_profiler_export_with_eight_lines_in_one_column_is_read(tmp_path: Path, opened: Open) -> None:
-    # As the application's source writes it: bit 0 first, X for a line that was both within one sample.
+def test_a_power_profiler_export_with_eight_lines_in_one_column_is_read(
+    tmp_path: Path, opened: Open
+) -> None:
+    # As the application's source writes it: bit 0 first, X for a line that was both within one
+    # sample.
     levels = ["1", "1", "1", "0", "0", "0", "1", "1", "1", "X", "0", "0", "0", "X", "0", "1"]
     rows = "".join(f"{k / 100},{1000.0 + k:.3f},{level}00000X0\n" for k, level in enumerate(levels))
     path = table(tmp_path, "Timestamp(ms),Current(uA),D0-D7\n" + rows)
     with pytest.raises(DataError, match="no voltage"):
         opened(path)
-    assert "D0-D7" in " ".join(opened(path, supply_v=3.0).notes) and opened(path, supply_v=3.0).sync == "none"
+    assert (
+        "D0-D7" in " ".join(opened(path, supply_v=3.0).notes)
+        and opened(path, supply_v=3.0).sync == "none"
+    )
     found = opened(path, supply_v=3.0, sync="D0")
     assert found.trace.sample_hz == 100_000
-    assert found.trace.energy_j(0.0, 16e-5) == pytest.approx(sum(3.0 * (1000.0 + k) * 1e-6 for k in range(16)) * 1e-5, rel=1e-7)
+    assert found.trace.energy_j(0.0, 16e-5) == pytest.approx(
+        sum(3.0 * (1000.0 + k) * 1e-6 for k in range(16)) * 1e-5, rel=1e-7
+    )
     assert found.trace.falls_s.tolist() == pytest.approx([2.5e-5, 9.5e-5, 13.5e-5])
     assert found.trace.rises_s.tolist() == pytest.approx([5.5e-5, 13.5e-5, 14.5e-5])
 
 
-def test_a_power_profiler_export_with_a_column_for_each_line_is_read(tmp_path: Path, opened: Open) -> None:
+def test_a_power_profiler_export_with_a_column_for_each_line_is_read(
+    tmp_path: Path, opened: Open
+) -> None:
     rows = "".join(f"{k / 100},1000.000,0,{int(k < 5)},0,0,0,0,0,0\n" for k in range(10))
     path = table(tmp_path, "Timestamp(ms),Current(uA),D0,D1,D2,D3,D4,D5,D6,D7\n" + rows)
     assert opened(path, supply_v=3.0, sync="D1").trace.falls_s.tolist() == pytest.approx([4.5e-5])
 
 
-def test_an_otii_export_of_one_channel_is_read_with_its_unit_named(tmp_path: Path, opened: Open) -> None:
-    # Heading and form of the numbers as in a file that Otii 3 exported: the channel stands in the file's name alone.
+def test_an_otii_export_of_one_channel_is_read_with_its_unit_named(
+    tmp_path: Path, opened: Open
+) -> None:
+    # Heading and form of the numbers as in a file that Otii 3 exported: the channel stands in the
+    # file's name alone.
     rows = "".join(f"{k / 50_000:.6f},{0.005 + k * 1e-6:.9g}\n" for k in range(200))
     path = table(tmp_path, '"Timestamp","Value"\n' + rows, name="Main power - Ace.csv")
     with pytest.raises(DataError, match="no column of times") as error:
@@ -427,7 +590,9 @@ def test_an_otii_export_of_one_channel_is_read_with_its_unit_named(tmp_path: Pat
     assert "--time COLUMN:UNIT" in error.value.try_next
     found = opened(path, time="Timestamp:s", power="Value:W")
     expected_j = sum(0.005 + k * 1e-6 for k in range(200)) / 50_000
-    assert found.trace.sample_hz == 50_000 and found.trace.energy_j(0.0, 200 / 50_000) == pytest.approx(expected_j, rel=1e-6)
+    assert found.trace.sample_hz == 50_000 and found.trace.energy_j(
+        0.0, 200 / 50_000
+    ) == pytest.approx(expected_j, rel=1e-6)
     current = opened(path, time="Timestamp:s", current="Value:A", supply_v=3.3)
     assert current.trace.energy_j(0.0, 200 / 50_000) == pytest.approx(3.3 * expected_j, rel=1e-6)
 
@@ -455,15 +620,24 @@ def test_a_pause_of_any_length_is_a_gap(tmp_path: Path, opened: Open) -> None:
 
 def test_rounded_times_and_a_jitter_within_bounds_are_no_gaps(tmp_path: Path, opened: Open) -> None:
     random = np.random.default_rng(1)
-    for times in ([round(k / 3, 2) for k in range(3000)], (np.arange(3000) + random.uniform(-0.1, 0.1, 3000)).tolist()):
+    for times in (
+        [round(k / 3, 2) for k in range(3000)],
+        (np.arange(3000) + random.uniform(-0.1, 0.1, 3000)).tolist(),
+    ):
         found = opened(table(tmp_path, "time_ms,power_w\n" + "".join(f"{t},1\n" for t in times)))
         assert found.trace.length == 3000 and not found.trace.gaps
-        assert found.trace.sample_hz == pytest.approx(3000 / (times[-1] - times[0]) * 1000, rel=1e-3)
+        assert found.trace.sample_hz == pytest.approx(
+            3000 / (times[-1] - times[0]) * 1000, rel=1e-3
+        )
 
 
 def test_a_sync_voltage_gives_edges_between_samples(tmp_path: Path, opened: Open) -> None:
     volts = [3.0] * 10 + [0.75] + [0.0] * 10 + [3.0] * 9
-    path = table(tmp_path, "t_ms,current_a,voltage_v,sync_v\n" + "".join(f"{k},1,2,{v}\n" for k, v in enumerate(volts)))
+    path = table(
+        tmp_path,
+        "t_ms,current_a,voltage_v,sync_v\n"
+        + "".join(f"{k},1,2,{v}\n" for k, v in enumerate(volts)),
+    )
     found = opened(path)
     assert found.sync == "voltage" and found.trace.falls_s.tolist() == pytest.approx([0.01025])
 
@@ -472,12 +646,18 @@ def test_a_big_table_is_read_in_pieces_without_a_seam(tmp_path: Path, opened: Op
     count = 150_000
     with (tmp_path / "a.csv").open("w") as stream:
         stream.write("time_us,current_ma,voltage_v,sync\n")
-        stream.writelines(f"{10 * k},{k % 1000},3,{int(k % 50_000 > 100)}\n" for k in range(count) if k != 100_000)
+        stream.writelines(
+            f"{10 * k},{k % 1000},3,{int(k % 50_000 > 100)}\n" for k in range(count) if k != 100_000
+        )
     found = opened(tmp_path / "a.csv")
-    assert found.trace.length == count and [(gap.start, gap.stop) for gap in found.trace.gaps] == [(100_000, 100_001)]
+    assert found.trace.length == count and [(gap.start, gap.stop) for gap in found.trace.gaps] == [
+        (100_000, 100_001)
+    ]
     expected_j = sum(k % 1000 for k in range(100_000)) * 3e-3 / 100_000
     assert found.trace.energy_j(0.0, 1.0) == pytest.approx(expected_j, rel=1e-6)
-    assert found.trace.falls_s.tolist() == pytest.approx([0.499995], abs=1e-9), "the other falls at the gap"
+    assert found.trace.falls_s.tolist() == pytest.approx([0.499995], abs=1e-9), (
+        "the other falls at the gap"
+    )
     assert not list((tmp_path / "scratch-0").rglob("*.bin")), "the numbers in between are gone"
 
 
@@ -495,7 +675,12 @@ GOOD = "".join(f"{k},1,2\n" for k in range(20))
         (HEAD + GOOD + "20,1\n21,1,2\n", {}, "line 22 has 2 cells where the heading has 3", ""),
         (HEAD + "0,0,1,5,2\n1,0,1,5,2\n", {}, "line 2 has 5 cells", "decimal commas"),
         (HEAD + '0,"0,1",2\n1,"0,1",2\n', {}, "line 2: current_a is not a number", "'0,1'"),
-        (HEAD + GOOD + "18,1,2\n", {}, "line 22: time runs backwards or stands still", "0.018 s after 0.019 s"),
+        (
+            HEAD + GOOD + "18,1,2\n",
+            {},
+            "line 22: time runs backwards or stands still",
+            "0.018 s after 0.019 s",
+        ),
         (HEAD + GOOD + "19,1,2\n", {}, "line 22: time runs backwards or stands still", ""),
         (HEAD + GOOD + "20.5,1,2\n", {}, "line 22: not evenly sampled", "0.0015 s after"),
         (HEAD + GOOD + ",1,2\n21,1,2\n", {}, "line 22: there is no time", ""),
@@ -503,9 +688,24 @@ GOOD = "".join(f"{k},1,2\n" for k in range(20))
         ("current_a,voltage_v\n1,2\n", {}, "no column of times", "--rate"),
         ("time_s,u (V)\n1,2\n", {}, "no column of current or power", "the columns are time_s, u"),
         ("time,current\n0,1\n1,1\n", {"supply_v": 1.0}, "no column of times", "--time COLUMN:UNIT"),
-        ("time_s,current\n0,1\n1,1\n", {"supply_v": 1.0, "current": "current"}, "has no unit of current", "current:UNIT"),
-        ("time_s,current\n0,1\n1,1\n", {"supply_v": 1.0, "current": "i:mA"}, "no columns are called i", "time_s, current"),
-        ("time_s,i1_a,i2_a\n0,1,2\n", {"supply_v": 1.0}, "2 columns in a unit of current: i1_a, i2_a", "--current"),
+        (
+            "time_s,current\n0,1\n1,1\n",
+            {"supply_v": 1.0, "current": "current"},
+            "has no unit of current",
+            "current:UNIT",
+        ),
+        (
+            "time_s,current\n0,1\n1,1\n",
+            {"supply_v": 1.0, "current": "i:mA"},
+            "no columns are called i",
+            "time_s, current",
+        ),
+        (
+            "time_s,i1_a,i2_a\n0,1,2\n",
+            {"supply_v": 1.0},
+            "2 columns in a unit of current: i1_a, i2_a",
+            "--current",
+        ),
         (HEAD + GOOD, {"sync": "gate"}, "no column is called gate", "--sync none"),
         ("time_s,power_w,sync\n0,1,1\n1,1,maybe\n", {}, "line 3: sync is not a level", "'maybe'"),
         (
@@ -527,17 +727,30 @@ def test_each_fault_of_a_table_is_named_with_its_place(
 
 def test_a_last_line_that_was_cut_off_is_left_out_and_said(tmp_path: Path, opened: Open) -> None:
     found = opened(table(tmp_path, HEAD + GOOD + "20,1"))
-    assert found.trace.length == 20 and "the last line, 22, does not end and may be cut off: it is left out" in found.notes
+    assert (
+        found.trace.length == 20
+        and "the last line, 22, does not end and may be cut off: it is left out" in found.notes
+    )
 
 
 def test_times_that_do_not_begin_at_zero_are_said(tmp_path: Path, opened: Open) -> None:
-    found = opened(table(tmp_path, "time_s,power_w\n" + "".join(f"{5 + k / 100},1\n" for k in range(50))))
-    assert "time 0 is the file's 5 s" in found.notes and "100 samples a second, from the column time_s" in found.notes
+    found = opened(
+        table(tmp_path, "time_s,power_w\n" + "".join(f"{5 + k / 100},1\n" for k in range(50)))
+    )
+    assert (
+        "time 0 is the file's 5 s" in found.notes
+        and "100 samples a second, from the column time_s" in found.notes
+    )
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"supply_v": -1.0}, {"rate_hz": math.nan}, {"supply_v": 3.0, "voltage": "u"}, {"power": "p", "current": "i"}],
+    [
+        {"supply_v": -1.0},
+        {"rate_hz": math.nan},
+        {"supply_v": 3.0, "voltage": "u"},
+        {"power": "p", "current": "i"},
+    ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a file has power beside current and voltage, and they disagree, that is said: of reduced samples the product is wrong."""
+"""Where a file has power beside current and voltage, and they disagree, that is said: of reduced
+samples the product is wrong.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from rig.importers.opened import Opened, Options
 from tests.rig.importers.test_jls1 import config, file, mjs, start
 from tests.rig.importers.test_jls1 import reduced as arrays_of
 
-#: A load that pulses draws its current while the supply's voltage sags: 5 fast samples make a reduced one.
+#: A load that pulses draws its current while the supply's voltage sags: 5 fast samples make a
+#: reduced one.
 FAST_A = np.tile(np.array([0.01, 0.01, 0.01, 0.01, 0.20], np.float64), 400)
 FAST_V = np.tile(np.array([3.30, 3.30, 3.30, 3.30, 3.05], np.float64), 400)
 REDUCED = {
@@ -33,16 +36,27 @@ def csv(signals: dict[str, NDArray[np.float64]]) -> bytes:
     factor = {"current": 1e3, "voltage": 1.0, "power": 1e3}
     rows = ["time_s," + ",".join(units[name] for name in signals)]
     for at in range(len(signals["current"])):
-        rows.append(f"{at / 100}," + ",".join(f"{signals[name][at] * factor[name]:.9g}" for name in signals))
+        rows.append(
+            f"{at / 100}," + ",".join(f"{signals[name][at] * factor[name]:.9g}" for name in signals)
+        )
     return ("\n".join(rows) + "\n").encode()
 
 
 def jls(folder: Path, signals: dict[str, NDArray[np.float64]]) -> bytes:
     writer = pyjls.Writer(str(folder / "made.jls"))
     writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
-    for number, (name, unit) in enumerate((("current", "A"), ("voltage", "V"), ("power", "W")), start=1):
+    for number, (name, unit) in enumerate(
+        (("current", "A"), ("voltage", "V"), ("power", "W")), start=1
+    ):
         if name in signals:
-            writer.signal_def(signal_id=number, source_id=1, data_type="f32", sample_rate=100, name=name, units=unit)
+            writer.signal_def(
+                signal_id=number,
+                source_id=1,
+                data_type="f32",
+                sample_rate=100,
+                name=name,
+                units=unit,
+            )
             writer.fsr(number, 0, signals[name].astype(np.float32))
     writer.close()
     return (folder / "made.jls").read_bytes()
@@ -51,13 +65,22 @@ def jls(folder: Path, signals: dict[str, NDArray[np.float64]]) -> bytes:
 def jls1(signals: dict[str, NDArray[np.float64]]) -> bytes:
     columns = [signals[name].astype(np.float32) for name in ("current", "voltage", "power")]
     count = len(columns[0])
-    return file(config(100.0, "float32_v2"), start(0), arrays_of(*columns, np.zeros(count)), mjs(type="footer", size=count))
+    return file(
+        config(100.0, "float32_v2"),
+        start(0),
+        arrays_of(*columns, np.zeros(count)),
+        mjs(type="footer", size=count),
+    )
 
 
-def opened(folder: Path, kind: str, signals: dict[str, NDArray[np.float64]], **options: Any) -> Opened:
+def opened(
+    folder: Path, kind: str, signals: dict[str, NDArray[np.float64]], **options: Any
+) -> Opened:
     content = {"csv": csv, "jls": lambda some: jls(folder, some), "jls1": jls1}[kind](signals)
     (folder / f"a.{'csv' if kind == 'csv' else 'jls'}").write_bytes(content)
-    return open_any(folder / f"a.{'csv' if kind == 'csv' else 'jls'}", folder / "scratch", Options(**options))
+    return open_any(
+        folder / f"a.{'csv' if kind == 'csv' else 'jls'}", folder / "scratch", Options(**options)
+    )
 
 
 def said(found: Opened) -> list[str]:
@@ -105,7 +128,9 @@ def test_lost_samples_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_power_that_is_no_number_or_too_large_is_not_needed(tmp_path: Path) -> None:
-    text = "time_s,i_a,u_v,p_w\n" + "".join(f"{k},1,2,{cell}\n" for k, cell in enumerate(["2", "-", "2 W", "1e300"] * 5))
+    text = "time_s,i_a,u_v,p_w\n" + "".join(
+        f"{k},1,2,{cell}\n" for k, cell in enumerate(["2", "-", "2 W", "1e300"] * 5)
+    )
     (tmp_path / "a.csv").write_text(text)
     found = open_any(tmp_path / "a.csv", tmp_path / "scratch")
     assert found.trace.energy_j(0.0, 20.0) == pytest.approx(40.0) and said(found)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of Nordic's Power Profiler (.ppk2): archives written here after the application's source."""
+"""Recordings of Nordic's Power Profiler (.ppk2): archives written here after the application's
+source.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,18 @@ from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
 
 NOT_KNOWN, LOW, HIGH, BOTH = range(4)
-ABOUT = {"metadata": {"samplesPerSecond": 100_000, "startSystemTime": 1_700_000_000_000}, "formatVersion": 2}
+ABOUT = {
+    "metadata": {"samplesPerSecond": 100_000, "startSystemTime": 1_700_000_000_000},
+    "formatVersion": 2,
+}
 
 
 def frame(current_ua: float, lines: dict[int, int] | None = None) -> bytes:
     """One sample: lines by their number; those that are not named are low."""
     states = dict.fromkeys(range(8), LOW) | (lines or {})
-    return struct.pack("<f", current_ua) + struct.pack(">H", sum(state << (2 * number) for number, state in states.items()))
+    return struct.pack("<f", current_ua) + struct.pack(
+        ">H", sum(state << (2 * number) for number, state in states.items())
+    )
 
 
 def archive(raw: bytes, about: Any = ABOUT, method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -46,9 +53,14 @@ def opened(tmp_path: Path, content: bytes, name: str = "a.ppk2", **options: Any)
         assert (tmp_path / name).read_bytes() == content, "the original was changed"
 
 
-@given(values=st.lists(st.floats(0, 1e6, width=32), min_size=1, max_size=300), hz=st.sampled_from([1, 1000, 100_000]))
+@given(
+    values=st.lists(st.floats(0, 1e6, width=32), min_size=1, max_size=300),
+    hz=st.sampled_from([1, 1000, 100_000]),
+)
 @settings(max_examples=15, deadline=None)
-def test_energy_is_that_of_the_samples(tmp_path_factory: pytest.TempPathFactory, values: list[float], hz: int) -> None:
+def test_energy_is_that_of_the_samples(
+    tmp_path_factory: pytest.TempPathFactory, values: list[float], hz: int
+) -> None:
     raw = b"".join(frame(value) for value in values)
     about = {"metadata": {"samplesPerSecond": hz}, "formatVersion": 2}
     trace = opened(tmp_path_factory.mktemp("ppk2"), archive(raw, about), supply_v=3.0).trace
@@ -75,12 +87,18 @@ def test_samples_that_the_instrument_lost_are_a_gap_without_edges(tmp_path: Path
     assert not len(found.trace.falls_s) and not len(found.trace.rises_s)
 
 
-def test_a_large_recording_is_read_in_pieces_without_a_seam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_recording_is_read_in_pieces_without_a_seam(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rig.importers.ppk2._PIECE", 7)
     raw = b"".join(frame(float(k), {3: HIGH if k % 50 < 25 else LOW}) for k in range(500))
     found = opened(tmp_path, archive(raw, method=zipfile.ZIP_STORED), supply_v=2.0, sync="D3")
-    assert found.trace.energy_j(0.0, 5e-3) == pytest.approx(2.0 * 1e-6 * sum(range(500)) / 100_000, rel=1e-6)
-    assert found.trace.falls_s.tolist() == pytest.approx([(50 * k + 24.5) / 100_000 for k in range(10)])
+    assert found.trace.energy_j(0.0, 5e-3) == pytest.approx(
+        2.0 * 1e-6 * sum(range(500)) / 100_000, rel=1e-6
+    )
+    assert found.trace.falls_s.tolist() == pytest.approx(
+        [(50 * k + 24.5) / 100_000 for k in range(10)]
+    )
 
 
 def test_a_last_sample_that_was_cut_off_is_left_out_and_said(tmp_path: Path) -> None:
@@ -93,7 +111,9 @@ WHOLE = archive(frame(1000.0) * 50)
 
 @given(cut=st.integers(4, len(WHOLE) - 1))
 @settings(max_examples=25, deadline=None)
-def test_an_archive_cut_anywhere_is_refused(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+def test_an_archive_cut_anywhere_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
     with pytest.raises(DataError, match="is damaged"):
         opened(tmp_path_factory.mktemp("ppk2"), WHOLE[:cut], supply_v=3.0)
 
@@ -120,13 +140,23 @@ def test_a_byte_that_changed_gives_an_error_or_makes_no_difference(
         (WHOLE, {"power": "power"}, "no signal is called power"),
         (WHOLE, {"supply_v": 3.0, "sync": "D8"}, "no line is called D8"),
         (archive(b""), {"supply_v": 3.0}, "has no samples"),
-        (archive(frame(1.0), {"formatVersion": 2}), {"supply_v": 3.0}, "does not say its sampling rate"),
+        (
+            archive(frame(1.0), {"formatVersion": 2}),
+            {"supply_v": 3.0},
+            "does not say its sampling rate",
+        ),
         (archive(frame(1.0), "no JSON"), {"supply_v": 3.0}, "does not say its sampling rate"),
         (archive(frame(1.0), ABOUT | {"formatVersion": 3}), {"supply_v": 3.0}, "format version 3"),
-        (archive(frame(1.0), ABOUT | {"metadata": {"samplesPerSecond": 0}}), {"supply_v": 3.0}, "has no sampling rate"),
+        (
+            archive(frame(1.0), ABOUT | {"metadata": {"samplesPerSecond": 0}}),
+            {"supply_v": 3.0},
+            "has no sampling rate",
+        ),
     ],
 )
-def test_what_a_recording_lacks_is_said(tmp_path: Path, content: bytes, options: dict[str, Any], message: str) -> None:
+def test_what_a_recording_lacks_is_said(
+    tmp_path: Path, content: bytes, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(DataError, match=message) as error:
         opened(tmp_path, content, **options)
     assert error.value.try_next or error.value.evidence

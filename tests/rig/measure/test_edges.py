@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rig measure between edges, where the truth is a waveform in continuous time: no bias, and a covering uncertainty."""
+"""rig measure between edges, where the truth is a waveform in continuous time: no bias, and a
+covering uncertainty.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from numpy.typing import NDArray
 
 from rig.cli.measure import measure
 
-HZ, IDLE_A, ACTIVE_A, SUPPLY_V = 1000, 0.1, 1.0, 2.0
+HZ = 1000
+IDLE_A = 0.1
+ACTIVE_A = 1.0
+SUPPLY_V = 2.0
 CALIBRATION = """
 source = "exact, for a test"
 clock_ppm = 0.0
@@ -32,7 +37,9 @@ offset = 0.0
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A current that is active between pairs of instants, in samples; and its samples, means over [k, k + 1)."""
+    """A current that is active between pairs of instants, in samples; and its samples, means over
+    [k, k + 1).
+    """
 
     active: list[tuple[float, float]]
     length: int
@@ -41,7 +48,8 @@ class Truth:
     def current_a(self) -> NDArray[np.float64]:
         """Return the means, from the integral of the waveform at the borders of the samples."""
         borders = np.arange(self.length + 1, dtype=np.float64)
-        times, charge = [0.0], [0.0]
+        times = [0.0]
+        charge = [0.0]
         for start, stop in self.active:
             for at, level_a in ((start, IDLE_A), (stop, ACTIVE_A)):
                 charge.append(charge[-1] + level_a * (at - times[-1]))
@@ -66,7 +74,15 @@ def measured(folder: Path, truth: Truth, *words: str) -> dict[str, Any]:
     (folder / "c.toml").write_text(CALIBRATION)
     done = CliRunner().invoke(
         measure,
-        [str(folder / "t.csv"), "--time", "time_ms", "--calibration", str(folder / "c.toml"), "--json", *words],
+        [
+            str(folder / "t.csv"),
+            "--time",
+            "time_ms",
+            "--calibration",
+            str(folder / "c.toml"),
+            "--json",
+            *words,
+        ],
         standalone_mode=False,
     )
     assert done.exception is None, done.exception
@@ -75,7 +91,9 @@ def measured(folder: Path, truth: Truth, *words: str) -> dict[str, Any]:
 
 
 def waveform(seed: int, windows: int, shortest: float, longest: float) -> Truth:
-    random, at, active = np.random.default_rng(seed), 5.3, []
+    random = np.random.default_rng(seed)
+    at = 5.3
+    active = []
     for _ in range(windows):
         stop = at + random.uniform(shortest, longest)
         active.append((at, stop))
@@ -91,13 +109,19 @@ def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_e
     truth = waveform(7, 300, shortest, longest)
     found = measured(tmp_path, truth, "--edges", pattern)
     ends = [*zip(*truth.active, strict=True)]
-    spans, level_a = truth.active, ACTIVE_A
+    spans = truth.active
+    level_a = ACTIVE_A
     if pattern == "rise-fall":
-        spans, level_a = list(zip(ends[1], ends[0][1:], strict=False)), IDLE_A
+        spans = list(zip(ends[1], ends[0][1:], strict=False))
+        level_a = IDLE_A
     true_j = np.array([level_a * SUPPLY_V * (stop - start) / HZ for start, stop in spans])
-    energy_j, u_j = (np.array([window[name] for window in found["windows"]]) for name in ("energy_j", "energy_u_j"))
+    energy_j, u_j = (
+        np.array([window[name] for window in found["windows"]])
+        for name in ("energy_j", "energy_u_j")
+    )
     off = (energy_j - true_j) / u_j
-    # Two ends, each somewhere within one period: a triangle, of which two standard uncertainties hold 96.6 %.
+    # Two ends, each somewhere within one period: a triangle, of which two standard uncertainties
+    # hold 96.6 %.
     assert 0.93 < np.mean(np.abs(off) <= 2) <= 1.0
     assert abs(off.mean()) < 4 / np.sqrt(len(off))
     assert abs(found["total"]["energy_j"] - true_j.sum()) < 3 * found["total"]["energy_u_j"]
@@ -106,10 +130,16 @@ def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_e
     assert [*extremes] == pytest.approx([level_a * SUPPLY_V] * len(extremes), rel=1e-6)
 
 
-def test_a_window_of_fewer_than_four_samples_has_an_energy_and_no_uncertainty(tmp_path: Path) -> None:
+def test_a_window_of_fewer_than_four_samples_has_an_energy_and_no_uncertainty(
+    tmp_path: Path,
+) -> None:
     truth = Truth([(10.5, 12.7), (20.0, 40.0)], 60)
     short, long = measured(tmp_path, truth, "--edges", "fall-rise")["windows"]
-    assert short["energy_j"] and short["energy_u_j"] is None and "fewer than 4 samples" in short["problem"]
+    assert (
+        short["energy_j"]
+        and short["energy_u_j"] is None
+        and "fewer than 4 samples" in short["problem"]
+    )
     assert long["energy_u_j"] and not long["problem"]
 
 
@@ -117,7 +147,13 @@ def test_a_window_of_fewer_than_four_samples_has_an_energy_and_no_uncertainty(tm
     ("times", "least_a", "most_a"),
     [("0-0.07", 0.1, 0.1), ("0.07-0.1", 1.0, 1.0), ("0.07-0.29", 1.0, 1.0), ("0.29-0.4", 0.1, 0.1)],
 )
-def test_times_on_the_borders_of_samples_take_no_sample_beside(tmp_path: Path, times: str, least_a: float, most_a: float) -> None:
-    # 0.07 and 0.29 are no binary fractions: times 1000 they are a little more or less than 70 and 290.
+def test_times_on_the_borders_of_samples_take_no_sample_beside(
+    tmp_path: Path, times: str, least_a: float, most_a: float
+) -> None:
+    # 0.07 and 0.29 are no binary fractions: times 1000 they are a little more or less than 70 and
+    # 290.
     [window] = measured(tmp_path, Truth([(70.0, 290.0)], 400), "--times", times)["windows"]
-    assert (window["least_w"], window["most_w"]) == (pytest.approx(least_a * SUPPLY_V), pytest.approx(most_a * SUPPLY_V))
+    assert (window["least_w"], window["most_w"]) == (
+        pytest.approx(least_a * SUPPLY_V),
+        pytest.approx(most_a * SUPPLY_V),
+    )

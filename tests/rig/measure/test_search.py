@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a search: which are right, what they tell of its thresholds, and what its answer must agree with."""
+"""The marks of a search: which are right, what they tell of its thresholds, and what its answer
+must agree with.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,10 @@ def test_the_answer_must_cost_what_the_device_claims_and_marks() -> None:
 
 def test_a_vector_of_another_length_is_a_problem_in_the_tasks_words() -> None:
     (found,) = problems(
-        3, STEP, Completion(tuple(marks(1, END))), Score(False, "-9", "", fault="a vector of 9 nodes, the workload has 10")
+        3,
+        STEP,
+        Completion(tuple(marks(1, END))),
+        Score(False, "-9", "", fault="a vector of 9 nodes, the workload has 10"),
     )
     assert found.code == "cost" and "a vector of 9 nodes" in found.detail
 
@@ -71,7 +76,9 @@ def test_the_devices_own_ticks_tell_when_it_knew_what_a_mark_told_later() -> Non
     told = Completion((Mark(1, 100), Mark(REACHED + 1, 160), Mark(END, 900)), known=(110, 120))
     assert known_fault(told, STEP) == ""
     assert crossings(told, STEP) == [(100, 110), (100, 120), None]
-    assert crossings(Completion(told.marks), STEP) == [(100, 160), (100, 160), None], "firmware that tells none"
+    assert crossings(Completion(told.marks), STEP) == [(100, 160), (100, 160), None], (
+        "firmware that tells none"
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +91,9 @@ def test_the_devices_own_ticks_tell_when_it_knew_what_a_mark_told_later() -> Non
         ((120, 110), "knew threshold 1 at tick 110"),
     ],
 )
-def test_own_ticks_that_contradict_the_marks_are_a_problem_and_not_believed(known: tuple[int, ...], said: str) -> None:
+def test_own_ticks_that_contradict_the_marks_are_a_problem_and_not_believed(
+    known: tuple[int, ...], said: str
+) -> None:
     told = Completion((Mark(1, 100), Mark(REACHED + 1, 160), Mark(END, 900)), known=known)
     (problem,) = problems(3, STEP, told, scored(-7, -7))
     assert problem.code == "clock" and said in problem.detail

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream's windows in ticks: against exact arithmetic, and marks that are not those of a stream."""
+"""A stream's windows in ticks: against exact arithmetic, and marks that are not those of a
+stream.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ SCENES = st.lists(st.integers(1, 400), min_size=1, max_size=8)
 class Letters:
     """A task that answers with a letter."""
 
-    name, phases = "letters", ("preprocess", "infer")
+    name = "letters"
+    phases = ("preprocess", "infer")
 
     def __len__(self) -> int:
         return 26
@@ -42,7 +45,9 @@ class Letters:
 
 
 def stream(*lengths: int, hop: int = 50, window: int = 100, **settings: object) -> Stream:
-    scenes = tuple(Scene("ab"[number % 2], (number,), samples) for number, samples in enumerate(lengths))
+    scenes = tuple(
+        Scene("ab"[number % 2], (number,), samples) for number, samples in enumerate(lengths)
+    )
     return Stream(scenes, hop, window, 8000, **settings)  # type: ignore[arg-type]
 
 
@@ -55,14 +60,17 @@ def completion(windows: int, output: bytes = b"", **more: object) -> Completion:
 
 
 @given(SCENES, st.integers(1, 120), st.integers(0, 60))
-def test_a_window_belongs_to_the_scene_that_most_of_its_newest_hop_lies_in(lengths: list[int], hop: int, longer: int) -> None:
+def test_a_window_belongs_to_the_scene_that_most_of_its_newest_hop_lies_in(
+    lengths: list[int], hop: int, longer: int
+) -> None:
     step = stream(*lengths, hop=hop, window=hop + longer)
     played = [scene for scene, length in enumerate(lengths) for _ in range(length)]
     for window in range(step.windows):
         end = window * hop + hop + longer
         newest = played[end - hop : end]
         found = step.scene_of(window)
-        # Two halves: the later one. With scenes shorter than a hop there may be no scene that has more than half.
+        # Two halves: the later one. With scenes shorter than a hop there may be no scene that has
+        # more than half.
         large = {scene for scene in newest if 2 * newest.count(scene) >= hop}
         if len(large) == 2 or any(2 * newest.count(scene) > hop for scene in large):
             assert found == max(large)
@@ -70,12 +78,18 @@ def test_a_window_belongs_to_the_scene_that_most_of_its_newest_hop_lies_in(lengt
 
 
 @given(SCENES, st.integers(1, 60), st.integers(0, 60))
-def test_windows_are_cut_from_what_is_played_one_hop_after_the_other(lengths: list[int], hop: int, longer: int) -> None:
+def test_windows_are_cut_from_what_is_played_one_hop_after_the_other(
+    lengths: list[int], hop: int, longer: int
+) -> None:
     step = stream(*lengths, hop=hop, window=hop + longer)
     samples = [struct.pack("<H", number) for number in range(sum(lengths))]
     windows = streaming.Windows(b"".join(samples), step, 2)
     assert len(windows) == step.windows
-    assert list(windows) == windows[:] == [b"".join(samples[k * hop : k * hop + hop + longer]) for k in range(step.windows)]
+    assert (
+        list(windows)
+        == windows[:]
+        == [b"".join(samples[k * hop : k * hop + hop + longer]) for k in range(step.windows)]
+    )
 
 
 def test_an_answer_of_no_use_is_not_right_when_it_is_read_again() -> None:
@@ -84,8 +98,12 @@ def test_an_answer_of_no_use_is_not_right_when_it_is_read_again() -> None:
     assert done_from_json(json.loads(json.dumps(done_to_json(done)))) == done
 
 
-@given(st.integers(0, 2**48), st.integers(0, 10**8), st.integers(1, 96_000), st.integers(1_000, 10**9))
-def test_a_sample_is_captured_at_the_tick_that_exact_arithmetic_says(began: int, sample: int, sample_hz: int, tick_hz: int) -> None:
+@given(
+    st.integers(0, 2**48), st.integers(0, 10**8), st.integers(1, 96_000), st.integers(1_000, 10**9)
+)
+def test_a_sample_is_captured_at_the_tick_that_exact_arithmetic_says(
+    began: int, sample: int, sample_hz: int, tick_hz: int
+) -> None:
     due = began + math.floor(Fraction(sample + 1, sample_hz) * tick_hz)
     assert streaming.captured(began, sample, sample_hz, tick_hz) == due
     assert streaming.captured(began, sample, sample_hz, float(tick_hz)) == due
@@ -101,8 +119,15 @@ def test_a_window_is_ready_with_its_last_sample_and_its_scene_begins_with_its_fi
     found = list(streaming.windows(step, told, 2, 1_000_000))
     # 125 ticks a sample; windows end with samples 99, 149, 199, 249.
     assert [one.scene for one in found] == [0, 0, 1, 1]
-    assert [one.response for one in found] == [(500 + 125 * end, 20_000 + DECIDED) for end in (100, 150, 200, 250)]
-    assert [one.since_onset[0] for one in found] == [500 + 125, 500 + 125, 500 + 125 * 131, 500 + 125 * 131]
+    assert [one.response for one in found] == [
+        (500 + 125 * end, 20_000 + DECIDED) for end in (100, 150, 200, 250)
+    ]
+    assert [one.since_onset[0] for one in found] == [
+        500 + 125,
+        500 + 125,
+        500 + 125 * 131,
+        500 + 125 * 131,
+    ]
 
 
 def test_each_answer_is_scored_by_the_scene_of_its_window() -> None:
@@ -122,15 +147,19 @@ def test_outputs_that_do_not_fit_the_windows_are_refused(windows: int, output: b
         streaming.scores(Letters(), stream(130, 120), completion(windows, output))
 
 
-def test_what_a_device_says_of_a_broken_stream_is_a_problem_and_so_are_windows_without_an_answer() -> None:
+def test_a_broken_stream_and_windows_without_an_answer_are_problems() -> None:
     step = stream(130, 120)
     assert streaming.problems(2, step, completion(4, iterations=4)) == []
-    found = streaming.problems(2, step, completion(3, iterations=3, faults=("window 3 was not there",)))
+    found = streaming.problems(
+        2, step, completion(3, iterations=3, faults=("window 3 was not there",))
+    )
     assert [(problem.code, problem.detail) for problem in found] == [
         ("stream", "step 2: window 3 was not there"),
         ("stream", "step 2: 3 of 4 windows were answered"),
     ]
-    assert [problem.code for problem in streaming.problems(2, step, completion(4, iterations=3))] == ["clock"]
+    assert [
+        problem.code for problem in streaming.problems(2, step, completion(4, iterations=3))
+    ] == ["clock"]
 
 
 def test_a_stream_is_read_back_from_its_line_as_it_was() -> None:

@@ -7,7 +7,8 @@ from rig.model.grid import Covered, content, summed, united
 
 
 def test_a_cell_is_done_when_all_trials_have_done_it() -> None:
-    one, none = Covered("a", "1s", 2, 2), Covered("a", "1s", 2)
+    one = Covered("a", "1s", 2, 2)
+    none = Covered("a", "1s", 2)
     assert [cell.state for cell in summed([[one], [one]])] == ["done"]
     (cut_off,) = summed([[one], [none]])
     assert (cut_off.state, cut_off.asked, cut_off.done) == ("missing", 4, 2)
@@ -22,7 +23,11 @@ def test_of_several_sessions_each_cell_is_as_in_the_one_that_has_most_of_it() ->
     first = [Covered("a", "1s", 5, 5), Covered("b", "1s", 5, 1)]
     second = [Covered("a", "1s", 5), Covered("b", "1s", 5, 3), Covered("c", "1s", 1, 1)]
     cells = united([first, second])
-    assert [(cell.workload, cell.done, cell.state) for cell in cells] == [("a", 5, "done"), ("b", 3, "missing"), ("c", 1, "done")]
+    assert [(cell.workload, cell.done, cell.state) for cell in cells] == [
+        ("a", 5, "done"),
+        ("b", 3, "missing"),
+        ("c", 1, "done"),
+    ]
 
 
 def test_a_shorter_session_that_is_whole_counts_more_than_a_longer_one_that_is_not() -> None:

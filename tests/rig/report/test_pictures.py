@@ -19,7 +19,11 @@ from rig.report.style import STYLE
 from rig.report.throughput import throughput
 from rig.store.session_folder import SessionFolder
 
-CONTENT: dict[str, Any] = {"simulated": True, "data": {"labels": []}, "trials": [{"number": 1, "valid": True}]}
+CONTENT: dict[str, Any] = {
+    "simulated": True,
+    "data": {"labels": []},
+    "trials": [{"number": 1, "valid": True}],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -34,11 +38,26 @@ def texts(svg: str) -> list[str]:
 
 
 def window(start_s: float, stop_s: float) -> dict[str, Any]:
-    return {"phase": "solve", "start_s": start_s, "stop_s": stop_s, "latency_s": stop_s - start_s, "energy_j": 1.0}
+    return {
+        "phase": "solve",
+        "start_s": start_s,
+        "stop_s": stop_s,
+        "latency_s": stop_s - start_s,
+        "energy_j": 1.0,
+    }
 
 
-def searched(case: str, cost: int, target: int, timeout_s: float = 1.0, seed: int = 0, to_target: bool = False) -> dict[str, Any]:
-    crossings = [{"threshold": target // 2, "resolved": True, "window": window(0.0, timeout_s / 10)}]
+def searched(
+    case: str,
+    cost: int,
+    target: int,
+    timeout_s: float = 1.0,
+    seed: int = 0,
+    to_target: bool = False,
+) -> dict[str, Any]:
+    crossings = [
+        {"threshold": target // 2, "resolved": True, "window": window(0.0, timeout_s / 10)}
+    ]
     crossings.append({"threshold": target, "resolved": True, "window": None})
     how = {"timeout_s": timeout_s, "seed": 1, "target": target if to_target else None}
     costs = {"cost": cost, "official": target, "claimed": cost, "best_known": target}
@@ -47,7 +66,9 @@ def searched(case: str, cost: int, target: int, timeout_s: float = 1.0, seed: in
 
 
 def test_a_density_that_is_no_whole_percentage_has_its_place_in_the_heat_map() -> None:
-    svg, _ = search.heat([searched("100n_12p5pct", -90, -100), searched("100n_5pct", -80, -100)], CONTENT)
+    svg, _ = search.heat(
+        [searched("100n_12p5pct", -90, -100), searched("100n_5pct", -80, -100)], CONTENT
+    )
     assert {"12.5 %", "5 %"} <= set(texts(svg))
 
 
@@ -58,12 +79,23 @@ def test_the_heat_map_has_the_mean_gap_of_each_cell_for_each_time_out() -> None:
         searched("250n_5pct", -110, -100),
         searched("250n_25pct", -100, -100),
         searched("250n_25pct", -50, -100, timeout_s=0.001),
-        searched("250n_25pct", -10, -100, to_target=True),  # no fixed time-out: it has no place here
+        searched(
+            "250n_25pct", -10, -100, to_target=True
+        ),  # no fixed time-out: it has no place here
     ]
     svg, _ = search.heat(lines, CONTENT)
     shown = texts(svg)
-    # At 1 s: mean of 10 % and 20 %; a beaten target; one that was met; a cell without a search. At 1 ms one cell only.
-    for text, count in {"+15.0": 1, "−10.0": 1, "0": 1, "+50.0": 1, "–": 4, "1 s": 1, "1 ms": 1}.items():
+    # At 1 s: mean of 10 % and 20 %; a beaten target; one that was met; a cell without a search. At
+    # 1 ms one cell only.
+    for text, count in {
+        "+15.0": 1,
+        "−10.0": 1,
+        "0": 1,
+        "+50.0": 1,
+        "–": 4,
+        "1 s": 1,
+        "1 ms": 1,
+    }.items():
         assert shown.count(text) == count, (text, shown)
     assert "+90.0" not in shown and {"100", "250", "5 %", "25 %", "SIMULATED"} <= set(shown)
 
@@ -98,30 +130,42 @@ def hop(window_s: float, answer: str, label: str, took_s: float = 0.1) -> dict[s
 
 def streamed(folder: Path, hops: list[dict[str, Any]], stop_s: float = 4.0) -> SessionFolder:
     scenes = [{"label": "bus", "onset_s": 10.0}, {"label": "park", "onset_s": 12.0}]
-    line = {"stream": {"step": 2, "hop_s": 0.5, "scenes": scenes, "whole": window(10.0, 10.0 + stop_s)}}
+    line = {
+        "stream": {"step": 2, "hop_s": 0.5, "scenes": scenes, "whole": window(10.0, 10.0 + stop_s)}
+    }
     (folder / "trial-1").mkdir()
-    (folder / "trial-1" / "samples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in [line, *hops]))
+    (folder / "trial-1" / "samples.jsonl").write_text(
+        "".join(json.dumps(one) + "\n" for one in [line, *hops])
+    )
     return SessionFolder(folder)
 
 
 def test_wrong_decisions_are_hatched_and_right_ones_are_not(tmp_path: Path) -> None:
-    right, wrong = tmp_path / "right", tmp_path / "wrong"
+    right = tmp_path / "right"
+    wrong = tmp_path / "wrong"
     drawings = {}
     for folder, answer in ((right, "park"), (wrong, "bus")):
         folder.mkdir()
-        svg, _ = stream.decisions(streamed(folder, [hop(11.0, "bus", "bus"), hop(13.0, answer, "park")]), CONTENT, 0.0)
+        svg, _ = stream.decisions(
+            streamed(folder, [hop(11.0, "bus", "bus"), hop(13.0, answer, "park")]), CONTENT, 0.0
+        )
         drawings[folder] = str(svg)
         assert {"bus", "park", "played", "decided", "SIMULATED"} <= set(texts(svg))
     assert "<pattern" in drawings[wrong] and "<pattern" not in drawings[right]
 
 
 def test_a_long_stream_is_shown_by_its_beginning_and_says_so(tmp_path: Path) -> None:
-    _, caption = stream.decisions(streamed(tmp_path, [hop(11.0, "bus", "bus")], stop_s=100.0), CONTENT, 0.0)
+    _, caption = stream.decisions(
+        streamed(tmp_path, [hop(11.0, "bus", "bus")], stop_s=100.0), CONTENT, 0.0
+    )
     assert "Only the beginning is shown" in caption
 
 
 def test_a_stream_that_nobody_answered_is_not_drawn(tmp_path: Path) -> None:
-    assert stream.decisions(streamed(tmp_path, []), CONTENT, 0.0) == ("", "Not drawn: no stream was answered.")
+    assert stream.decisions(streamed(tmp_path, []), CONTENT, 0.0) == (
+        "",
+        "Not drawn: no stream was answered.",
+    )
 
 
 def test_throughput_without_a_value_is_not_drawn() -> None:
@@ -139,4 +183,6 @@ def test_values_that_hardly_differ_stand_at_the_axis_whole() -> None:
     none = np.zeros_like(latency_s)
     content = CONTENT | {"provenance": {"task": {"phases": ["infer"]}}}
     svg, _ = distributions("latency", [Samples(1, True, 1, none, none, latency_s, none)], content)
-    assert any(text.startswith("79.992") for text in texts(svg)) and not any("e1" in text for text in texts(svg))
+    assert any(text.startswith("79.992") for text in texts(svg)) and not any(
+        "e1" in text for text in texts(svg)
+    )

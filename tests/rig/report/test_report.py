@@ -78,7 +78,11 @@ def change(folder: Path, content: dict[str, Any]) -> None:
 def test_the_page_is_one_file_that_fetches_nothing(session: Path, page: Page) -> None:
     assert page.source.startswith("<!DOCTYPE html>")
     assert not {"script", "link", "iframe", "object", "embed", "base"} & set(page.tags)
-    fetched = [value or "" for name, value in page.attributes if name in ("src", "href", "xlink:href", "srcset", "data")]
+    fetched = [
+        value or ""
+        for name, value in page.attributes
+        if name in ("src", "href", "xlink:href", "srcset", "data")
+    ]
     assert [value for value in fetched if not value.startswith(("#", "data:image/"))] == []
     assert "@import" not in page.source
     assert page.source.count("url(") == page.source.count("url(#")
@@ -101,10 +105,15 @@ def test_the_page_shows_metrics_verdict_and_problems(session: Path, page: Page) 
     assert "not stated in the bench file's [metadata] (key components_included)" in page.text
 
 
-def test_what_must_stand_beside_the_numbers_is_in_the_title_at_the_top_and_in_every_plot(page: Page) -> None:
+def test_what_must_stand_beside_the_numbers_is_in_the_title_at_the_top_and_in_every_plot(
+    page: Page,
+) -> None:
     assert "<title>SIMULATED, RANDOM BYTES" in page.source
     banner = page.source.split('role="alert"')[1].split("</div>")[0]
-    assert "<b>SIMULATED</b> device and monitor are simulated" in banner and "<b>RANDOM BYTES</b>" in banner
+    assert (
+        "<b>SIMULATED</b> device and monitor are simulated" in banner
+        and "<b>RANDOM BYTES</b>" in banner
+    )
     plots = page.source.split("<svg ")[1:]
     assert all("SIMULATED, RANDOM BYTES" in plot.split("</svg>")[0] for plot in plots)
 
@@ -112,12 +121,16 @@ def test_what_must_stand_beside_the_numbers_is_in_the_title_at_the_top_and_in_ev
 def test_generated_data_on_a_real_device_are_marked_as_simulation_is(copy: Path) -> None:
     content = results(copy)
     content["simulated"] = False
-    content["data"]["labels"] = [{"text": "GENERATED DATA", "statement": "generated data, not the data set"}]
+    content["data"]["labels"] = [
+        {"text": "GENERATED DATA", "statement": "generated data, not the data set"}
+    ]
     change(copy, content)
     page = Page(write_report(copy))
     assert "<title>GENERATED DATA" in page.source and "PASS (generated data)" in page.text
     assert "<b>GENERATED DATA</b> generated data, not the data set" in page.source
-    assert all("GENERATED DATA" in plot.split("</svg>")[0] for plot in page.source.split("<svg ")[1:])
+    assert all(
+        "GENERATED DATA" in plot.split("</svg>")[0] for plot in page.source.split("<svg ")[1:]
+    )
 
 
 def test_official_data_on_a_real_device_have_no_banner(copy: Path) -> None:
@@ -145,7 +158,9 @@ def test_the_same_session_gives_the_same_page(session: Path) -> None:
 
 def test_hostile_text_stays_text(copy: Path) -> None:
     content = results(copy)
-    content["bench"] = content["provenance"]["sut"]["name"] = content["replication"]["reason"] = HOSTILE
+    content["bench"] = content["provenance"]["sut"]["name"] = content["replication"]["reason"] = (
+        HOSTILE
+    )
     content["provenance"]["metadata"] = {"architecture": HOSTILE, HOSTILE: [HOSTILE, {HOSTILE: 1}]}
     content["provenance"]["task"]["phases"] = ["$\\frac{<b>", "</text></svg><script>"]
     content["problems"] = [{"trial": 1, "code": HOSTILE, "detail": HOSTILE}]
@@ -158,7 +173,11 @@ def test_hostile_text_stays_text(copy: Path) -> None:
 
 def test_metadata_of_any_shape_is_shown(tmp_path: Path) -> None:
     parts = 'metadata.components_included=["core", "SRAM"]'
-    page = Page(write_report(measure(tmp_path, [parts, 'metadata.algorithm="SNN"', "metadata.board.revision=3"])))
+    page = Page(
+        write_report(
+            measure(tmp_path, [parts, 'metadata.algorithm="SNN"', "metadata.board.revision=3"])
+        )
+    )
     assert "core" in page.words
     assert "SNN" in page.words
     assert "revision" in page.words
@@ -173,7 +192,9 @@ def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(tmp_path: Pat
     assert "trials are invalid" in page.text
 
 
-@pytest.mark.parametrize("fault", ["monitor.virtual.edge_jitter_s=1e-3", "monitor.virtual.edge_jitter_s=3e-3"])
+@pytest.mark.parametrize(
+    "fault", ["monitor.virtual.edge_jitter_s=1e-3", "monitor.virtual.edge_jitter_s=3e-3"]
+)
 def test_a_session_with_nothing_to_measure_still_has_a_page(tmp_path: Path, fault: str) -> None:
     page = Page(write_report(measure(tmp_path, [fault])))
     assert "SYNC edges are missing or too many" in page.text
@@ -189,7 +210,9 @@ def test_a_trial_beyond_the_limit_is_flagged(copy: Path) -> None:
 
 
 def test_claimed_values_and_the_audit_are_shown(tmp_path: Path) -> None:
-    page = Page(write_report(measure(tmp_path, ["claim.latency_infer=0.0417", "claim.energy_total=0.001"])))
+    page = Page(
+        write_report(measure(tmp_path, ["claim.latency_infer=0.0417", "claim.energy_total=0.001"]))
+    )
     assert "replication-5-percent" in page.text
     assert "audit-95-percent" in page.text
     assert "41.7" in page.words
@@ -202,8 +225,12 @@ def test_one_trial_is_enough_for_a_page(tmp_path: Path) -> None:
     assert "3 runs of each phase in a row" in page.text
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:5000])])
-def test_a_trace_that_is_missing_or_damaged_is_not_opened(copy: Path, damage: Callable[[Path], object]) -> None:
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:5000])]
+)
+def test_a_trace_that_is_missing_or_damaged_is_not_opened(
+    copy: Path, damage: Callable[[Path], object]
+) -> None:
     damage(copy / "trial-1" / "trace.jls")
     page = Page(write_report(copy))
     assert "trial-1/trace.jls is missing, was changed, or cannot be read" in page.text
@@ -217,13 +244,17 @@ def test_lost_samples_are_drawn_and_leave_the_page_whole(copy: Path) -> None:
         for window in line.get("windows", ()):
             window["energy_j"] = None
     samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    (copy / "trial-1" / "gaps.jsonl").write_text('{"start": 0, "stop": 100000, "cause": "test"}\n', encoding="utf-8")
+    (copy / "trial-1" / "gaps.jsonl").write_text(
+        '{"start": 0, "stop": 100000, "cause": "test"}\n', encoding="utf-8"
+    )
     assert Page(write_report(copy)).tags.count("svg") == 5
 
 
 def test_many_samples_keep_the_page_small(tmp_path: Path) -> None:
     fast = ["sut.virtual.preprocess.duration_s=0.001", "sut.virtual.infer.duration_s=0.001"]
-    folder = measure(tmp_path, ["task.null.samples=1500", "monitor.virtual.sample_hz=100_000", *fast], trials=1)
+    folder = measure(
+        tmp_path, ["task.null.samples=1500", "monitor.virtual.sample_hz=100_000", *fast], trials=1
+    )
     path = folder / "trial-1" / "samples.jsonl"
     path.write_text(path.read_text(encoding="utf-8") * 8, encoding="utf-8")
     assert write_report(folder).stat().st_size < LIMIT_B

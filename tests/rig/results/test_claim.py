@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims: refused before anything is powered where nothing could meet them, and tested on sessions that are finished."""
+"""Claims: refused before anything is powered where nothing could meet them, and tested on sessions
+that are finished.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,16 @@ QUICK = [
     ("virtual-asc", ["task.asc.samples=8", "scenario.single_stream.idle_s=0.05"]),
     ("virtual-offline", ["task.asc.samples=8", "scenario.offline.min_duration_s=1.0"]),
     ("virtual-real-time", ["scenario.real_time.duration_s=20.0"]),
-    ("virtual-qubo", ["scenario.optimization.timeouts_s=[1e-3, 0.1]", "scenario.optimization.attempts=6"]),
+    (
+        "virtual-qubo",
+        ["scenario.optimization.timeouts_s=[1e-3, 0.1]", "scenario.optimization.attempts=6"],
+    ),
     ("virtual-tiny", ["scenario.tiny.mode=energy"]),
     ("virtual-tiny", ["scenario.tiny.mode=accuracy"]),
-    ("virtual-tiny", ["scenario.tiny.mode=accuracy", "task.mlperf_tiny.benchmark=ad01", "sut.virtual.slots=1"]),
+    (
+        "virtual-tiny",
+        ["scenario.tiny.mode=accuracy", "task.mlperf_tiny.benchmark=ad01", "sut.virtual.slots=1"],
+    ),
 ]
 
 
@@ -52,17 +60,35 @@ def foreseen(path: Path, overrides: Sequence[str] = ()) -> Forecast:
 
 @pytest.mark.parametrize("path", BENCHES, ids=lambda path: path.stem)
 def test_every_metric_of_every_shipped_bench_says_which_direction_is_better(path: Path) -> None:
-    modes = [[f"scenario.tiny.mode={mode}"] for mode in ("performance", "energy", "accuracy")] if "tiny" in path.stem else [[]]
-    metrics = {name: metric for overrides in modes for name, metric in foreseen(path, overrides).metrics.items()}
+    modes = (
+        [[f"scenario.tiny.mode={mode}"] for mode in ("performance", "energy", "accuracy")]
+        if "tiny" in path.stem
+        else [[]]
+    )
+    metrics = {
+        name: metric
+        for overrides in modes
+        for name, metric in foreseen(path, overrides).metrics.items()
+    }
     assert metrics
     assert [name for name, metric in metrics.items() if metric.higher_is_better is None] == []
     better_high = {name for name, metric in metrics.items() if metric.higher_is_better}
-    beginnings = ("accuracy", "auc", "throughput", "recognised", "within_deadline", "success_", "wade")
+    beginnings = (
+        "accuracy",
+        "auc",
+        "throughput",
+        "recognised",
+        "within_deadline",
+        "success_",
+        "wade",
+    )
     assert better_high == {name for name in metrics if name.startswith(beginnings)}
 
 
 @pytest.mark.parametrize(("name", "overrides"), QUICK)
-def test_what_is_foreseen_is_what_is_measured(name: str, overrides: list[str], tmp_path: Path) -> None:
+def test_what_is_foreseen_is_what_is_measured(
+    name: str, overrides: list[str], tmp_path: Path
+) -> None:
     before = foreseen(bench(name), overrides)
     with open_bench(bench(name), overrides) as opened:
         content = opened.run(1, tmp_path).content
@@ -93,8 +119,14 @@ def test_what_is_foreseen_is_what_is_measured(name: str, overrides: list[str], t
         ("accuracy=true", "True is not a float"),
     ],
 )
-def test_a_claim_that_nothing_could_meet_is_refused_before_anything_is_powered(claim: str, says: str, tmp_path: Path) -> None:
-    overrides = [f"claim.{claim}", "sut.posix.program=/nonexistent", "scenario.single_stream.repeat=1"]
+def test_a_claim_that_nothing_could_meet_is_refused_before_anything_is_powered(
+    claim: str, says: str, tmp_path: Path
+) -> None:
+    overrides = [
+        f"claim.{claim}",
+        "sut.posix.program=/nonexistent",
+        "scenario.single_stream.repeat=1",
+    ]
     for door in (open_plan, lambda *words: open_bench(*words).__enter__()):
         with pytest.raises(ConfigError) as caught:
             door(bench("posix-null"), overrides)
@@ -103,7 +135,10 @@ def test_a_claim_that_nothing_could_meet_is_refused_before_anything_is_powered(c
         assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("claim", ["power_dynamic=-1e-3", "accuracy=0", "accuracy=1", "latency_infer_p99=0.1", "energy_total=1"])
+@pytest.mark.parametrize(
+    "claim",
+    ["power_dynamic=-1e-3", "accuracy=0", "accuracy=1", "latency_infer_p99=0.1", "energy_total=1"],
+)
 def test_a_claim_that_a_device_could_meet_is_taken(claim: str) -> None:
     open_plan(VIRTUAL_NULL, [f"claim.{claim}"])
 
@@ -118,7 +153,9 @@ def test_a_claim_that_a_device_could_meet_is_taken(claim: str) -> None:
         ("virtual-tiny", ["scenario.tiny.mode=accuracy"], "auc=0.9"),
     ],
 )
-def test_each_scenario_knows_its_own_metrics_and_no_others(name: str, overrides: list[str], claim: str) -> None:
+def test_each_scenario_knows_its_own_metrics_and_no_others(
+    name: str, overrides: list[str], claim: str
+) -> None:
     open_plan(bench(name), [*overrides, f"claim.{claim}"])
     with pytest.raises(ConfigError, match="no such metric"):
         open_plan(VIRTUAL_NULL, [f"claim.{claim}"])
@@ -160,10 +197,14 @@ def value(path: Path, name: str) -> float:
 
 
 def checked(path: Path, claim: Path) -> Result:
-    return CliRunner().invoke(command, ["check", str(path), "--claim", str(claim)], standalone_mode=False)
+    return CliRunner().invoke(
+        command, ["check", str(path), "--claim", str(claim)], standalone_mode=False
+    )
 
 
-def test_a_claim_is_tested_on_a_finished_session_and_changes_no_file(finished: Path, tmp_path: Path) -> None:
+def test_a_claim_is_tested_on_a_finished_session_and_changes_no_file(
+    finished: Path, tmp_path: Path
+) -> None:
     before = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
     latency_s = value(finished, "latency_infer")
     claim = tmp_path / "claim.toml"
@@ -225,17 +266,29 @@ def test_a_result_of_another_task_is_no_claim_on_this_one(finished: Path, tmp_pa
     content = json.loads((finished / "results.json").read_text()) | {"task": "asc"}
     (tmp_path / "results.json").write_text(json.dumps(content))
     error = checked(finished, tmp_path / "results.json").exception
-    assert isinstance(error, ConfigError) and "a claim of task asc, the session is of null" in str(error)
+    assert isinstance(error, ConfigError) and "a claim of task asc, the session is of null" in str(
+        error
+    )
 
 
-def test_a_claim_on_a_session_that_was_changed_is_not_tested(finished: Path, tmp_path: Path) -> None:
+def test_a_claim_on_a_session_that_was_changed_is_not_tested(
+    finished: Path, tmp_path: Path
+) -> None:
     copy = shutil.copytree(finished, tmp_path / "copy")
     samples = copy / "trial-1" / "samples.jsonl"
-    samples.write_text(samples.read_text().replace('"correct": true', '"correct": false', 1).replace("infer", "infer ", 1))
+    samples.write_text(
+        samples.read_text()
+        .replace('"correct": true', '"correct": false', 1)
+        .replace("infer", "infer ", 1)
+    )
     claim = tmp_path / "claim.toml"
     claim.write_text("accuracy = 1\n")
     done = checked(copy, claim)
-    assert done.return_value == 1 and "the claim is not tested" in done.output and "TRUE" not in done.output
+    assert (
+        done.return_value == 1
+        and "the claim is not tested" in done.output
+        and "TRUE" not in done.output
+    )
 
 
 def test_a_lower_area_under_the_curve_does_not_pass_an_audit(tmp_path: Path) -> None:

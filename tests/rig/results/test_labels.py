@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must stand beside a number: derived from what task and devices say, and from what they leave out."""
+"""What must stand beside a number: derived from what task and devices say, and from what they leave
+out.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from scenarios.tasks.qubo.task import subset, unofficial
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.rig.cli.test_main import rig
 
-OFFICIAL = {"source": "folder", "official": True, "statement": "official split", "samples": 10, "test_samples": 10, "subset": "all"}
+OFFICIAL = {
+    "source": "folder",
+    "official": True,
+    "statement": "official split",
+    "samples": 10,
+    "test_samples": 10,
+    "subset": "all",
+}
 
 
 def of(**facts: Any) -> list[str]:
@@ -35,7 +44,9 @@ def test_data_that_are_not_said_to_be_official_are_not() -> None:
     assert of(source="my recordings") == ["NOT THE OFFICIAL DATA"]
     for wrong in (False, None, 1, "yes", [True]):
         assert of(**OFFICIAL | {"official": wrong}) == ["NOT THE OFFICIAL DATA"]
-    assert of(**OFFICIAL | {"official": False, "unofficial": "not the official split"}) == ["NOT THE OFFICIAL SPLIT"]
+    assert of(**OFFICIAL | {"official": False, "unofficial": "not the official split"}) == [
+        "NOT THE OFFICIAL SPLIT"
+    ]
 
 
 def test_generated_and_random_data_are_called_so_whatever_else_is_said() -> None:
@@ -50,25 +61,44 @@ def test_a_part_is_a_subset_by_the_count_alone() -> None:
     assert labels.content(OFFICIAL | {"samples": 4})["official"] is False
 
 
-@pytest.mark.parametrize("facts", [{"source": 3, "statement": ["x"], "subset": {}, "samples": "4", "test_samples": None}])
+@pytest.mark.parametrize(
+    "facts", [{"source": 3, "statement": ["x"], "subset": {}, "samples": "4", "test_samples": None}]
+)
 def test_facts_that_make_no_sense_say_nothing(facts: dict[str, Any]) -> None:
     assert of(**facts) == ["DATA NOT STATED"]
     damaged: dict[str, Any] = {"simulated": True, "task": [1], "sut": "x", "monitors": {"": 3}}
-    assert [label.text for label in labels.of_provenance(damaged)] == ["SIMULATED", "DATA NOT STATED"]
+    assert [label.text for label in labels.of_provenance(damaged)] == [
+        "SIMULATED",
+        "DATA NOT STATED",
+    ]
 
 
 @pytest.mark.parametrize(
     ("device", "monitor", "which"),
-    [(True, True, "device and monitor are"), (True, False, "the device is"), (False, True, "the monitor is")],
+    [
+        (True, True, "device and monitor are"),
+        (True, False, "the device is"),
+        (False, True, "the monitor is"),
+    ],
 )
 def test_what_is_simulated_is_said(device: bool, monitor: bool, which: str) -> None:
-    provenance = {"simulated": True, "sut": {"simulated": device}, "monitors": {"": {"simulated": monitor}}, "task": OFFICIAL}
+    provenance = {
+        "simulated": True,
+        "sut": {"simulated": device},
+        "monitors": {"": {"simulated": monitor}},
+        "task": OFFICIAL,
+    }
     (found,) = labels.of_provenance(provenance)
     assert found.text == "SIMULATED" and found.statement.startswith(f"{which} simulated")
 
 
 def test_every_shipped_bench_is_labelled_as_what_it_is() -> None:
-    expected = {"asc": "GENERATED DATA", "mlperf_tiny": "GENERATED DATA", "null": "RANDOM BYTES", "qubo": "TUNING SEEDS"}
+    expected = {
+        "asc": "GENERATED DATA",
+        "mlperf_tiny": "GENERATED DATA",
+        "null": "RANDOM BYTES",
+        "qubo": "TUNING SEEDS",
+    }
     for path in sorted((ROOT / "benches").glob("*.toml")):
         _, task, _ = open_plan(path)
         found = of(**{"samples": len(task)} | task.provenance())
@@ -77,11 +107,17 @@ def test_every_shipped_bench_is_labelled_as_what_it_is() -> None:
 
 def test_problem_seeds_that_nobody_announced_are_not_called_official() -> None:
     assert unofficial((0, 3)) == "TUNING SEEDS"
-    assert unofficial((0, 1, 2, 3, 77)) == unofficial((11, 12, 13, 14, 15)) == "SEEDS NOT KNOWN AS OFFICIAL"
+    assert (
+        unofficial((0, 1, 2, 3, 77))
+        == unofficial((11, 12, 13, 14, 15))
+        == "SEEDS NOT KNOWN AS OFFICIAL"
+    )
     assert (subset((0, 3))[:6], subset((0, 1, 2, 3, 4))) == ("2 of t", "all")
 
 
-def test_a_real_device_on_generated_data_is_not_called_simulated_but_its_data_are(tmp_path: Path) -> None:
+def test_a_real_device_on_generated_data_is_not_called_simulated_but_its_data_are(
+    tmp_path: Path,
+) -> None:
     result = measured(tmp_path, "task.null.samples=2")
     content = dict(result.content) | {"simulated": False}
     assert labels.texts(labels.of_results(content)) == "RANDOM BYTES"
@@ -92,7 +128,9 @@ def measured(folder: Path, *overrides: str) -> Result:
         return bench.run(1, folder)
 
 
-def test_the_command_line_says_it_at_the_start_in_the_table_at_the_verdict_in_check_list_and_plan(tmp_path: Path) -> None:
+def test_the_command_line_says_it_at_the_start_in_the_table_at_the_verdict_in_check_list_and_plan(
+    tmp_path: Path,
+) -> None:
     quick = ("--set", "task.asc.samples=4", "--set", "scenario.single_stream.idle_s=0.05")
     bench = ROOT / "benches" / "virtual-asc.toml"
     run = rig("run", bench, *quick, cwd=tmp_path).stdout
@@ -104,19 +142,31 @@ def test_the_command_line_says_it_at_the_start_in_the_table_at_the_verdict_in_ch
     ):
         assert f" {text}  {statement}" in begin
         assert text in table.split("metric")[0]
-    assert "(SIMULATED, GENERATED DATA, SUBSET)" in next(line for line in run.splitlines() if line.startswith("replication"))
+    assert "(SIMULATED, GENERATED DATA, SUBSET)" in next(
+        line for line in run.splitlines() if line.startswith("replication")
+    )
     folder = next((tmp_path / "sessions").iterdir())
     checked = rig("check", folder, cwd=tmp_path).stdout
-    assert " GENERATED DATA  generated data, not the data set" in checked and " SUBSET  4 of 120" in checked
-    listed = next(line for line in rig("list", cwd=tmp_path).stdout.splitlines() if folder.name in line)
+    assert (
+        " GENERATED DATA  generated data, not the data set" in checked
+        and " SUBSET  4 of 120" in checked
+    )
+    listed = next(
+        line for line in rig("list", cwd=tmp_path).stdout.splitlines() if folder.name in line
+    )
     assert "SIMULATED, GENERATED DATA, SUBSET" in listed
     # A board of one's own: nothing is simulated there, and the data are generated all the same.
     planned = rig("plan", ROOT / "benches" / "uart-asc.toml", cwd=tmp_path).stdout
-    assert " GENERATED DATA  generated data, not the data set" in planned and "SIMULATED" not in planned
+    assert (
+        " GENERATED DATA  generated data, not the data set" in planned
+        and "SIMULATED" not in planned
+    )
 
 
 def test_a_session_that_cannot_be_read_is_listed_with_a_label(tmp_path: Path) -> None:
     folder = measured(tmp_path / "sessions", "task.null.samples=2").folder
     (folder / "provenance.json").write_text("[1]")
-    listed = next(line for line in rig("list", cwd=tmp_path).stdout.splitlines() if folder.name in line)
+    listed = next(
+        line for line in rig("list", cwd=tmp_path).stdout.splitlines() if folder.name in line
+    )
     assert "DATA NOT STATED" in listed

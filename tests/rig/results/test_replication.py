@@ -37,7 +37,9 @@ def test_single_trials_may_stray_when_there_is_a_claim_but_not_without() -> None
 
 @given(st.lists(st.floats(1e-9, 1e3), min_size=5, max_size=5), st.floats(1e-9, 1e3))
 def test_the_verdict_does_not_depend_on_the_unit(values: list[float], claimed: float) -> None:
-    scaled = replication_check({"energy_infer": claimed * 1024}, trials(*[value * 1024 for value in values]))
+    scaled = replication_check(
+        {"energy_infer": claimed * 1024}, trials(*[value * 1024 for value in values])
+    )
     assert replication_check({"energy_infer": claimed}, trials(*values)).ok == scaled.ok
 
 
@@ -47,17 +49,23 @@ def test_fewer_than_five_trials_are_no_replication() -> None:
 
 
 def test_an_invalid_trial_fails_the_verdict() -> None:
-    assert "1 of 5 trials are invalid" in replication_check({"energy_infer": 1.0}, trials(*[1.0] * 5), invalid=1).reason
+    assert (
+        "1 of 5 trials are invalid"
+        in replication_check({"energy_infer": 1.0}, trials(*[1.0] * 5), invalid=1).reason
+    )
 
 
 def test_a_claim_that_was_not_measured_fails_the_verdict() -> None:
     assert (
-        "claimed but not measured: latency" in replication_check({"energy_infer": 1.0, "latency": 1.0}, trials(*[1.0] * 5)).reason
+        "claimed but not measured: latency"
+        in replication_check({"energy_infer": 1.0, "latency": 1.0}, trials(*[1.0] * 5)).reason
     )
 
 
 @pytest.mark.parametrize("claimed", [{}, {"energy_infer": 1.0}])
-def test_a_metric_of_which_a_trial_has_no_number_is_said_not_to_be_measured(claimed: dict[str, float]) -> None:
+def test_a_metric_of_which_a_trial_has_no_number_is_said_not_to_be_measured(
+    claimed: dict[str, float],
+) -> None:
     verdict = replication_check(claimed, trials(1.0, math.nan, 1.0, 1.0, 1.0))
     assert not verdict.ok
     assert verdict.reason == "not measured in every trial: energy_infer"
@@ -87,8 +95,12 @@ def test_a_claim_of_zero_is_met_by_zero_only() -> None:
         (None, 0.94, False),
     ],
 )
-def test_the_audit_rule_looks_only_in_the_direction_that_matters(higher_is_better: bool | None, mean: float, ok: bool) -> None:
-    verdict = audit_check({"x": 1.0}, trials(*[mean] * 5, name="x"), higher_is_better={"x": higher_is_better})
+def test_the_audit_rule_looks_only_in_the_direction_that_matters(
+    higher_is_better: bool | None, mean: float, ok: bool
+) -> None:
+    verdict = audit_check(
+        {"x": 1.0}, trials(*[mean] * 5, name="x"), higher_is_better={"x": higher_is_better}
+    )
     assert verdict.ok is ok
 
 
@@ -99,21 +111,32 @@ def test_an_audit_of_a_metric_that_states_no_direction_looks_both_ways() -> None
 
 def test_an_audit_of_a_claim_below_zero_still_asks_for_no_more_than_was_claimed() -> None:
     for mean, ok in ((-1.0, True), (-0.96, True), (-0.9, False), (-2.0, True)):
-        assert audit_check({"x": -1.0}, trials(*[mean] * 5, name="x"), higher_is_better={"x": False}).ok is ok
+        assert (
+            audit_check(
+                {"x": -1.0}, trials(*[mean] * 5, name="x"), higher_is_better={"x": False}
+            ).ok
+            is ok
+        )
 
 
-@pytest.mark.parametrize(("count", "audit", "replication"), [(0, 0, 0), (1, 1, 0), (4, 1, 0), (5, 1, 1), (6, 0, 0)])
+@pytest.mark.parametrize(
+    ("count", "audit", "replication"), [(0, 0, 0), (1, 1, 0), (4, 1, 0), (5, 1, 1), (6, 0, 0)]
+)
 def test_the_audit_tries_at_most_five_times_and_replication_is_over_exactly_five(
     count: int, audit: bool, replication: bool
 ) -> None:
     repeated = trials(*[1.0] * count)
-    assert audit_check({"energy_infer": 1.0}, repeated, higher_is_better={"energy_infer": False}).ok is bool(audit)
+    assert audit_check(
+        {"energy_infer": 1.0}, repeated, higher_is_better={"energy_infer": False}
+    ).ok is bool(audit)
     assert replication_check({"energy_infer": 1.0}, repeated).ok is bool(replication)
 
 
 def test_of_more_than_five_trials_none_is_chosen_and_the_verdict_says_so() -> None:
     for check in (replication_check, audit_check):
-        assert check({"energy_infer": 1.0}, trials(*[1.0] * 6)).reason.startswith("6 trials, more than the 5 of the rule")
+        assert check({"energy_infer": 1.0}, trials(*[1.0] * 6)).reason.startswith(
+            "6 trials, more than the 5 of the rule"
+        )
 
 
 def test_without_a_claim_more_than_five_trials_are_a_stricter_test() -> None:
@@ -121,15 +144,23 @@ def test_without_a_claim_more_than_five_trials_are_a_stricter_test() -> None:
     assert not replication_check({}, trials(*[1.0] * 6, 1.2)).ok
 
 
-@pytest.mark.parametrize(("gap", "ok"), [(0.049, True), (-0.049, True), (0.051, False), (math.nan, False)])
-def test_a_gap_is_compared_by_the_cost_it_stands_for_so_that_a_claim_of_zero_can_be_met(gap: float, ok: bool) -> None:
+@pytest.mark.parametrize(
+    ("gap", "ok"), [(0.049, True), (-0.049, True), (0.051, False), (math.nan, False)]
+)
+def test_a_gap_is_compared_by_the_cost_it_stands_for_so_that_a_claim_of_zero_can_be_met(
+    gap: float, ok: bool
+) -> None:
     verdict = replication_check({"gap_1s": 0.0}, trials(*[gap] * 5, name="gap_1s"))
     assert verdict.ok is ok
 
 
 def test_the_audit_wants_95_percent_of_the_cost_that_a_claimed_gap_stands_for() -> None:
     def audited(claimed: float, gap: float) -> bool:
-        return audit_check({"gap_1s": claimed}, trials(*[gap] * 5, name="gap_1s"), higher_is_better={"gap_1s": False}).ok
+        return audit_check(
+            {"gap_1s": claimed},
+            trials(*[gap] * 5, name="gap_1s"),
+            higher_is_better={"gap_1s": False},
+        ).ok
 
     assert audited(0.0, 0.05)
     assert audited(0.0, -0.5)

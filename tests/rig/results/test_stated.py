@@ -13,7 +13,9 @@ from rig.results.stated import ends, stated
 from rig.stats.interval import Interval
 
 
-def metric(value: float | None, unit: str, same: Interval, other: Interval, error: float | None) -> dict[str, Any]:
+def metric(
+    value: float | None, unit: str, same: Interval, other: Interval, error: float | None
+) -> dict[str, Any]:
     return {
         "value": value, "unit": unit, "standard_error_over_samples": error,
         "same_samples": _written(same), "other_samples": _written(other),
@@ -23,19 +25,34 @@ def metric(value: float | None, unit: str, same: Interval, other: Interval, erro
 def _written(interval: Interval) -> dict[str, Any]:
     """Return an interval as results.json has it: what is not finite is null."""
     row = _interval(interval)
-    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
 
 
 def test_all_is_in_the_unit_of_the_value_and_each_width_has_two_digits() -> None:
-    same, other = Interval.around(0.88624, 0.000055, 2.0, "budget"), Interval(0.65, 1.2, "jackknife")
+    same = Interval.around(0.88624, 0.000055, 2.0, "budget")
+    other = Interval(0.65, 1.2, "jackknife")
     shown = stated(metric(0.88624, "s", same, other, 0.088))
     assert (shown.value, shown.unit) == ("886.24", "ms")
-    assert (shown.same_samples, shown.other_samples, shown.standard_error) == ("± 0.11", "650 to 1200", "88")
+    assert (shown.same_samples, shown.other_samples, shown.standard_error) == (
+        "± 0.11",
+        "650 to 1200",
+        "88",
+    )
 
 
 def test_a_share_keeps_the_digits_that_its_narrower_interval_tells() -> None:
-    shown = stated(metric(0.475, "1", Interval(0.4562, 0.4938, "t"), Interval(0.1812, 0.7634, "kg"), 0.0458))
-    assert (shown.value, shown.unit, shown.same_samples, shown.other_samples) == ("0.475", "", "0.456 to 0.494", "0.18 to 0.76")
+    shown = stated(
+        metric(0.475, "1", Interval(0.4562, 0.4938, "t"), Interval(0.1812, 0.7634, "kg"), 0.0458)
+    )
+    assert (shown.value, shown.unit, shown.same_samples, shown.other_samples) == (
+        "0.475",
+        "",
+        "0.456 to 0.494",
+        "0.18 to 0.76",
+    )
 
 
 def test_what_is_not_stated_is_none_and_what_has_one_end_says_which() -> None:
@@ -47,7 +64,9 @@ def test_what_is_not_stated_is_none_and_what_has_one_end_says_which() -> None:
 
 @pytest.mark.parametrize("value", [None, 0.0, 1.0])
 def test_a_value_without_any_width_has_some_digits(value: float | None) -> None:
-    shown = stated(metric(value, "1", Interval.missing("one trial"), Interval.missing("one sample"), None))
+    shown = stated(
+        metric(value, "1", Interval.missing("one trial"), Interval.missing("one sample"), None)
+    )
     assert shown.value == ("-" if value is None else f"{value:.3f}") and shown.standard_error == ""
 
 

@@ -67,7 +67,9 @@ def equal(folder: Path) -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 5, 11, 13, 20, 25])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), Cut()], ids=["stopped", "failed"])
-def test_every_sample_is_measured_once_wherever_the_session_was_cut_off(tmp_path: Path, steps: int, error: BaseException) -> None:
+def test_every_sample_is_measured_once_wherever_the_session_was_cut_off(
+    tmp_path: Path, steps: int, error: BaseException
+) -> None:
     folder = cut_off(tmp_path, steps, error)
     result = session.resume(folder)
     assert not [trial.problems for trial in result.trials if trial.problems]
@@ -78,7 +80,10 @@ def test_every_sample_is_measured_once_wherever_the_session_was_cut_off(tmp_path
 def test_what_was_measured_before_stays_byte_for_byte(tmp_path: Path) -> None:
     folder = cut_off(tmp_path, 20)
     finished = {path: path.read_bytes() for path in (folder / "trial-1").iterdir()}
-    begun = {name: (folder / "trial-2" / name).read_bytes() for name in ("completions.jsonl", "trace.jls")}
+    begun = {
+        name: (folder / "trial-2" / name).read_bytes()
+        for name in ("completions.jsonl", "trace.jls")
+    }
     session.resume(folder)
     assert {path: path.read_bytes() for path in (folder / "trial-1").iterdir()} == finished
     assert {name: (folder / "trial-2" / "sitting-1" / name).read_bytes() for name in begun} == begun
@@ -98,8 +103,11 @@ def test_a_session_cut_off_again_and_again_comes_to_its_end(tmp_path: Path) -> N
 
 
 def copied(folder: Path, after: int) -> Callable[[Event], None]:
-    """Return a subscriber that copies the session into `folder` after so many steps, and ends it: a kill leaves no more."""
-    left, session_folder = [after], [Path()]
+    """Return a subscriber that copies the session into `folder` after so many steps, and ends it: a
+    kill leaves no more.
+    """
+    left = [after]
+    session_folder = [Path()]
 
     def subscriber(event: Event) -> None:
         if isinstance(event, SessionStarted | SessionResumed):
@@ -115,10 +123,16 @@ def copied(folder: Path, after: int) -> Callable[[Event], None]:
 
 @settings(max_examples=3, deadline=None)
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=3))
-def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(steps: list[int]) -> None:
+def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(
+    steps: list[int],
+) -> None:
     with TemporaryDirectory() as scratch:
-        folder, times = Path(scratch) / "0", 0
-        with session.open_bench(BENCH, ("task.asc.samples=4", "bench.trials=1")) as bench, pytest.raises(Cut):
+        folder = Path(scratch) / "0"
+        times = 0
+        with (
+            session.open_bench(BENCH, ("task.asc.samples=4", "bench.trials=1")) as bench,
+            pytest.raises(Cut),
+        ):
             bench.run(root=Path(scratch) / "first", subscribers=[copied(folder, steps[0])])
         for times, after in enumerate(steps[1:], start=1):
             killed = Path(scratch) / str(times)
@@ -136,7 +150,9 @@ def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(steps
 
 
 @pytest.mark.parametrize("left", [(), ("completions.jsonl", "trace.jls.partial")])
-def test_a_sitting_killed_before_it_heard_anything_takes_nothing_of_the_one_before(tmp_path: Path, left: tuple[str, ...]) -> None:
+def test_a_sitting_killed_before_it_heard_anything_takes_nothing_of_the_one_before(
+    tmp_path: Path, left: tuple[str, ...]
+) -> None:
     folder = cut_off(tmp_path, 6)
     with pytest.raises(KeyboardInterrupt):
         session.resume(folder, [cutting(3, KeyboardInterrupt())])
@@ -146,27 +162,55 @@ def test_a_sitting_killed_before_it_heard_anything_takes_nothing_of_the_one_befo
         (killed / name).touch()
     result = session.resume(folder)
     assert not [trial.problems for trial in result.trials if trial.problems]
-    counted = [step for trial in (1, 2) for sitting in counted_steps(folder / f"trial-{trial}") for step in sitting]
+    counted = [
+        step
+        for trial in (1, 2)
+        for sitting in counted_steps(folder / f"trial-{trial}")
+        for step in sitting
+    ]
     assert len(counted) == len(every_query(folder)), "a query that counted before was asked again"
     equal(folder)
 
 
 def counted_steps(trial: Path) -> list[list[int]]:
-    return [[done.number for done in steps if isinstance(done.step, Query)] for steps in sitting.counted(trial)]
+    return [
+        [done.number for done in steps if isinstance(done.step, Query)]
+        for steps in sitting.counted(trial)
+    ]
 
 
 def every_query(folder: Path) -> list[int]:
-    told = [done for path in folder.rglob("completions.jsonl") for done in codec.read_completions(path.parent)]
+    told = [
+        done
+        for path in folder.rglob("completions.jsonl")
+        for done in codec.read_completions(path.parent)
+    ]
     return [done.number for done in told if isinstance(done.step, Query)]
 
 
 def test_a_killed_session_goes_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rig", "run", str(BENCH), "--sessions", str(tmp_path), "--trials", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "rig",
+        "run",
+        str(BENCH),
+        "--sessions",
+        str(tmp_path),
+        "--trials",
+        "2",
+    ]
     more = ["--set", "task.asc.samples=40", "--set", "scenario.single_stream.repeat=20"]
-    process = subprocess.Popen([*command, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         deadline_s = time.monotonic() + 60
-        while not [path for path in tmp_path.glob("*/trial-1/completions.jsonl") if path.read_text().count("\n") > 20]:
+        while not [
+            path
+            for path in tmp_path.glob("*/trial-1/completions.jsonl")
+            if path.read_text().count("\n") > 20
+        ]:
             assert time.monotonic() < deadline_s and process.poll() is None
             time.sleep(0.01)
     finally:

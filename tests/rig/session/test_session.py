@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session on the virtual bench: what it measures, what it keeps, and how it ends when something goes wrong."""
+"""A session on the virtual bench: what it measures, what it keeps, and how it ends when something
+goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import pytest
 
 import rig
 from rig.bench.compatibility import refuse_mismatch
-from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, LocalProtocolError, RigError
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DeadlineError,
+    DeviceLost,
+    LocalProtocolError,
+    RigError,
+)
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
 from rig.model.steps import Query
@@ -57,7 +66,9 @@ def test_the_metrics_are_those_of_the_device_that_was_put_on_the_table(run_virtu
         "energy_dynamic": 0.02 * 0.04 + 0.04 * 0.07,
         "energy_idle": 0.06 * 0.01,
     }
-    assert {name: result.metrics[name].value for name in expected} == pytest.approx(expected, rel=1e-3)
+    assert {name: result.metrics[name].value for name in expected} == pytest.approx(
+        expected, rel=1e-3
+    )
 
 
 def test_repeating_a_phase_divides_its_window(run_virtual: Run) -> None:
@@ -74,7 +85,10 @@ def test_wrong_answers_cost_accuracy(run_virtual: Run) -> None:
 def test_the_same_seed_gives_the_same_samples_and_another_seed_others(run_virtual: Run) -> None:
     jitter = "monitor.virtual.edge_jitter_s=2e-6"
     first, again, other = (run_virtual(jitter, f"bench.seed={seed}") for seed in (5, 5, 6))
-    texts = [(result.folder / "trial-1" / "samples.jsonl").read_text() for result in (first, again, other)]
+    texts = [
+        (result.folder / "trial-1" / "samples.jsonl").read_text()
+        for result in (first, again, other)
+    ]
     assert texts[0] == texts[1] != texts[2]
 
 
@@ -86,22 +100,45 @@ def test_five_equal_trials_give_a_true_verdict_and_a_drifting_one_a_false(run_vi
 def test_a_claim_is_compared_by_both_rules(run_virtual: Run) -> None:
     content = run_virtual("claim.energy_infer=1.6e-3", "claim.accuracy=0.9", trials=5).content
     assert content["replication"]["rule"] == "replication-5-percent"
-    # 1.89 mJ against 1.6 mJ: off by 18 % for both rules; accuracy 1.0 against 0.9 is off by 11 % for one rule only.
+    # 1.89 mJ against 1.6 mJ: off by 18 % for both rules; accuracy 1.0 against 0.9 is off by 11 %
+    # for one rule only.
     assert {name: row["ok"] for name, row in content["replication"]["per_metric"].items()} == {
         "energy_infer": False,
         "accuracy": False,
     }
-    assert {name: row["ok"] for name, row in content["audit"]["per_metric"].items()} == {"energy_infer": False, "accuracy": True}
+    assert {name: row["ok"] for name, row in content["audit"]["per_metric"].items()} == {
+        "energy_infer": False,
+        "accuracy": True,
+    }
 
 
 def test_results_say_that_they_are_simulated_and_where_they_come_from(run_virtual: Run) -> None:
     content = run_virtual().content
     assert content["simulated"] is True
-    for key in ("neurorig", "revision", "python", "packages", "host", "bench_sha256", "sut", "monitors", "task"):
+    for key in (
+        "neurorig",
+        "revision",
+        "python",
+        "packages",
+        "host",
+        "bench_sha256",
+        "sut",
+        "monitors",
+        "task",
+    ):
         assert key in content["provenance"]
-    assert {"schema", "task", "scenario", "sut", "monitor", "samples", "trials", "metrics", "replication", "problems"} <= set(
-        content
-    )
+    assert {
+        "schema",
+        "task",
+        "scenario",
+        "sut",
+        "monitor",
+        "samples",
+        "trials",
+        "metrics",
+        "replication",
+        "problems",
+    } <= set(content)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +151,9 @@ def test_results_say_that_they_are_simulated_and_where_they_come_from(run_virtua
         (["sut.virtual.idle_w=0.0", "monitor.virtual.noise_a=0.0"], "power"),
     ],
 )
-def test_each_fault_gives_its_problem_and_makes_the_trial_invalid(run_virtual: Run, overrides: list[str], code: str) -> None:
+def test_each_fault_gives_its_problem_and_makes_the_trial_invalid(
+    run_virtual: Run, overrides: list[str], code: str
+) -> None:
     result = run_virtual(*overrides)
     assert {problem["code"] for problem in result.content["problems"]} == {code}
     assert not result.trials[0].valid
@@ -154,10 +193,14 @@ def test_a_device_with_another_workload_or_model_than_the_bench_says_is_refused(
         refuse_mismatch(dataclasses.replace(info, model="null-87654321"), task)
 
 
-def test_a_pulse_that_the_monitor_may_not_see_is_refused_before_anything_runs(run_virtual: Run, tmp_path: Path) -> None:
+def test_a_pulse_that_the_monitor_may_not_see_is_refused_before_anything_runs(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigError, match="can be missed") as caught:
         run_virtual("monitor.virtual.sample_hz=20000", "sut.virtual.sync_hold_us=20")
-    assert caught.value.path == "sut.virtual.sync_hold_us" and "100 or more" in caught.value.try_next
+    assert (
+        caught.value.path == "sut.virtual.sync_hold_us" and "100 or more" in caught.value.try_next
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -181,19 +224,29 @@ def test_lost_monitor_samples_inside_a_window_are_a_gap_and_a_line_in_the_budget
 
     codes, components, whole_j = budget("whole")
     assert (codes, "lost samples" in components) == ([], False)
-    line = json.loads((next((tmp_path / "whole").glob("*/trial-1/samples.jsonl"))).read_text().splitlines()[2])
+    line = json.loads(
+        (next((tmp_path / "whole").glob("*/trial-1/samples.jsonl"))).read_text().splitlines()[2]
+    )
     window = line["windows"][-1]
     with open_bench(VIRTUAL_NULL, settings) as bench:
-        middle = round((window["start_s"] + window["latency_s"] / 2) * bench.monitors[""].info.sample_hz)
+        middle = round(
+            (window["start_s"] + window["latency_s"] / 2) * bench.monitors[""].info.sample_hz
+        )
     noted: list[Gap] = [Gap(middle, middle + 5, "test")]
-    monkeypatch.setattr("drivers.virtual.Sampler.late_gaps", lambda self: [noted.pop()] if noted else [])
+    monkeypatch.setattr(
+        "drivers.virtual.Sampler.late_gaps", lambda self: [noted.pop()] if noted else []
+    )
     codes, components, energy_j = budget("gap")
     assert (codes, "lost samples" in components) == (["gap"], True)
-    assert energy_j == pytest.approx(whole_j, rel=0.01), "what was lost is taken for the mean of the rest"
+    assert energy_j == pytest.approx(whole_j, rel=0.01), (
+        "what was lost is taken for the mean of the rest"
+    )
 
 
 def test_a_device_that_runs_less_often_than_asked_is_a_clock_problem(tmp_path: Path) -> None:
-    with open_bench(VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.repeat=4"]) as bench:
+    with open_bench(
+        VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.repeat=4"]
+    ) as bench:
         run = bench.sut.run
 
         def lazy(query: Query) -> Completion:
@@ -227,7 +280,9 @@ def test_bytes_heard_inside_a_window_are_a_link_problem(tmp_path: Path) -> None:
     assert [problem["code"] for problem in result.content["problems"]] == ["link"]
 
 
-def test_a_device_that_reports_too_few_marks_is_a_clock_problem_as_edges_show(tmp_path: Path) -> None:
+def test_a_device_that_reports_too_few_marks_is_a_clock_problem_as_edges_show(
+    tmp_path: Path,
+) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
         run = bench.sut.run
 
@@ -251,7 +306,9 @@ def test_marks_that_run_backwards_are_a_clock_problem_not_an_end(tmp_path: Path)
     assert "clock" in {problem["code"] for problem in result.content["problems"]}
 
 
-def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_energy(tmp_path: Path) -> None:
+def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_energy(
+    tmp_path: Path,
+) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
         bench.table.world.put = lambda time_ns, level, power_w: None  # type: ignore[method-assign]
         result = bench.run(1, tmp_path)
@@ -264,7 +321,9 @@ def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_ener
 def test_the_spread_of_idle_power_is_part_of_the_spread_of_dynamic_energy() -> None:
     idles = tuple(Window("idle", 0.0, 1.0, 1.0, energy_j) for energy_j in (0.010, 0.012))
     busy = Window("infer", 0.0, 0.1, 0.1, 0.005)
-    measured = Measured(tuple(Sample(n, (n,), 1, (busy,), "a", "a", True) for n in range(100)), idles)
+    measured = Measured(
+        tuple(Sample(n, (n,), 1, (busy,), "a", "a", True) for n in range(100)), idles
+    )
     metrics = SingleStream(SingleStream.Settings()).summarise(measured, ["infer"])
     # Two idle times of 10 and 12 mW: a standard error of 1 mW, over 0.1 s.
     assert metrics["energy_dynamic"].standard_error == pytest.approx(1e-4)
@@ -273,14 +332,18 @@ def test_the_spread_of_idle_power_is_part_of_the_spread_of_dynamic_energy() -> N
 
 
 def test_a_fault_of_our_own_ends_the_session_as_failed(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
+    with (
+        pytest.raises(ZeroDivisionError),
+        open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench,
+    ):
         fails_after(bench, 3, ZeroDivisionError("bug")).run(1, tmp_path)
     last = json.loads((next(tmp_path.iterdir()) / "events.jsonl").read_text().splitlines()[-1])
     assert last["status"] == "fail" and "bug" in last["reason"]
 
 
 def fails_after(bench: Bench, queries: int, error: BaseException) -> Bench:
-    run, left = bench.sut.run, iter(range(queries))
+    run = bench.sut.run
+    left = iter(range(queries))
 
     def failing(query: Query) -> Completion:
         if next(left, None) is None:
@@ -292,7 +355,11 @@ def fails_after(bench: Bench, queries: int, error: BaseException) -> Bench:
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(DeviceLost("the cable is out"), "fail"), (DeadlineError("DONE", 5.0), "fail"), (KeyboardInterrupt(), "abort")],
+    [
+        (DeviceLost("the cable is out"), "fail"),
+        (DeadlineError("DONE", 5.0), "fail"),
+        (KeyboardInterrupt(), "abort"),
+    ],
 )
 def test_whatever_ends_a_run_the_supply_is_off_and_what_was_measured_is_readable(
     tmp_path: Path, error: BaseException, status: str
@@ -301,7 +368,9 @@ def test_whatever_ends_a_run_the_supply_is_off_and_what_was_measured_is_readable
 
     with (
         pytest.raises(type(error)),
-        open_bench(VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]) as bench,
+        open_bench(
+            VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
+        ) as bench,
     ):
         world = bench.table.world
         assert world.supply_on
@@ -320,16 +389,26 @@ def test_a_subscriber_hears_every_step_in_order(tmp_path: Path) -> None:
     heard: list[Event] = []
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
         bench.run(2, tmp_path, [heard.append])
-    numbers = [event.done.number for event in heard if isinstance(event, StepDone) and event.trial == 2]
+    numbers = [
+        event.done.number for event in heard if isinstance(event, StepDone) and event.trial == 2
+    ]
     assert numbers == sorted(numbers) and len(numbers) == len(set(numbers))
     assert [event.trial.number for event in heard if isinstance(event, TrialFinished)] == [1, 2]
     assert heard[-1] == SessionFinished("success", files=heard[-1].files) and heard[-1].files
 
 
 def test_events_are_kept_line_by_line_with_the_schema_first(run_virtual: Run) -> None:
-    lines = [json.loads(line) for line in (run_virtual().folder / "events.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (run_virtual().folder / "events.jsonl").read_text().splitlines()
+    ]
     assert lines[0]["schema"] == "neurorig-events-2"
-    assert [line["event"] for line in lines] == ["session_started", "trial_started", "trial_finished", "session_finished"]
+    assert [line["event"] for line in lines] == [
+        "session_started",
+        "trial_started",
+        "trial_finished",
+        "session_finished",
+    ]
     assert lines[-1]["status"] == "success"
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage factors against tables and drawing; and whether the rig's 95 % intervals hold the truth of the virtual bench."""
+"""Coverage factors against tables and drawing; and whether the rig's 95 % intervals hold the truth
+of the virtual bench.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,20 @@ from rig.stats.coverage_factor import coverage_factor
     [
         ([(1.0, "normal")], 1.960),
         ([(1.0, "rectangular")], 1.645),
-        # Two equal rectangles make a triangle of half-width 2 sqrt(3) u, 95 % of which lie within 1 - sqrt(0.05) of it.
-        ([(1.0, "rectangular"), (1.0, "rectangular")], 2 * math.sqrt(3) * (1 - math.sqrt(0.05)) / math.sqrt(2)),
+        # Two equal rectangles make a triangle of half-width 2 sqrt(3) u, 95 % of which lie within 1
+        # - sqrt(0.05) of it.
+        (
+            [(1.0, "rectangular"), (1.0, "rectangular")],
+            2 * math.sqrt(3) * (1 - math.sqrt(0.05)) / math.sqrt(2),
+        ),
         ([(3.0, "normal"), (4.0, "normal")], 1.960),
         ([(1e-6, "normal"), (1.0, "rectangular")], 1.645),
         ([(1.0, "normal"), (1e-6, "t4")], 1.960),
     ],
 )
-def test_known_distributions_have_their_known_factors(components: list[tuple[float, str]], expected: float) -> None:
+def test_known_distributions_have_their_known_factors(
+    components: list[tuple[float, str]], expected: float
+) -> None:
     assert coverage_factor(components) == pytest.approx(expected, abs=6e-4)
 
 
@@ -54,7 +62,9 @@ def test_trials_alone_have_students_factor(freedom: int, expected: float) -> Non
 
 
 def below(x: NDArray[np.float64], freedom: int) -> NDArray[np.float64]:
-    """Return how often Student's t is below x, for the degrees of freedom at which that is written in a line."""
+    """Return how often Student's t is below x, for the degrees of freedom at which that is written
+    in a line.
+    """
     if freedom == 1:
         share = np.arctan(x) / np.pi
     elif freedom == 2:
@@ -67,8 +77,11 @@ def below(x: NDArray[np.float64], freedom: int) -> NDArray[np.float64]:
 
 
 def with_student(freedom: int, others: NDArray[np.float64]) -> float:
-    """Return the half-width that holds 95 % of a Student t plus another error, of which equally likely values are given."""
-    low, high = 0.0, 1e3
+    """Return the half-width that holds 95 % of a Student t plus another error, of which equally
+    likely values are given.
+    """
+    low = 0.0
+    high = 1e3
     while high - low > 1e-9 * high:
         half = (low + high) / 2
         inside = float(np.mean(below(half - others, freedom) - below(-half - others, freedom)))
@@ -84,7 +97,9 @@ EVEN = math.sqrt(3) * (np.arange(-10_000, 10_000) + 0.5) / 10_000
 @pytest.mark.parametrize("ratio", [1e-7, 0.01, 0.3, 1.0, 3.1, 3.3, 5.0, 12.0, 30.0, 100.0])
 def test_few_trials_beside_a_limit_have_the_factor_of_both(freedom: int, ratio: float) -> None:
     expected = with_student(freedom, ratio * EVEN) / math.hypot(1.0, ratio)
-    assert coverage_factor([(1.0, f"t{freedom}"), (ratio, "rectangular")]) == pytest.approx(expected, rel=1e-3)
+    assert coverage_factor([(1.0, f"t{freedom}"), (ratio, "rectangular")]) == pytest.approx(
+        expected, rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4])
@@ -93,33 +108,51 @@ def test_few_trials_beside_noise_have_the_factor_of_both(freedom: int, ratio: fl
     places = np.linspace(-8, 8, 20_001)
     density = np.exp(-0.5 * places**2)
     # As many equally likely values: the middles of slices of the same probability.
-    values = np.interp((np.arange(20_000) + 0.5) / 20_000, (np.cumsum(density) - density / 2) / density.sum(), places)
+    values = np.interp(
+        (np.arange(20_000) + 0.5) / 20_000,
+        (np.cumsum(density) - density / 2) / density.sum(),
+        places,
+    )
     expected = with_student(freedom, ratio * values) / math.hypot(1.0, ratio)
-    assert coverage_factor([(1.0, f"t{freedom}"), (ratio, "normal")]) == pytest.approx(expected, rel=1e-3)
+    assert coverage_factor([(1.0, f"t{freedom}"), (ratio, "normal")]) == pytest.approx(
+        expected, rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("trials", [2, 3, 5])
 @pytest.mark.parametrize("limit", [0.1, 1.0, 3.0, 10.0])
-def test_intervals_of_few_trials_beside_a_limit_hold_the_truth_as_often_as_they_say(trials: int, limit: float) -> None:
-    random, runs = np.random.default_rng(7), 20_000
+def test_intervals_of_few_trials_beside_a_limit_hold_the_truth_as_often_as_they_say(
+    trials: int, limit: float
+) -> None:
+    random = np.random.default_rng(7)
+    runs = 20_000
     values = random.normal(0, 1, (runs, trials))
     errors = values.mean(axis=1) + limit * math.sqrt(3) * random.uniform(-1, 1, runs)
     scatter = values.std(axis=1, ddof=1) / math.sqrt(trials)
     # The factor depends on the ratio of both only.
     ratios = np.geomspace(1e-4, 1e5, 80)
-    factors = [coverage_factor([(1.0, f"t{trials - 1}"), (ratio, "rectangular")]) for ratio in ratios]
-    half_widths = np.interp(np.log(limit / scatter), np.log(ratios), factors) * np.hypot(scatter, limit)
+    factors = [
+        coverage_factor([(1.0, f"t{trials - 1}"), (ratio, "rectangular")]) for ratio in ratios
+    ]
+    half_widths = np.interp(np.log(limit / scatter), np.log(ratios), factors) * np.hypot(
+        scatter, limit
+    )
     # Where both matter it is a little more often, as for any such pair (Behrens and Fisher).
     assert 0.945 < np.mean(np.abs(errors) <= half_widths) < 0.985
 
 
 @pytest.mark.parametrize("count", [2, 5, 20])
 def test_scales_of_one_degree_of_freedom_add_up(count: int) -> None:
-    assert coverage_factor([(1.0, "t1")] * count) == pytest.approx(12.7062 * math.sqrt(count), abs=2e-3)
+    assert coverage_factor([(1.0, "t1")] * count) == pytest.approx(
+        12.7062 * math.sqrt(count), abs=2e-3
+    )
 
 
 def test_the_factor_falls_evenly_as_a_limit_grows_beside_two_trials() -> None:
-    factors = [coverage_factor([(1.0, "t1"), (ratio, "rectangular")]) for ratio in np.geomspace(0.1, 100, 120)]
+    factors = [
+        coverage_factor([(1.0, "t1"), (ratio, "rectangular")])
+        for ratio in np.geomspace(0.1, 100, 120)
+    ]
     falls = -np.diff(factors)
     assert falls.min() >= -0.001, "to three decimals"
     assert falls.max() < 0.4, "over three decades from 12.6 to 1.65, and no jump"
@@ -128,10 +161,14 @@ def test_the_factor_falls_evenly_as_a_limit_grows_beside_two_trials() -> None:
 def test_mixtures_agree_with_drawing() -> None:
     random = np.random.default_rng(5)
     drawn = (
-        random.standard_t(4, 1_000_000) * 0.7 + random.uniform(-1, 1, 1_000_000) * math.sqrt(3) + random.normal(0, 0.5, 1_000_000)
+        random.standard_t(4, 1_000_000) * 0.7
+        + random.uniform(-1, 1, 1_000_000) * math.sqrt(3)
+        + random.normal(0, 0.5, 1_000_000)
     )
     expected = float(np.quantile(np.abs(drawn), 0.95)) / math.hypot(0.7, 1.0, 0.5)
-    assert coverage_factor([(0.7, "t4"), (1.0, "rectangular"), (0.5, "normal")]) == pytest.approx(expected, rel=5e-3)
+    assert coverage_factor([(0.7, "t4"), (1.0, "rectangular"), (0.5, "normal")]) == pytest.approx(
+        expected, rel=5e-3
+    )
 
 
 SHAPES = st.sampled_from(["normal", "rectangular", *(f"t{freedom}" for freedom in range(1, 31))])
@@ -140,15 +177,28 @@ COMPONENT = st.tuples(st.floats(1e-9, 1e3), SHAPES)
 
 @given(st.lists(COMPONENT, min_size=1, max_size=6), COMPONENT)
 @settings(max_examples=60, deadline=None)
-def test_one_more_component_never_makes_the_interval_narrower(components: list[tuple[float, str]], more: tuple[float, str]) -> None:
-    before, after = (coverage_factor(each) * math.hypot(*(u for u, _ in each)) for each in (components, [*components, more]))
+def test_one_more_component_never_makes_the_interval_narrower(
+    components: list[tuple[float, str]], more: tuple[float, str]
+) -> None:
+    before, after = (
+        coverage_factor(each) * math.hypot(*(u for u, _ in each))
+        for each in (components, [*components, more])
+    )
     # Each factor is rounded to three decimals.
     assert after >= before * (1 - 7e-4)
 
 
-@given(st.lists(st.tuples(st.floats(1e-9, 1e3), st.sampled_from(["normal", "rectangular", "t4"])), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.floats(1e-9, 1e3), st.sampled_from(["normal", "rectangular", "t4"])),
+        min_size=1,
+        max_size=6,
+    )
+)
 @settings(max_examples=40, deadline=None)
-def test_any_budget_has_a_factor_about_those_of_its_shapes(components: list[tuple[float, str]]) -> None:
+def test_any_budget_has_a_factor_about_those_of_its_shapes(
+    components: list[tuple[float, str]],
+) -> None:
     # Two equal Student t of 4 degrees of freedom have 2.79, a little more than one.
     assert 1.64 <= coverage_factor(components) <= 2.80
 
@@ -161,11 +211,16 @@ def covered(found: Sequence[Found]) -> dict[str, float]:
     return {each.name: each.inside for each in found if each.stated}
 
 
-@pytest.mark.parametrize("name", ["12 recordings of 10", "40 values a trial", "unsteady answers", "40 files"])
+@pytest.mark.parametrize(
+    "name", ["12 recordings of 10", "40 values a trial", "unsteady answers", "40 files"]
+)
 def test_the_intervals_of_populations_hold_the_truth_about_as_often_as_they_say(name: str) -> None:
     inside = covered(population(30, name, seed=3))
-    # Of 30 runs with 95 % each, fewer than 24 inside happen once in 4000 times; the benchmark draws a thousand.
-    assert all(share >= 24 / 30 for metric, share in inside.items() if not metric.endswith("binomial")), inside
+    # Of 30 runs with 95 % each, fewer than 24 inside happen once in 4000 times; the benchmark draws
+    # a thousand.
+    assert all(
+        share >= 24 / 30 for metric, share in inside.items() if not metric.endswith("binomial")
+    ), inside
 
 
 def test_the_binomial_interval_of_clustered_answers_is_seen_to_be_too_narrow() -> None:
@@ -175,11 +230,14 @@ def test_the_binomial_interval_of_clustered_answers_is_seen_to_be_too_narrow() -
 
 def test_the_intervals_of_forty_virtual_runs_hold_the_truth_about_as_often_as_they_say() -> None:
     inside = covered(experiment(40))
-    # Of 40 runs with 95 % each, fewer than 33 inside happen once in 4000 times; the benchmark runs a thousand.
+    # Of 40 runs with 95 % each, fewer than 33 inside happen once in 4000 times; the benchmark runs
+    # a thousand.
     assert all(share >= 33 / 40 for share in inside.values()), inside
 
 
-@pytest.mark.parametrize(("scenario", "runs", "least"), [("real-time", 10, 7), ("optimization", 20, 15)])
+@pytest.mark.parametrize(
+    ("scenario", "runs", "least"), [("real-time", 10, 7), ("optimization", 20, 15)]
+)
 def test_so_do_those_of_streams_and_searches(scenario: str, runs: int, least: int) -> None:
     inside = covered(experiment(runs, scenario))
     # Fewer happen once in 1000 and in 3000 times; the benchmark runs a thousand.
@@ -206,5 +264,7 @@ def test_an_instrument_worse_than_it_says_is_seen_by_the_same_experiment() -> No
         (1.0, 100, True),
     ],
 )
-def test_a_coverage_is_a_finding_where_chance_does_not_explain_it(inside: float, runs: int, found: bool) -> None:
+def test_a_coverage_is_a_finding_where_chance_does_not_explain_it(
+    inside: float, runs: int, found: bool
+) -> None:
     assert finding(inside, runs) == found

@@ -12,8 +12,11 @@ from rig.stats.early_stopping import discardable, estimate, needed
 
 
 def by_whole_numbers(n: int, percent: int) -> int:
-    """Return the largest t of which 100 times the chance of t or fewer of n above the percentile is at most 1."""
-    total, found = 0, -1
+    """Return the largest t of which 100 times the chance of t or fewer of n above the percentile is
+    at most 1.
+    """
+    total = 0
+    found = -1
     for t in range(n + 1):
         total += math.comb(n, t) * (100 - percent) ** t * percent ** (n - t)
         if 100 * total > 100**n:
@@ -40,7 +43,9 @@ def test_the_estimate_is_the_so_many_th_largest_value_in_any_order() -> None:
     random.Random(1).shuffle(values)
     t = discardable(1000, 90.0)
     assert estimate(values, 90.0) == 1001 - t
-    assert sum(value >= 1001 - t for value in values) == t < 100, "less is left out than lies above the percentile of these"
+    assert sum(value >= 1001 - t for value in values) == t < 100, (
+        "less is left out than lies above the percentile of these"
+    )
 
 
 def test_too_few_have_no_estimate_and_just_enough_have_their_largest() -> None:
@@ -52,11 +57,14 @@ def test_too_few_have_no_estimate_and_just_enough_have_their_largest() -> None:
 
 def test_the_estimate_is_below_the_true_percentile_once_in_a_hundred_times_or_less() -> None:
     draw = random.Random(7)
-    runs, n, true = 2000, 200, -math.log(0.1)
+    runs = 2000
+    n = 200
+    true = -math.log(0.1)
     low = 0
     for _ in range(runs):
         found = estimate([draw.expovariate(1.0) for _ in range(n)], 90.0)
         assert found is not None
         low += found < true
-    # Once in a hundred times would be 20 of 2000; 40 or more would happen by chance less than once in 10,000 times.
+    # Once in a hundred times would be 20 of 2000; 40 or more would happen by chance less than once
+    # in 10,000 times.
     assert 0 < low < 40

@@ -26,22 +26,28 @@ def test_times_that_hardly_differ_have_students_interval(count: int) -> None:
     values = (1 + 1e-4 * np.random.default_rng(count).standard_normal(count)).tolist()
     low, high = few_values.of_any(values)
     found = few_values.of_times(values)
-    # The tails of few parts of equal probability are cut short: one degree of freedom shows it most.
+    # The tails of few parts of equal probability are cut short: one degree of freedom shows it
+    # most.
     assert found[0] - 1 == pytest.approx(low - 1, rel=0.02 if count > 2 else 0.15)
     assert found[1] - 1 == pytest.approx(high - 1, rel=0.02 if count > 2 else 0.15)
 
 
 def test_exponential_times_have_about_the_exact_interval_of_their_mean() -> None:
-    # Of n exponential values, 2 n mean / truth is chi-squared of 2 n degrees of freedom: no interval without that can be as narrow.
+    # Of n exponential values, 2 n mean / truth is chi-squared of 2 n degrees of freedom: no
+    # interval without that can be as narrow.
     for number in range(20):
         values = np.random.default_rng(number).exponential(1.0, 25)
         exact = [2 * values.sum() / stats.chi2.ppf(p, 50) for p in (0.975, 0.025)]
         low, high = few_values.of_times(values.tolist())
-        assert low == pytest.approx(exact[0], rel=0.25) and high == pytest.approx(exact[1], rel=0.35)
+        assert low == pytest.approx(exact[0], rel=0.25) and high == pytest.approx(
+            exact[1], rel=0.35
+        )
 
 
 @given(st.lists(st.floats(0, 1e3), min_size=2, max_size=8))
-def test_the_interval_of_times_is_not_negative_holds_their_order_and_scales(values: list[float]) -> None:
+def test_the_interval_of_times_is_not_negative_holds_their_order_and_scales(
+    values: list[float],
+) -> None:
     low, high = few_values.of_times(values)
     assert 0 <= low <= high
     milli = few_values.of_times([value / 1024 for value in values])

@@ -37,14 +37,18 @@ def test_percentiles_interpolate() -> None:
 
 @pytest.mark.parametrize(("percent", "needed"), [(50, 6), (90, 36), (99, 368)])
 def test_a_percentile_of_too_few_values_has_no_standard_error(percent: int, needed: int) -> None:
-    # 0.5**5, 0.9**35 and 0.99**367 are above 2.5 %: beyond the largest of so few there may be anything.
+    # 0.5**5, 0.9**35 and 0.99**367 are above 2.5 %: beyond the largest of so few there may be
+    # anything.
     assert percentile_error(range(needed - 1), percent) is None
     assert percentile_error(range(needed), percent) is not None
 
 
-@pytest.mark.parametrize(("count", "low", "high"), [(6, 1, 6), (10, 2, 9), (20, 6, 15), (100, 40, 61)])
+@pytest.mark.parametrize(
+    ("count", "low", "high"), [(6, 1, 6), (10, 2, 9), (20, 6, 15), (100, 40, 61)]
+)
 def test_a_median_lies_between_the_places_that_tables_give(count: int, low: int, high: int) -> None:
-    # Conover, Practical Nonparametric Statistics, and others: 95 % limits of a median by order statistics.
+    # Conover, Practical Nonparametric Statistics, and others: 95 % limits of a median by order
+    # statistics.
     values = [2.0**place for place in range(count)]
     middle = percentile(values, 50)
     expected = max(middle - values[low - 1], values[high - 1] - middle) / NORMAL_95

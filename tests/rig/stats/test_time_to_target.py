@@ -18,7 +18,8 @@ def reached(*times_s: float) -> list[Attempt]:
 
 
 def test_the_median_and_its_interval_are_the_order_statistics_that_tables_name() -> None:
-    # 95 % intervals of a median by ranks (Conover, Practical Nonparametric Statistics, table A3): n = 6: 1 and 6, n = 10: 2 and 9.
+    # 95 % intervals of a median by ranks (Conover, Practical Nonparametric Statistics, table A3): n
+    # = 6: 1 and 6, n = 10: 2 and 9.
     for n, ranks in ((6, (1, 6)), (10, (2, 9)), (20, (6, 15)), (30, (10, 21))):
         found = quantile(reached(*range(1, n + 1)), 0.5)
         assert (found.low_s, found.high_s) == ranks, n
@@ -46,12 +47,20 @@ def test_an_attempt_ended_early_among_quick_ones_makes_the_value_unknown_and_not
     attempts = [*reached(1, 2, 3, 4, 5, 6, 7, 8, 9), Attempt(0.5, False)]
     found = quantile(attempts, 0.5)
     assert found.value_s is None
-    whole = [quantile(reached(1, 2, 3, 4, 5, 6, 7, 8, 9, late_s), 0.5) for late_s in (0.6, 4.5, 99.0)]
+    whole = [
+        quantile(reached(1, 2, 3, 4, 5, 6, 7, 8, 9, late_s), 0.5) for late_s in (0.6, 4.5, 99.0)
+    ]
     assert all(found.low_s <= one.low_s and one.high_s <= found.high_s for one in whole)
 
 
-@given(st.lists(st.floats(0.1, 50.0), min_size=1, max_size=40), st.floats(0.5, 60.0), st.sampled_from([0.1, 0.5, 0.9]))
-def test_a_limit_only_widens_the_interval(times_s: list[float], limit_s: float, share: float) -> None:
+@given(
+    st.lists(st.floats(0.1, 50.0), min_size=1, max_size=40),
+    st.floats(0.5, 60.0),
+    st.sampled_from([0.1, 0.5, 0.9]),
+)
+def test_a_limit_only_widens_the_interval(
+    times_s: list[float], limit_s: float, share: float
+) -> None:
     free = quantile(reached(*times_s), share)
     cut = quantile([Attempt(min(time_s, limit_s), time_s <= limit_s) for time_s in times_s], share)
     assert cut.low_s <= free.low_s and free.high_s <= cut.high_s
@@ -59,13 +68,19 @@ def test_a_limit_only_widens_the_interval(times_s: list[float], limit_s: float, 
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_the_interval_holds_the_quantile_95_times_in_100_also_of_what_was_cut_off(share: float) -> None:
-    draw, true_s, runs = random.Random(3), -math.log(1 - share), 1500
+def test_the_interval_holds_the_quantile_95_times_in_100_also_of_what_was_cut_off(
+    share: float,
+) -> None:
+    draw = random.Random(3)
+    true_s = -math.log(1 - share)
+    runs = 1500
     held = 0
     for _ in range(runs):
         times_s = [draw.expovariate(1.0) for _ in range(45)]
         limits_s = [draw.uniform(0.5, 5.0) for _ in times_s]
-        attempts = [Attempt(min(t, limit), t <= limit) for t, limit in zip(times_s, limits_s, strict=True)]
+        attempts = [
+            Attempt(min(t, limit), t <= limit) for t, limit in zip(times_s, limits_s, strict=True)
+        ]
         found = quantile(attempts, share)
         held += found.low_s <= true_s <= found.high_s
     assert held >= 0.94 * runs
@@ -77,6 +92,8 @@ def test_no_attempts_are_no_result() -> None:
 
 
 def test_the_time_to_solution_is_that_of_as_many_repeats_as_are_needed() -> None:
-    assert time_to_solution_s(2.0, 0.9) == pytest.approx(4.0), "one of two attempts fails with 1 % each"
+    assert time_to_solution_s(2.0, 0.9) == pytest.approx(4.0), (
+        "one of two attempts fails with 1 % each"
+    )
     assert time_to_solution_s(2.0, 0.5) == pytest.approx(2 * math.log(100) / math.log(2))
     assert [time_to_solution_s(2.0, share) for share in (0.0, 0.995, 1.0)] == [math.inf, 2.0, 2.0]

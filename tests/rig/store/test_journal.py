@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""events.jsonl is a chain: no line can be changed, left out, moved or put in, and a torn end is no forgery."""
+"""events.jsonl is a chain: no line can be changed, left out, moved or put in, and a torn end is no
+forgery.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import pytest
 from benchmarks.forger import chained
 from rig.store import journal
 
-STARTED = {"schema": journal.SCHEMA, "event": "session_started", "trials": 1, "queries": 3, "files": {}}
+STARTED = {
+    "schema": journal.SCHEMA,
+    "event": "session_started",
+    "trials": 1,
+    "queries": 3,
+    "files": {},
+}
 TRIAL = {"event": "trial_started", "trial": 1, "seed": 7}
 DONE = {"event": "trial_finished", "trial": 1, "problems": [], "files": {}}
 END = {"event": "session_finished", "status": "success", "reason": "", "files": {}}
@@ -26,7 +34,8 @@ def read(events: list[dict[str, Any]], rest: str = "") -> journal.Journal:
 
 
 def test_lines_made_by_the_documentation_are_those_of_the_rig() -> None:
-    text, before = "", ""
+    text = ""
+    before = ""
     for event in WHOLE:
         line, before = journal.line(event, before)
         text += line

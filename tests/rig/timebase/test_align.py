@@ -24,7 +24,9 @@ RATES = [1_000_000, 200_000, 24_414]
 
 @dataclass(frozen=True)
 class Run:
-    """The true times of the marks, the ticks of a device, and the edges a monitor of `hz` sees, quantised."""
+    """The true times of the marks, the ticks of a device, and the edges a monitor of `hz` sees,
+    quantised.
+    """
 
     times_s: NDArray[np.float64]
     ticks: list[int]
@@ -38,7 +40,9 @@ class Run:
 
 
 def session(seed: int, hz: float = HZ, ppm: float = 80.0, rhythm: bool = False) -> Run:
-    """Make the marks of a trial: a burst, two idle times, forty queries of two phases, a burst; `rhythm`: all exactly alike."""
+    """Make the marks of a trial: a burst, two idle times, forty queries of two phases, a burst;
+    `rhythm`: all exactly alike.
+    """
     random = np.random.default_rng(seed)
     sway = 0.0 if rhythm else 0.02
     queries = [
@@ -46,17 +50,28 @@ def session(seed: int, hz: float = HZ, ppm: float = 80.0, rhythm: bool = False) 
         for _ in range(40)
         for phase_s in (0.005, 0.042, 0.003)
     ]
-    times_s = np.cumsum(np.concatenate([[0.05], BURST, [2.0, 0.02, 2.0, 0.02], queries, BURST[:-1]]))
+    times_s = np.cumsum(
+        np.concatenate([[0.05], BURST, [2.0, 0.02, 2.0, 0.02], queries, BURST[:-1]])
+    )
     return seen(times_s, random, hz, ppm)
 
 
-def seen(times_s: NDArray[np.float64], random: np.random.Generator, hz: float = HZ, ppm: float = 80.0) -> Run:
+def seen(
+    times_s: NDArray[np.float64], random: np.random.Generator, hz: float = HZ, ppm: float = 80.0
+) -> Run:
     ticks = [7 * 10**12 + int(t * HZ * (1 + ppm * 1e-6)) for t in times_s]
     return Run(times_s, ticks, (np.ceil(times_s * hz + random.random()) - 0.5) / hz, hz, random)
 
 
 def aligned(run: Run, edges: NDArray[np.float64], **more: object) -> Alignment:
-    return align(run.ticks, HZ, np.sort(edges), run.hz, debounce_s=DEBOUNCE_HOLDS * max(HOLD_S, 2 / run.hz), **more)  # type: ignore[arg-type]
+    return align(
+        run.ticks,
+        HZ,
+        np.sort(edges),
+        run.hz,
+        debounce_s=DEBOUNCE_HOLDS * max(HOLD_S, 2 / run.hz),
+        **more,
+    )  # type: ignore[arg-type]
 
 
 def codes(run: Run, edges: NDArray[np.float64], **more: object) -> list[str]:
@@ -73,9 +88,16 @@ def strangers(run: Run, count: int, first_s: float, last_s: float) -> NDArray[np
 # What is right
 
 
-@given(seed=st.integers(0, 10**6), ppm=st.floats(-400, 400), hz=st.sampled_from(RATES), rhythm=st.booleans())
+@given(
+    seed=st.integers(0, 10**6),
+    ppm=st.floats(-400, 400),
+    hz=st.sampled_from(RATES),
+    rhythm=st.booleans(),
+)
 @settings(max_examples=60, deadline=None)
-def test_all_marks_find_their_edges_whatever_the_skew(seed: int, ppm: float, hz: float, rhythm: bool) -> None:
+def test_all_marks_find_their_edges_whatever_the_skew(
+    seed: int, ppm: float, hz: float, rhythm: bool
+) -> None:
     run = session(seed, hz, ppm, rhythm)
     alignment = aligned(run, run.edges)
     assert (alignment.problems, alignment.pairs) == ((), len(run.ticks))
@@ -85,7 +107,9 @@ def test_all_marks_find_their_edges_whatever_the_skew(seed: int, ppm: float, hz:
 @pytest.mark.parametrize("ppm", [-500, -499, 499, 500])
 @pytest.mark.parametrize("rhythm", [False, True])
 @pytest.mark.parametrize("hz", [*RATES, 10_000, 1_000])
-def test_clocks_that_differ_by_the_limit_are_right_also_at_a_coarse_monitor(ppm: float, rhythm: bool, hz: float) -> None:
+def test_clocks_that_differ_by_the_limit_are_right_also_at_a_coarse_monitor(
+    ppm: float, rhythm: bool, hz: float
+) -> None:
     for seed in range(10):
         run = session(seed, hz, ppm, rhythm)
         assert codes(run, run.edges) == []
@@ -103,7 +127,9 @@ def test_an_offset_of_hours_and_ticks_of_sixty_bits_change_nothing() -> None:
 def test_jitter_up_to_the_limit_is_no_problem(hz: float) -> None:
     for seed in range(10):
         run = session(seed, hz)
-        run = seen(run.times_s + run.random.uniform(-1.4 / hz, 1.4 / hz, len(run.times_s)), run.random, hz)
+        run = seen(
+            run.times_s + run.random.uniform(-1.4 / hz, 1.4 / hz, len(run.times_s)), run.random, hz
+        )
         assert codes(run, run.edges) == []
 
 
@@ -115,14 +141,18 @@ def test_a_device_with_a_coarse_timer_is_as_good_as_its_ticks(tick_hz: int) -> N
     alignment = align(ticks, tick_hz, np.ceil(times_s * HZ) / HZ - 0.5 / HZ, HZ)
     assert (alignment.problems, alignment.pairs) == ((), 200)
     assert alignment.timebase is not None
-    assert abs(alignment.timebase.s_per_tick * tick_hz * (1 + 50e-6) - 1) < 4 * alignment.timebase.slope_u
+    assert (
+        abs(alignment.timebase.s_per_tick * tick_hz * (1 + 50e-6) - 1)
+        < 4 * alignment.timebase.slope_u
+    )
 
 
 def test_an_hour_with_a_crystal_that_warms_and_cools_is_followed() -> None:
     random = np.random.default_rng(5)
     times_s = np.cumsum(random.uniform(0.1, 0.6, 10_000))
     drifting_s = times_s + 1e-6 * 3600 / (2 * np.pi) * (1 - np.cos(2 * np.pi * times_s / 3600))
-    ticks, edges = [int(t * HZ) for t in times_s], np.ceil(drifting_s * HZ) / HZ - 0.5 / HZ
+    ticks = [int(t * HZ) for t in times_s]
+    edges = np.ceil(drifting_s * HZ) / HZ - 0.5 / HZ
     whole = align(ticks, HZ, edges, HZ)
     assert (whole.problems, whole.pairs) == ((), 10_000)
     assert whole.timebase is not None and whole.timebase.drift_ppm == pytest.approx(2.0, rel=0.05)
@@ -139,7 +169,9 @@ def test_an_hour_with_a_crystal_that_warms_and_cools_is_followed() -> None:
 @pytest.mark.parametrize("hz", RATES)
 @pytest.mark.parametrize("count", [1, 5, 20])
 @pytest.mark.parametrize("where", ["start", "middle", "end", "anywhere"])
-def test_missing_edges_are_named_and_shift_nothing(where: str, count: int, hz: float, rhythm: bool) -> None:
+def test_missing_edges_are_named_and_shift_nothing(
+    where: str, count: int, hz: float, rhythm: bool
+) -> None:
     for seed in range(5):
         run = session(seed, hz, rhythm=rhythm)
         whole = np.arange(len(run.ticks))
@@ -151,7 +183,9 @@ def test_missing_edges_are_named_and_shift_nothing(where: str, count: int, hz: f
         }[where]
         alignment = aligned(run, np.delete(run.edges, lost))
         assert [problem.code for problem in alignment.problems] == ["edges"]
-        named = ", ".join(str(number + 1) for number in lost[:5]) + (" and 15 more" if count == 20 else "")
+        named = ", ".join(str(number + 1) for number in lost[:5]) + (
+            " and 15 more" if count == 20 else ""
+        )
         detail = alignment.problems[0].detail
         assert detail.endswith(f"; no edge for mark {named}"), detail
         assert alignment.timebase is not None and alignment.timebase.residual_max_s < run.limit_s
@@ -162,14 +196,19 @@ def test_missing_edges_are_named_and_shift_nothing(where: str, count: int, hz: f
 def test_a_burst_that_nobody_saw_is_missing_and_shifts_nothing(lost: slice, rhythm: bool) -> None:
     run = session(2, rhythm=rhythm)
     alignment = aligned(run, np.delete(run.edges, lost))
-    assert ([problem.code for problem in alignment.problems], alignment.pairs) == (["edges"], len(run.ticks) - 8)
+    assert ([problem.code for problem in alignment.problems], alignment.pairs) == (
+        ["edges"],
+        len(run.ticks) - 8,
+    )
 
 
 @pytest.mark.parametrize("rhythm", [False, True])
 @pytest.mark.parametrize("hz", RATES)
 @pytest.mark.parametrize("count", [1, 5, 20])
 @pytest.mark.parametrize("where", ["start", "middle", "end of an idle time", "end", "anywhere"])
-def test_extra_edges_are_named_and_shift_nothing(where: str, count: int, hz: float, rhythm: bool) -> None:
+def test_extra_edges_are_named_and_shift_nothing(
+    where: str, count: int, hz: float, rhythm: bool
+) -> None:
     for seed in range(5):
         run = session(seed, hz, rhythm=rhythm)
         t = run.times_s
@@ -190,19 +229,24 @@ def test_extra_edges_are_named_and_shift_nothing(where: str, count: int, hz: flo
 @pytest.mark.parametrize("hz", RATES)
 def test_bounces_are_named_and_the_first_edge_counts(hz: float) -> None:
     run = session(4, hz)
-    hold_s, at = max(HOLD_S, 2 / hz), np.array([0, 9, 33, 80])
+    hold_s = max(HOLD_S, 2 / hz)
+    at = np.array([0, 9, 33, 80])
     # About the fall, and about the rise one hold later.
     bounces = run.edges[at] + np.array([0.1, 0.3, 1.0, 1.1]) * hold_s
     alignment = aligned(run, np.concatenate([run.edges, bounces]))
     assert (len(alignment.problems), alignment.pairs, alignment.bounced) == (1, len(run.ticks), 4)
-    assert alignment.problems[0].code == "edges" and alignment.problems[0].detail.endswith("; bounced: edge 2, 12, 37, 85")
+    assert alignment.problems[0].code == "edges" and alignment.problems[0].detail.endswith(
+        "; bounced: edge 2, 12, 37, 85"
+    )
     assert alignment.timebase is not None and alignment.timebase.residual_max_s < run.limit_s
 
 
 def test_a_spike_just_before_a_pulse_is_extra_and_the_pulse_keeps_its_mark() -> None:
     run = session(4)
     alignment = aligned(run, np.concatenate([run.edges, [run.edges[30] - 40e-6]]))
-    assert [problem.detail.split("; ")[1:] for problem in alignment.problems] == [["no mark for edge 31"]]
+    assert [problem.detail.split("; ")[1:] for problem in alignment.problems] == [
+        ["no mark for edge 31"]
+    ]
 
 
 def test_marks_whose_edges_fell_into_lost_samples_are_not_missing() -> None:
@@ -211,7 +255,9 @@ def test_marks_whose_edges_fell_into_lost_samples_are_not_missing() -> None:
     whole = aligned(run, np.delete(run.edges, np.arange(50, 71)), dark_s=dark_s)
     assert (whole.problems, whole.dark, whole.pairs) == ((), 21, len(run.ticks) - 21)
     one_more = aligned(run, np.delete(run.edges, np.arange(50, 72)), dark_s=dark_s)
-    assert [problem.detail.split("; ")[1:] for problem in one_more.problems] == [["no edge for mark 72"]]
+    assert [problem.detail.split("; ")[1:] for problem in one_more.problems] == [
+        ["no edge for mark 72"]
+    ]
 
 
 def test_a_trial_whose_samples_are_lost_has_a_gap_and_no_loose_wire() -> None:
@@ -219,7 +265,9 @@ def test_a_trial_whose_samples_are_lost_has_a_gap_and_no_loose_wire() -> None:
     none = np.zeros(0)
     lost = aligned(run, none, dark_s=[(0.0, float(run.edges[-1]))])
     assert [problem.code for problem in lost.problems] == ["gap"]
-    assert [problem.code for problem in aligned(run, none, dark_s=[(0.0, 0.1)]).problems] == ["edges"]
+    assert [problem.code for problem in aligned(run, none, dark_s=[(0.0, 0.1)]).problems] == [
+        "edges"
+    ]
 
 
 # What is stretched, and what scatters
@@ -238,7 +286,9 @@ def test_a_monitor_whose_time_is_stretched_is_a_clock_problem(stretch: float, rh
 @pytest.mark.parametrize("stretch", [4 / 3, 2.0, 0.75, 0.5, 1.0015])
 @pytest.mark.parametrize("rhythm", [False, True])
 @pytest.mark.parametrize("hz", RATES)
-def test_a_stretch_is_named_with_its_ratio_also_when_edges_are_lost(stretch: float, rhythm: bool, hz: float) -> None:
+def test_a_stretch_is_named_with_its_ratio_also_when_edges_are_lost(
+    stretch: float, rhythm: bool, hz: float
+) -> None:
     for seed, lost in enumerate([[3], [0, 1, 2, 60, 61, 130], range(8), range(20), range(-20, 0)]):
         run = session(seed, hz, 0.0, rhythm)
         alignment = aligned(run, np.delete(run.edges, list(lost)) * stretch)
@@ -269,7 +319,9 @@ def test_ticks_that_run_backwards_are_a_clock_problem() -> None:
     run = session(1)
     ticks = [*run.ticks[:50], *(tick - run.ticks[49] for tick in run.ticks[50:])]
     alignment = align(ticks, HZ, run.edges, HZ)
-    assert alignment.timebase is None and [problem.code for problem in alignment.problems] == ["clock"]
+    assert alignment.timebase is None and [problem.code for problem in alignment.problems] == [
+        "clock"
+    ]
     assert "mark 51" in alignment.problems[0].detail
 
 
@@ -294,7 +346,10 @@ def test_next_to_nothing_is_an_edges_problem(ticks: list[int], edges: list[float
 def test_two_edges_out_of_many_tell_nothing() -> None:
     run = session(1)
     alignment = aligned(run, run.edges[[30, 70]])
-    assert (alignment.timebase, [problem.code for problem in alignment.problems]) == (None, ["edges"])
+    assert (alignment.timebase, [problem.code for problem in alignment.problems]) == (
+        None,
+        ["edges"],
+    )
 
 
 @given(
@@ -304,17 +359,25 @@ def test_two_edges_out_of_many_tell_nothing() -> None:
     rhythm=st.booleans(),
 )
 @settings(max_examples=100, deadline=None)
-def test_edges_of_something_else_are_never_aligned(seed: int, share: float, hz: float, rhythm: bool) -> None:
+def test_edges_of_something_else_are_never_aligned(
+    seed: int, share: float, hz: float, rhythm: bool
+) -> None:
     run = session(seed, hz, rhythm=rhythm)
     count = int(share * len(run.ticks))
     alignment = aligned(run, run.random.uniform(0, run.times_s[-1], count))
-    assert (alignment.timebase, [problem.code for problem in alignment.problems]) == (None, ["edges"])
+    assert (alignment.timebase, [problem.code for problem in alignment.problems]) == (
+        None,
+        ["edges"],
+    )
 
 
 def test_a_rhythm_without_beginning_and_end_can_be_read_in_more_than_one_way() -> None:
     run = seen(np.cumsum(np.tile([0.005, 0.042, 0.003], 40)), np.random.default_rng(1))
     alignment = aligned(run, run.edges[3:])
-    assert (alignment.timebase, [problem.code for problem in alignment.problems]) == (None, ["edges"])
+    assert (alignment.timebase, [problem.code for problem in alignment.problems]) == (
+        None,
+        ["edges"],
+    )
     assert "more than one way" in alignment.problems[0].detail
 
 
@@ -336,7 +399,12 @@ def test_every_pair_is_a_true_pair_and_nearly_all_are_found(
 ) -> None:
     random = np.random.default_rng(seed)
     phases_s = np.exp(random.uniform(np.log(1e-3), np.log(longest_s), marks - 16))
-    run = seen(np.cumsum(np.concatenate([[random.uniform(0, 3)], BURST, phases_s, BURST[:-1]])), random, hz, ppm)
+    run = seen(
+        np.cumsum(np.concatenate([[random.uniform(0, 3)], BURST, phases_s, BURST[:-1]])),
+        random,
+        hz,
+        ppm,
+    )
     kept = np.sort(random.choice(marks, marks - int(lost * marks), replace=False))
     others = strangers(run, int(extra * marks), run.times_s[0] - 1, run.times_s[-1] + 1)
     edges = np.concatenate([run.edges[kept], others])
@@ -344,4 +412,6 @@ def test_every_pair_is_a_true_pair_and_nearly_all_are_found(
     alignment = align(run.ticks, HZ, np.sort(edges), hz)
     assert all(truth[edge] == mark for mark, edge in alignment.links)
     assert alignment.pairs >= 0.95 * len(kept)
-    assert [problem.code for problem in alignment.problems] == (["edges"] if len(kept) < marks or len(others) else [])
+    assert [problem.code for problem in alignment.problems] == (
+        ["edges"] if len(kept) < marks or len(others) else []
+    )

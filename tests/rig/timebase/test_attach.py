@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How marks are tied to a trace without edges for all of them: one edge and trust, or a clock of the host."""
+"""How marks are tied to a trace without edges for all of them: one edge and trust, or a clock of
+the host.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,21 @@ from rig.trace.writer import TraceWriter
 TICK_HZ = 1_000_000
 
 
-def traced(folder: Path, sync: str, about: dict[str, Any], stamps_s: tuple[float, ...] = ()) -> Trace:
-    with TraceWriter(folder, sample_hz=1000, edge_hz=50_000, source="t", serial="", about=about, sync_kind=sync) as writer:
+def traced(
+    folder: Path, sync: str, about: dict[str, Any], stamps_s: tuple[float, ...] = ()
+) -> Trace:
+    with TraceWriter(
+        folder, sample_hz=1000, edge_hz=50_000, source="t", serial="", about=about, sync_kind=sync
+    ) as writer:
         for at_s in stamps_s:
             writer.stamp(at_s)
         writer.analog(np.ones(5000), np.ones(5000))
     return Trace.open(folder / "trace.jls")
 
 
-def test_one_edge_ties_the_first_mark_and_the_rate_is_trusted_within_its_limit(tmp_path: Path) -> None:
+def test_one_edge_ties_the_first_mark_and_the_rate_is_trusted_within_its_limit(
+    tmp_path: Path,
+) -> None:
     trace = traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, (0.0,))
     alignment = tie(trace, [5_000, 1_005_000, 4_005_000], TICK_HZ, 50e-6, "")
     timebase = alignment.timebase
@@ -33,12 +41,20 @@ def test_one_edge_ties_the_first_mark_and_the_rate_is_trusted_within_its_limit(t
     assert [timebase.seconds(tick) for tick in (5_000, 4_005_000)] == [0.0, 4.0]
     own_u_s = math.hypot(20e-6, 1e-6) / math.sqrt(12)
     assert timebase.seconds_u_s(5_000) == pytest.approx(own_u_s)
-    assert timebase.seconds_u_s(4_005_000) == pytest.approx(math.hypot(own_u_s, 4 * 300e-6 / math.sqrt(3)))
+    assert timebase.seconds_u_s(4_005_000) == pytest.approx(
+        math.hypot(own_u_s, 4 * 300e-6 / math.sqrt(3))
+    )
     assert timebase.interval_u_s(1_005_000, 1_105_000) == pytest.approx(0.1 * 300e-6 / math.sqrt(3))
 
 
 def test_a_window_that_may_lie_elsewhere_is_a_sync_problem(tmp_path: Path) -> None:
-    timebase = tie(traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, (0.0,)), [0, 4_000_000], TICK_HZ, 50e-6, "").timebase
+    timebase = tie(
+        traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, (0.0,)),
+        [0, 4_000_000],
+        TICK_HZ,
+        50e-6,
+        "",
+    ).timebase
     assert timebase is not None
     assert shifted(timebase, [(0, 1_000_000), (3_000_000, 4_000_000)]) == []
     problems = shifted(timebase, [(0, 1_000_000), (3_990_000, 4_000_000)])
@@ -47,8 +63,12 @@ def test_a_window_that_may_lie_elsewhere_is_a_sync_problem(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("stamps_s", [(), (0.0, 1.0)])
-def test_another_number_of_edges_than_one_ties_nothing(tmp_path: Path, stamps_s: tuple[float, ...]) -> None:
-    alignment = tie(traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, stamps_s), [0, 1], TICK_HZ, 50e-6, "")
+def test_another_number_of_edges_than_one_ties_nothing(
+    tmp_path: Path, stamps_s: tuple[float, ...]
+) -> None:
+    alignment = tie(
+        traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, stamps_s), [0, 1], TICK_HZ, 50e-6, ""
+    )
     assert alignment.timebase is None
     assert [problem.code for problem in alignment.problems] == ["edges"]
 
@@ -66,25 +86,39 @@ def test_a_clock_that_both_read_ties_all_marks_to_the_nanosecond(tmp_path: Path)
 
 
 def test_marks_of_another_clock_are_not_tied(tmp_path: Path) -> None:
-    alignment = tie(traced(tmp_path, "clock", {"start_monotonic_ns": 5}), [0, 1], TICK_HZ, 50e-6, "")
+    alignment = tie(
+        traced(tmp_path, "clock", {"start_monotonic_ns": 5}), [0, 1], TICK_HZ, 50e-6, ""
+    )
     assert alignment.timebase is None
     assert "a timer of its own" in alignment.problems[0].detail
 
 
 @pytest.mark.parametrize("sync", ["start", "clock"])
 def test_ticks_that_run_backwards_are_named(tmp_path: Path, sync: str) -> None:
-    trace = traced(tmp_path, sync, {"start_monotonic_ns": 5, "rate_limit_ppm": 1.0}, (0.0,) if sync == "start" else ())
+    trace = traced(
+        tmp_path,
+        sync,
+        {"start_monotonic_ns": 5, "rate_limit_ppm": 1.0},
+        (0.0,) if sync == "start" else (),
+    )
     alignment = tie(trace, [10, 20, 15], TICK_HZ, 50e-6, "CLOCK_MONOTONIC")
     assert [problem.code for problem in alignment.problems] == ["clock"]
 
 
-def pulsed(folder: Path, *spans: tuple[float, int], gaps_s: tuple[tuple[float, float], ...] = ()) -> Trace:
+def pulsed(
+    folder: Path, *spans: tuple[float, int], gaps_s: tuple[tuple[float, float], ...] = ()
+) -> Trace:
     """Return a trace at 10 kHz of spans (s, level), where what lies in gaps was lost."""
-    level = np.concatenate([np.full(round(length_s * 10_000), level, dtype=np.uint8) for length_s, level in spans])
-    with TraceWriter(folder, sample_hz=10_000, edge_hz=10_000, source="t", serial="", about={}) as writer:
+    level = np.concatenate(
+        [np.full(round(length_s * 10_000), level, dtype=np.uint8) for length_s, level in spans]
+    )
+    with TraceWriter(
+        folder, sample_hz=10_000, edge_hz=10_000, source="t", serial="", about={}
+    ) as writer:
         at = 0
         for start_s, stop_s in (*gaps_s, (len(level) / 10_000, 0.0)):
-            start, stop = round(start_s * 10_000), round(stop_s * 10_000)
+            start = round(start_s * 10_000)
+            stop = round(stop_s * 10_000)
             writer.analog(np.ones(start - at), np.ones(start - at))
             writer.sync(level[at:start])
             if stop_s:
@@ -94,12 +128,23 @@ def pulsed(folder: Path, *spans: tuple[float, int], gaps_s: tuple[tuple[float, f
 
 
 def codes(trace: Trace, marks_s: list[float]) -> list[str]:
-    return [problem.code for problem in tie(trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, "").problems]
+    return [
+        problem.code
+        for problem in tie(
+            trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, ""
+        ).problems
+    ]
 
 
 #: Pulses of 1 ms, unevenly: with a long rest between two of them.
 REST_S = 20.0
-SPANS = [(0.01, 1), *((0.001, 0), (0.013, 1), (0.001, 0), (0.007, 1)) * 3, (0.001, 0), (REST_S, 1), *((0.001, 0), (0.02, 1)) * 2]
+SPANS = [
+    (0.01, 1),
+    *((0.001, 0), (0.013, 1), (0.001, 0), (0.007, 1)) * 3,
+    (0.001, 0),
+    (REST_S, 1),
+    *((0.001, 0), (0.02, 1)) * 2,
+]
 
 
 def falls_of(spans: list[tuple[float, int]]) -> list[float]:
@@ -121,5 +166,7 @@ def test_lost_ends_of_pulses_beside_a_long_rest_are_no_line_upside_down(tmp_path
     before_s, behind_s = marks_s[-3:-1]
     gaps_s = ((before_s + 0.0005, before_s + 0.0015), (behind_s - 0.001, behind_s + 0.0005))
     trace = pulsed(tmp_path, *SPANS, gaps_s=gaps_s)
-    assert "inverted" not in str(tie(trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, "").problems)
+    assert "inverted" not in str(
+        tie(trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, "").problems
+    )
     assert len(trace.gaps) == 2 and len(trace.rises_s) < len(marks_s)

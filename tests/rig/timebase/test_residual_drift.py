@@ -31,7 +31,9 @@ def test_so_are_up_to_three_turns(turns: int) -> None:
     assert rate == pytest.approx(4e-6 * 2 * np.pi * turns / math.sqrt(2), rel=0.1)
 
 
-def test_the_rate_is_that_between_the_points_and_not_that_of_the_pause_between_two_clusters() -> None:
+def test_the_rate_is_that_between_the_points_and_not_that_of_the_pause_between_two_clusters() -> (
+    None
+):
     x = np.concatenate([np.linspace(0.0, 2.0, 2000), np.linspace(58.0, 60.0, 2000)])
     bend_s = 4e-6 * np.sin(2 * np.pi * x / 20)
     bend_s -= np.polyval(np.polyfit(x, bend_s, 1), x)
@@ -41,19 +43,29 @@ def test_the_rate_is_that_between_the_points_and_not_that_of_the_pause_between_t
 
 
 @pytest.mark.parametrize("noise_resolutions", [0.0, 10.0])
-def test_of_noise_less_is_taken_for_a_bend_than_it_leaves_of_the_line_itself(noise_resolutions: float) -> None:
-    random, count = np.random.default_rng(3), 200
+def test_of_noise_less_is_taken_for_a_bend_than_it_leaves_of_the_line_itself(
+    noise_resolutions: float,
+) -> None:
+    random = np.random.default_rng(3)
+    count = 200
     found = []
     for _ in range(500):
-        off_s = (random.uniform(-0.5, 0.5, count) + noise_resolutions * random.normal(0, 1, count)) * RESOLUTION_S
+        off_s = (
+            random.uniform(-0.5, 0.5, count) + noise_resolutions * random.normal(0, 1, count)
+        ) * RESOLUTION_S
         found.append(unseen(np.sort(random.uniform(0, 9, count)), off_s, RESOLUTION_S)[0])
-    # A straight line is known to two of these squares at its points, root mean square: one for its place, one for its slope.
+    # A straight line is known to two of these squares at its points, root mean square: one for its
+    # place, one for its slope.
     edge_s2 = (1 / 12 + noise_resolutions**2) * RESOLUTION_S**2 / count
     assert 0 < np.mean(np.square(found)) < 0.7 * edge_s2
 
 
-@pytest.mark.parametrize(("points", "resolution_s"), [(7, RESOLUTION_S), (2, RESOLUTION_S), (100, 0.0)])
-def test_with_few_points_or_no_resolution_there_is_nothing_to_tell(points: int, resolution_s: float) -> None:
+@pytest.mark.parametrize(
+    ("points", "resolution_s"), [(7, RESOLUTION_S), (2, RESOLUTION_S), (100, 0.0)]
+)
+def test_with_few_points_or_no_resolution_there_is_nothing_to_tell(
+    points: int, resolution_s: float
+) -> None:
     x = np.arange(float(points))
     assert unseen(x, 1e-3 * x**2, resolution_s) == (0.0, 0.0)
 

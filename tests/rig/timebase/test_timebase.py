@@ -54,7 +54,10 @@ def test_the_stated_offset_uncertainty_holds_at_the_origin_also_for_uneven_marks
     random = np.random.default_rng(4)
     times_s = np.concatenate([np.linspace(0, 0.1, 40), [0.5, 5.0, 9.0, 10.0]])
     fits = [
-        Timebase.fit([round(t * 1e9) for t in times_s], list(times_s + random.normal(0, 1e-6, len(times_s)))) for _ in range(400)
+        Timebase.fit(
+            [round(t * 1e9) for t in times_s], list(times_s + random.normal(0, 1e-6, len(times_s)))
+        )
+        for _ in range(400)
     ]
     errors_s = [fit.origin_s - fit.origin_tick * 1e-9 for fit in fits]
     assert np.std(errors_s) == pytest.approx(np.mean([fit.offset_u_s for fit in fits]), rel=0.15)
@@ -65,7 +68,9 @@ def test_the_stated_slope_uncertainty_covers_the_error_in_about_two_thirds_of_fi
     inside = 0
     for _ in range(400):
         true_s = np.sort(random.uniform(0, 1, 100))
-        timebase = Timebase.fit([round(t * 1e9) for t in true_s], list(true_s + random.normal(0, 1e-6, 100)))
+        timebase = Timebase.fit(
+            [round(t * 1e9) for t in true_s], list(true_s + random.normal(0, 1e-6, 100))
+        )
         inside += abs(timebase.s_per_tick * 1e9 - 1) < timebase.slope_u
     assert 0.62 < inside / 400 < 0.75
 
@@ -87,10 +92,14 @@ FEW_S = np.array([0.0, 0.002, 0.006, 0.008, 0.016])
 
 @pytest.mark.parametrize("times_s", [EVEN_S, UNEVEN_S], ids=["even", "uneven"])
 @pytest.mark.parametrize("place", [0.0, 0.3, 1.0, 2.0])
-def test_the_stated_uncertainty_of_an_instant_is_the_scatter_of_its_errors(times_s: NDArray[np.float64], place: float) -> None:
-    random, period_s = np.random.default_rng(5), 1e-5
+def test_the_stated_uncertainty_of_an_instant_is_the_scatter_of_its_errors(
+    times_s: NDArray[np.float64], place: float
+) -> None:
+    random = np.random.default_rng(5)
+    period_s = 1e-5
     tick = round(place * times_s[-1] * 1e9)
-    errors_s, stated_s = [], []
+    errors_s = []
+    stated_s = []
     for _ in range(2000):
         # Each edge lies anywhere in its sample.
         edges_s = times_s + random.uniform(-period_s / 2, period_s / 2, len(times_s))
@@ -107,17 +116,20 @@ def test_the_stated_uncertainty_of_an_instant_is_the_scatter_of_its_errors(times
 def test_the_stated_uncertainty_of_an_interval_is_the_scatter_of_its_errors(
     times_s: NDArray[np.float64], noise_periods: float
 ) -> None:
-    random, period_s = np.random.default_rng(6), 1e-5
-    start, stop = round(0.2 * times_s[-1] * 1e9), round(0.9 * times_s[-1] * 1e9)
-    errors_s, stated_s = [], []
+    random = np.random.default_rng(6)
+    period_s = 1e-5
+    start = round(0.2 * times_s[-1] * 1e9)
+    stop = round(0.9 * times_s[-1] * 1e9)
+    errors_s = []
+    stated_s = []
     for _ in range(2000):
         noise_s = random.normal(0, noise_periods * period_s, len(times_s)) if noise_periods else 0.0
         edges_s = times_s + random.uniform(-period_s / 2, period_s / 2, len(times_s)) + noise_s
         fit = Timebase.fit([round(t * 1e9) for t in times_s], list(edges_s), period_s, 1e-9)
         errors_s.append(fit.interval_s(start, stop) - (stop - start) * 1e-9)
         stated_s.append(fit.interval_u_s(start, stop))
-    # Of the few points, the larger of residual and resolution is too large by chance: a little, and on the safe side. So is what
-    # some lie along as if it were a faint bend.
+    # Of the few points, the larger of residual and resolution is too large by chance: a little, and
+    # on the safe side. So is what some lie along as if it were a faint bend.
     stated = np.sqrt(np.mean(np.square(stated_s)))
     assert 0.75 * stated < np.std(errors_s) < 1.05 * stated
 
@@ -151,7 +163,9 @@ def test_edges_that_all_lie_far_off_are_no_outliers_of_each_other() -> None:
     random = np.random.default_rng(8)
     edges_s = EVEN_S + random.normal(0, 1e-4, len(EVEN_S))
     ticks = [round(t * 1e9) for t in EVEN_S]
-    assert Timebase.fit(ticks, list(edges_s), 1e-5, outlier_s=2e-5) == Timebase.fit(ticks, list(edges_s), 1e-5)
+    assert Timebase.fit(ticks, list(edges_s), 1e-5, outlier_s=2e-5) == Timebase.fit(
+        ticks, list(edges_s), 1e-5
+    )
 
 
 # Crystals that drift
@@ -188,11 +202,20 @@ def test_a_drift_bends_the_line_which_then_keeps_to_the_samples(
 ) -> None:
     fit, times_s, ticks = drifting(drift)
     straight = np.polyfit(times_s, drift(times_s), 1)
-    assert np.max(np.abs(np.polyval(straight, times_s) - drift(times_s))) > 50e-6, "a straight line is wrong by many samples"
+    assert np.max(np.abs(np.polyval(straight, times_s) - drift(times_s))) > 50e-6, (
+        "a straight line is wrong by many samples"
+    )
     assert np.max(np.abs(fit.all_seconds(ticks) - drift(times_s))) < 1.5e-6
     assert fit.points == 8000 and fit.residual_max_s < 2e-6
     assert fit.drift_ppm == pytest.approx(range_ppm, rel=0.1)
-    assert 2 < len(fit.knot_ticks) == len(fit.knot_s) == len(fit.knot_u_s) == len(fit.knot_correlation) + 1 < 100
+    assert (
+        2
+        < len(fit.knot_ticks)
+        == len(fit.knot_s)
+        == len(fit.knot_u_s)
+        == len(fit.knot_correlation) + 1
+        < 100
+    )
 
 
 def test_a_bent_time_base_is_monotone_the_same_in_bulk_and_survives_json() -> None:
@@ -201,25 +224,36 @@ def test_a_bent_time_base_is_monotone_the_same_in_bulk_and_survives_json() -> No
     seconds = [fit.seconds(tick) for tick in ticks]
     assert np.all(np.diff(seconds) > 0)
     assert fit.all_seconds(ticks) == pytest.approx(np.array(seconds), abs=1e-11)
-    assert fit.interval_s(ticks[40], ticks[4000]) == pytest.approx(seconds[4000] - seconds[40], abs=1e-11)
+    assert fit.interval_s(ticks[40], ticks[4000]) == pytest.approx(
+        seconds[4000] - seconds[40], abs=1e-11
+    )
     again = Timebase(**json.loads(json.dumps(dataclasses.asdict(fit))))
     assert [again.seconds(tick) for tick in ticks] == seconds
     assert again.interval_u_s(ticks[40], ticks[4000]) == fit.interval_u_s(ticks[40], ticks[4000])
 
 
 def test_the_stated_uncertainties_cover_the_errors_of_a_bent_line() -> None:
-    random, period_s = np.random.default_rng(9), 1e-5
-    instants, intervals = [], []
+    random = np.random.default_rng(9)
+    period_s = 1e-5
+    instants = []
+    intervals = []
     for _ in range(40):
         times_s = np.sort(random.uniform(0, 3600, 2000))
         edges_s = sway(times_s) + random.uniform(-0.5, 0.5, 2000) * period_s
         fit = Timebase.fit([round(t * 1e9) for t in times_s], list(edges_s), period_s)
         assert fit.knot_ticks
         starts_s = random.uniform(0, 3500, 50)
-        for start_s, stop_s in zip(starts_s, starts_s + 10 ** random.uniform(0, 2, 50), strict=True):
-            start, stop, true_s = round(start_s * 1e9), round(stop_s * 1e9), sway(np.array([start_s, stop_s]))
+        for start_s, stop_s in zip(
+            starts_s, starts_s + 10 ** random.uniform(0, 2, 50), strict=True
+        ):
+            start = round(start_s * 1e9)
+            stop = round(stop_s * 1e9)
+            true_s = sway(np.array([start_s, stop_s]))
             instants.append((fit.seconds(start) - true_s[0]) / fit.seconds_u_s(start))
-            intervals.append((fit.interval_s(start, stop) - (true_s[1] - true_s[0])) / fit.interval_u_s(start, stop))
+            intervals.append(
+                (fit.interval_s(start, stop) - (true_s[1] - true_s[0]))
+                / fit.interval_u_s(start, stop)
+            )
     assert np.sqrt(np.mean(np.square(instants))) == pytest.approx(1.0, abs=0.25)
     assert np.sqrt(np.mean(np.square(intervals))) == pytest.approx(1.0, abs=0.25)
 
@@ -230,16 +264,24 @@ def test_a_line_that_suffices_is_never_bent(seed: int) -> None:
     times_s = np.cumsum(random.uniform(0.002, 0.1, 500)) * (1 + 40e-6)
     edges_s = (np.ceil(times_s * 1e6) - 0.5) / 1e6 + random.normal(0, seed * 1e-6, 500)
     ticks = [round(t * 1e9) for t in times_s]
-    fit, plain = Timebase.fit(ticks, list(edges_s), 1e-6, 1e-9), Timebase.fit(ticks, list(edges_s))
+    fit = Timebase.fit(ticks, list(edges_s), 1e-6, 1e-9)
+    plain = Timebase.fit(ticks, list(edges_s))
     assert (fit.knot_ticks, fit.drift_ppm) == ((), 0.0)
-    assert (fit.origin_s, fit.s_per_tick, fit.residual_s) == (plain.origin_s, plain.s_per_tick, plain.residual_s)
+    assert (fit.origin_s, fit.s_per_tick, fit.residual_s) == (
+        plain.origin_s,
+        plain.s_per_tick,
+        plain.residual_s,
+    )
 
 
 @pytest.mark.parametrize("skew", [0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5])
 def test_marks_in_step_with_the_samples_are_no_drift(skew: float) -> None:
     times_s = np.arange(5000) * 0.05
     edges_s = (np.ceil(times_s * (1 + skew) * 1e5 + 0.3) - 0.5) / 1e5
-    assert Timebase.fit([round(t * 1e9) for t in times_s], list(edges_s), 1e-5, 1e-9, 2e-5).knot_ticks == ()
+    assert (
+        Timebase.fit([round(t * 1e9) for t in times_s], list(edges_s), 1e-5, 1e-9, 2e-5).knot_ticks
+        == ()
+    )
 
 
 def test_a_step_that_no_crystal_makes_is_not_bent_to() -> None:
@@ -267,10 +309,15 @@ def none(share: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.zeros_like(share)
 
 
-def faint(bend: Callable[[NDArray[np.float64]], NDArray[np.float64]], count: int, size: float) -> tuple[float, float, float]:
-    """Return how often its stated uncertainty a straight time base is off, root mean square: at instants, over intervals of any
-    length, and from each mark to the next, where the clocks bend by `size` resolutions."""
-    random, period_s = np.random.default_rng(10), 5e-6
+def faint(
+    bend: Callable[[NDArray[np.float64]], NDArray[np.float64]], count: int, size: float
+) -> tuple[float, float, float]:
+    """Return how often its stated uncertainty a straight time base is off, root mean square: at
+    instants, over intervals of any length, and from each mark to the next, where the clocks bend by
+    `size` resolutions.
+    """
+    random = np.random.default_rng(10)
+    period_s = 5e-6
     instants: list[float] = []
     intervals: list[float] = []
     short: list[float] = []
@@ -278,13 +325,21 @@ def faint(bend: Callable[[NDArray[np.float64]], NDArray[np.float64]], count: int
         times_s = np.sort(random.uniform(0, 0.03 * count, count))
         true_s = times_s + size * period_s * bend(times_s / (0.03 * count))
         ticks = [round(t * 1e9) for t in times_s]
-        fit = Timebase.fit(ticks, list((np.ceil(true_s / period_s) - 0.5) * period_s), period_s, 1e-9, 2 * period_s)
+        fit = Timebase.fit(
+            ticks, list((np.ceil(true_s / period_s) - 0.5) * period_s), period_s, 1e-9, 2 * period_s
+        )
         assert fit.knot_ticks == ()
         off_s = fit.all_seconds(ticks) - true_s
-        instants.append(float(np.mean(off_s**2) / np.mean([fit.seconds_u_s(tick) ** 2 for tick in ticks])))
+        instants.append(
+            float(np.mean(off_s**2) / np.mean([fit.seconds_u_s(tick) ** 2 for tick in ticks]))
+        )
         ends = [(a, b) for a, b in random.integers(0, count, (200, 2)).tolist() if a != b]
         for pairs, found in ((ends, intervals), (list(pairwise(range(count))), short)):
-            found += [((off_s[b] - off_s[a]) / math.hypot(fit.interval_u_s(ticks[a], ticks[b]), 1e-9)) ** 2 for a, b in pairs]
+            found += [
+                ((off_s[b] - off_s[a]) / math.hypot(fit.interval_u_s(ticks[a], ticks[b]), 1e-9))
+                ** 2
+                for a, b in pairs
+            ]
     return math.sqrt(np.mean(instants)), math.sqrt(np.mean(intervals)), math.sqrt(np.mean(short))
 
 
@@ -302,7 +357,8 @@ def test_a_drift_too_faint_to_be_bent_to_is_in_the_stated_uncertainty(
 
 @pytest.mark.parametrize("count", [12, 40, 400])
 def test_without_drift_next_to_nothing_is_added_for_one(count: int) -> None:
-    # Less than a half more than what the edges' own scatter leaves; of the short ones the nanosecond of a tick is most.
+    # Less than a half more than what the edges' own scatter leaves; of the short ones the
+    # nanosecond of a tick is most.
     instants, intervals, short = faint(none, count, 0.0)
     assert 0.7 < instants < 1.2
     assert 0.7 < intervals < 1.2

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges of SYNC from sampled levels, from an averaged voltage, and from an instrument's stamps; and none out of lost samples."""
+"""Edges of SYNC from sampled levels, from an averaged voltage, and from an instrument's stamps; and
+none out of lost samples.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +27,29 @@ HZ = 4882.8125  # one sample in 204.8 us: a rate that is no whole number
     first=st.integers(0, 1),
     cuts=st.lists(st.integers(1, 60), max_size=4),
 )
-def test_every_change_of_a_sampled_line_is_an_edge(runs: list[int], first: int, cuts: list[int]) -> None:
+def test_every_change_of_a_sampled_line_is_an_edge(
+    runs: list[int], first: int, cuts: list[int]
+) -> None:
     levels = np.repeat((np.arange(len(runs)) + first) % 2, runs).astype(np.uint8)
     levels = np.concatenate([levels, np.full(-len(levels) % 8, levels[-1])])
     packed = np.packbits(levels, bitorder="little")
-    blocks = [block for block in np.split(packed, sorted(cut for cut in cuts if cut < len(packed))) if len(block)]
+    blocks = [
+        block
+        for block in np.split(packed, sorted(cut for cut in cuts if cut < len(packed)))
+        if len(block)
+    ]
     edges = from_levels(blocks, HZ)
     changes = [k for k in range(1, len(levels)) if levels[k] != levels[k - 1]]
     assert (edges.falls_s * HZ + 0.5).round(6).tolist() == [k for k in changes if not levels[k]]
     assert (edges.rises_s * HZ + 0.5).round(6).tolist() == [k for k in changes if levels[k]]
 
 
-def averaged(falls: list[float], rises: list[float], count: int, low_v: float, high_v: float) -> NDArray[np.float64]:
-    """Return the voltage of a line that rests high, averaged over each sample: by adding up the time that it was low."""
+def averaged(
+    falls: list[float], rises: list[float], count: int, low_v: float, high_v: float
+) -> NDArray[np.float64]:
+    """Return the voltage of a line that rests high, averaged over each sample: by adding up the
+    time that it was low.
+    """
     high = np.ones(count)
     for fall, rise in zip(falls, rises, strict=True):
         for k in range(count):
@@ -54,7 +66,9 @@ def averaged(falls: list[float], rises: list[float], count: int, low_v: float, h
 def test_edges_of_an_averaged_voltage_are_found_within_a_sample(
     gaps: list[tuple[float, float]], low_v: float, swing_v: float
 ) -> None:
-    at, falls, rises = 0.0, [], []
+    at = 0.0
+    falls = []
+    rises = []
     for before, length in gaps:
         falls.append(at + before)
         rises.append(at + before + length)
@@ -68,7 +82,8 @@ def test_edges_of_an_averaged_voltage_are_found_within_a_sample(
 
 
 def test_edges_of_long_pulses_are_exact() -> None:
-    falls, rises = [3.25, 17.0, 30.999], [8.5, 24.125, 41.0]
+    falls = [3.25, 17.0, 30.999]
+    rises = [8.5, 24.125, 41.0]
     edges = from_voltage(averaged(falls, rises, 50, 0.05, 3.25), HZ)
     assert edges.falls_s * HZ == pytest.approx(falls, abs=1e-9)
     assert edges.rises_s * HZ == pytest.approx(rises, abs=1e-9)
@@ -82,7 +97,9 @@ def test_a_line_that_never_moves_has_no_edges() -> None:
 
 
 def write(folder: Path, kind: str, edge_hz: float = HZ) -> TraceWriter:
-    return TraceWriter(folder, sample_hz=HZ, edge_hz=edge_hz, source="t", serial="", about={}, sync_kind=kind)
+    return TraceWriter(
+        folder, sample_hz=HZ, edge_hz=edge_hz, source="t", serial="", about={}, sync_kind=kind
+    )
 
 
 def test_a_trace_at_a_fractional_rate_keeps_it(tmp_path: Path) -> None:
@@ -132,7 +149,8 @@ def test_lost_samples_are_a_gap_and_no_edge(tmp_path: Path, level_after: int) ->
 
 
 def test_what_is_no_number_is_a_gap_each_run_by_itself(tmp_path: Path) -> None:
-    current, voltage = np.full(100, 0.01), np.full(100, 2.0)
+    current = np.full(100, 0.01)
+    voltage = np.full(100, 2.0)
     current[10:13], voltage[50], current[70] = np.nan, np.inf, np.nan
     with write(tmp_path, "none") as writer:
         writer.analog(current[:60], voltage[:60])
@@ -146,7 +164,8 @@ def test_what_is_no_number_is_a_gap_each_run_by_itself(tmp_path: Path) -> None:
 def test_packed_and_single_levels_give_the_same_line(
     tmp_path_factory: pytest.TempPathFactory, chunks: list[int], seed: int
 ) -> None:
-    folder, random = tmp_path_factory.mktemp("t"), np.random.default_rng(seed)
+    folder = tmp_path_factory.mktemp("t")
+    random = np.random.default_rng(seed)
     line: list[int] = []
     with write(folder, "digital") as writer:
         for number, chunk in enumerate(chunks):
@@ -158,4 +177,6 @@ def test_packed_and_single_levels_give_the_same_line(
                 writer.sync(levels)
         writer.analog(np.zeros(len(line)), np.zeros(len(line)))
     falls = [k for k, (old, new) in enumerate(pairwise(line), start=1) if old and not new]
-    assert (Trace.open(folder / "trace.jls").falls_s * HZ + 0.5).tolist() == pytest.approx(falls, abs=1e-6)
+    assert (Trace.open(folder / "trace.jls").falls_s * HZ + 0.5).tolist() == pytest.approx(
+        falls, abs=1e-6
+    )

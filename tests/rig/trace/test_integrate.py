@@ -48,7 +48,9 @@ def test_each_sample_counts_in_the_range_of_its_current(
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("limit", [0.018, 0.05, 0.1, 0.3, 0.009, 0.5])  # of some the nearest float of single precision is larger
+@pytest.mark.parametrize(
+    "limit", [0.018, 0.05, 0.1, 0.3, 0.009, 0.5]
+)  # of some the nearest float of single precision is larger
 def test_a_current_at_the_end_of_a_range_is_in_it(limit: float, sign: int) -> None:
     size_a = sign * limit
     sums = Sums([limit, 1.0], 2000)
@@ -74,4 +76,8 @@ def test_cleared_sums_begin_anew() -> None:
     for volts in (5.0, 2.0):
         sums.clear()
         sums.add(np.ones(10, np.float32), np.full(10, volts, np.float32))
-        assert (sums.sums.tolist(), sums.least_w, sums.most_w) == ([[10 * volts], [10.0], [10 * volts]], volts, volts)
+        assert (sums.sums.tolist(), sums.least_w, sums.most_w) == (
+            [[10 * volts], [10.0], [10 * volts]],
+            volts,
+            volts,
+        )

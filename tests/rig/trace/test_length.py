@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of every length keep all their samples: libjls leaves a last chunk that is too short out of its index."""
+"""Traces of every length keep all their samples: libjls leaves a last chunk that is too short out
+of its index.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,17 @@ from rig.trace.trace import CURRENT, SYNC, SYNC_VOLTAGE, VOLTAGE, Trace
 from rig.trace.writer import TraceWriter
 
 BENCHES = Path(__file__).parents[3] / "benches"
-SLOW_HZ, FAST_HZ = 100_000, 1_000_000
+SLOW_HZ = 100_000
+FAST_HZ = 1_000_000
 #: The least that pyjls takes: a level begins every 20 * 16 * 10**n samples.
 SMALL = Chunks(80, 16, 20, 10)
 SMALL_LEVELS = Chunks(512, 256, 20, 10)
 
 
 def rig(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rig", *map(str, words)], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "rig", *map(str, words)], capture_output=True, text=True, check=False
+    )
 
 
 def currents_of(samples: int) -> NDArray[np.float32]:
@@ -56,9 +61,24 @@ def lengths(path: Path) -> dict[int, int]:
         reader.close()
 
 
-def written(folder: Path, samples: int, sample_hz: float, kind: str = "none", levels: NDArray[np.uint8] | None = None) -> Trace:
-    current, block = currents_of(samples), 100_000
-    with TraceWriter(folder, sample_hz=sample_hz, edge_hz=sample_hz, source="t", serial="", about={}, sync_kind=kind) as writer:
+def written(
+    folder: Path,
+    samples: int,
+    sample_hz: float,
+    kind: str = "none",
+    levels: NDArray[np.uint8] | None = None,
+) -> Trace:
+    current = currents_of(samples)
+    block = 100_000
+    with TraceWriter(
+        folder,
+        sample_hz=sample_hz,
+        edge_hz=sample_hz,
+        source="t",
+        serial="",
+        about={},
+        sync_kind=kind,
+    ) as writer:
         for at in range(0, samples, block):
             some = current[at : at + block]
             writer.analog(some, np.full(len(some), 2.0, np.float32))
@@ -71,7 +91,9 @@ def written(folder: Path, samples: int, sample_hz: float, kind: str = "none", le
 
 
 def require_all(trace: Trace, samples: int) -> None:
-    """Every sample is there, the length is the true one, and the energy at the end that of the last samples."""
+    """Every sample is there, the length is the true one, and the energy at the end that of the last
+    samples.
+    """
     current = currents_of(samples)
     assert trace.length == samples
     assert trace.duration_s == samples / trace.sample_hz
@@ -79,40 +101,52 @@ def require_all(trace: Trace, samples: int) -> None:
     assert np.array_equal(stored(trace.path, VOLTAGE, samples), np.full(samples, 2.0, np.float32))
     for count in (1, 5, 200):
         expected_j = float(np.sum(current[-count:].astype(np.float64))) * 2.0 / trace.sample_hz
-        assert trace.energy_j((samples - count) / trace.sample_hz, trace.duration_s) == pytest.approx(expected_j, rel=1e-9)
+        assert trace.energy_j(
+            (samples - count) / trace.sample_hz, trace.duration_s
+        ) == pytest.approx(expected_j, rel=1e-9)
     assert trace.gap_between((samples - 100) / trace.sample_hz, trace.duration_s) is None
     assert trace.lost_between(0.0, trace.duration_s) == 0
 
 
 @pytest.mark.parametrize("beyond", [-1, 0, 1, 2, 100, 127, 128, 129])
 @pytest.mark.parametrize("multiple", [1, 2, 7])
-def test_below_1_mhz_no_sample_is_lost_about_a_multiple_of_81_920(tmp_path: Path, multiple: int, beyond: int) -> None:
+def test_below_1_mhz_no_sample_is_lost_about_a_multiple_of_81_920(
+    tmp_path: Path, multiple: int, beyond: int
+) -> None:
     samples = multiple * 81_920 + beyond
     require_all(written(tmp_path, samples, SLOW_HZ), samples)
 
 
 @pytest.mark.parametrize("beyond", [0, 1, 127, 128, 129, 2559, 2560, 2561])
-def test_below_1_mhz_no_sample_is_lost_where_a_second_level_begins(tmp_path: Path, beyond: int) -> None:
+def test_below_1_mhz_no_sample_is_lost_where_a_second_level_begins(
+    tmp_path: Path, beyond: int
+) -> None:
     samples = 20 * 81_920 + beyond
     require_all(written(tmp_path, samples, SLOW_HZ), samples)
 
 
 @pytest.mark.parametrize("beyond", [-1, 0, 1, 2, 1000, 1023, 1024, 1025])
 @pytest.mark.parametrize("multiple", [1, 3])
-def test_from_1_mhz_on_no_sample_is_lost_about_a_multiple_of_655_360(tmp_path: Path, multiple: int, beyond: int) -> None:
+def test_from_1_mhz_on_no_sample_is_lost_about_a_multiple_of_655_360(
+    tmp_path: Path, multiple: int, beyond: int
+) -> None:
     samples = multiple * 655_360 + beyond
     require_all(written(tmp_path, samples, FAST_HZ), samples)
 
 
 @pytest.mark.parametrize("beyond", [1, 20_479])
-def test_from_1_mhz_on_no_sample_is_lost_where_a_second_level_begins(tmp_path: Path, beyond: int) -> None:
+def test_from_1_mhz_on_no_sample_is_lost_where_a_second_level_begins(
+    tmp_path: Path, beyond: int
+) -> None:
     samples = 20 * 655_360 + beyond
     require_all(written(tmp_path, samples, FAST_HZ), samples)
 
 
 @pytest.mark.parametrize("bits", [1, 7, 8, 1016, 1023, 1024, 1032])
 @pytest.mark.parametrize("sample_hz", [SLOW_HZ, FAST_HZ])
-def test_no_level_of_sync_is_lost_and_what_was_added_is_no_edge(tmp_path: Path, sample_hz: float, bits: int) -> None:
+def test_no_level_of_sync_is_lost_and_what_was_added_is_no_edge(
+    tmp_path: Path, sample_hz: float, bits: int
+) -> None:
     for last in (0, 1):
         levels = np.full(1_310_720 + bits, 1 - last, dtype=np.uint8)
         levels[-1] = last
@@ -128,7 +162,15 @@ def test_no_level_of_sync_is_lost_and_what_was_added_is_no_edge(tmp_path: Path, 
 
 def test_no_voltage_of_sync_is_lost_and_what_was_added_is_no_edge(tmp_path: Path) -> None:
     samples = 81_921
-    with TraceWriter(tmp_path, sample_hz=SLOW_HZ, edge_hz=SLOW_HZ, source="t", serial="", about={}, sync_kind="voltage") as writer:
+    with TraceWriter(
+        tmp_path,
+        sample_hz=SLOW_HZ,
+        edge_hz=SLOW_HZ,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="voltage",
+    ) as writer:
         writer.analog(currents_of(samples), np.full(samples, 2.0, np.float32))
         sync_v = np.zeros(samples, np.float32)
         sync_v[-2:] = 3.3
@@ -141,7 +183,9 @@ def test_no_voltage_of_sync_is_lost_and_what_was_added_is_no_edge(tmp_path: Path
 
 
 def test_samples_that_were_lost_at_the_end_stay_a_gap(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, sample_hz=SLOW_HZ, edge_hz=SLOW_HZ, source="t", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=SLOW_HZ, edge_hz=SLOW_HZ, source="t", serial="", about={}
+    ) as writer:
         writer.analog(currents_of(81_920), np.full(81_920, 2.0, np.float32))
         writer.sync(np.ones(81_920, np.uint8))
         writer.skip(50, "lost")
@@ -151,16 +195,25 @@ def test_samples_that_were_lost_at_the_end_stay_a_gap(tmp_path: Path) -> None:
     assert not len(trace.falls_s) and not len(trace.rises_s)
 
 
-def test_where_the_library_lost_samples_itself_the_disk_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_library_lost_samples_itself_the_disk_is_not_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Chunks, "indexed", lambda layout, length: length)
     with pytest.raises(BenchError, match="not written completely") as caught:
         written(tmp_path, 81_921, SLOW_HZ)
-    assert "signal 1 has 81920 samples in the file, 81921 were written; no write was reported as failed" in caught.value.evidence
+    assert (
+        "signal 1 has 81920 samples in the file, 81921 were written; no write was reported as "
+        "failed" in caught.value.evidence
+    )
     assert "quota" not in caught.value.try_next and "room" not in caught.value.try_next
 
 
-def lost_at_its_end(folder: Path, samples: int, levels: NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write a trace as before signals were made longer: its end is in the file, and not in its index."""
+def lost_at_its_end(
+    folder: Path, samples: int, levels: NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Write a trace as before signals were made longer: its end is in the file, and not in its
+    index.
+    """
     with monkeypatch.context() as changed:
         changed.setattr(Chunks, "indexed", lambda layout, length: length)
         with pytest.raises(BenchError):
@@ -169,7 +222,9 @@ def lost_at_its_end(folder: Path, samples: int, levels: NDArray[np.uint8], monke
 
 
 @pytest.mark.parametrize("last", [0, 1])
-@pytest.mark.parametrize(("samples", "bits"), [(81_921, 800), (81_920 + 127, 1_310_720 + 8), (1000, 1_310_720 + 1016)])
+@pytest.mark.parametrize(
+    ("samples", "bits"), [(81_921, 800), (81_920 + 127, 1_310_720 + 8), (1000, 1_310_720 + 1016)]
+)
 def test_what_was_left_of_a_trace_is_recovered_to_its_last_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: int, bits: int, last: int
 ) -> None:
@@ -199,18 +254,27 @@ def test_other_programs_read_what_was_added_as_no_numbers(tmp_path: Path) -> Non
     found = lengths(trace.path)
     assert found[CURRENT] == found[VOLTAGE] == 82_048
     assert np.isnan(stored(trace.path, CURRENT, 82_048)[81_921:]).all()
-    done = subprocess.run([sys.executable, "-m", "pyjls", "info", str(trace.path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pyjls", "info", str(trace.path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "current" in done.stdout and not done.stderr
     reader = pyjls.Reader(str(trace.path))
     known: list[tuple[int, object]] = []
     reader.user_data(lambda meta, data: known.append((meta, data)) and False)
     reader.close()
-    assert (2, {"1": 81_921, "2": 81_921}) in [(meta, json.loads(str(data))) for meta, data in known if meta == 2]
+    assert (2, {"1": 81_921, "2": 81_921}) in [
+        (meta, json.loads(str(data))) for meta, data in known if meta == 2
+    ]
 
 
 def test_rig_measure_takes_a_trace_for_as_long_as_it_was_written(tmp_path: Path) -> None:
     written(tmp_path, 81_921, SLOW_HZ)
-    done = CliRunner().invoke(measure, [str(tmp_path / "trace.jls"), "--whole", "--json"], standalone_mode=False)
+    done = CliRunner().invoke(
+        measure, [str(tmp_path / "trace.jls"), "--whole", "--json"], standalone_mode=False
+    )
     content = json.loads(done.stdout)
     assert content["duration_s"] == 81_921 / SLOW_HZ
     expected_j = float(np.sum(currents_of(81_921).astype(np.float64))) * 2.0 / SLOW_HZ
@@ -233,14 +297,24 @@ def test_a_table_of_unlucky_length_is_converted_whole(tmp_path: Path) -> None:
 @example(length=32_000 + 1599)
 @example(length=3200 + 159)
 @settings(max_examples=80, deadline=None)
-def test_the_index_ends_where_the_library_has_it(tmp_path_factory: pytest.TempPathFactory, length: int) -> None:
+def test_the_index_ends_where_the_library_has_it(
+    tmp_path_factory: pytest.TempPathFactory, length: int
+) -> None:
     path = tmp_path_factory.mktemp("t") / "f.jls"
     for layout, kind, size in ((SMALL, "f32", length), (SMALL_LEVELS, "u1", 16 * length)):
         for count in {size, layout.indexed(size)}:
             writer = pyjls.Writer(str(path))
             writer.source_def(source_id=1, name="s")
             fsr = pyjls.SignalType.FSR
-            writer.signal_def(1, source_id=1, signal_type=fsr, data_type=kind, sample_rate=1000, name="x", **layout.definition())
+            writer.signal_def(
+                1,
+                source_id=1,
+                signal_type=fsr,
+                data_type=kind,
+                sample_rate=1000,
+                name="x",
+                **layout.definition(),
+            )
             if kind == "f32":
                 writer.fsr_f32(1, 0, np.arange(count, dtype=np.float32))
             else:
@@ -251,12 +325,21 @@ def test_the_index_ends_where_the_library_has_it(tmp_path_factory: pytest.TempPa
             path.unlink()
 
 
-@pytest.mark.parametrize(("layout", "kind", "rate"), [("slow", "f32", SLOW_HZ), ("fast", "f32", FAST_HZ)])
-def test_the_library_takes_the_layout_as_it_is(tmp_path: Path, layout: str, kind: str, rate: int) -> None:
+@pytest.mark.parametrize(
+    ("layout", "kind", "rate"), [("slow", "f32", SLOW_HZ), ("fast", "f32", FAST_HZ)]
+)
+def test_the_library_takes_the_layout_as_it_is(
+    tmp_path: Path, layout: str, kind: str, rate: int
+) -> None:
     written(tmp_path, 10, rate, "digital", np.ones(16, np.uint8))
     reader = pyjls.Reader(str(tmp_path / "trace.jls"))
     found = {
-        row.signal_id: (row.samples_per_data, row.sample_decimate_factor, row.entries_per_summary, row.summary_decimate_factor)
+        row.signal_id: (
+            row.samples_per_data,
+            row.sample_decimate_factor,
+            row.entries_per_summary,
+            row.summary_decimate_factor,
+        )
         for row in reader.signals.values()
     }
     reader.close()
@@ -269,13 +352,19 @@ def test_the_session_that_lost_its_last_samples_is_valid(tmp_path: Path) -> None
     bench = BENCHES / "virtual-null.toml"
     settings = ["--set", "task.null.samples=5", "--set", "scenario.single_stream.idle_s=0.35646"]
     done = rig("run", bench, "--trials", "1", *settings, "--sessions", tmp_path)
-    assert done.returncode == 1, "one trial is not what the replication rule asks for: " + done.stderr
+    assert done.returncode == 1, (
+        "one trial is not what the replication rule asks for: " + done.stderr
+    )
     (session,) = tmp_path.iterdir()
     events = [json.loads(line) for line in (session / "events.jsonl").read_text().splitlines()]
-    assert [event["status"] for event in events if event["event"] == "session_finished"] == ["success"]
+    assert [event["status"] for event in events if event["event"] == "session_finished"] == [
+        "success"
+    ]
     results = json.loads((session / "results.json").read_text())
     assert [trial["problems"] for trial in results["trials"]] == [[]]
     trace = Trace.open(session / "trial-1" / "trace.jls")
-    assert 0 < trace.length % 81_920 < 128, "the bench no longer has this length: choose idle_s anew"
+    assert 0 < trace.length % 81_920 < 128, (
+        "the bench no longer has this length: choose idle_s anew"
+    )
     assert lengths(trace.path)[CURRENT] > trace.length
     assert rig("check", session).returncode == 0

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces: energy between two instants is exact, edges are where they were, gaps are known, crashes are survived."""
+"""Traces: energy between two instants is exact, edges are where they were, gaps are known, crashes
+are survived.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,16 @@ HZ = 1000
 
 
 def written(
-    folder: Path, current_a: NDArray[np.float32], voltage_v: NDArray[np.float32], sync: NDArray[np.uint8], chunk: int = 7
+    folder: Path,
+    current_a: NDArray[np.float32],
+    voltage_v: NDArray[np.float32],
+    sync: NDArray[np.uint8],
+    chunk: int = 7,
 ) -> Trace:
     folder.mkdir(parents=True, exist_ok=True)
-    with TraceWriter(folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}) as writer:
+    with TraceWriter(
+        folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
+    ) as writer:
         for at in range(0, len(current_a), chunk):
             writer.analog(current_a[at : at + chunk], voltage_v[at : at + chunk])
             writer.sync(sync[at : at + chunk])
@@ -53,13 +61,24 @@ def by_hand_j(power_w: NDArray[np.float64], start_s: float, stop_s: float) -> fl
 )
 @settings(max_examples=60, deadline=None)
 def test_energy_between_any_two_instants_equals_the_sum_by_hand(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, length: int, ends: tuple[float, float], chunk: int
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    length: int,
+    ends: tuple[float, float],
+    chunk: int,
 ) -> None:
     random = np.random.default_rng(seed)
-    current, voltage = random.normal(0.01, 0.01, length).astype(np.float32), random.uniform(1, 5, length).astype(np.float32)
-    trace = written(tmp_path_factory.mktemp("t"), current, voltage, np.ones(length, np.uint8), chunk)
-    # So near to the border of two samples an instant lies on it, and digits that were cut off change nothing.
-    start_s, stop_s = sorted((round(at) if abs(at - round(at)) < 1e-4 else at) / HZ for at in (end * length for end in ends))
+    current = random.normal(0.01, 0.01, length).astype(np.float32)
+    voltage = random.uniform(1, 5, length).astype(np.float32)
+    trace = written(
+        tmp_path_factory.mktemp("t"), current, voltage, np.ones(length, np.uint8), chunk
+    )
+    # So near to the border of two samples an instant lies on it, and digits that were cut off
+    # change nothing.
+    start_s, stop_s = sorted(
+        (round(at) if abs(at - round(at)) < 1e-4 else at) / HZ
+        for at in (end * length for end in ends)
+    )
     expected = by_hand_j(current.astype(np.float64) * voltage, start_s, stop_s)
     assert trace.energy_j(start_s, stop_s) == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
@@ -70,7 +89,13 @@ def test_every_level_change_is_an_edge_halfway_between_its_samples(
     tmp_path_factory: pytest.TempPathFactory, levels: list[int], chunk: int
 ) -> None:
     sync = np.array(levels, dtype=np.uint8)
-    trace = written(tmp_path_factory.mktemp("t"), np.zeros(len(sync), np.float32), np.zeros(len(sync), np.float32), sync, chunk)
+    trace = written(
+        tmp_path_factory.mktemp("t"),
+        np.zeros(len(sync), np.float32),
+        np.zeros(len(sync), np.float32),
+        sync,
+        chunk,
+    )
     falls = [(k - 0.5) / HZ for k in range(1, len(levels)) if levels[k - 1] > levels[k]]
     rises = [(k - 0.5) / HZ for k in range(1, len(levels)) if levels[k - 1] < levels[k]]
     assert trace.falls_s.tolist() == pytest.approx(falls)
@@ -78,7 +103,9 @@ def test_every_level_change_is_an_edge_halfway_between_its_samples(
 
 
 def test_a_window_outside_the_trace_is_refused_and_counts_as_a_gap(tmp_path: Path) -> None:
-    trace = written(tmp_path, np.ones(10, np.float32), np.ones(10, np.float32), np.ones(10, np.uint8))
+    trace = written(
+        tmp_path, np.ones(10, np.float32), np.ones(10, np.float32), np.ones(10, np.uint8)
+    )
     with pytest.raises(DataError, match="outside the trace"):
         trace.energy_j(0.005, 0.011)
     assert trace.gap_between(0.005, 0.011) is not None
@@ -86,7 +113,9 @@ def test_a_window_outside_the_trace_is_refused_and_counts_as_a_gap(tmp_path: Pat
 
 
 def test_noted_gaps_are_found_again(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
+    ) as writer:
         writer.analog(np.ones(100, np.float32), np.ones(100, np.float32))
         writer.sync(np.ones(100, np.uint8))
         writer.gap(Gap(40, 45, "lost"))
@@ -99,7 +128,10 @@ def test_noted_gaps_are_found_again(tmp_path: Path) -> None:
 def test_pyjls_tools_open_a_trace_without_complaint(tmp_path: Path) -> None:
     written(tmp_path, np.ones(1000, np.float32), np.ones(1000, np.float32), np.ones(1000, np.uint8))
     done = subprocess.run(
-        [sys.executable, "-m", "pyjls", "info", str(tmp_path / "trace.jls")], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "pyjls", "info", str(tmp_path / "trace.jls")],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "current" in done.stdout and "voltage" in done.stdout and "sync" in done.stdout
     assert not done.stderr
@@ -110,7 +142,9 @@ def test_beside_a_thread_that_computes_a_recording_soon_has_its_turn(tmp_path: P
     try:
         for given_s, expected_s in ((0.005, 0.0005), (0.0001, 0.0001)):
             sys.setswitchinterval(given_s)
-            with TraceWriter(tmp_path, sample_hz=100.0, edge_hz=100.0, source="x", serial="", about={}):
+            with TraceWriter(
+                tmp_path, sample_hz=100.0, edge_hz=100.0, source="x", serial="", about={}
+            ):
                 assert sys.getswitchinterval() == pytest.approx(expected_s, rel=0.02)
     finally:
         sys.setswitchinterval(before_s)
@@ -135,14 +169,19 @@ def test_a_killed_writer_leaves_a_trace_that_can_be_recovered(tmp_path: Path) ->
         import numpy as np, time
         from pathlib import Path
         from rig.trace.writer import TraceWriter
-        writer = TraceWriter(Path({str(tmp_path)!r}), sample_hz=1_000_000, edge_hz=1_000_000, source="t", serial="1", about={{}})
+        writer = TraceWriter(
+            Path({str(tmp_path)!r}), sample_hz=1_000_000, edge_hz=1_000_000,
+            source="t", serial="1", about={{}},
+        )
         while True:
             writer.analog(np.ones(10_000, np.float32), np.full(10_000, 2, np.float32))
             writer.sync(np.ones(10_000, np.uint8))
             print(flush=True)
             time.sleep(0.002)
     """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE
+    )
     assert process.stdout is not None
     for _ in range(100):
         process.stdout.readline()
@@ -155,24 +194,44 @@ def test_a_killed_writer_leaves_a_trace_that_can_be_recovered(tmp_path: Path) ->
     trace = Trace.open(tmp_path / "copy.jls")
     assert trace.length > 500_000
     assert trace.energy_j(0.0, 0.5) == pytest.approx(1.0, rel=1e-9)
-    assert (tmp_path / "trace.jls.partial").read_bytes() == before, "the original stays as the killed process left it"
+    assert (tmp_path / "trace.jls.partial").read_bytes() == before, (
+        "the original stays as the killed process left it"
+    )
 
 
-def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_room_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rig.trace.writer.RESERVE_B", 1 << 62)
     with pytest.raises(StorageFull, match="full"):
         TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={})
 
 
-@given(start=st.floats(5, 6), stop=st.floats(25, 26), before=st.floats(0, 1), inside=st.floats(0, 1), after=st.floats(0, 1))
+@given(
+    start=st.floats(5, 6),
+    stop=st.floats(25, 26),
+    before=st.floats(0, 1),
+    inside=st.floats(0, 1),
+    after=st.floats(0, 1),
+)
 @settings(max_examples=60, deadline=None)
 def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
-    tmp_path_factory: pytest.TempPathFactory, start: float, stop: float, before: float, inside: float, after: float
+    tmp_path_factory: pytest.TempPathFactory,
+    start: float,
+    stop: float,
+    before: float,
+    inside: float,
+    after: float,
 ) -> None:
     edges = np.array([0.0, start, stop, 40.0])
     energy = np.concatenate([[0.0], np.cumsum(np.diff(edges) * [before, inside, after])])
     means = np.diff(np.interp(np.arange(41), edges, energy))
-    trace = written(tmp_path_factory.mktemp("t"), means.astype(np.float32), np.ones(40, np.float32), np.ones(40, np.uint8))
+    trace = written(
+        tmp_path_factory.mktemp("t"),
+        means.astype(np.float32),
+        np.ones(40, np.float32),
+        np.ones(40, np.uint8),
+    )
     for ranges in ([], [0.3, 10.0]):
         found = trace.integrals([(start / HZ, stop / HZ)], ranges, steps_at_ends=True)[0]
         assert found.energy_j == pytest.approx(inside * (stop - start) / HZ, rel=1e-5, abs=1e-9)
@@ -180,14 +239,20 @@ def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
         assert sum(found.range_volt_s) == pytest.approx((stop - start) / HZ, rel=1e-6)
 
 
-@given(seed=st.integers(0, 2**32), gaps=st.lists(st.tuples(st.integers(8, 180), st.integers(1, 5)), min_size=1, max_size=3))
+@given(
+    seed=st.integers(0, 2**32),
+    gaps=st.lists(st.tuples(st.integers(8, 180), st.integers(1, 5)), min_size=1, max_size=3),
+)
 @settings(max_examples=40, deadline=None)
 def test_lost_samples_inside_a_window_are_taken_for_the_mean_of_the_others(
     tmp_path_factory: pytest.TempPathFactory, seed: int, gaps: list[tuple[int, int]]
 ) -> None:
-    folder, random = tmp_path_factory.mktemp("t"), np.random.default_rng(seed)
+    folder = tmp_path_factory.mktemp("t")
+    random = np.random.default_rng(seed)
     current = random.uniform(0.001, 0.02, 200).astype(np.float32)
-    with TraceWriter(folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}) as writer:
+    with TraceWriter(
+        folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
+    ) as writer:
         writer.analog(current, np.full(200, 3.0, np.float32))
         writer.sync(np.ones(200, np.uint8))
         for start, length in gaps:
@@ -218,5 +283,7 @@ def test_samples_lost_at_an_end_or_too_many_leave_no_energy(
     tmp_path: Path, gap: Gap, window: tuple[float, float], lost: int | None
 ) -> None:
     written(tmp_path, np.ones(200, np.float32), np.ones(200, np.float32), np.ones(200, np.uint8))
-    (tmp_path / "gaps.jsonl").write_text(json.dumps({"start": gap.start, "stop": gap.stop, "cause": ""}) + "\n")
+    (tmp_path / "gaps.jsonl").write_text(
+        json.dumps({"start": gap.start, "stop": gap.stop, "cause": ""}) + "\n"
+    )
     assert Trace.open(tmp_path / "trace.jls").lost_between(*window) == lost

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the disk did not take ends with an error: a file that lacks samples never gets the name of a whole one."""
+"""What the disk did not take ends with an error: a file that lacks samples never gets the name of a
+whole one.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ import sys
 import textwrap
 from pathlib import Path
 
-#: The limit of a process on the size of its files stands for a quota, and for file systems that end at 4 GiB: a write beyond it
-#: fails with EFBIG, and there is room on the disk. Python ignores the signal SIGXFSZ that comes with it.
+#: The limit of a process on the size of its files stands for a quota, and for file systems that end
+#: at 4 GiB: a write beyond it fails with EFBIG, and there is room on the disk. Python ignores the
+#: signal SIGXFSZ that comes with it.
 BEGIN = """
     import logging, resource, sys
     from contextlib import suppress
@@ -45,7 +48,9 @@ TOO_LARGE = "File too large (pyjls: write failed 27)"
 def ended(folder: Path, program: str, before: str = "") -> str:
     """Run a program that writes a trace; return what it printed."""
     code = before + textwrap.dedent(BEGIN) + textwrap.dedent(program)
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 
@@ -62,14 +67,23 @@ def test_a_write_that_fails_ends_the_recording_and_not_only_its_trial(tmp_path: 
             for _ in range({BLOCKS}):
                 block()
         except BenchError as error:
-            print(type(error).__name__, error.cause, error.evidence.split(";")[0], error.try_next, sep=": ")
+            evidence = error.evidence.split(";")[0]
+            print(type(error).__name__, error.cause, evidence, error.try_next, sep=": ")
         """,
     )
-    try_next = "quota and largest file of this disk, or another one (--sessions); what was written before is in trace.jls.partial"
-    assert said == f"BenchError: the trace in {tmp_path} was not written completely: {TOO_LARGE}: {try_next}\n"
+    try_next = (
+        "quota and largest file of this disk, or another one (--sessions); what was "
+        "written before is in trace.jls.partial"
+    )
+    assert (
+        said == f"BenchError: the trace in {tmp_path} was not written completely: {TOO_LARGE}: "
+        f"{try_next}\n"
+    )
 
 
-def test_where_writing_failed_for_a_while_the_file_keeps_the_name_of_a_partial_one(tmp_path: Path) -> None:
+def test_where_writing_failed_for_a_while_the_file_keeps_the_name_of_a_partial_one(
+    tmp_path: Path,
+) -> None:
     said = ended(
         tmp_path,
         f"""
@@ -95,7 +109,9 @@ def test_blocks_that_fail_only_when_the_file_is_closed_are_told(tmp_path: Path) 
         close()
         """,
     )
-    assert said.startswith(f"BenchError: the trace in {tmp_path} was not written completely: the disk took "), said
+    assert said.startswith(
+        f"BenchError: the trace in {tmp_path} was not written completely: the disk took "
+    ), said
     assert unnamed(tmp_path)
 
 
@@ -108,11 +124,15 @@ def test_a_disk_that_is_full_is_called_so(tmp_path: Path) -> None:
         close()
         """,
     )
-    assert said.startswith(f"StorageFull: the trace in {tmp_path} was not written completely: No space left on device"), said
+    assert said.startswith(
+        f"StorageFull: the trace in {tmp_path} was not written completely: No space left on device"
+    ), said
     assert unnamed(tmp_path)
 
 
-def test_a_file_without_its_end_is_found_where_the_log_of_pyjls_was_switched_off(tmp_path: Path) -> None:
+def test_a_file_without_its_end_is_found_where_the_log_of_pyjls_was_switched_off(
+    tmp_path: Path,
+) -> None:
     said = ended(
         tmp_path,
         """
@@ -123,11 +143,17 @@ def test_a_file_without_its_end_is_found_where_the_log_of_pyjls_was_switched_off
         close()
         """,
     )
-    assert said == f"BenchError: the trace in {tmp_path} was not written completely: the file lacks its end\n"
+    assert (
+        said
+        == f"BenchError: the trace in {tmp_path} was not written completely: the file lacks its "
+        "end\n"
+    )
     assert unnamed(tmp_path)
 
 
-def test_samples_that_are_missing_at_the_end_are_found_where_the_log_of_pyjls_was_switched_off(tmp_path: Path) -> None:
+def test_samples_that_are_missing_at_the_end_are_found_where_the_log_of_pyjls_was_switched_off(
+    tmp_path: Path,
+) -> None:
     said = ended(
         tmp_path,
         """
@@ -146,7 +172,11 @@ def test_samples_that_are_missing_at_the_end_are_found_where_the_log_of_pyjls_wa
 
 
 def test_a_program_that_switched_loggers_off_before_is_heard_nevertheless(tmp_path: Path) -> None:
-    said = ended(tmp_path, "limit(1)\nblock()\nclose()", before="import logging\nlogging.getLogger('pyjls.c').disabled = True\n")
+    said = ended(
+        tmp_path,
+        "limit(1)\nblock()\nclose()",
+        before="import logging\nlogging.getLogger('pyjls.c').disabled = True\n",
+    )
     assert TOO_LARGE in said
     assert unnamed(tmp_path)
 
@@ -156,11 +186,26 @@ def test_after_close_nothing_listens_any_more(tmp_path: Path) -> None:
     assert (tmp_path / "trace.jls").exists()
 
 
-def test_a_run_on_a_disk_that_takes_no_more_ends_with_the_error_and_no_verdict(tmp_path: Path) -> None:
+def test_a_run_on_a_disk_that_takes_no_more_ends_with_the_error_and_no_verdict(
+    tmp_path: Path,
+) -> None:
     bench = Path(__file__).parents[3] / "benches" / "virtual-null.toml"
-    code = "import resource, sys\nresource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))\n"
+    code = (
+        "import resource, sys\nresource.setrlimit(resource.RLIMIT_FSIZE, (200_000, "
+        "resource.RLIM_INFINITY))\n"
+    )
     code += "from rig.cli import main\nsys.exit(main())"
-    command = [sys.executable, "-c", code, "run", str(bench), "--sessions", str(tmp_path), "--trials", "1"]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "run",
+        str(bench),
+        "--sessions",
+        str(tmp_path),
+        "--trials",
+        "1",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "was not written completely" in done.stderr

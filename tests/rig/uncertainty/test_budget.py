@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Budgets of metrics against arithmetic by hand: what counts with one trial and with several, and windows that are not alike."""
+"""Budgets of metrics against arithmetic by hand: what counts with one trial and with several, and
+windows that are not alike.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def sample(number: int, phases: Mapping[str, Effects]) -> Sample:
 def noisy(*energies_u_j: float) -> Measured:
     """Return samples of one window, each with noise of its own."""
     return Measured(
-        tuple(sample(n, {"infer": Effects({"noise": Effect(OWN, 0.0, u_j)})}) for n, u_j in enumerate(energies_u_j)), ()
+        tuple(
+            sample(n, {"infer": Effects({"noise": Effect(OWN, 0.0, u_j)})})
+            for n, u_j in enumerate(energies_u_j)
+        ),
+        (),
     )
 
 
@@ -41,11 +47,15 @@ def of_samples(samples: Sequence[Sample]) -> Summary:
 
 def mean_power(measured: Measured) -> Summary:
     windows = [window for each in measured.samples for window in each.windows]
-    value, error = ratio([window.energy_j or 0.0 for window in windows], [window.latency_s for window in windows])
+    value, error = ratio(
+        [window.energy_j or 0.0 for window in windows], [window.latency_s for window in windows]
+    )
     return {"power": Metric(value, "W", error, len(windows))}
 
 
-@pytest.mark.parametrize("uncertain", [[1e-3, *[1e-4] * 9], [1e-4] * 10, [1e-3], [0.0, 0.0, 5e-4, 2e-3]])
+@pytest.mark.parametrize(
+    "uncertain", [[1e-3, *[1e-4] * 9], [1e-4] * 10, [1e-3], [0.0, 0.0, 5e-4, 2e-3]]
+)
 @pytest.mark.parametrize(("name", "summarise"), [("energy", mean_energy), ("power", mean_power)])
 def test_windows_that_err_anew_add_in_squares_however_unlike(
     uncertain: list[float], name: str, summarise: Callable[[Measured], Summary]
@@ -53,7 +63,9 @@ def test_windows_that_err_anew_add_in_squares_however_unlike(
     measured = noisy(*uncertain)
     found = budget.influences(measured, summarise(measured), summarise)[name]["noise"]
     # GUM 5.1.2: each window has the weight 1/n in a mean.
-    assert abs(found.value) == pytest.approx(math.sqrt(math.fsum(u**2 for u in uncertain)) / len(uncertain), rel=1e-9)
+    assert abs(found.value) == pytest.approx(
+        math.sqrt(math.fsum(u**2 for u in uncertain)) / len(uncertain), rel=1e-9
+    )
 
 
 def test_a_metric_of_some_of_the_samples_has_their_noise_only() -> None:
@@ -68,10 +80,15 @@ def test_a_metric_of_some_of_the_samples_has_their_noise_only() -> None:
 
 def test_idle_windows_that_are_not_alike_add_in_squares_too() -> None:
     own = [1e-3, 1e-4, 1e-4, 1e-4]
-    idles = tuple(Window("idle", 0.0, 1.0, 1.0, 1.0, Effects({"noise": Effect(OWN, 0.0, u_j)})) for u_j in own)
+    idles = tuple(
+        Window("idle", 0.0, 1.0, 1.0, 1.0, Effects({"noise": Effect(OWN, 0.0, u_j)})) for u_j in own
+    )
 
     def idle_power(measured: Measured) -> Summary:
-        value, error = ratio([idle.energy_j or 0.0 for idle in measured.idles], [idle.latency_s for idle in measured.idles])
+        value, error = ratio(
+            [idle.energy_j or 0.0 for idle in measured.idles],
+            [idle.latency_s for idle in measured.idles],
+        )
         return {"power_idle": Metric(value, "W", error, len(measured.idles))}
 
     measured = Measured((), idles)
@@ -82,7 +99,9 @@ def test_idle_windows_that_are_not_alike_add_in_squares_too() -> None:
 # What counts
 
 
-CLOCK, BASE, TICKS = 0.1e-3, 1e-3, 0.4e-3
+CLOCK = 0.1e-3
+BASE = 1e-3
+TICKS = 0.4e-3
 INFLUENCES = {
     "clock": Influence(COMMON, "rectangular", CLOCK),
     "time base": Influence(TRIAL, "normal", BASE),
@@ -90,9 +109,16 @@ INFLUENCES = {
 }
 
 
-def trial(value: float, error: float | None, influences: Mapping[str, Influence], count: int = 40) -> Trial:
+def trial(
+    value: float, error: float | None, influences: Mapping[str, Influence], count: int = 40
+) -> Trial:
     return Trial(
-        1, 1, Measured((), ()), {"latency": Metric(value, "s", error, count)}, None, influences={"latency": dict(influences)}
+        1,
+        1,
+        Measured((), ()),
+        {"latency": Metric(value, "s", error, count)},
+        None,
+        influences={"latency": dict(influences)},
     )
 
 
@@ -107,27 +133,40 @@ def counted(found: Budget) -> dict[str, bool]:
 
 
 def percentiled(value: float, error: float | None, ticks_s: float) -> Trial:
-    """Return a trial whose latency is the 90th percentile of forty windows, each with ticks of its own."""
-    windows = [Window("infer", 0.0, 1.0, value, None, Effects({"ticks": Effect(OWN, ticks_s, 0.0)})) for _ in range(40)]
-    measured = Measured(tuple(Sample(n, (0,), 1, (window,), "", "", True) for n, window in enumerate(windows)), ())
+    """Return a trial whose latency is the 90th percentile of forty windows, each with ticks of its
+    own.
+    """
+    windows = [
+        Window("infer", 0.0, 1.0, value, None, Effects({"ticks": Effect(OWN, ticks_s, 0.0)}))
+        for _ in range(40)
+    ]
+    measured = Measured(
+        tuple(Sample(n, (0,), 1, (window,), "", "", True) for n, window in enumerate(windows)), ()
+    )
 
     def summarise(measured: Measured) -> Summary:
         values_s = [each.windows[0].latency_s for each in measured.samples]
         return {"latency": replace(Metric.of_percentile(values_s, 90, "s"), standard_error=error)}
 
     metrics = summarise(measured)
-    return Trial(1, 1, measured, metrics, None, influences=budget.influences(measured, metrics, summarise))
+    return Trial(
+        1, 1, measured, metrics, None, influences=budget.influences(measured, metrics, summarise)
+    )
 
 
 @pytest.mark.parametrize("trials", [1, 5])
-def test_ticks_that_move_each_window_move_a_percentile_by_a_whole_tick_in_every_trial(trials: int) -> None:
+def test_ticks_that_move_each_window_move_a_percentile_by_a_whole_tick_in_every_trial(
+    trials: int,
+) -> None:
     tick_s = 1 / 32_768
     found = budget_of(*[percentiled(4e-3, 1e-7, tick_s / math.sqrt(6))] * trials)
     assert found.expanded == pytest.approx(tick_s, rel=1e-3)
 
 
 def test_the_budget_of_a_percentile_has_no_scatter_as_the_values_in_order_show_it() -> None:
-    assert counted(budget_of(*(percentiled(4e-3 * trial, None, 1e-9) for trial in range(1, 6)))) == {"ticks": True}
+    assert counted(
+        budget_of(*(percentiled(4e-3 * trial, None, 1e-9) for trial in range(1, 6)))
+    ) == {"ticks": True}
     single = percentiled(4e-3, None, 1e-9)
     assert budget.of_trial(single.metrics["latency"], single.influences["latency"]) is None
 
@@ -135,17 +174,31 @@ def test_the_budget_of_a_percentile_has_no_scatter_as_the_values_in_order_show_i
 def test_with_one_trial_the_time_base_counts_beside_the_scatter_of_its_samples() -> None:
     single = trial(1.0, 0.5e-3, INFLUENCES)
     found = budget_of(single)
-    assert counted(found) == {"clock": True, "time base": True, "ticks": False, "scatter of samples": True}
+    assert counted(found) == {
+        "clock": True,
+        "time base": True,
+        "ticks": False,
+        "scatter of samples": True,
+    }
     assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, 0.5e-3))
-    assert found.standard_uncertainty == budget.of_trial(single.metrics["latency"], single.influences["latency"])
+    assert found.standard_uncertainty == budget.of_trial(
+        single.metrics["latency"], single.influences["latency"]
+    )
 
 
 def test_samples_that_agree_too_well_leave_what_ticks_must_give() -> None:
     single = trial(1.0, 0.29 * TICKS, INFLUENCES)
     found = budget_of(single)
-    assert counted(found) == {"clock": True, "time base": True, "ticks": True, "scatter of samples": False}
+    assert counted(found) == {
+        "clock": True,
+        "time base": True,
+        "ticks": True,
+        "scatter of samples": False,
+    }
     assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, TICKS))
-    assert found.standard_uncertainty == budget.of_trial(single.metrics["latency"], single.influences["latency"])
+    assert found.standard_uncertainty == budget.of_trial(
+        single.metrics["latency"], single.influences["latency"]
+    )
 
 
 def test_one_trial_without_scatter_is_uncertain_by_all_that_is_known() -> None:
@@ -153,24 +206,43 @@ def test_one_trial_without_scatter_is_uncertain_by_all_that_is_known() -> None:
     found = budget_of(single)
     assert counted(found) == {"clock": True, "time base": True, "ticks": True}
     assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, TICKS))
-    assert found.standard_uncertainty == budget.of_trial(single.metrics["latency"], single.influences["latency"])
+    assert found.standard_uncertainty == budget.of_trial(
+        single.metrics["latency"], single.influences["latency"]
+    )
 
 
 def test_the_scatter_of_several_trials_holds_their_time_bases() -> None:
     found = budget_of(*(trial(value, 0.5e-3, INFLUENCES) for value in (0.999, 1.0, 1.001)))
-    assert counted(found) == {"clock": True, "time base": False, "ticks": False, budget.SCATTER: True}
+    assert counted(found) == {
+        "clock": True,
+        "time base": False,
+        "ticks": False,
+        budget.SCATTER: True,
+    }
     assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, 1e-3 / math.sqrt(3)))
 
 
 def test_several_trials_that_agree_too_well_leave_what_time_base_and_ticks_must_give() -> None:
     found = budget_of(*(trial(value, 0.5e-3, INFLUENCES) for value in (1.0, 1.0, 1.000001)))
-    assert counted(found) == {"clock": True, "time base": True, "ticks": True, budget.SCATTER: False}
-    assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, math.hypot(BASE, TICKS) / math.sqrt(3)))
+    assert counted(found) == {
+        "clock": True,
+        "time base": True,
+        "ticks": True,
+        budget.SCATTER: False,
+    }
+    assert found.standard_uncertainty == pytest.approx(
+        math.hypot(CLOCK, math.hypot(BASE, TICKS) / math.sqrt(3))
+    )
 
 
 def test_the_choice_of_samples_is_no_part_of_the_budget_of_an_area_or_a_share() -> None:
-    one, other = (Trial(1, 1, Measured((), ()), {"auc": Metric(value, "1", 0.02, 50)}, None) for value in (0.90, 0.91))
-    assert budget.of_metric("auc", [one]) is None, "one trial does not tell what differs from trial to trial"
+    one, other = (
+        Trial(1, 1, Measured((), ()), {"auc": Metric(value, "1", 0.02, 50)}, None)
+        for value in (0.90, 0.91)
+    )
+    assert budget.of_metric("auc", [one]) is None, (
+        "one trial does not tell what differs from trial to trial"
+    )
     found = budget.of_metric("auc", [one, other])
     assert found is not None and found.standard_uncertainty == pytest.approx(0.005)
     share = Trial(1, 1, Measured((), ()), {"accuracy": Metric.of_share([True, False])}, None)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A calibration file means what it says or is refused: each fault is named with its file and key; old sessions stay readable."""
+"""A calibration file means what it says or is refused: each fault is named with its file and key;
+old sessions stay readable.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ GOOD: dict[str, str] = {
 
 def written(folder: Path, **changes: str) -> Path:
     path = folder / "c.toml"
-    path.write_text("".join(f"{key} = {value}\n" for key, value in (GOOD | changes).items() if value))
+    path.write_text(
+        "".join(f"{key} = {value}\n" for key, value in (GOOD | changes).items() if value)
+    )
     return path
 
 
@@ -38,7 +42,12 @@ def current(text: str) -> dict[str, str]:
 def test_whole_numbers_are_taken_where_fractions_are_due(tmp_path: Path) -> None:
     found = load(written(tmp_path, clock_ppm="2", edge_s="0"))
     assert found == Accuracy(
-        (Range(1.0, 0.001, 0.0), Range(10.0, 0.01, 0.0)), (Range(15.0, 0.0, 0.001),), 2.0, "certificate 17", 2026, True
+        (Range(1.0, 0.001, 0.0), Range(10.0, 0.01, 0.0)),
+        (Range(15.0, 0.0, 0.001),),
+        2.0,
+        "certificate 17",
+        2026,
+        True,
     )
     assert isinstance(found.clock_ppm, float) and isinstance(found.current[0].up_to, float)
 
@@ -60,16 +69,46 @@ def test_whole_numbers_are_taken_where_fractions_are_due(tmp_path: Path) -> None
         ({"clock_ppm": "-1000.0"}, "clock_ppm", "-1000.0"),
         ({"edge_s": "nan"}, "edge_s", "nan"),
         ({"edge_s": "-1.0"}, "edge_s", "-1.0"),
-        (current("up_to = 1.0, gain = true, offset = 0.0"), "current[0].gain", "True is not a number"),
-        (current('up_to = 1.0, gain = "0.01", offset = 0.0'), "current[0].gain", "'0.01' is not a number"),
+        (
+            current("up_to = 1.0, gain = true, offset = 0.0"),
+            "current[0].gain",
+            "True is not a number",
+        ),
+        (
+            current('up_to = 1.0, gain = "0.01", offset = 0.0'),
+            "current[0].gain",
+            "'0.01' is not a number",
+        ),
         (current("up_to = 1.0, gain = -0.01, offset = 0.0"), "current[0].gain", "-0.01"),
         (current("up_to = 1.0, gain = 0.01"), "current[0].offset", "this key is needed"),
-        (current("up_to = 1.0, gain = 0.01, offset = 0.0, bias = 1.0"), "current[0].bias", "no such key"),
+        (
+            current("up_to = 1.0, gain = 0.01, offset = 0.0, bias = 1.0"),
+            "current[0].bias",
+            "no such key",
+        ),
         (current("up_to = 0.0, gain = 0.01, offset = 0.0"), "current[0].up_to", "0.0"),
         (current("up_to = inf, gain = 0.01, offset = 0.0"), "current[0].up_to", "inf"),
-        (current("up_to = 1.0, gain = 0.0, offset = 0.0}, {up_to = nan, gain = 0.0, offset = 0.0"), "current[1].up_to", "nan"),
-        (current("up_to = 1.0, gain = 0.0, offset = 0.0}, {up_to = 1.0, gain = 0.5, offset = 0.0"), "current", "[1.0, 1.0]"),
-        (current("up_to = 2.0, gain = 0.0, offset = 0.0}, {up_to = 1.0, gain = 0.5, offset = 0.0"), "current", "[2.0, 1.0]"),
+        (
+            current(
+                "up_to = 1.0, gain = 0.0, offset = 0.0}, {up_to = nan, gain = 0.0, offset = 0.0"
+            ),
+            "current[1].up_to",
+            "nan",
+        ),
+        (
+            current(
+                "up_to = 1.0, gain = 0.0, offset = 0.0}, {up_to = 1.0, gain = 0.5, offset = 0.0"
+            ),
+            "current",
+            "[1.0, 1.0]",
+        ),
+        (
+            current(
+                "up_to = 2.0, gain = 0.0, offset = 0.0}, {up_to = 1.0, gain = 0.5, offset = 0.0"
+            ),
+            "current",
+            "[2.0, 1.0]",
+        ),
         ({"voltage": "[]"}, "voltage", "no ranges"),
         ({"voltage": "{up_to = 15.0, gain = 0.0, offset = 0.001}"}, "voltage", "[[voltage]]"),
         ({"current": '"abc"'}, "current", "[[current]]"),
@@ -105,7 +144,10 @@ def test_a_run_is_refused_before_it_begins_when_its_calibration_has_a_limit_that
 
 
 OLD: dict[str, Any] = {
-    "current": [{"up_to": 1, "gain": 0.001, "offset": 0}, {"up_to": 1.0, "gain": 0.5, "offset": 0.0}],
+    "current": [
+        {"up_to": 1, "gain": 0.001, "offset": 0},
+        {"up_to": 1.0, "gain": 0.5, "offset": 0.0},
+    ],
     "voltage": [{"up_to": 15.0, "gain": 0.0, "offset": 0.0}],
     "clock_ppm": -1000,
     "source": "a calibration file that an earlier version took",
@@ -113,13 +155,23 @@ OLD: dict[str, Any] = {
 
 
 def test_what_earlier_versions_stored_of_an_accuracy_is_still_read() -> None:
-    # They took equal ranges and limits below 0, and had neither year, verified, distribution nor edge_s at first.
+    # They took equal ranges and limits below 0, and had neither year, verified, distribution nor
+    # edge_s at first.
     found = from_json(json.loads(json.dumps(OLD)))
-    assert (found.clock_ppm, found.year, found.edge_s) == (-1000.0, 0, 0.0) and len(found.current) == 2
+    assert (found.clock_ppm, found.year, found.edge_s) == (-1000.0, 0, 0.0) and len(
+        found.current
+    ) == 2
 
 
 @pytest.mark.parametrize(
-    "change", [{"current": "abc"}, {"current": []}, {"distribution": "flat"}, {"unknown": 1}, {"source": None}]
+    "change",
+    [
+        {"current": "abc"},
+        {"current": []},
+        {"distribution": "flat"},
+        {"unknown": 1},
+        {"source": None},
+    ],
 )
 def test_a_stored_accuracy_of_another_form_is_an_error_of_the_data(change: dict[str, Any]) -> None:
     content = {key: value for key, value in (OLD | change).items() if value is not None}

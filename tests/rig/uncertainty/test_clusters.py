@@ -23,7 +23,9 @@ def test_only_the_samples_that_were_asked_for_count() -> None:
 
 @pytest.mark.parametrize("cities", [CITIES_MIN - 1, CITIES_MIN])
 def test_cities_are_the_clusters_where_there_are_enough_of_them(cities: int) -> None:
-    catalogue = [Entry("bus", f"clip {number}", f"city {number % cities}") for number in range(3 * cities)]
+    catalogue = [
+        Entry("bus", f"clip {number}", f"city {number % cities}") for number in range(3 * cities)
+    ]
     found = clusters(catalogue, range(len(catalogue)))
     if cities < CITIES_MIN:
         assert found.units == f"{3 * cities} recordings" and "cities" in found.note
@@ -32,7 +34,9 @@ def test_cities_are_the_clusters_where_there_are_enough_of_them(cities: int) -> 
 
 
 def test_a_city_that_is_not_known_leaves_recordings() -> None:
-    catalogue = [Entry("bus", f"clip {number}", f"city {number}") for number in range(20)] + [Entry("bus", "clip x")]
+    catalogue = [Entry("bus", f"clip {number}", f"city {number}") for number in range(20)] + [
+        Entry("bus", "clip x")
+    ]
     assert clusters(catalogue, range(21)).units == "21 recordings"
 
 
@@ -49,5 +53,7 @@ def test_many_clusters_are_deleted_in_groups_that_are_the_same_each_time() -> No
     assert found.units == "162 recordings" and len(found.groups) == GROUPS_MAX
     assert sorted(index for group in found.groups for index in group) == list(range(1620))
     for start in range(0, 1620, 10):
-        assert any(set(range(start, start + 10)) <= group for group in found.groups), "a recording lies in one group"
+        assert any(set(range(start, start + 10)) <= group for group in found.groups), (
+            "a recording lies in one group"
+        )
     assert found == clusters(catalogue, range(1620))

@@ -14,7 +14,10 @@ from scenarios.offline import Offline
 from scenarios.real_time.scenario import RealTime
 from scenarios.single_stream import SingleStream
 
-HOP_S, BUSY_S, REST_W, BUSY_W = 0.5, 0.1, 0.01, 0.05
+HOP_S = 0.5
+BUSY_S = 0.1
+REST_W = 0.01
+BUSY_W = 0.05
 
 
 def query(index: int, latency_s: float, right: bool) -> Sample:
@@ -28,20 +31,29 @@ def batch(indices: tuple[int, ...], right: set[int]) -> Sample:
 
 
 def played(*scenes: int) -> Measured:
-    """Return a stream of scenes of so many windows each; scene k is of the task's sample k, and only even ones are recognised."""
-    samples, labels, onsets_s, number = [], [], [], 0
+    """Return a stream of scenes of so many windows each; scene k is of the task's sample k, and
+    only even ones are recognised.
+    """
+    samples = []
+    labels = []
+    onsets_s = []
+    number = 0
     for scene, windows in enumerate(scenes):
         labels.append(f"label {scene}")
         onsets_s.append(number * HOP_S)
         for age in range(windows):
             busy = Window("infer", 0.0, BUSY_S, BUSY_S, BUSY_S * BUSY_W * (1 + scene))
             response = Window("response", 0.0, BUSY_S, BUSY_S, None)
-            hop = Hop(number, scene, response, Window("since_onset", 0.0, 0.0, age * HOP_S + BUSY_S, None))
+            hop = Hop(
+                number, scene, response, Window("since_onset", 0.0, 0.0, age * HOP_S + BUSY_S, None)
+            )
             samples.append(Sample(1, (), 1, (busy,), labels[-1], "", scene % 2 == 0, hop=hop))
             number += 1
     length_s = number * HOP_S
     busy_j = math.fsum(sample.windows[0].energy_j or 0.0 for sample in samples)
-    whole = Window("stream", 0.0, length_s, length_s, busy_j + REST_W * (length_s - number * BUSY_S))
+    whole = Window(
+        "stream", 0.0, length_s, length_s, busy_j + REST_W * (length_s - number * BUSY_S)
+    )
     indices = tuple((scene,) for scene in range(len(scenes)))
     stream = Streamed(1, whole, tuple(labels), tuple(onsets_s), number, HOP_S, 1.0, False, indices)
     return Measured(tuple(samples), (Window("idle", 0.0, 1.0, 1.0, 0.01),), (stream,))
@@ -56,7 +68,9 @@ def test_queries_without_a_sample_are_those_of_the_others() -> None:
 
 
 def test_a_batch_keeps_the_answers_of_the_others_and_its_time_is_not_known() -> None:
-    measured = Measured((batch((0, 1, 2), {0, 2}), batch((3, 4), {3, 4})), (Window("idle", 0.0, 1.0, 1.0, 0.01),))
+    measured = Measured(
+        (batch((0, 1, 2), {0, 2}), batch((3, 4), {3, 4})), (Window("idle", 0.0, 1.0, 1.0, 0.01),)
+    )
     metrics = Offline(Offline.Settings()).summarise(without(measured, frozenset({1})), ("batch",))
     assert metrics["accuracy"].value == 1.0 and metrics["accuracy"].n == 4
     assert math.isnan(metrics["throughput"].value) and math.isnan(metrics["energy_total"].value)
@@ -65,13 +79,19 @@ def test_a_batch_keeps_the_answers_of_the_others_and_its_time_is_not_known() -> 
 
 def test_a_batch_whose_samples_are_all_left_out_leaves_with_its_time() -> None:
     measured = Measured((batch((0, 1, 2), {0, 2}), batch((3, 4), {3, 4})), ())
-    metrics = Offline(Offline.Settings()).summarise(without(measured, frozenset({0, 1, 2})), ("batch",))
+    metrics = Offline(Offline.Settings()).summarise(
+        without(measured, frozenset({0, 1, 2})), ("batch",)
+    )
     assert metrics["throughput"].value == pytest.approx(2.0) and metrics["accuracy"].n == 2
 
 
 def test_a_scene_that_is_left_out_is_no_new_scene_and_none_of_its_windows_is_due() -> None:
-    scenario, measured = RealTime(RealTime.Settings()), played(3, 4, 5, 2)
-    whole, left = (scenario.summarise(each, ("infer",)) for each in (measured, without(measured, frozenset({1}))))
+    scenario = RealTime(RealTime.Settings())
+    measured = played(3, 4, 5, 2)
+    whole, left = (
+        scenario.summarise(each, ("infer",))
+        for each in (measured, without(measured, frozenset({1})))
+    )
     assert (whole["recognised"].value, whole["recognised"].n) == (pytest.approx(1 / 3), 3)
     assert (left["recognised"].value, left["recognised"].n) == (0.5, 2)
     assert (left["within_deadline"].value, left["within_deadline"].n) == (1.0, 10)
@@ -81,12 +101,15 @@ def test_a_scene_that_is_left_out_is_no_new_scene_and_none_of_its_windows_is_due
 def test_the_first_scene_follows_no_change_whatever_is_left_out() -> None:
     scenario = RealTime(RealTime.Settings())
     for gone in ({0}, {0, 2}, {2}):
-        found = scenario.summarise(without(played(3, 4, 5, 2), frozenset(gone)), ("infer",))["recognised"]
+        found = scenario.summarise(without(played(3, 4, 5, 2), frozenset(gone)), ("infer",))[
+            "recognised"
+        ]
         assert found.n == 3 - len(gone - {0})
 
 
 def test_a_stream_without_a_scene_costs_what_that_scene_did_not() -> None:
-    scenario, measured = RealTime(RealTime.Settings()), played(3, 4, 5, 2)
+    scenario = RealTime(RealTime.Settings())
+    measured = played(3, 4, 5, 2)
     left = without(measured, frozenset({2}))
     # The other scenes alone, each window of scene k at (1 + k) times the power.
     busy_j = BUSY_S * BUSY_W * (3 * 1 + 4 * 2 + 2 * 4)

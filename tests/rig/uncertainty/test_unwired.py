@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that another cable feeds, on every monitor with stated limits: no trial of it counts, and the probe says why; devices
-that draw little but enough are measured."""
+"""A device that another cable feeds, on every monitor with stated limits: no trial of it counts,
+and the probe says why; devices that draw little but enough are measured.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ MONITORS = {
         ["monitor.joulescope.device=simulator", "monitor.joulescope.simulator.model=js110"],
         "monitor.joulescope.simulator.fed_v",
     ),
-    "n6705": (["monitor.keysight_n6705.resource=simulator"], "monitor.keysight_n6705.simulator.fed_v"),
+    "n6705": (
+        ["monitor.keysight_n6705.resource=simulator"],
+        "monitor.keysight_n6705.simulator.fed_v",
+    ),
 }
 #: What an instrument may have of its own, within the limits that are stated of it.
 ERRORS = {
@@ -52,7 +56,9 @@ def run(folder: Path, *overrides: str, bench: Path = VIRTUAL_NULL) -> Result:
 
 
 def power(result: Result) -> list[str]:
-    return [problem["detail"] for problem in result.content["problems"] if problem["code"] == "power"]
+    return [
+        problem["detail"] for problem in result.content["problems"] if problem["code"] == "power"
+    ]
 
 
 def probed(*overrides: str) -> dict[str, Finding]:
@@ -62,9 +68,13 @@ def probed(*overrides: str) -> dict[str, Finding]:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("errors", [False, True])
 @pytest.mark.parametrize("name", MONITORS)
-def test_no_trial_of_a_device_that_another_cable_feeds_is_valid(name: str, errors: bool, seed: int, tmp_path: Path) -> None:
+def test_no_trial_of_a_device_that_another_cable_feeds_is_valid(
+    name: str, errors: bool, seed: int, tmp_path: Path
+) -> None:
     chosen, fed = MONITORS[name]
-    result = run(tmp_path, *chosen, f"{fed}=3.3", f"bench.seed={seed}", *(ERRORS[name] if errors else []))
+    result = run(
+        tmp_path, *chosen, f"{fed}=3.3", f"bench.seed={seed}", *(ERRORS[name] if errors else [])
+    )
     assert not result.trials[0].valid
     (detail,) = power(result)
     assert "fed by another cable" in detail and "nothing wired may show" in detail
@@ -78,11 +88,17 @@ def test_a_device_that_the_monitor_feeds_is_measured(name: str, tmp_path: Path) 
     chosen, _ = MONITORS[name]
     result = run(tmp_path, *chosen)
     assert result.content["problems"] == []
-    assert result.metrics["energy_total"].value == pytest.approx(0.018 * 0.035 + 0.042 * 0.045, rel=0.05)
+    assert result.metrics["energy_total"].value == pytest.approx(
+        0.018 * 0.035 + 0.042 * 0.045, rel=0.05
+    )
 
 
-@pytest.mark.parametrize(("name", "idle_a"), [("virtual", 50e-6), ("lpm01a", 3e-6), ("js220", 0.1e-6), ("n6705", 20e-6)])
-def test_a_device_that_draws_little_but_more_than_the_limits_is_measured(name: str, idle_a: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "idle_a"), [("virtual", 50e-6), ("lpm01a", 3e-6), ("js220", 0.1e-6), ("n6705", 20e-6)]
+)
+def test_a_device_that_draws_little_but_more_than_the_limits_is_measured(
+    name: str, idle_a: float, tmp_path: Path
+) -> None:
     chosen, _ = MONITORS[name]
     few = [f"sut.virtual.{phase}.power_w={4 * 3.3 * idle_a}" for phase in ("preprocess", "infer")]
     result = run(tmp_path, *chosen, f"sut.virtual.idle_w={3.3 * idle_a}", *few)
@@ -109,17 +125,31 @@ BURSTS = np.random.default_rng(6).random(4000) < 0.4
         (np.where(BURSTS, NOISE, -NOISE), False),
     ],
 )
-def test_half_a_noise_is_told_from_a_device_that_sleeps_between_bursts(readings_ua: NDArray[np.float64], nothing: bool) -> None:
+def test_half_a_noise_is_told_from_a_device_that_sleeps_between_bursts(
+    readings_ua: NDArray[np.float64], nothing: bool
+) -> None:
     power_w = 3.3e-6 * readings_ua
     whole = Integral(
-        0.0, 1.0, float(power_w.mean()), float(power_w.mean()) / 3.3, float(power_w.min()), float(power_w.max()),
-        (End(0.0, 0.0), End(0.0, 0.0)), (0.0,), (0.0,), (3.3,),
-    )  # fmt: skip
-    limits = Accuracy((Range(0.05, 0.02, 100e-9),), (Range(3.6, 0.01, 0.0),), 100.0, "as of an LPM01A")
+        0.0,
+        1.0,
+        float(power_w.mean()),
+        float(power_w.mean()) / 3.3,
+        float(power_w.min()),
+        float(power_w.max()),
+        (End(0.0, 0.0), End(0.0, 0.0)),
+        (0.0,),
+        (0.0,),
+        (3.3,),
+    )
+    limits = Accuracy(
+        (Range(0.05, 0.02, 100e-9),), (Range(3.6, 0.01, 0.0),), 100.0, "as of an LPM01A"
+    )
     assert one_sided(power_w, whole, limits) is nothing
 
 
-def test_a_device_that_draws_less_than_the_limits_is_told_to_need_another_instrument(tmp_path: Path) -> None:
+def test_a_device_that_draws_less_than_the_limits_is_told_to_need_another_instrument(
+    tmp_path: Path,
+) -> None:
     few = [f"sut.virtual.{name}=1e-6" for name in ("idle_w", "infer.power_w", "preprocess.power_w")]
     (detail,) = power(run(tmp_path, *few))
     assert "where it draws so little, this instrument cannot measure it" in detail
@@ -127,8 +157,9 @@ def test_a_device_that_draws_less_than_the_limits_is_told_to_need_another_instru
 
 def rails(folder: Path, *io: str) -> Path:
     text = VIRTUAL_NULL.read_text().replace("[monitor.virtual]\nsample_hz = 200_000\n", "")
-    text += "[rail.core.virtual]\nsample_hz = 200_000\n[rail.io.virtual]\nsample_hz = 200_000\n" + "".join(
-        f"{line}\n" for line in io
+    text += (
+        "[rail.core.virtual]\nsample_hz = 200_000\n[rail.io.virtual]\nsample_hz = 200_000\n"
+        + "".join(f"{line}\n" for line in io)
     )
     (folder / "bench.toml").write_text(text)
     return folder / "bench.toml"
@@ -141,13 +172,19 @@ def test_a_rail_from_which_nothing_is_ever_drawn_is_named(tmp_path: Path) -> Non
 
 
 def test_a_rail_that_draws_nothing_for_a_while_is_no_problem(tmp_path: Path) -> None:
-    # What is drawn from it while idle, 3.6 uA, is below its limits; what is drawn in inference is not.
-    assert power(run(tmp_path, "sut.virtual.idle_w=0.0012", bench=rails(tmp_path, "share = 0.01"))) == []
+    # What is drawn from it while idle, 3.6 uA, is below its limits; what is drawn in inference is
+    # not.
+    assert (
+        power(run(tmp_path, "sut.virtual.idle_w=0.0012", bench=rails(tmp_path, "share = 0.01")))
+        == []
+    )
 
 
 def test_a_current_that_flows_backwards_is_named_with_its_rail(tmp_path: Path) -> None:
     details = power(run(tmp_path, bench=rails(tmp_path, "share = 0.01", "offset_a = -1e-3")))
-    assert any(detail.startswith("io: ") and detail.endswith("it flows backwards") for detail in details)
+    assert any(
+        detail.startswith("io: ") and detail.endswith("it flows backwards") for detail in details
+    )
 
 
 @pytest.mark.parametrize("name", MONITORS)
@@ -168,12 +205,17 @@ def test_probe_reads_the_supply_off_and_on(name: str) -> None:
 
 def test_probe_of_several_rails_lets_one_draw_nothing(tmp_path: Path) -> None:
     findings = {finding.name: finding for finding in probe(rails(tmp_path, "share = 1e-6"), SLOW)}
-    assert findings["supply on of io"].ok and "another rail feeds the device" in findings["supply on of io"].detail
+    assert (
+        findings["supply on of io"].ok
+        and "another rail feeds the device" in findings["supply on of io"].detail
+    )
     assert findings["supply on of core"].ok
 
 
 @pytest.mark.parametrize("after", ["supply off", "SYNC wire", "supply on"])
-def test_the_supply_is_off_after_a_probe_however_far_it_came(after: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_supply_is_off_after_a_probe_however_far_it_came(
+    after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from drivers.virtual import VirtualMonitor
 
     switched: list[bool] = []

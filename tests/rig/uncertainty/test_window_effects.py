@@ -45,41 +45,81 @@ def effects(trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0) -> dict[str
 @pytest.mark.parametrize(
     ("accuracy", "expected"),
     [
-        (replace(PLAIN, current=(Range(10.0, 0.01, 0.0),)), {"current gain": 0.01 / ROOT3 * 0.125 * 2.0 * 0.5}),
-        (replace(PLAIN, current=(Range(10.0, 0.0, 1e-3),)), {"current offset": 1e-3 / ROOT3 * 2.0 * 0.5}),
-        (replace(PLAIN, voltage=(Range(15.0, 0.01, 0.0),)), {"voltage gain": 0.01 / ROOT3 * 0.125 * 2.0 * 0.5}),
-        (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.02),)), {"voltage offset": 0.02 / ROOT3 * 0.125 * 0.5}),
+        (
+            replace(PLAIN, current=(Range(10.0, 0.01, 0.0),)),
+            {"current gain": 0.01 / ROOT3 * 0.125 * 2.0 * 0.5},
+        ),
+        (
+            replace(PLAIN, current=(Range(10.0, 0.0, 1e-3),)),
+            {"current offset": 1e-3 / ROOT3 * 2.0 * 0.5},
+        ),
+        (
+            replace(PLAIN, voltage=(Range(15.0, 0.01, 0.0),)),
+            {"voltage gain": 0.01 / ROOT3 * 0.125 * 2.0 * 0.5},
+        ),
+        (
+            replace(PLAIN, voltage=(Range(15.0, 0.0, 0.02),)),
+            {"voltage offset": 0.02 / ROOT3 * 0.125 * 0.5},
+        ),
         (replace(PLAIN, clock_ppm=100.0), {"clock": 100e-6 / ROOT3 * 0.125}),
         # Both ends of a window are late by as much: at constant power nothing is lost.
         (replace(PLAIN, edge_s=1e-4), {}),
-        (replace(PLAIN, current=(Range(10.0, 0.0, 0.0, noise=1e-3),)), {"noise": 1e-3 * 2.0 * 0.5 / math.sqrt(5000)}),
+        (
+            replace(PLAIN, current=(Range(10.0, 0.0, 0.0, noise=1e-3),)),
+            {"noise": 1e-3 * 2.0 * 0.5 / math.sqrt(5000)},
+        ),
         # A step that no noise stirs is the same error in every sample; a stirred one averages out.
-        (replace(PLAIN, current=(Range(10.0, 0.0, 0.0, lsb=1e-3),)), {"steps": 1e-3 / math.sqrt(12) * 2.0 * 0.5}),
+        (
+            replace(PLAIN, current=(Range(10.0, 0.0, 0.0, lsb=1e-3),)),
+            {"steps": 1e-3 / math.sqrt(12) * 2.0 * 0.5},
+        ),
         (
             replace(PLAIN, current=(Range(10.0, 0.0, 0.0, noise=1e-3, lsb=1e-3),)),
-            {"noise": 1e-3 * 2.0 * 0.5 / math.sqrt(5000), "quantisation": 1e-3 / math.sqrt(12) * 2.0 * 0.5 / math.sqrt(5000)},
+            {
+                "noise": 1e-3 * 2.0 * 0.5 / math.sqrt(5000),
+                "quantisation": 1e-3 / math.sqrt(12) * 2.0 * 0.5 / math.sqrt(5000),
+            },
         ),
         (
             replace(PLAIN, current=(Range(10.0, 0.0, 0.0, lsb_relative=0.004),)),
             {"steps": 0.004 * 0.125 / math.sqrt(12) * 2.0 * 0.5},
         ),
-        (replace(PLAIN, current=(Range(10.0, 0.02, 0.0),), distribution="normal"), {"current gain": 0.02 / 2 * 0.125}),
-        (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)), {"noise": 0.1 * 0.125 * 0.5 / math.sqrt(5000)}),
-        (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, lsb=0.01),)), {"steps": 0.01 / math.sqrt(12) * 0.125 * 0.5}),
-        (replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, lsb_relative=0.005),)), {"steps": 0.01 / math.sqrt(12) * 0.125 * 0.5}),
+        (
+            replace(PLAIN, current=(Range(10.0, 0.02, 0.0),), distribution="normal"),
+            {"current gain": 0.02 / 2 * 0.125},
+        ),
+        (
+            replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)),
+            {"noise": 0.1 * 0.125 * 0.5 / math.sqrt(5000)},
+        ),
+        (
+            replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, lsb=0.01),)),
+            {"steps": 0.01 / math.sqrt(12) * 0.125 * 0.5},
+        ),
+        (
+            replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, lsb_relative=0.005),)),
+            {"steps": 0.01 / math.sqrt(12) * 0.125 * 0.5},
+        ),
     ],
 )
-def test_each_limit_gives_its_effect_and_nothing_else(tmp_path: Path, accuracy: Accuracy, expected: dict[str, float]) -> None:
+def test_each_limit_gives_its_effect_and_nothing_else(
+    tmp_path: Path, accuracy: Accuracy, expected: dict[str, float]
+) -> None:
     assert effects(constant(tmp_path, 0.125), accuracy) == pytest.approx(expected, rel=1e-6)
 
 
-def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_bursts(tmp_path: Path) -> None:
+def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_bursts(
+    tmp_path: Path,
+) -> None:
     current = np.zeros(HZ, np.float32)
     current[::100] = 1.0
     with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
-    found = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)))
+    found = effects(
+        Trace.open(tmp_path / "trace.jls"),
+        replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)),
+    )
     # Each of 50 samples of 1 A errs by 0.1 V, the others draw nothing.
     assert found == pytest.approx({"noise": 0.1 * 1.0 * math.sqrt(50) / HZ}, rel=1e-6)
 
@@ -87,7 +127,8 @@ def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_b
 @pytest.mark.parametrize(
     ("edge_s", "steps", "costs_w"),
     [
-        # While neither end leaves its sample, only what is inside differs from one to the other; the fewer samples, the more so.
+        # While neither end leaves its sample, only what is inside differs from one to the other;
+        # the fewer samples, the more so.
         (1e-8, True, 0.6 - 0.4),
         (1e-4, True, math.hypot(0.6 - 0.4, math.sqrt(0.45) * (0.6 - 0.1))),
         # Beyond, the window takes from behind what it leaves at its start, or the other way.
@@ -105,7 +146,9 @@ def test_a_delay_that_all_edges_have_costs_what_is_before_and_behind(
         writer.sync(np.ones(HZ, np.uint8))
     accuracy = replace(PLAIN, edge_s=edge_s)
     window = (0.25 + 0.5 / HZ, 0.75 - 0.5 / HZ) if steps else (0.25 - 0.5 / HZ, 0.75 + 0.5 / HZ)
-    [integral] = Trace.open(tmp_path / "trace.jls").integrals([window], ranges_a(accuracy), steps_at_ends=steps)
+    [integral] = Trace.open(tmp_path / "trace.jls").integrals(
+        [window], ranges_a(accuracy), steps_at_ends=steps
+    )
     found = of_energy(integral, accuracy, HZ, (0.0, 0.0)).of["edge delay"]
     assert found.energy_j == pytest.approx(costs_w * edge_s / ROOT3, rel=1e-3)
 
@@ -113,12 +156,16 @@ def test_a_delay_that_all_edges_have_costs_what_is_before_and_behind(
 def windows_between(
     folder: Path, outside_a: float, inside_a: float, phases: NDArray[np.float64]
 ) -> tuple[Trace, NDArray[np.float64]]:
-    """Return a trace of windows of 20 samples, at 2 V, and where they begin, in samples: each at a phase of its own."""
+    """Return a trace of windows of 20 samples, at 2 V, and where they begin, in samples: each at a
+    phase of its own.
+    """
     length = 60
     starts = length * np.arange(len(phases)) + 20 + phases
     borders = length * np.arange(len(phases))[:, None] + np.arange(length + 1)
     inside = np.clip(borders, starts[:, None], starts[:, None] + 20)
-    current = (outside_a + (inside_a - outside_a) * np.diff(inside, axis=1)).ravel().astype(np.float32)
+    current = (
+        (outside_a + (inside_a - outside_a) * np.diff(inside, axis=1)).ravel().astype(np.float32)
+    )
     with TraceWriter(folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
         writer.analog(current, np.full(len(current), 2.0, np.float32))
         writer.sync(np.ones(len(current), np.uint8))
@@ -126,9 +173,12 @@ def windows_between(
 
 
 @pytest.mark.parametrize("samples", [0.2, 0.5, 1.0, 2.0, 3.0])
-def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(tmp_path: Path, samples: float) -> None:
+def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(
+    tmp_path: Path, samples: float
+) -> None:
     # The line says so a little too late or too early.
-    random, count = np.random.default_rng(5), 1000
+    random = np.random.default_rng(5)
+    count = 1000
     trace, starts = windows_between(tmp_path, 0.1, 1.0, random.uniform(size=count))
     delays = random.uniform(-samples, samples, size=count)
     accuracy = replace(PLAIN, edge_s=samples / HZ)
@@ -141,22 +191,33 @@ def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(tmp
 
 
 def test_uncertain_ends_cost_the_power_at_them(tmp_path: Path) -> None:
-    assert effects(constant(tmp_path, 0.125), PLAIN, 1e-5) == pytest.approx({"edges": math.sqrt(2) * 0.25 * 1e-5}, rel=1e-6)
+    assert effects(constant(tmp_path, 0.125), PLAIN, 1e-5) == pytest.approx(
+        {"edges": math.sqrt(2) * 0.25 * 1e-5}, rel=1e-6
+    )
 
 
-def uncertain_ends(folder: Path, outside_a: float, inside_a: float, samples: float) -> tuple[NDArray[np.float64], list[Effects]]:
-    """Return by how much windows at random phases are off (J) where each end errs anew by so many samples, and what is stated."""
-    random, count = np.random.default_rng(7), 2500
+def uncertain_ends(
+    folder: Path, outside_a: float, inside_a: float, samples: float
+) -> tuple[NDArray[np.float64], list[Effects]]:
+    """Return by how much windows at random phases are off (J) where each end errs anew by so many
+    samples, and what is stated.
+    """
+    random = np.random.default_rng(7)
+    count = 2500
     trace, starts = windows_between(folder, outside_a, inside_a, random.uniform(size=count))
     ends = starts[:, None] + (0.0, 20.0) + samples * random.standard_normal((count, 2))
     windows = [(begin / HZ, end / HZ) for begin, end in ends.tolist()]
     found = trace.integrals(windows, ranges_a(PLAIN), steps_at_ends=True)
     off_j = np.array([integral.energy_j for integral in found]) - inside_a * 2.0 * 20 / HZ
-    return off_j, [of_energy(integral, PLAIN, HZ, (samples / HZ, samples / HZ)) for integral in found]
+    return off_j, [
+        of_energy(integral, PLAIN, HZ, (samples / HZ, samples / HZ)) for integral in found
+    ]
 
 
 @pytest.mark.parametrize("samples", [0.03, 0.1, 0.45, 1.0])
-@pytest.mark.parametrize(("outside_a", "inside_a"), [(0.45, 0.001), (0.45, 0.12), (0.12, 0.45), (0.001, 0.45)])
+@pytest.mark.parametrize(
+    ("outside_a", "inside_a"), [(0.45, 0.001), (0.45, 0.12), (0.12, 0.45), (0.001, 0.45)]
+)
 def test_uncertain_ends_are_covered_whichever_side_draws_more(
     tmp_path: Path, outside_a: float, inside_a: float, samples: float
 ) -> None:
@@ -166,7 +227,8 @@ def test_uncertain_ends_are_covered_whichever_side_draws_more(
 
 
 @pytest.mark.parametrize(
-    ("outside_a", "inside_a", "samples"), [(0.45, 0.01, 0.1), (0.45, 0.01, 0.3), (0.45, 0.01, 0.6), (0.01, 0.45, 0.6)]
+    ("outside_a", "inside_a", "samples"),
+    [(0.45, 0.01, 0.1), (0.45, 0.01, 0.3), (0.45, 0.01, 0.6), (0.01, 0.45, 0.6)],
 )
 def test_what_uncertain_ends_do_always_the_same_way_does_not_shrink_with_the_number_of_windows(
     tmp_path: Path, outside_a: float, inside_a: float, samples: float
@@ -178,10 +240,15 @@ def test_what_uncertain_ends_do_always_the_same_way_does_not_shrink_with_the_num
     assert 0.7 < ratio < 1.2, ratio
 
 
-def test_an_edge_that_was_seen_in_step_with_the_samples_costs_only_what_is_inside(tmp_path: Path) -> None:
-    # The line is sampled twice as often as the current: a mark lies in the quarter of a sample to either side of where it is put.
+def test_an_edge_that_was_seen_in_step_with_the_samples_costs_only_what_is_inside(
+    tmp_path: Path,
+) -> None:
+    # The line is sampled twice as often as the current: a mark lies in the quarter of a sample to
+    # either side of where it is put.
     trace, [start] = windows_between(tmp_path, 0.45, 0.01, np.array([0.25]))
-    [integral] = trace.integrals([(start / HZ, (start + 20) / HZ)], ranges_a(PLAIN), steps_at_ends=True)
+    [integral] = trace.integrals(
+        [(start / HZ, (start + 20) / HZ)], ranges_a(PLAIN), steps_at_ends=True
+    )
     end_u_s = 0.5 / HZ / math.sqrt(12)
     found = of_energy(integral, PLAIN, HZ, (end_u_s, end_u_s)).of
     assert {name: effect.energy_j for name, effect in found.items()} == pytest.approx(
@@ -197,17 +264,25 @@ def test_each_sample_counts_with_the_limits_of_its_range(tmp_path: Path) -> None
         writer.sync(np.ones(count, np.uint8))
     ranges = (Range(0.01, 0.05, 1e-6), Range(1.0, 0.01, 1e-3))
     found = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, current=ranges))
-    small_j, large_j = 0.001 * 2 * 0.25, 0.1 * 2 * 0.25
+    small_j = 0.001 * 2 * 0.25
+    large_j = 0.1 * 2 * 0.25
     assert found["current gain to 10 mA"] == pytest.approx(0.05 * small_j / ROOT3, rel=1e-6)
     assert found["current gain to 1 A"] == pytest.approx(0.01 * large_j / ROOT3, rel=1e-6)
     assert found["current offset to 10 mA"] == pytest.approx(1e-6 * 2 * 0.25 / ROOT3, rel=1e-6)
     assert found["current offset to 1 A"] == pytest.approx(1e-3 * 2 * 0.25 / ROOT3, rel=1e-6)
 
 
-def test_errors_of_two_ranges_do_not_cancel_in_a_difference(run_virtual: Run, tmp_path: Path) -> None:
+def test_errors_of_two_ranges_do_not_cancel_in_a_difference(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     path = tmp_path / "calibration.toml"
-    ranges = "".join(f"[[current]]\nup_to = {up_to}\ngain = 0.01\noffset = 1e-4\n" for up_to in (0.005, 10.0))
-    path.write_text(f'source = "test"\nclock_ppm = 1.0\n{ranges}[[voltage]]\nup_to = 15.0\ngain = 1e-9\noffset = 0.0\n')
+    ranges = "".join(
+        f"[[current]]\nup_to = {up_to}\ngain = 0.01\noffset = 1e-4\n" for up_to in (0.005, 10.0)
+    )
+    path.write_text(
+        f'source = "test"\nclock_ppm = 1.0\n{ranges}[[voltage]]\nup_to = 15.0\ngain = 1e-9\noffset '
+        "= 0.0\n"
+    )
     # Idle draws 3.6 mA, in the lower range; the phases 10 mA and more, in the upper one.
     result = run_virtual(f"monitor.virtual.calibration={path}")
     found = budget(result, "power_dynamic")
@@ -218,7 +293,8 @@ def test_errors_of_two_ranges_do_not_cancel_in_a_difference(run_virtual: Run, tm
 
 def limits(path: Path, up_to_a: float, up_to_v: float) -> Path:
     path.write_text(
-        f'source = "test"\nclock_ppm = 1.0\n[[current]]\nup_to = {up_to_a}\ngain = 0.01\noffset = 1e-4\n'
+        f'source = "test"\nclock_ppm = 1.0\n[[current]]\nup_to = {up_to_a}\ngain = 0.01\noffset = '
+        "1e-4\n"
         f"[[voltage]]\nup_to = {up_to_v}\ngain = 1e-3\noffset = 0.0\n"
     )
     return path
@@ -228,18 +304,37 @@ def limits(path: Path, up_to_a: float, up_to_v: float) -> Path:
     ("up_to_a", "up_to_v", "said"),
     [
         # The phases draw 10 and 16 mA, idle 3.6 mA; two warm-ups, four samples, two idle times.
-        (0.012, 15.0, "^6 of 14 windows, first infer of step 3, where all of the energy was measured at more than 12 mA: "),
-        (0.005, 15.0, "^12 of 14 windows, first preprocess of step 3, where all of the energy was measured at more than 5 mA: "),
-        (10.0, 3.0, r"^14 of 14 windows, first idle of step 1, where the voltage was 3\.3 V, more than 3 V: "),
+        (
+            0.012,
+            15.0,
+            "^6 of 14 windows, first infer of step 3, where all of the energy was measured at more "
+            "than 12 mA: ",
+        ),
+        (
+            0.005,
+            15.0,
+            "^12 of 14 windows, first preprocess of step 3, where all of the energy was measured "
+            "at more than 5 mA: ",
+        ),
+        (
+            10.0,
+            3.0,
+            r"^14 of 14 windows, first idle of step 1, where the voltage was 3\.3 V, more than 3 "
+            r"V: ",
+        ),
     ],
 )
 def test_a_reading_beyond_the_ranges_that_have_limits_is_a_problem(
     run_virtual: Run, tmp_path: Path, up_to_a: float, up_to_v: float, said: str
 ) -> None:
     path = limits(tmp_path / "calibration.toml", up_to_a, up_to_v)
-    [problem] = run_virtual(f"monitor.virtual.calibration={path}", "task.null.samples=4", trials=1).content["problems"]
+    [problem] = run_virtual(
+        f"monitor.virtual.calibration={path}", "task.null.samples=4", trials=1
+    ).content["problems"]
     assert problem["code"] == "range"
-    assert re.search(said + ".*no limits of error are known there", problem["detail"]), problem["detail"]
+    assert re.search(said + ".*no limits of error are known there", problem["detail"]), problem[
+        "detail"
+    ]
 
 
 def test_a_share_of_the_energy_beyond_the_ranges_is_told(tmp_path: Path) -> None:
@@ -257,14 +352,28 @@ def test_a_share_of_the_energy_beyond_the_ranges_is_told(tmp_path: Path) -> None
     assert beyond(beside, accuracy) == "", "what an end's neighbour has is none of the window's"
 
 
-def test_the_uncertainty_of_an_energy_between_two_edges_holds_their_sampling(tmp_path: Path) -> None:
+def test_the_uncertainty_of_an_energy_between_two_edges_holds_their_sampling(
+    tmp_path: Path,
+) -> None:
     integral = constant(tmp_path, 0.125).integrals([(0.25, 0.75)], [10.0])[0]
-    assert energy_u_j(integral, PLAIN, HZ, 1000.0) == pytest.approx(math.sqrt(2) * 0.25 * 1e-3 / math.sqrt(12), rel=1e-6)
+    assert energy_u_j(integral, PLAIN, HZ, 1000.0) == pytest.approx(
+        math.sqrt(2) * 0.25 * 1e-3 / math.sqrt(12), rel=1e-6
+    )
 
 
 def test_the_same_error_in_two_readings_adds_up_and_different_ones_in_squares() -> None:
-    same = merged([Effects({"gain": Effect("common", energy_j=3.0)}), Effects({"gain": Effect("common", energy_j=4.0)})])
-    apart = merged([Effects({"a: gain": Effect("common", energy_j=3.0)}), Effects({"b: gain": Effect("common", energy_j=4.0)})])
+    same = merged(
+        [
+            Effects({"gain": Effect("common", energy_j=3.0)}),
+            Effects({"gain": Effect("common", energy_j=4.0)}),
+        ]
+    )
+    apart = merged(
+        [
+            Effects({"a: gain": Effect("common", energy_j=3.0)}),
+            Effects({"b: gain": Effect("common", energy_j=4.0)}),
+        ]
+    )
     assert (same.energy_u_j, apart.energy_u_j) == (7.0, 5.0)
 
 
@@ -273,24 +382,38 @@ QUIET = ("monitor.virtual.noise_a=0", "monitor.virtual.lsb_a=0")
 
 def budget(result: Result, metric: str) -> dict[str, float]:
     content = result.content["metrics"][metric]
-    return {part["component"]: part["standard_uncertainty"] for part in content["budget"] if part["counted"]}
+    return {
+        part["component"]: part["standard_uncertainty"]
+        for part in content["budget"]
+        if part["counted"]
+    }
 
 
 def test_an_offset_cancels_in_dynamic_power_and_a_clock_in_any_power(run_virtual: Run) -> None:
-    result = run_virtual("monitor.virtual.offset_limit_a=1e-4", "monitor.virtual.clock_limit_ppm=1000", trials=2)
+    result = run_virtual(
+        "monitor.virtual.offset_limit_a=1e-4", "monitor.virtual.clock_limit_ppm=1000", trials=2
+    )
     supply_v = 3.3
-    assert budget(result, "power_idle")["current offset"] == pytest.approx(1e-4 * supply_v / ROOT3, rel=1e-6)
+    assert budget(result, "power_idle")["current offset"] == pytest.approx(
+        1e-4 * supply_v / ROOT3, rel=1e-6
+    )
     assert "current offset" not in budget(result, "power_dynamic")
     assert "clock" not in budget(result, "power_active")
     assert budget(result, "latency_total")["clock"] == pytest.approx(1e-3 / ROOT3 * 0.06, rel=0.02)
 
 
-def test_the_combined_uncertainty_is_the_root_of_the_squares_of_what_counts(run_virtual: Run) -> None:
+def test_the_combined_uncertainty_is_the_root_of_the_squares_of_what_counts(
+    run_virtual: Run,
+) -> None:
     for metric in run_virtual(trials=3).content["metrics"].values():
-        counted, same = [part["standard_uncertainty"] for part in metric["budget"] if part["counted"]], metric["same_samples"]
+        counted = [part["standard_uncertainty"] for part in metric["budget"] if part["counted"]]
+        same = metric["same_samples"]
         if same["standard_uncertainty"] is not None:
             assert same["standard_uncertainty"] == pytest.approx(math.hypot(*counted), rel=1e-12)
-            assert same["expanded_uncertainty"] == same["coverage_factor"] * same["standard_uncertainty"]
+            assert (
+                same["expanded_uncertainty"]
+                == same["coverage_factor"] * same["standard_uncertainty"]
+            )
 
 
 def test_one_sample_alone_is_left_with_what_ticks_and_edges_must_give(run_virtual: Run) -> None:
@@ -302,7 +425,8 @@ def test_one_sample_alone_is_left_with_what_ticks_and_edges_must_give(run_virtua
 
 def test_accuracy_is_uncertain_by_the_choice_of_samples(run_virtual: Run) -> None:
     result = run_virtual("task.null.samples=50", "sut.virtual.error_rate=0.2", trials=2)
-    share, other = result.metrics["accuracy"].value, result.content["metrics"]["accuracy"]["other_samples"]
+    share = result.metrics["accuracy"].value
+    other = result.content["metrics"]["accuracy"]["other_samples"]
     half = (other["high"] - other["low"]) / 2
     assert half == pytest.approx(1.96 * math.sqrt(share * (1 - share) / 49), rel=0.15)
 
@@ -318,13 +442,17 @@ def test_every_window_carries_its_uncertainty(run_virtual: Run) -> None:
 def test_a_calibration_file_replaces_the_data_sheet(run_virtual: Run, tmp_path: Path) -> None:
     path = tmp_path / "calibration.toml"
     path.write_text(
-        'source = "certificate 17"\nyear = 2026\nclock_ppm = 1.0\ndistribution = "normal"\nverified = true\n'
-        "[[current]]\nup_to = 10.0\ngain = 1e-4\noffset = 1e-7\n[[voltage]]\nup_to = 15.0\ngain = 1e-4\noffset = 0.0\n"
+        'source = "certificate 17"\nyear = 2026\nclock_ppm = 1.0\ndistribution = '
+        '"normal"\nverified = true\n'
+        "[[current]]\nup_to = 10.0\ngain = 1e-4\noffset = 1e-7\n[[voltage]]\nup_to = 15.0\ngain = "
+        "1e-4\noffset = 0.0\n"
     )
     result = run_virtual(f"monitor.virtual.calibration={path}")
     assert result.content["provenance"]["monitors"][""]["accuracy"]["source"] == "certificate 17"
     energy = result.content["metrics"]["energy_total"]
-    assert budget(result, "energy_total")["current gain"] == pytest.approx(1e-4 / 2 * energy["value"], rel=1e-6)
+    assert budget(result, "energy_total")["current gain"] == pytest.approx(
+        1e-4 / 2 * energy["value"], rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -379,35 +507,60 @@ def test_a_window_that_cannot_tell_five_percent_says_how_long_it_must_be(run_vir
     )
     assert short["because"] == "noise"
     assert preprocess(short["needed_s"] * 1.1)["needed_s"] == 0.0
-    assert preprocess(short["needed_s"] * 0.9)["needed_s"] == pytest.approx(short["needed_s"], rel=0.05)
+    assert preprocess(short["needed_s"] * 0.9)["needed_s"] == pytest.approx(
+        short["needed_s"], rel=0.05
+    )
 
 
-def test_a_gain_that_is_worse_than_five_percent_makes_every_window_too_short(run_virtual: Run) -> None:
+def test_a_gain_that_is_worse_than_five_percent_makes_every_window_too_short(
+    run_virtual: Run,
+) -> None:
     rows = run_virtual("monitor.virtual.gain_limit=0.08").content["resolution"]
     assert all(row["needed_s"] is None and row["because"] == "current gain" for row in rows)
 
 
 def test_steps_that_no_noise_stirs_do_not_cancel_between_two_currents(run_virtual: Run) -> None:
-    still = ("sut.virtual.preprocess.variation=0", "sut.virtual.infer.variation=0", "monitor.virtual.noise_a=0")
-    still = (*(text.replace("=0", "=0.0") for text in still), "sut.virtual.preprocess.power_w=0.045")
+    still = (
+        "sut.virtual.preprocess.variation=0",
+        "sut.virtual.infer.variation=0",
+        "monitor.virtual.noise_a=0",
+    )
+    still = (
+        *(text.replace("=0", "=0.0") for text in still),
+        "sut.virtual.preprocess.power_w=0.045",
+    )
     for lsb_a in (0.003, 0.004, 0.005):
-        dynamic = run_virtual(*still, f"monitor.virtual.lsb_a={lsb_a}").content["metrics"]["power_dynamic"]
+        dynamic = run_virtual(*still, f"monitor.virtual.lsb_a={lsb_a}").content["metrics"][
+            "power_dynamic"
+        ]
         # Idle current and active current each lie somewhere within their own step.
-        assert abs(dynamic["value"] - (0.045 - 0.012)) < dynamic["same_samples"]["expanded_uncertainty"], lsb_a
+        assert (
+            abs(dynamic["value"] - (0.045 - 0.012))
+            < dynamic["same_samples"]["expanded_uncertainty"]
+        ), lsb_a
         shown = {part["component"]: part["standard_uncertainty"] for part in dynamic["budget"]}
-        assert shown["steps"] == pytest.approx(lsb_a / math.sqrt(12) * 3.3, rel=1e-3) == shown["steps, idle"]
+        assert (
+            shown["steps"]
+            == pytest.approx(lsb_a / math.sqrt(12) * 3.3, rel=1e-3)
+            == shown["steps, idle"]
+        )
 
 
-def test_a_delay_of_sync_that_dominates_wants_longer_windows(run_virtual: Run, tmp_path: Path) -> None:
+def test_a_delay_of_sync_that_dominates_wants_longer_windows(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     path = tmp_path / "calibration.toml"
     path.write_text(
-        'source = "test"\nclock_ppm = 1.0\nedge_s = 0.001\n[[current]]\nup_to = 10.0\ngain = 1e-4\noffset = 0.0\n'
+        'source = "test"\nclock_ppm = 1.0\nedge_s = 0.001\n[[current]]\nup_to = 10.0\ngain = '
+        "1e-4\noffset = 0.0\n"
         "[[voltage]]\nup_to = 15.0\ngain = 1e-4\noffset = 0.0\n"
     )
 
     def preprocess(duration_s: float) -> dict[str, Any]:
         rows = run_virtual(
-            f"monitor.virtual.calibration={path}", f"sut.virtual.preprocess.duration_s={duration_s}", "task.null.samples=2"
+            f"monitor.virtual.calibration={path}",
+            f"sut.virtual.preprocess.duration_s={duration_s}",
+            "task.null.samples=2",
         ).content["resolution"]
         return {row["phase"]: row for row in rows}["preprocess"]
 
@@ -416,19 +569,27 @@ def test_a_delay_of_sync_that_dominates_wants_longer_windows(run_virtual: Run, t
     assert preprocess(1.1 * short["needed_s"])["needed_s"] == 0.0
 
 
-def test_an_accuracy_of_one_has_an_interval_below_it_however_many_trials_there_are(run_virtual: Run) -> None:
+def test_an_accuracy_of_one_has_an_interval_below_it_however_many_trials_there_are(
+    run_virtual: Run,
+) -> None:
     for trials in (1, 5):
         metric = run_virtual("task.null.samples=20", trials=trials).content["metrics"]["accuracy"]
         assert metric["value"] == 1.0
-        other, same = metric["other_samples"], metric["same_samples"]
+        other = metric["other_samples"]
+        same = metric["same_samples"]
         ends = (pytest.approx(0.025 ** (1 / 20)), 1.0)
         assert (other["low"], other["high"]) == ends, "the samples are the same in every trial"
-        assert (metric["binomial"]["low"], metric["binomial"]["high"], metric["binomial"]["n"]) == (*ends, 20)
+        assert (metric["binomial"]["low"], metric["binomial"]["high"], metric["binomial"]["n"]) == (
+            *ends,
+            20,
+        )
         assert other["units"] == "20 samples"
         if trials == 1:
             assert same["low"] is None and "one trial" in same["reason"]
         else:
-            assert same["low"] == pytest.approx(1 - math.log(40) / 100), "one answer of 100 may yet differ"
+            assert same["low"] == pytest.approx(1 - math.log(40) / 100), (
+                "one answer of 100 may yet differ"
+            )
 
 
 def test_both_intervals_of_any_other_metric_have_ends_or_a_reason(run_virtual: Run) -> None:
@@ -441,21 +602,30 @@ def test_both_intervals_of_any_other_metric_have_ends_or_a_reason(run_virtual: R
                 assert stated["low"] <= metric["value"] <= stated["high"] and stated["method"], name
             if stated["expanded_uncertainty"] is not None:
                 half = stated["expanded_uncertainty"]
-                assert [stated["low"], stated["high"]] == [metric["value"] - half, metric["value"] + half], name
+                assert [stated["low"], stated["high"]] == [
+                    metric["value"] - half,
+                    metric["value"] + half,
+                ], name
 
 
 def test_a_metric_that_a_trial_cannot_give_is_absent_with_its_reason(run_virtual: Run) -> None:
     content = run_virtual("task.null.samples=5", trials=2).content
-    assert content["absent"] == {"latency_total_p90_early_stopping": "trial 1: needs 64 samples, there are 5"}
+    assert content["absent"] == {
+        "latency_total_p90_early_stopping": "trial 1: needs 64 samples, there are 5"
+    }
     content = run_virtual("task.null.samples=64", trials=1).content
     assert content["absent"] == {}
     estimate = content["metrics"]["latency_total_p90_early_stopping"]
     assert estimate["value"] > content["metrics"]["latency_total_p90"]["value"]
-    assert "latency_total_p90_early_stopping" not in content["replication"]["per_metric"], "percentiles are not compared"
+    assert "latency_total_p90_early_stopping" not in content["replication"]["per_metric"], (
+        "percentiles are not compared"
+    )
 
 
 @pytest.mark.parametrize("beside", ["before", "behind"])
-def test_an_end_beside_a_lost_sample_errs_as_one_beside_the_farthest_power_that_was_seen(tmp_path: Path, beside: str) -> None:
+def test_an_end_beside_a_lost_sample_errs_as_one_beside_the_farthest_power_that_was_seen(
+    tmp_path: Path, beside: str
+) -> None:
     current = np.full(60, 0.001, np.float32)
     current[20:40] = 0.045
     current[30] = 0.012
@@ -465,7 +635,9 @@ def test_an_end_beside_a_lost_sample_errs_as_one_beside_the_farthest_power_that_
         writer.analog(current, np.full(len(current), 2.0, np.float32))
         writer.sync(np.ones(len(current), np.uint8))
     trace = Trace.open(tmp_path / "trace.jls")
-    window = ((lost + 1.5) / HZ, 38.5 / HZ) if beside == "before" else (21.5 / HZ, (lost - 0.5) / HZ)
+    window = (
+        ((lost + 1.5) / HZ, 38.5 / HZ) if beside == "before" else (21.5 / HZ, (lost - 0.5) / HZ)
+    )
     assert trace.lost_between(*window) == 0
     integral = trace.integrals([window], ranges_a(PLAIN), steps_at_ends=True)[0]
     end = integral.ends[beside == "behind"]

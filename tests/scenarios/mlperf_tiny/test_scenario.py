@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The procedure of MLPerf Tiny: windows that are long enough by plan, medians, and lines in the words of its runner."""
+"""The procedure of MLPerf Tiny: windows that are long enough by plan, medians, and lines in the
+words of its runner.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ from tests.conftest import ROOT
 
 BENCH = ROOT / "benches" / "virtual-tiny.toml"
 
-# What the submission checker of MLPerf Tiny looks for, line by line from the beginning of a line; energy anywhere in it.
+# What the submission checker of MLPerf Tiny looks for, line by line from the beginning of a line;
+# energy anywhere in it.
 THROUGHPUT = re.compile(r"^.*\sMedian throughput is\s+([0-9.]+) inf[.]/sec[.]")
 ENERGY = re.compile(r"Median energy cost is ([0-9.]+) uJ/inf")
 TOP_1 = re.compile(r"^.*\sTop[- ]1%?\s?[:=] ([0-9.]+)")
@@ -50,9 +53,13 @@ def null(samples: int = 8) -> NullTask:
     return NullTask(NullTask.Settings(samples=samples, payload_b=16))
 
 
-def carried_out(scenario: Tiny, device: Callable[[Step], Completion | None], samples: int = 8, seed: int = 1) -> list[Step]:
+def carried_out(
+    scenario: Tiny, device: Callable[[Step], Completion | None], samples: int = 8, seed: int = 1
+) -> list[Step]:
     """Return the steps of a plan that is fed with what a device answers."""
-    plan, done, completion = scenario.plan(null(samples), seed), [], None
+    plan = scenario.plan(null(samples), seed)
+    done = []
+    completion = None
     while True:
         try:
             step = plan.send(completion)
@@ -70,7 +77,8 @@ def steady(
     window_s: float = 0.0,
     stamp_s: float = 0.0,
 ) -> Callable[[Step], Completion | None]:
-    """Return a device that always takes as long, but for windows that it cannot make shorter than `shortest_s`.
+    """Return a device that always takes as long, but for windows that it cannot make shorter than
+    `shortest_s`.
 
     A window costs `window_s` by itself, an idle time is `stamp_s` longer than asked for.
     """
@@ -86,7 +94,10 @@ def steady(
             case Idle(duration_s):
                 return Completion((mark(IDLE, duration_s + stamp_s), mark(END, 0.001)))
             case Query():
-                infer = mark(1, preprocess_s * step.repeat), mark(2, infer_s * step.repeat + window_s)
+                infer = (
+                    mark(1, preprocess_s * step.repeat),
+                    mark(2, infer_s * step.repeat + window_s),
+                )
                 return Completion((*infer, mark(END, 0.001)))
         return None
 
@@ -109,13 +120,16 @@ def timed(done: Iterable[Step]) -> list[Query]:
 def test_five_windows_of_ten_seconds_and_ten_inferences_whatever_the_device(
     infer_s: float, tick_hz: int, shortest_s: float, seed: int
 ) -> None:
-    queries = timed(carried_out(tiny(), steady(infer_s, tick_hz=tick_hz, shortest_s=shortest_s), seed=seed))
+    queries = timed(
+        carried_out(tiny(), steady(infer_s, tick_hz=tick_hz, shortest_s=shortest_s), seed=seed)
+    )
     assert len(queries) == 5
     for query in queries:
         assert query.repeat >= 10
         length_s = query.repeat * infer_s
         assert length_s >= 10.0
-        # And no longer than is of use: the margin, what a coarse clock adds, and the last inference; or the ten inferences.
+        # And no longer than is of use: the margin, what a coarse clock adds, and the last
+        # inference; or the ten inferences.
         assert length_s <= max(10.8 + infer_s, 10 * infer_s * 1.001)
         assert query.limit_s > length_s
 
@@ -128,7 +142,8 @@ def test_each_window_follows_a_load_and_calibrations_of_its_own_input() -> None:
     loaded = -1
     for step in done:
         if isinstance(step, Load):
-            loaded, calibrated = step.index, False
+            loaded = step.index
+            calibrated = False
         elif isinstance(step, Query):
             assert step.indices == (loaded,)
             assert step.warmup or calibrated
@@ -136,13 +151,15 @@ def test_each_window_follows_a_load_and_calibrations_of_its_own_input() -> None:
 
 
 def test_a_calibration_that_pulses_stretch_is_not_believed() -> None:
-    # One inference of 1 us seems to last 100 us: taken at its word, the window would be a hundred times too short.
+    # One inference of 1 us seems to last 100 us: taken at its word, the window would be a hundred
+    # times too short.
     done = carried_out(tiny(), steady(1e-6, shortest_s=100e-6))
     assert all(query.repeat >= 10_000_000 for query in timed(done))
 
 
 def test_each_input_is_calibrated_by_itself() -> None:
-    slow, fast = steady(0.5), steady(0.005)
+    slow = steady(0.5)
+    fast = steady(0.005)
     first: list[int] = []
 
     def device(step: Step) -> Completion | None:
@@ -164,9 +181,12 @@ def test_pre_processing_does_not_count_towards_the_ten_seconds() -> None:
 
 @pytest.mark.parametrize("infer_s", [1e-4, 0.0425, 0.3])
 def test_what_a_window_costs_by_itself_on_a_slow_uart_makes_no_window_short(infer_s: float) -> None:
-    # At 9600 baud the message of the start drains inside the window, 40 ms, and the time stamps of an idle time take as long.
+    # At 9600 baud the message of the start drains inside the window, 40 ms, and the time stamps of
+    # an idle time take as long.
     device = steady(infer_s, window_s=0.04, stamp_s=0.04)
-    plan, completion, took_s = tiny().fitted(SUT).plan(null(), 1), None, []
+    plan = tiny().fitted(SUT).plan(null(), 1)
+    completion = None
+    took_s = []
     with suppress(StopIteration):
         while True:
             step = plan.send(completion)
@@ -181,7 +201,9 @@ def test_what_a_window_costs_by_itself_on_a_slow_uart_makes_no_window_short(infe
 def test_a_window_that_came_out_too_short_is_asked_for_again_and_not_for_ever() -> None:
     # A device that runs a tenth faster in the first window of each input than in its calibrations.
     def asked(hasty: int) -> list[Query]:
-        normal, fast, seen = steady(0.01), steady(0.009), dict[int, int]()
+        normal = steady(0.01)
+        fast = steady(0.009)
+        seen = dict[int, int]()
 
         def device(step: Step) -> Completion | None:
             if isinstance(step, Query) and not step.warmup:
@@ -211,8 +233,13 @@ def shrinking() -> Callable[[Step], Completion | None]:
 
 
 def test_longer_windows_and_more_iterations_can_be_asked_for() -> None:
-    assert {query.repeat for query in timed(carried_out(tiny(window_s=20.0), steady(0.1)))} <= {210, 211}
-    assert {query.repeat for query in timed(carried_out(tiny(iterations=500), steady(0.1)))} == {500}
+    assert {query.repeat for query in timed(carried_out(tiny(window_s=20.0), steady(0.1)))} <= {
+        210,
+        211,
+    }
+    assert {query.repeat for query in timed(carried_out(tiny(iterations=500), steady(0.1)))} == {
+        500
+    }
 
 
 @pytest.mark.parametrize(
@@ -228,7 +255,9 @@ def test_longer_windows_and_more_iterations_can_be_asked_for() -> None:
         ("limit_s", math.inf),
     ],
 )
-def test_settings_that_would_break_the_rule_are_refused_before_anything_runs(key: str, value: float) -> None:
+def test_settings_that_would_break_the_rule_are_refused_before_anything_runs(
+    key: str, value: float
+) -> None:
     with pytest.raises(ConfigError, match=rf"scenario\.tiny\.{key}"):
         tiny(**{key: value})
 
@@ -291,7 +320,13 @@ def test_only_windows_by_the_rule_count_and_those_that_were_repeated_are_told() 
     assert "9.9 s and 210 inferences" in problem.detail
 
 
-GOOD = [(10.5, 210, 5e-3), (10.5, 200, 4e-3), (11.0, 110, 1e-3), (10.5, 105, 3e-3), (10.0, 10, 2e-3)]
+GOOD = [
+    (10.5, 210, 5e-3),
+    (10.5, 200, 4e-3),
+    (11.0, 110, 1e-3),
+    (10.5, 105, 3e-3),
+    (10.0, 10, 2e-3),
+]
 
 
 def test_the_result_is_the_median_of_the_five_windows() -> None:
@@ -299,7 +334,9 @@ def test_the_result_is_the_median_of_the_five_windows() -> None:
     assert metrics["throughput"].value == pytest.approx(10.0)
     assert metrics["latency_infer"].value == pytest.approx(0.1)
     assert metrics["energy_infer"].value == pytest.approx(3e-3)
-    assert metrics["power_infer"].value == pytest.approx(15e-3 / sum(length_s / runs for length_s, runs, _ in GOOD))
+    assert metrics["power_infer"].value == pytest.approx(
+        15e-3 / sum(length_s / runs for length_s, runs, _ in GOOD)
+    )
 
 
 def test_a_trial_by_the_rules_has_no_problem() -> None:
@@ -309,15 +346,25 @@ def test_a_trial_by_the_rules_has_no_problem() -> None:
 @pytest.mark.parametrize(
     ("mode", "windows", "said"),
     [
-        ("performance", [*GOOD[:4], (9.999, 100, 1e-3)], "1 of 5 windows, shortest of step 12 with 9.999 s and 100 inferences"),
-        ("performance", [*GOOD[:4], (20.0, 9, 1e-3)], "1 of 5 windows, shortest of step 12 with 20 s and 9 inferences"),
+        (
+            "performance",
+            [*GOOD[:4], (9.999, 100, 1e-3)],
+            "1 of 5 windows, shortest of step 12 with 9.999 s and 100 inferences",
+        ),
+        (
+            "performance",
+            [*GOOD[:4], (20.0, 9, 1e-3)],
+            "1 of 5 windows, shortest of step 12 with 20 s and 9 inferences",
+        ),
         ("performance", GOOD[:4], "4 windows were measured, the median is over exactly 5"),
         ("performance", [*GOOD, GOOD[0]], "6 windows were measured"),
         ("energy", [*GOOD[:4], (10.5, 100, None)], "1 of 5 windows have no energy"),
         ("accuracy", [], "no file was answered"),
     ],
 )
-def test_what_breaks_a_rule_is_a_problem_by_name(mode: str, windows: Sequence[Any], said: str) -> None:
+def test_what_breaks_a_rule_is_a_problem_by_name(
+    mode: str, windows: Sequence[Any], said: str
+) -> None:
     (problem,) = tiny(mode=mode).problems(measured(*windows))
     assert problem.code == "rule"
     assert said in problem.detail
@@ -352,7 +399,11 @@ def energy(tmp_path_factory: pytest.TempPathFactory) -> Result:
 def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: Result) -> None:
     assert not energy.content["problems"]
     for number in (1, 2):
-        lines = (energy.folder / f"trial-{number}" / "results.txt").read_text(encoding="utf-8").splitlines()
+        lines = (
+            (energy.folder / f"trial-{number}" / "results.txt")
+            .read_text(encoding="utf-8")
+            .splitlines()
+        )
         throughput, cost = lines[-2:]
         assert float(THROUGHPUT.match(throughput)[1]) == pytest.approx(1 / 0.0425, rel=2e-4)  # type: ignore[index]
         assert float(ENERGY.search(cost)[1]) == pytest.approx(0.0425 * 0.045 * 1e6, rel=2e-3)  # type: ignore[index]
@@ -362,7 +413,9 @@ def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: Result) -> None:
 def test_every_line_of_a_simulated_session_says_so(energy: Result) -> None:
     assert energy.content["simulated"] is True
     for trial in energy.content["trials"]:
-        assert trial["lines"] and all(line.startswith("neurorig, simulated, generated data: ") for line in trial["lines"])
+        assert trial["lines"] and all(
+            line.startswith("neurorig, simulated, generated data: ") for line in trial["lines"]
+        )
 
 
 def test_only_calibrations_are_shorter_than_ten_seconds(energy: Result) -> None:
@@ -372,13 +425,17 @@ def test_only_calibrations_are_shorter_than_ten_seconds(energy: Result) -> None:
     assert all(10.0 <= each["stop_s"] - each["start_s"] <= 11.0 for each in windows)
 
 
-def test_the_session_is_found_again_number_by_number_and_a_changed_line_is_noticed(energy: Result) -> None:
+def test_the_session_is_found_again_number_by_number_and_a_changed_line_is_noticed(
+    energy: Result,
+) -> None:
     assert check(energy.folder).ok
     path = energy.folder / "trial-2" / "results.txt"
     text = path.read_text(encoding="utf-8")
     try:
         path.write_text(text.replace("throughput is 2", "throughput is 9"), encoding="utf-8")
-        assert {finding.name for finding in check(energy.folder).findings if not finding.ok} == {"trial-2/results.txt"}
+        assert {finding.name for finding in check(energy.folder).findings if not finding.ok} == {
+            "trial-2/results.txt"
+        }
     finally:
         path.write_text(text, encoding="utf-8")
 
@@ -391,31 +448,56 @@ def test_performance_has_a_line_of_throughput_and_none_of_energy(tmp_path: Path)
 
 def test_a_trial_that_does_not_count_has_no_line_that_a_checker_would_take(tmp_path: Path) -> None:
     # A device whose clock is fast: by the monitor's, its windows come out short.
-    result = run(tmp_path, "scenario.tiny.mode=energy", "scenario.tiny.margin=0.01", "sut.virtual.clock_ppm=50000.0")
+    result = run(
+        tmp_path,
+        "scenario.tiny.mode=energy",
+        "scenario.tiny.margin=0.01",
+        "sut.virtual.clock_ppm=50000.0",
+    )
     assert "rule" in {problem["code"] for problem in result.content["problems"]}
     assert not result.trials[0].valid
     lines = result.content["trials"][0]["lines"]
-    assert lines and all(line.startswith("neurorig, simulated, generated data: no result: ") for line in lines)
+    assert lines and all(
+        line.startswith("neurorig, simulated, generated data: no result: ") for line in lines
+    )
     assert not any(pattern.search(line) for pattern in PATTERNS for line in lines)
 
 
 @pytest.mark.parametrize(("benchmark", "classes"), [("ic01", 10), ("kws01", 12), ("vww01", 2)])
-def test_top_1_and_auc_of_generated_data_are_those_of_their_construction(tmp_path: Path, benchmark: str, classes: int) -> None:
-    result = run(tmp_path, "scenario.tiny.mode=accuracy", f"task.mlperf_tiny.benchmark={benchmark}", "task.mlperf_tiny.files=40")
+def test_top_1_and_auc_of_generated_data_are_those_of_their_construction(
+    tmp_path: Path, benchmark: str, classes: int
+) -> None:
+    result = run(
+        tmp_path,
+        "scenario.tiny.mode=accuracy",
+        f"task.mlperf_tiny.benchmark={benchmark}",
+        "task.mlperf_tiny.files=40",
+    )
     assert not result.content["problems"]
     _, top_1, auc = result.content["trials"][0]["lines"]
     assert TOP_1.match(top_1)[1] == "87.5000"  # type: ignore[index]
     answers = [
-        (int(path.stem[-2:].strip("_")), struct.unpack(f"<{classes}i", path.read_bytes()[: 4 * classes]))
+        (
+            int(path.stem[-2:].strip("_")),
+            struct.unpack(f"<{classes}i", path.read_bytes()[: 4 * classes]),
+        )
         for path in tensors(tmp_path)
     ]
     columns = [1] if classes == 2 else range(classes)
-    areas = [share_of_pairs([(label == column, scores[column]) for label, scores in answers]) for column in columns]
+    areas = [
+        share_of_pairs([(label == column, scores[column]) for label, scores in answers])
+        for column in columns
+    ]
     assert float(AUC.match(auc)[1]) == pytest.approx(sum(areas) / len(areas), abs=1e-6)  # type: ignore[index]
 
 
 def test_the_windows_of_ad01_are_averaged_file_by_file(tmp_path: Path) -> None:
-    result = run(tmp_path, "scenario.tiny.mode=accuracy", "task.mlperf_tiny.benchmark=ad01", "task.mlperf_tiny.files=40")
+    result = run(
+        tmp_path,
+        "scenario.tiny.mode=accuracy",
+        "task.mlperf_tiny.benchmark=ad01",
+        "task.mlperf_tiny.files=40",
+    )
     assert not result.content["problems"]
     files, auc = result.content["trials"][0]["lines"]
     assert files.endswith("40 files, 240 inferences")
@@ -431,7 +513,11 @@ def test_the_windows_of_ad01_are_averaged_file_by_file(tmp_path: Path) -> None:
 def test_single_stream_claims_no_accuracy_of_what_gives_no_answers(tmp_path: Path) -> None:
     with open_bench(
         ROOT / "benches" / "virtual-null.toml",
-        ["task.mlperf_tiny.benchmark=ad01", f"task.mlperf_tiny.cache={tmp_path / 'cache'}", "task.mlperf_tiny.files=2"],
+        [
+            "task.mlperf_tiny.benchmark=ad01",
+            f"task.mlperf_tiny.cache={tmp_path / 'cache'}",
+            "task.mlperf_tiny.files=2",
+        ],
     ) as bench:
         metrics = bench.run(1, tmp_path).metrics
     assert "accuracy" not in metrics and metrics["latency_infer"].value > 0
@@ -446,16 +532,29 @@ def tensors(folder: Path) -> list[Path]:
 
 
 def share_of_pairs(cases: Sequence[tuple[bool, float]]) -> float:
-    above, below = [score for mine, score in cases if mine], [score for mine, score in cases if not mine]
-    return sum(1.0 if high > low else 0.5 if high == low else 0.0 for high in above for low in below) / (len(above) * len(below))
+    above = [score for mine, score in cases if mine]
+    below = [score for mine, score in cases if not mine]
+    return sum(
+        1.0 if high > low else 0.5 if high == low else 0.0 for high in above for low in below
+    ) / (len(above) * len(below))
 
 
 def test_the_page_shows_lines_that_a_checker_takes_and_settings_that_exist() -> None:
     page = (ROOT / "docs" / "MLPERF_TINY.md").read_text(encoding="utf-8")
     shown = [line for line in page.splitlines() if line.startswith("neurorig: ")]
-    assert [sum(bool(pattern.search(line)) for line in shown) for pattern in PATTERNS] == [1, 1, 1, 1]
+    assert [sum(bool(pattern.search(line)) for line in shown) for pattern in PATTERNS] == [
+        1,
+        1,
+        1,
+        1,
+    ]
     named = re.findall(
-        r"`(\w+)`", "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `data`, `labels`"))
+        r"`(\w+)`",
+        "".join(
+            line.split("|")[1]
+            for line in page.splitlines()
+            if line.startswith("| `data`, `labels`")
+        ),
     )
     fields = MlperfTiny.Settings.__dataclass_fields__
     assert named and set(named) <= set(fields)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both intervals of what searches give: with other solver seeds, and for other workloads; what was found too narrow is here."""
+"""Both intervals of what searches give: with other solver seeds, and for other workloads; what was
+found too narrow is here.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from rig.stats.interval import Interval, Intervals
 from scenarios.optimization import intervals
 from scenarios.optimization.scenario import Optimization
 
-POWER_W, TARGET, CELL = 0.03, -100, "250n_25pct"
+POWER_W = 0.03
+TARGET = -100
+CELL = "250n_25pct"
 GAPS = (0.1, 0.01)
 
 
@@ -40,16 +44,42 @@ def search(
     """Return a search on its way to 1 %, that got there after so long, or not at all."""
     known = None if at_s is None else window(at_s, effects)
     crossing = Crossing(-99, known, bounds[1] is None, True, *bounds)
-    step, cost = Solve(workload, limit_s, seed, -99, (-99,)), -95 if at_s is None else -99
+    step = Solve(workload, limit_s, seed, -99, (-99,))
+    cost = -95 if at_s is None else -99
     whole = window(limit_s if at_s is None else at_s)
     costs = Costs(cost, TARGET, cost)
-    return Sample(1, (workload,), 1, (whole,), "", "", False, case=cell, solve=step, costs=costs, crossings=(crossing,))
+    return Sample(
+        1,
+        (workload,),
+        1,
+        (whole,),
+        "",
+        "",
+        False,
+        case=cell,
+        solve=step,
+        costs=costs,
+        crossings=(crossing,),
+    )
 
 
-def fixed(workload: int, seed: int, cost: int, power_w: float = POWER_W, effects: Effects | None = None) -> Sample:
+def fixed(
+    workload: int, seed: int, cost: int, power_w: float = POWER_W, effects: Effects | None = None
+) -> Sample:
     lasts = Window("solve", 0.0, 0.01, 0.01, power_w * 0.01, effects or Effects())
     costs = Costs(cost, TARGET, cost)
-    return Sample(1, (workload,), 1, (lasts,), "", "", False, case=CELL, solve=Solve(workload, 0.01, seed), costs=costs)
+    return Sample(
+        1,
+        (workload,),
+        1,
+        (lasts,),
+        "",
+        "",
+        False,
+        case=CELL,
+        solve=Solve(workload, 0.01, seed),
+        costs=costs,
+    )
 
 
 def told(*trials: Sequence[Sample]) -> dict[str, Intervals]:
@@ -64,13 +94,15 @@ def ends(interval: Interval) -> tuple[float, float]:
 
 
 def test_the_latency_of_searches_with_other_seeds_lies_where_other_seeds_put_it() -> None:
-    # 250 nodes, 25 %, to 1 %: five trials of the seed 1 gave 21.6004 +- 0.0011 ms; other seeds gave 1.9, 11.9, 28.4 and 12.4 ms.
+    # 250 nodes, 25 %, to 1 %: five trials of the seed 1 gave 21.6004 +- 0.0011 ms; other seeds gave
+    # 1.9, 11.9, 28.4 and 12.4 ms.
     times_s = [21.6004e-3, 1.9e-3, 11.9e-3, 28.4e-3, 12.4e-3]
     found = told(*[[search(0, seed, at_s)] for seed, at_s in enumerate(times_s)])
     low, high = ends(found[f"latency_to_1pct_{CELL}"].same_samples)
     assert low < 12e-3 and high > 22e-3 and (high - low) > 1000 * 1.1e-6
     # The same by drawing: the fourth roots are normal, with unknown mean and variance.
-    roots, draw = np.array(times_s) ** 0.25, np.random.default_rng(1)
+    roots = np.array(times_s) ** 0.25
+    draw = np.random.default_rng(1)
     variance = 4 * roots.var(ddof=1) / draw.chisquare(4, 400_000)
     middle = roots.mean() - draw.standard_normal(400_000) * np.sqrt(variance / 5)
     drawn = np.quantile(middle**4 + 6 * middle**2 * variance + 3 * variance**2, [0.025, 0.975])
@@ -93,15 +125,23 @@ def test_trials_that_repeat_the_same_searches_tell_nothing_of_other_seeds_and_sa
 
 
 def test_the_time_with_repetitions_has_the_interval_of_its_share() -> None:
-    # 8 successes of 20 with a limit of 20 ms gave 0.1803 s +- 0; by Clopper and Pearson it is 0.09 to 0.43 s.
-    searches = [search(0, number, 0.01 if number < 8 else None, limit_s=0.02) for number in range(20)]
+    # 8 successes of 20 with a limit of 20 ms gave 0.1803 s +- 0; by Clopper and Pearson it is 0.09
+    # to 0.43 s.
+    searches = [
+        search(0, number, 0.01 if number < 8 else None, limit_s=0.02) for number in range(20)
+    ]
     trials = [searches[4 * number : 4 * number + 4] for number in range(5)]
     found = told(*trials)
     share = stats.binomtest(8, 20).proportion_ci(0.95, "exact")
-    assert ends(found[f"success_to_1pct_{CELL}"].same_samples) == pytest.approx((share.low, share.high), rel=1e-9)
+    assert ends(found[f"success_to_1pct_{CELL}"].same_samples) == pytest.approx(
+        (share.low, share.high), rel=1e-9
+    )
     expected = [0.02 * math.log(0.01) / math.log(1 - p) for p in (share.high, share.low)]
     low, high = ends(found[f"tts99_to_1pct_{CELL}"].same_samples)
-    assert (low, high) == pytest.approx(expected) and (round(low, 2), round(high, 2)) == (0.09, 0.43)
+    assert (low, high) == pytest.approx(expected) and (round(low, 2), round(high, 2)) == (
+        0.09,
+        0.43,
+    )
     gathered = intervals.gathered([Measured(tuple(trial), ()) for trial in trials], GAPS)
     assert gathered[f"tts99_to_1pct_{CELL}"] == pytest.approx(0.1803, abs=5e-5)
 
@@ -115,57 +155,101 @@ def test_a_cell_in_which_no_search_got_there_has_a_lower_bound_of_tts99() -> Non
 def test_a_median_of_searches_some_of_which_failed_has_the_bounds_of_order_statistics() -> None:
     times_s = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, None, None, None]
     found = told([search(0, seed, at_s) for seed, at_s in enumerate(times_s)])
-    # Of ten values the second and the ninth hold the median with 97.9 %: the ninth was still searching.
+    # Of ten values the second and the ninth hold the median with 97.9 %: the ninth was still
+    # searching.
     assert ends(found[f"latency_to_1pct_{CELL}_p50"].same_samples) == (0.02, math.inf)
-    assert "median needs 6" in told([search(0, 1, 0.1)])[f"latency_to_1pct_{CELL}_p50"].same_samples.reason
+    assert (
+        "median needs 6"
+        in told([search(0, 1, 0.1)])[f"latency_to_1pct_{CELL}_p50"].same_samples.reason
+    )
 
 
 def test_other_workloads_are_told_from_the_scatter_of_workloads() -> None:
     means_s = [0.01, 0.02, 0.05, 0.03, 0.1]
-    trials = [[search(w, 10 * t + w, m * (1 + 0.01 * (t - 2))) for w, m in enumerate(means_s)] for t in range(5)]
+    trials = [
+        [search(w, 10 * t + w, m * (1 + 0.01 * (t - 2))) for w, m in enumerate(means_s)]
+        for t in range(5)
+    ]
     found = told(*trials)[f"latency_to_1pct_{CELL}"]
-    same, other = ends(found.same_samples), ends(found.other_samples)
+    same = ends(found.same_samples)
+    other = ends(found.other_samples)
     assert other[0] < same[0] < 0.042 < same[1] < other[1]
     assert other[1] - other[0] > 10 * (same[1] - same[0])
-    assert found.same_samples.units == "5 solver seeds of each of 5 workloads" and found.other_samples.units == "5 workloads"
+    assert (
+        found.same_samples.units == "5 solver seeds of each of 5 workloads"
+        and found.other_samples.units == "5 workloads"
+    )
 
 
 def test_shares_of_workloads_that_are_all_or_nothing_count_each_workload_once() -> None:
     trials = [[search(w, 10 * t + w, 0.01 if w < 3 else None) for w in range(5)] for t in range(5)]
     found = told(*trials)[f"success_to_1pct_{CELL}"]
-    assert ends(found.same_samples) == pytest.approx(tuple(stats.binomtest(15, 25).proportion_ci(0.95, "exact")), rel=1e-9)
+    assert ends(found.same_samples) == pytest.approx(
+        tuple(stats.binomtest(15, 25).proportion_ci(0.95, "exact")), rel=1e-9
+    )
     low, high = ends(found.other_samples)
-    assert low < 0.147 and high > 0.947, "wider than that of 3 of 5, as the variance is known from five as well"
+    assert low < 0.147 and high > 0.947, (
+        "wider than that of 3 of 5, as the variance is known from five as well"
+    )
 
 
 def test_gaps_have_students_interval_over_rounds_and_none_where_all_are_equal() -> None:
     costs = [[-100, -90], [-98, -91], [-97, -90], [-100, -94], [-99, -90]]
-    trials = [[fixed(w, 10 * t + w, cost) for w, cost in enumerate(row)] for t, row in enumerate(costs)]
+    trials = [
+        [fixed(w, 10 * t + w, cost) for w, cost in enumerate(row)] for t, row in enumerate(costs)
+    ]
     rounds = [sum((cost + 100) / 100 for cost in row) / 2 for row in costs]
     low, high = stats.t.interval(0.95, 4, sum(rounds) / 5, stats.sem(rounds))
-    assert ends(told(*trials)[f"gap_{CELL}_10ms"].same_samples) == pytest.approx((low, high), rel=1e-9)
+    assert ends(told(*trials)[f"gap_{CELL}_10ms"].same_samples) == pytest.approx(
+        (low, high), rel=1e-9
+    )
     equal = told(*[[fixed(0, seed, -100)] for seed in range(5)])[f"gap_{CELL}_10ms"].same_samples
     assert not equal.known and "5 are equal" in equal.reason
 
 
 def test_wade_stays_within_0_and_1_also_where_all_searches_are_as_good_as_can_be() -> None:
-    thresholds = tuple(TARGET + round(gap * 100) for gap in (0.91, 0.82, 0.73, 0.64, 0.55, 0.46, 0.37, 0.28, 0.19, 0.1, 0.01))
-    step, costs = Solve(0, 1.0, 1, -99, thresholds), Costs(-99, TARGET, -99)
+    thresholds = tuple(
+        TARGET + round(gap * 100)
+        for gap in (0.91, 0.82, 0.73, 0.64, 0.55, 0.46, 0.37, 0.28, 0.19, 0.1, 0.01)
+    )
+    step = Solve(0, 1.0, 1, -99, thresholds)
+    costs = Costs(-99, TARGET, -99)
 
     def at(seed: int, at_s: float) -> Sample:
         crossings = tuple(Crossing(cost, window(at_s)) for cost in thresholds)
         own = Solve(0, 1.0, seed, step.target, thresholds)
-        return Sample(1, (0,), 1, (window(0.1),), "", "", False, case=CELL, solve=own, costs=costs, crossings=crossings)
+        return Sample(
+            1,
+            (0,),
+            1,
+            (window(0.1),),
+            "",
+            "",
+            False,
+            case=CELL,
+            solve=own,
+            costs=costs,
+            crossings=crossings,
+        )
 
     low, high = ends(told(*[[at(seed, 1e-4)] for seed in range(5)])[f"wade_{CELL}"].same_samples)
     assert high == 1.0 and low == pytest.approx(0.025 ** (1 / 5))
-    low, high = ends(told(*[[at(seed, 1e-4 if seed else 5e-3)] for seed in range(5)])[f"wade_{CELL}"].same_samples)
+    low, high = ends(
+        told(*[[at(seed, 1e-4 if seed else 5e-3)] for seed in range(5)])[
+            f"wade_{CELL}"
+        ].same_samples
+    )
     assert 0.0 <= low < 0.84 and high == 1.0
 
 
 def test_instrument_and_time_base_are_in_the_interval_where_searches_hardly_differ() -> None:
     def effects() -> Effects:
-        return Effects({"gain": Effect(COMMON, 0.0, 0.01 * POWER_W * 0.01, "rectangular"), "clock": Effect(TRIAL, 1e-9, 0.0)})
+        return Effects(
+            {
+                "gain": Effect(COMMON, 0.0, 0.01 * POWER_W * 0.01, "rectangular"),
+                "clock": Effect(TRIAL, 1e-9, 0.0),
+            }
+        )
 
     trials = [[fixed(0, seed, -100, POWER_W * (1 + 1e-6 * seed), effects())] for seed in range(5)]
     low, high = ends(told(*trials)[f"power_{CELL}_10ms"].same_samples)
@@ -177,7 +261,8 @@ def test_instrument_and_time_base_are_in_the_interval_where_searches_hardly_diff
 def test_an_early_crossing_is_in_the_interval_with_both_its_bounds() -> None:
     late = [[search(0, seed, 0.010 + 1e-5 * seed)] for seed in range(4)]
     early = search(0, 9, 1e-4, bounds=(2e-5, (0.0, POWER_W * 0.02)))
-    found, name = told(*late, [early]), f"energy_to_1pct_{CELL}"
+    found = told(*late, [early])
+    name = f"energy_to_1pct_{CELL}"
     point = told(*late, [search(0, 9, 1e-4)])[name].same_samples
     low, high = ends(found[name].same_samples)
     assert high > point.high and low <= point.low
@@ -187,5 +272,8 @@ def test_an_early_crossing_is_in_the_interval_with_both_its_bounds() -> None:
 
 def test_cells_that_were_not_valid_have_no_interval() -> None:
     slow = [search(0, seed, None, limit_s=0.02) for seed in range(4)]
-    slow[0] = Sample(**{name: getattr(slow[0], name) for name in Sample.__slots__} | {"windows": (window(0.022),)})
+    slow[0] = Sample(
+        **{name: getattr(slow[0], name) for name in Sample.__slots__}
+        | {"windows": (window(0.022),)}
+    )
     assert not told(slow)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenario optimization: what it asks for, what it makes of results that are known, and what it refuses."""
+"""The scenario optimization: what it asks for, what it makes of results that are known, and what it
+refuses.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ from scenarios.tasks.qubo.cost import threshold_cost
 from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.shim.messages import THRESHOLDS_MAX
 
-POWER_W, IDLE_W = 0.05, 0.01
+POWER_W = 0.05
+IDLE_W = 0.01
 
 
 def optimization(**settings: Any) -> Optimization:
@@ -41,11 +44,17 @@ def optimization(**settings: Any) -> Optimization:
 @pytest.fixture(scope="module")
 def task() -> QuboTask:
     """Six workloads of two cells; their targets are those of the shipped table."""
-    return QuboTask.open(QuboTask.Settings(nodes=(10, 100), densities=(0.05,), seeds=(0, 1, 2)), Table())
+    return QuboTask.open(
+        QuboTask.Settings(nodes=(10, 100), densities=(0.05,), seeds=(0, 1, 2)), Table()
+    )
 
 
-def carried_out(scenario: Optimization, task: Any, seed: int = 1, refused: Collection[int] = ()) -> list[Step]:
-    plan, done, completion = scenario.plan(task, seed), [], None
+def carried_out(
+    scenario: Optimization, task: Any, seed: int = 1, refused: Collection[int] = ()
+) -> list[Step]:
+    plan = scenario.plan(task, seed)
+    done = []
+    completion = None
     while True:
         try:
             step = plan.send(completion)
@@ -68,11 +77,19 @@ def carried_out(scenario: Optimization, task: Any, seed: int = 1, refused: Colle
     seed=st.integers(0, 2**32 - 1),
 )
 def test_every_workload_that_is_not_refused_is_loaded_once_and_searched_in_every_way(
-    task: QuboTask, timeouts_s: list[float], gaps: list[float], attempts: int, limit_s: float, refused: set[int], seed: int
+    task: QuboTask,
+    timeouts_s: list[float],
+    gaps: list[float],
+    attempts: int,
+    limit_s: float,
+    refused: set[int],
+    seed: int,
 ) -> None:
     if not timeouts_s and not limit_s:
         return
-    scenario = optimization(timeouts_s=tuple(timeouts_s), gaps=tuple(gaps), attempts=attempts, target_limit_s=limit_s)
+    scenario = optimization(
+        timeouts_s=tuple(timeouts_s), gaps=tuple(gaps), attempts=attempts, target_limit_s=limit_s
+    )
     done = carried_out(scenario, task, seed, refused)
     assert isinstance(done[0], Idle) and isinstance(done[-1], Idle)
     assert sorted(step.index for step in done if isinstance(step, Load)) == list(range(6))
@@ -97,23 +114,35 @@ def test_every_workload_that_is_not_refused_is_loaded_once_and_searched_in_every
             assert list(search.thresholds) == sorted(set(search.thresholds), reverse=True)
             assert search.target == search.thresholds[-1]
             for cost in search.thresholds:
-                assert any((cost - task.target(index)) / -task.target(index) <= gap for gap in (*gaps, *wade.GAPS))
+                assert any(
+                    (cost - task.target(index)) / -task.target(index) <= gap
+                    for gap in (*gaps, *wade.GAPS)
+                )
         assert len({search.seed for search in searches}) == attempts
 
 
-def test_the_order_is_that_of_the_trials_seed_and_without_reseed_the_solver_seeds_are_the_same_in_every_trial(
+def test_the_seed_sets_the_order_and_without_reseed_solver_seeds_are_the_same(
     task: QuboTask,
 ) -> None:
-    orders = [[s.index for s in carried_out(optimization(), task, seed) if isinstance(s, Load)] for seed in (1, 1, 2)]
+    orders = [
+        [s.index for s in carried_out(optimization(), task, seed) if isinstance(s, Load)]
+        for seed in (1, 1, 2)
+    ]
     assert orders[0] == orders[1] != orders[2]
     again = optimization(seed=7, reseed=False)
-    seeds = [[s.seed for s in carried_out(again, task, seed) if isinstance(s, Solve)] for seed in (1, 2)]
+    seeds = [
+        [s.seed for s in carried_out(again, task, seed) if isinstance(s, Solve)] for seed in (1, 2)
+    ]
     assert seeds[0] == seeds[1] == [7] * len(seeds[0])
 
 
-def test_trials_have_other_solver_seeds_for_each_workload_and_attempt_and_the_same_trial_has_them_again(task: QuboTask) -> None:
+def test_solver_seeds_differ_by_trial_workload_and_attempt_and_can_be_repeated(
+    task: QuboTask,
+) -> None:
     scenario = optimization(attempts=2)
-    searches = [[s for s in carried_out(scenario, task, seed) if isinstance(s, Solve)] for seed in (1, 2, 1)]
+    searches = [
+        [s for s in carried_out(scenario, task, seed) if isinstance(s, Solve)] for seed in (1, 2, 1)
+    ]
     assert searches[0] == searches[2]
     seeds = [{(s.index, s.seed) for s in own} for own in searches]
     assert len(seeds[0]) == len(seeds[1]) == 6 * 2 and len({seed for _, seed in seeds[0]}) == 12
@@ -122,8 +151,13 @@ def test_trials_have_other_solver_seeds_for_each_workload_and_attempt_and_the_sa
 
 def test_results_of_trials_that_repeat_the_same_searches_say_so() -> None:
     data = measured(fixed("a", -45, -50))
-    assert not any("repeats the same searches" in line for line in optimization(target_limit_s=0.0).lines(data))
-    assert any("repeats the same searches" in line for line in optimization(target_limit_s=0.0, reseed=False).lines(data))
+    assert not any(
+        "repeats the same searches" in line for line in optimization(target_limit_s=0.0).lines(data)
+    )
+    assert any(
+        "repeats the same searches" in line
+        for line in optimization(target_limit_s=0.0, reseed=False).lines(data)
+    )
 
 
 def test_gaps_that_mean_the_same_cost_are_one_threshold(task: QuboTask) -> None:
@@ -161,7 +195,9 @@ def test_a_device_that_cannot_search_or_mark_as_many_thresholds_is_refused() -> 
     with pytest.raises(ConfigError, match="5 gaps, dut marks 4 thresholds"):
         optimization(curve=(0.5, 0.3)).fitted(device(solves=True, thresholds_max=4))
     assert optimization(curve=(0.5,)).fitted(device(solves=True, thresholds_max=4))
-    assert optimization(curve=(0.5, 0.3), target_limit_s=0.0).fitted(device(solves=True, thresholds_max=0))
+    assert optimization(curve=(0.5, 0.3), target_limit_s=0.0).fitted(
+        device(solves=True, thresholds_max=0)
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +209,8 @@ def test_a_device_that_cannot_search_or_mark_as_many_thresholds_is_refused() -> 
         ("gaps", ()),
         ("gaps", (1.0,)),
         ("gaps", (-0.1,)),
-        # Metrics are named by them, and the wire tells whole microseconds: two that look alike would be one.
+        # Metrics are named by them, and the wire tells whole microseconds: two that look alike
+        # would be one.
         ("timeouts_s", (1.0, 1.0000000001)),
         ("gaps", (0.1, 0.10000001)),
         ("gaps", (1e-9,)),
@@ -203,16 +240,29 @@ def window(length_s: float, phase: str = "solve") -> Window:
     return Window(phase, 1.0, 1.0 + length_s, length_s, POWER_W * length_s)
 
 
-def fixed(cell: str, cost: int, target: int, timeout_s: float = 1.0, took_s: float | None = None) -> Sample:
+def fixed(
+    cell: str, cost: int, target: int, timeout_s: float = 1.0, took_s: float | None = None
+) -> Sample:
     step = Solve(0, timeout_s, 1)
     lasts = window(timeout_s if took_s is None else took_s)
     return Sample(
-        3, (0,), 1, (lasts,), str(target), str(cost), cost <= target, case=cell, solve=step, costs=Costs(cost, target, cost)
+        3,
+        (0,),
+        1,
+        (lasts,),
+        str(target),
+        str(cost),
+        cost <= target,
+        case=cell,
+        solve=step,
+        costs=Costs(cost, target, cost),
     )
 
 
 def to_target(cell: str, cost: int, *reached_s: float | None, limit_s: float = 10.0) -> Sample:
-    """Return a search to the gaps 0.1 and 0.05 of a target of -100, which came to them after so long, or did not."""
+    """Return a search to the gaps 0.1 and 0.05 of a target of -100, which came to them after so
+    long, or did not.
+    """
     thresholds = (-90, -95)
     crossings = tuple(
         Crossing(threshold, None if at_s is None else window(at_s, "reached"))
@@ -221,7 +271,19 @@ def to_target(cell: str, cost: int, *reached_s: float | None, limit_s: float = 1
     step = Solve(0, limit_s, 1, -95, thresholds)
     took_s = limit_s if reached_s[-1] is None else reached_s[-1]
     costs = Costs(cost, -100, cost)
-    return Sample(4, (0,), 1, (window(took_s),), "-100", str(cost), False, case=cell, solve=step, costs=costs, crossings=crossings)
+    return Sample(
+        4,
+        (0,),
+        1,
+        (window(took_s),),
+        "-100",
+        str(cost),
+        False,
+        case=cell,
+        solve=step,
+        costs=costs,
+        crossings=crossings,
+    )
 
 
 def measured(*samples: Sample) -> Measured:
@@ -231,7 +293,13 @@ def measured(*samples: Sample) -> Measured:
 def test_gaps_are_means_over_the_seeds_of_a_cell_with_the_sign_that_the_rules_mean() -> None:
     scenario = optimization(timeouts_s=(1.0, 0.01), target_limit_s=0.0)
     metrics = scenario.summarise(
-        measured(fixed("a", -45, -50), fixed("a", -55, -50), fixed("a", -40, -50, 0.01), fixed("b", -30, -40)), ["solve"]
+        measured(
+            fixed("a", -45, -50),
+            fixed("a", -55, -50),
+            fixed("a", -40, -50, 0.01),
+            fixed("b", -30, -40),
+        ),
+        ["solve"],
     )
     values = {name: metric.value for name, metric in metrics.items()}
     assert values == pytest.approx(
@@ -244,7 +312,9 @@ def test_gaps_are_means_over_the_seeds_of_a_cell_with_the_sign_that_the_rules_me
             "power_idle": IDLE_W,
             "power_active": POWER_W,
             "power_dynamic": POWER_W - IDLE_W,
-            **dict.fromkeys(("power_a_1s", "power_a_10ms", "power_b_1s", "power_1s", "power_10ms"), POWER_W),
+            **dict.fromkeys(
+                ("power_a_1s", "power_a_10ms", "power_b_1s", "power_1s", "power_10ms"), POWER_W
+            ),
         }
     )
     assert metrics["gap_a_1s"].n == 2 and metrics["gap_a_1s"].standard_error == pytest.approx(0.1)
@@ -262,7 +332,9 @@ def test_the_lines_have_the_printed_formula_beside_and_tell_what_is_beaten() -> 
 
 def test_latency_and_energy_are_those_until_the_device_knew() -> None:
     scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
-    metrics = scenario.summarise(measured(to_target("a", -95, 1.0, 4.0), to_target("a", -96, 3.0, 3.0)), ["solve"])
+    metrics = scenario.summarise(
+        measured(to_target("a", -95, 1.0, 4.0), to_target("a", -96, 3.0, 3.0)), ["solve"]
+    )
     values = {name: metrics[name].value for name in metrics if "_to_" in name}
     own = {
         "success_to_10pct": 1.0,
@@ -276,7 +348,9 @@ def test_latency_and_energy_are_those_until_the_device_knew() -> None:
     }
     medians = {"latency_to_10pct_p50": 1.0, "latency_to_5pct_p50": 3.0}
     medians |= {"latency_to_10pct_a_p50": 1.0, "latency_to_5pct_a_p50": 3.0}
-    assert values == pytest.approx(own | {f"{name}_a": value for name, value in own.items()} | medians)
+    assert values == pytest.approx(
+        own | {f"{name}_a": value for name, value in own.items()} | medians
+    )
     assert metrics["success_to_5pct"].share and metrics["success_to_5pct"].interval[0] < 0.2
 
 
@@ -286,7 +360,11 @@ def test_where_a_threshold_is_not_reached_by_all_there_is_no_result_but_a_share(
     data = measured(to_target("a", -95, 1.0, 4.0), to_target("a", -92, 3.0, None))
     metrics = scenario.summarise(data, ["solve"])
     assert metrics["success_to_5pct_a"].value == 0.5
-    assert "latency_to_10pct_a" in metrics and "latency_to_5pct_a" not in metrics and "energy_to_5pct_a" not in metrics
+    assert (
+        "latency_to_10pct_a" in metrics
+        and "latency_to_5pct_a" not in metrics
+        and "energy_to_5pct_a" not in metrics
+    )
     assert scenario.absent(data)["latency_to_5pct_a"] == "no result: 1 of 2 searches reached it"
     # Ronnow's formula, by hand: 10 s ln(0.01) / ln(0.5).
     assert metrics["tts99_to_5pct_a"].value == pytest.approx(66.4386, rel=1e-5)
@@ -295,8 +373,13 @@ def test_where_a_threshold_is_not_reached_by_all_there_is_no_result_but_a_share(
 
 def test_a_search_whose_energy_is_lost_has_its_latency_and_says_why_it_has_no_energy() -> None:
     scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
-    whole, dark = to_target("a", -95, 1.0, 4.0), to_target("a", -95, 3.0, 5.0)
-    crossings = tuple(replace(one, window=replace(one.window, energy_j=None)) for one in dark.crossings if one.window)
+    whole = to_target("a", -95, 1.0, 4.0)
+    dark = to_target("a", -95, 3.0, 5.0)
+    crossings = tuple(
+        replace(one, window=replace(one.window, energy_j=None))
+        for one in dark.crossings
+        if one.window
+    )
     data = measured(whole, replace(dark, crossings=crossings))
     metrics = scenario.summarise(data, ["solve"])
     assert metrics["latency_to_10pct_a"].value == 2.0 and "energy_to_10pct_a" not in metrics
@@ -317,9 +400,24 @@ def test_a_mark_that_the_vector_does_not_bear_out_is_not_believed() -> None:
 def test_a_crossing_too_early_for_the_monitor_removes_nothing_and_is_told_as_a_bound() -> None:
     scenario = optimization(gaps=(0.1,), curve=(0.1,), timeouts_s=())
     bounds_j = (0.0, POWER_W * 2e-4)
-    crossing = Crossing(-90, window(1e-4, "reached"), resolved=False, by_device=True, bounds_j=bounds_j)
-    step, costs = Solve(0, 10.0, 1, -90, (-90,)), Costs(-90, -100, -90)
-    sample = Sample(4, (0,), 1, (window(2e-4),), "-100", "-90", False, case="a", solve=step, costs=costs, crossings=(crossing,))
+    crossing = Crossing(
+        -90, window(1e-4, "reached"), resolved=False, by_device=True, bounds_j=bounds_j
+    )
+    step = Solve(0, 10.0, 1, -90, (-90,))
+    costs = Costs(-90, -100, -90)
+    sample = Sample(
+        4,
+        (0,),
+        1,
+        (window(2e-4),),
+        "-100",
+        "-90",
+        False,
+        case="a",
+        solve=step,
+        costs=costs,
+        crossings=(crossing,),
+    )
     data = measured(sample, to_target("a", -95, 3e-4, 4e-4))
     metrics = scenario.summarise(data, ["solve"])
     assert metrics["success_to_10pct_a"].value == 1.0
@@ -327,28 +425,40 @@ def test_a_crossing_too_early_for_the_monitor_removes_nothing_and_is_told_as_a_b
     assert metrics["latency_to_10pct_a"].value == pytest.approx(2e-4)
     assert metrics["energy_to_10pct_a"].value == pytest.approx(2e-4 * POWER_W)
     (line,) = [line for line in scenario.lines(data) if line.startswith("a: to 10pct")]
-    assert "1 reached it too early for the monitor, the first after 100 µs by the device's own timer" in line
+    assert (
+        "1 reached it too early for the monitor, the first after 100 µs by the device's own timer"
+        in line
+    )
     assert "energy between 0 and 10 µJ" in line
 
 
 def test_six_searches_have_a_median_with_an_interval_and_five_have_none() -> None:
     scenario = optimization(gaps=(0.1, 0.05), timeouts_s=())
     times_s = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    metrics = scenario.summarise(measured(*[to_target("a", -95, time_s, time_s) for time_s in times_s]), ["solve"])
+    metrics = scenario.summarise(
+        measured(*[to_target("a", -95, time_s, time_s) for time_s in times_s]), ["solve"]
+    )
     assert metrics["latency_to_10pct_a_p50"].value == 3.0
     assert metrics["latency_to_10pct_a_p50"].standard_error is not None
-    fewer = scenario.summarise(measured(*[to_target("a", -95, time_s, time_s) for time_s in times_s[:5]]), ["solve"])
+    fewer = scenario.summarise(
+        measured(*[to_target("a", -95, time_s, time_s) for time_s in times_s[:5]]), ["solve"]
+    )
     assert fewer["latency_to_10pct_a_p50"].standard_error is None
 
 
-def test_wade_counts_whole_steps_and_its_name_tells_that_the_thresholds_are_not_those_of_the_paper() -> None:
+def test_wade_counts_whole_steps_and_is_named_by_its_thresholds_if_not_the_papers() -> None:
     scenario = optimization(gaps=(0.1, 0.05), curve=(0.1, 0.05), timeouts_s=())
-    metrics = scenario.summarise(measured(to_target("a", -95, 0.0005, 0.0031), to_target("a", -92, 0.002, None)), ["solve"])
-    # The smallest whole number of steps after which it is reached; what is never reached counts as nothing.
-    first, second = (0.9 / 1 + 0.95 / 4) / (0.9 + 0.95), (0.9 / 2) / (0.9 + 0.95)
+    metrics = scenario.summarise(
+        measured(to_target("a", -95, 0.0005, 0.0031), to_target("a", -92, 0.002, None)), ["solve"]
+    )
+    # The smallest whole number of steps after which it is reached; what is never reached counts as
+    # nothing.
+    first = (0.9 / 1 + 0.95 / 4) / (0.9 + 0.95)
+    second = (0.9 / 2) / (0.9 + 0.95)
     assert metrics["wade_of_2_a"].value == pytest.approx((first + second) / 2)
     assert "wade_a" not in metrics and any(
-        "WADE of 2 thresholds" in line for line in scenario.lines(measured(to_target("a", -95, 1.0, 2.0)))
+        "WADE of 2 thresholds" in line
+        for line in scenario.lines(measured(to_target("a", -95, 1.0, 2.0)))
     )
 
 
@@ -363,8 +473,13 @@ def test_a_target_of_zero_that_is_not_met_has_no_gap_and_says_so() -> None:
     scenario = optimization(timeouts_s=(1.0,), target_limit_s=0.0)
     data = measured(fixed("a", 7, 0), fixed("b", 0, 0))
     metrics = scenario.summarise(data, ["solve"])
-    assert metrics["gap_b_1s"].value == 0.0 and "gap_a_1s" not in metrics and "gap_1s" not in metrics
-    assert scenario.absent(data)["gap_a_1s"] == "1 of 1 workloads have a target of 0, which was not met"
+    assert (
+        metrics["gap_b_1s"].value == 0.0 and "gap_a_1s" not in metrics and "gap_1s" not in metrics
+    )
+    assert (
+        scenario.absent(data)["gap_a_1s"]
+        == "1 of 1 workloads have a target of 0, which was not met"
+    )
 
 
 def absences(scenario: Optimization, data: Measured) -> dict[str, str]:
@@ -378,10 +493,16 @@ def test_a_search_beyond_its_time_out_invalidates_its_cell_and_no_other() -> Non
     assert not absences(scenario, measured(*kept))
     data = measured(*kept, fixed("a", -1, -1, 1e-3, 1.14e-3))
     assert scenario.problems(data) == ()
-    metrics, absent = scenario.summarise(data, ["solve"]), absences(scenario, data)
-    assert {"gap_a_1ms", "power_a_1ms", "gap_1ms", "power_1ms"} == set(absent) and not set(absent) & set(metrics)
+    metrics = scenario.summarise(data, ["solve"])
+    absent = absences(scenario, data)
+    assert {"gap_a_1ms", "power_a_1ms", "gap_1ms", "power_1ms"} == set(absent) and not set(
+        absent
+    ) & set(metrics)
     assert {"gap_b_1ms", "power_b_1ms", "gap_a_100ms", "power_a_100ms", "gap_100ms"} <= set(metrics)
-    assert "not valid: 1 of 2 searches went on beyond their time-out by more than 5%" in absent["gap_a_1ms"]
+    assert (
+        "not valid: 1 of 2 searches went on beyond their time-out by more than 5%"
+        in absent["gap_a_1ms"]
+    )
     assert "1.14 ms where 1 ms were asked for (+14.0%)" in absent["gap_a_1ms"]
     assert any(line.startswith("a: 1ms not valid") for line in scenario.lines(data))
 
@@ -390,13 +511,26 @@ def test_a_search_beyond_its_limit_on_the_way_to_a_target_leaves_no_result_of_it
     scenario = optimization(gaps=(0.1,), curve=(0.1,), timeouts_s=())
     late = replace(to_target("a", -80, None, None, limit_s=1.0), windows=(window(1.2),))
     data = measured(late, to_target("b", -95, 0.5, 0.6, limit_s=1.0))
-    metrics, absent = scenario.summarise(data, ["solve"]), scenario.absent(data)
-    assert not any(name.endswith("_a") for name in metrics) and "success_to_10pct_b" in metrics and "wade_of_1_b" in metrics
-    assert "+20.0%" in absent["success_to_10pct_a"] and "+20.0%" in absent["wade_of_1_a"] and "tts99_to_10pct" in absent
+    metrics = scenario.summarise(data, ["solve"])
+    absent = scenario.absent(data)
+    assert (
+        not any(name.endswith("_a") for name in metrics)
+        and "success_to_10pct_b" in metrics
+        and "wade_of_1_b" in metrics
+    )
+    assert (
+        "+20.0%" in absent["success_to_10pct_a"]
+        and "+20.0%" in absent["wade_of_1_a"]
+        and "tts99_to_10pct" in absent
+    )
 
 
 def done(step: Step, fault: str = "", refusal: str = "") -> Done:
-    score = Score(False, "-1", "0", costs=Costs(0, -1, 0), fault=fault) if isinstance(step, Solve) else None
+    score = (
+        Score(False, "-1", "0", costs=Costs(0, -1, 0), fault=fault)
+        if isinstance(step, Solve)
+        else None
+    )
     return Done(1, step, Completion((), refusal=refusal), score)
 
 
@@ -426,11 +560,17 @@ def test_a_survey_tells_done_failed_and_missing_cells() -> None:
         ("c", "target"): "missing",
     }
     reasons = {cell.workload: cell.failures for cell in cells if cell.what == "target"}
-    assert reasons["a"] == ("a vector of 9 nodes",) and set(reasons["b"]) == {"not loaded: too large"}
+    assert reasons["a"] == ("a vector of 9 nodes",) and set(reasons["b"]) == {
+        "not loaded: too large"
+    }
 
 
-def both(cell: str, cost: int, official: int | None, best_known: int | None, *reached_s: float | None) -> Sample:
-    """Return a search of 10 s to a gap of 0.1 to both targets; `reached_s` are the times of its thresholds, the highest first."""
+def both(
+    cell: str, cost: int, official: int | None, best_known: int | None, *reached_s: float | None
+) -> Sample:
+    """Return a search of 10 s to a gap of 0.1 to both targets; `reached_s` are the times of its
+    thresholds, the highest first.
+    """
     targets = [target for target in (official, best_known) if target is not None]
     thresholds = tuple(sorted({target + -target // 10 for target in targets}, reverse=True))
     crossings = tuple(
@@ -439,14 +579,29 @@ def both(cell: str, cost: int, official: int | None, best_known: int | None, *re
     )
     costs = Costs(cost, official, cost, best_known)
     step = Solve(0, 10.0, 1, thresholds[-1], thresholds)
-    return Sample(4, (0,), 1, (window(9.0),), "w", str(cost), costs.met, case=cell, solve=step, costs=costs, crossings=crossings)
+    return Sample(
+        4,
+        (0,),
+        1,
+        (window(9.0),),
+        "w",
+        str(cost),
+        costs.met,
+        case=cell,
+        solve=step,
+        costs=costs,
+        crossings=crossings,
+    )
 
 
 def test_thresholds_of_the_result_come_from_the_official_cost_wherever_ours_is_lower() -> None:
     task = QuboTask.open(QuboTask.Settings(nodes=(250, 500), densities=(0.05,)), Table())
     apart = 0
-    for search in (step for step in carried_out(optimization(timeouts_s=()), task) if isinstance(step, Solve)):
-        own, best = task.official(search.index), task.best_known(search.index)
+    for search in (
+        step for step in carried_out(optimization(timeouts_s=()), task) if isinstance(step, Solve)
+    ):
+        own = task.official(search.index)
+        best = task.best_known(search.index)
         assert own is not None and best is not None
         costs = {threshold_cost(own, gap) for gap in (0.1, 0.05, 0.01)}
         assert costs <= set(search.thresholds), "the NeuroBench result has its thresholds"
@@ -461,12 +616,21 @@ def test_results_to_the_official_target_are_not_mixed_with_those_to_the_best_kno
     data = measured(both("a", -95, -100, -110, 1.0, None), both("a", -99, -100, -110, 3.0, 5.0))
     metrics = scenario.summarise(data, ["solve"])
     assert metrics["latency_to_10pct"].value == metrics["latency_to_10pct_a"].value == 2.0
-    assert metrics["success_to_10pct"].value == 1.0 and metrics["success_to_10pct_best_known"].value == 0.5
+    assert (
+        metrics["success_to_10pct"].value == 1.0
+        and metrics["success_to_10pct_best_known"].value == 0.5
+    )
     assert "latency_to_10pct_best_known" not in metrics
     assert isinstance(scenario, Withholder)
-    assert scenario.absent(data)["latency_to_10pct_best_known_a"] == "no result: 1 of 2 searches reached it"
+    assert (
+        scenario.absent(data)["latency_to_10pct_best_known_a"]
+        == "no result: 1 of 2 searches reached it"
+    )
     assert isinstance(scenario, Reviewer)
-    assert "to 10pct 2 of 2" in scenario.lines(data)[0] and "to 10pct of the best known 1 of 2" in scenario.lines(data)[0]
+    assert (
+        "to 10pct 2 of 2" in scenario.lines(data)[0]
+        and "to 10pct of the best known 1 of 2" in scenario.lines(data)[0]
+    )
 
 
 def test_targets_that_coincide_are_one_threshold_with_both_names() -> None:
@@ -476,13 +640,20 @@ def test_targets_that_coincide_are_one_threshold_with_both_names() -> None:
     assert metrics["wade_of_1"] == metrics["wade_of_1_best_known"]
 
 
-def test_where_an_official_target_is_missing_there_is_no_result_of_the_benchmark_and_it_is_said() -> None:
+def test_without_an_official_target_there_is_no_result_of_the_benchmark_and_a_reason() -> None:
     scenario = optimization(gaps=(0.1,), curve=(0.1,), timeouts_s=(1.0,))
     fixed_one = replace(fixed("a", -95, -100), costs=Costs(-95, None, -95, -100))
     data = measured(both("a", -95, None, -100, 2.0), both("b", -95, -100, -100, 2.0), fixed_one)
     metrics = scenario.summarise(data, ["solve"])
-    assert {"latency_to_10pct", "latency_to_10pct_a", "gap_1s", "gap_a_1s", "wade_of_1"} & set(metrics) == set()
-    assert {"latency_to_10pct_b", "latency_to_10pct_best_known_a", "gap_best_known_a_1s", "wade_of_1_best_known_a"} < set(metrics)
+    assert {"latency_to_10pct", "latency_to_10pct_a", "gap_1s", "gap_a_1s", "wade_of_1"} & set(
+        metrics
+    ) == set()
+    assert {
+        "latency_to_10pct_b",
+        "latency_to_10pct_best_known_a",
+        "gap_best_known_a_1s",
+        "wade_of_1_best_known_a",
+    } < set(metrics)
     why = scenario.absent(data)
     assert (
         why["latency_to_10pct"]
@@ -493,11 +664,14 @@ def test_where_an_official_target_is_missing_there_is_no_result_of_the_benchmark
     assert why["gap_a_1s"] == "1 of 1 searches are of a workload without an official target"
 
 
-def test_a_device_that_marks_too_few_thresholds_for_both_targets_marks_those_of_the_result(task: QuboTask) -> None:
+def test_a_device_that_marks_too_few_thresholds_for_both_targets_marks_those_of_the_result(
+    task: QuboTask,
+) -> None:
     big = QuboTask.open(QuboTask.Settings(nodes=(500,), densities=(0.05,), seeds=(0,)), Table())
     few = optimization(timeouts_s=(), curve=()).fitted(device(solves=True, thresholds_max=3))
     (search,) = [step for step in carried_out(few, big) if isinstance(step, Solve)]
-    own, best = big.official(0), big.best_known(0)
+    own = big.official(0)
+    best = big.best_known(0)
     assert own is not None and best is not None
     assert search.thresholds == tuple(threshold_cost(own, gap) for gap in (0.1, 0.05, 0.01))
     crossings = tuple(Crossing(cost, window(1.0, "reached")) for cost in search.thresholds)
@@ -516,29 +690,65 @@ def test_a_device_that_marks_too_few_thresholds_for_both_targets_marks_those_of_
     )
     metrics = few.summarise(measured(sample), ["solve"])
     assert "latency_to_1pct" in metrics and "success_to_1pct_best_known" not in metrics
-    assert "the device marks too few thresholds" in few.absent(measured(sample))["latency_to_1pct_best_known"]
+    assert (
+        "the device marks too few thresholds"
+        in few.absent(measured(sample))["latency_to_1pct_best_known"]
+    )
 
 
 def test_official_best_known_and_measured_stand_in_one_table() -> None:
     scenario = optimization(timeouts_s=(1.0,), target_limit_s=0.0)
 
     def found(workload: str, cost: int, official: int | None, best_known: int) -> Sample:
-        return replace(fixed(workload.partition("_")[0], cost, 0), label=workload, costs=Costs(cost, official, cost, best_known))
+        return replace(
+            fixed(workload.partition("_")[0], cost, 0),
+            label=workload,
+            costs=Costs(cost, official, cost, best_known),
+        )
 
     trials = [
-        measured(found("100n_s0", -40, -50, -60), found("100n_s1", -55, -50, -50), found("25n_s0", -9, None, -9)),
-        measured(found("100n_s0", -45, -50, -60), found("100n_s1", -55, -50, -50), found("25n_s0", -9, None, -9)),
+        measured(
+            found("100n_s0", -40, -50, -60),
+            found("100n_s1", -55, -50, -50),
+            found("25n_s0", -9, None, -9),
+        ),
+        measured(
+            found("100n_s0", -45, -50, -60),
+            found("100n_s1", -55, -50, -50),
+            found("25n_s0", -9, None, -9),
+        ),
     ]
     rows = {(row.cell, row.workload): row for row in scenario.compared(trials)}
-    assert list(rows) == [("25n", ""), ("100n", ""), ("25n", "25n_s0"), ("100n", "100n_s0"), ("100n", "100n_s1")]
+    assert list(rows) == [
+        ("25n", ""),
+        ("100n", ""),
+        ("25n", "25n_s0"),
+        ("100n", "100n_s0"),
+        ("100n", "100n_s1"),
+    ]
     one = rows["100n", "100n_s0"]
-    assert (one.searches, one.official, one.best_known, one.measured, one.lowest) == (2, -50, -60, -42.5, -45)
+    assert (one.searches, one.official, one.best_known, one.measured, one.lowest) == (
+        2,
+        -50,
+        -60,
+        -42.5,
+        -45,
+    )
     assert (one.gap, one.gap_best_known) == (pytest.approx(0.15), pytest.approx(17.5 / 60))
     assert rows["100n", "100n_s1"].gap == pytest.approx(-0.1), "below 0: beaten, and no error"
     whole = rows["100n", ""]
-    assert (whole.official, whole.best_known, whole.measured, whole.lowest) == (-50, -55, -48.75, None)
+    assert (whole.official, whole.best_known, whole.measured, whole.lowest) == (
+        -50,
+        -55,
+        -48.75,
+        None,
+    )
     assert whole.gap == pytest.approx((0.15 - 0.1) / 2)
-    assert (rows["25n", ""].official, rows["25n", ""].gap, rows["25n", ""].gap_best_known) == (None, None, 0.0)
+    assert (rows["25n", ""].official, rows["25n", ""].gap, rows["25n", ""].gap_best_known) == (
+        None,
+        None,
+        0.0,
+    )
 
 
 class Grid:
@@ -566,13 +776,19 @@ class Grid:
         return str(self.rows[index].workload)
 
 
-def test_on_none_of_180_workloads_does_a_better_target_of_ours_move_a_threshold_of_the_result() -> None:
+def test_on_none_of_180_workloads_does_a_better_target_of_ours_move_a_threshold_of_the_result() -> (
+    None
+):
     moved = 0
-    for search in (step for step in carried_out(optimization(timeouts_s=()), Grid()) if isinstance(step, Solve)):
+    for search in (
+        step for step in carried_out(optimization(timeouts_s=()), Grid()) if isinstance(step, Solve)
+    ):
         row = Grid.rows[search.index]
         own = {threshold_cost(Grid().target(search.index), gap) for gap in (0.1, 0.05, 0.01)}
         ours = {threshold_cost(row.cost, gap) for gap in (0.1, 0.05, 0.01)}
         assert own | ours <= set(search.thresholds)
-        assert len(search.thresholds) <= THRESHOLDS_MAX, "both targets fit into one search, WADE's thresholds as well"
+        assert len(search.thresholds) <= THRESHOLDS_MAX, (
+            "both targets fit into one search, WADE's thresholds as well"
+        )
         moved += own != ours
     assert moved >= 84, "or there is nothing to tell apart"

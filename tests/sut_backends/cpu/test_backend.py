@@ -12,7 +12,14 @@ from itertools import pairwise
 
 import pytest
 
-from rig.errors import BenchError, ConfigError, DeadlineError, DeviceLost, LocalProtocolError, SutError
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DeadlineError,
+    DeviceLost,
+    LocalProtocolError,
+    SutError,
+)
 from rig.interfaces.context import Table
 from rig.interfaces.cpu_program import Program
 from rig.model.completion import BATCH, END, REACHED
@@ -26,11 +33,15 @@ Open = Callable[..., CpuSut]
 @pytest.fixture
 def start(table: Table) -> Iterator[Open]:
     """Start programs by name; all are ended."""
-    table.programs = {name: program(name) for name in ("null", "talkative", "mortal", "stairs", "sleeper")}
+    table.programs = {
+        name: program(name) for name in ("null", "talkative", "mortal", "stairs", "sleeper")
+    }
     with ExitStack() as stack:
 
         def opened(name: str, **settings: int) -> CpuSut:
-            return stack.enter_context(closing(CpuSut.open(CpuSut.Settings(name, **settings), table)))
+            return stack.enter_context(
+                closing(CpuSut.open(CpuSut.Settings(name, **settings), table))
+            )
 
         yield opened
 
@@ -41,16 +52,26 @@ def test_its_marks_lie_between_the_readings_of_the_hosts_clock_around_it(start: 
     before_ns = time.monotonic_ns()
     ticks = [mark.tick for mark in sut.run(Query((0,), repeat=1000)).marks]
     assert before_ns <= ticks[0] < ticks[1] < ticks[2] <= time.monotonic_ns()
-    assert (sut.info.clock, sut.info.tick_hz, sut.info.simulated) == ("CLOCK_MONOTONIC", 10**9, False)
+    assert (sut.info.clock, sut.info.tick_hz, sut.info.simulated) == (
+        "CLOCK_MONOTONIC",
+        10**9,
+        False,
+    )
 
 
-def test_simulated_monitors_see_an_edge_and_the_stated_power_from_every_mark_on(start: Open, table: Table) -> None:
+def test_simulated_monitors_see_an_edge_and_the_stated_power_from_every_mark_on(
+    start: Open, table: Table
+) -> None:
     sut = start("null")
     origin_ns = table.world.monotonic_ns
     sut.load(0, b"a")
     marks = [*sut.sync().marks, *sut.idle(0.01).marks, *sut.run(Query((0,), repeat=20_000)).marks]
     states = table.world.states()
-    falls = [(now.time_ns, now.power_w) for before, now in pairwise(states) if before.level and not now.level]
+    falls = [
+        (now.time_ns, now.power_w)
+        for before, now in pairwise(states)
+        if before.level and not now.level
+    ]
     power_w = {0x50: 0.012, 0x40: 0.010, 0x00: 0.010, 0x01: 0.030, 0x02: 0.050}
     assert falls == [(mark.tick - origin_ns, power_w[mark.phase]) for mark in marks]
     sut.close()
@@ -87,7 +108,9 @@ def test_a_search_marks_what_it_reaches_and_stops_at_its_target(start: Open) -> 
     for mark, steps in zip(marks, (0, 2, 5, 6), strict=True):
         assert mark.tick - marks[0].tick >= steps * 2_000_000
     assert before_ns <= marks[0].tick and marks[-1].tick <= time.monotonic_ns()
-    assert json.loads(completion.output) == [-6, True, [-2, -2, -5, -5, -5, -6]], "it is told how far down to search"
+    assert json.loads(completion.output) == [-6, True, [-2, -2, -5, -5, -5, -6]], (
+        "it is told how far down to search"
+    )
 
 
 def test_a_search_without_a_target_goes_on_until_its_time_is_over(start: Open) -> None:
@@ -112,7 +135,9 @@ def test_thresholds_that_are_reached_at_once_have_one_mark(start: Open) -> None:
 def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(start: Open, table: Table) -> None:
     sut = start("stairs", sync_hold_us=3_000)
     sut.load(0, b"100")
-    marks = sut.solve(Solve(0, 10.0, seed=0, target=-20, thresholds=tuple(range(-1, -15, -1)))).marks
+    marks = sut.solve(
+        Solve(0, 10.0, seed=0, target=-20, thresholds=tuple(range(-1, -15, -1)))
+    ).marks
     assert all(late.tick - early.tick >= 6_000_000 for early, late in pairwise(marks))
     assert marks[-2].phase == REACHED + 13 and marks[-1].phase == END
     states = table.world.states()
@@ -131,8 +156,13 @@ def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(start: Op
 
 
 def test_what_a_program_cannot_do_is_refused(start: Open) -> None:
-    searches, runs = start("stairs"), start("null")
-    assert (searches.info.solves, searches.info.batch_max, searches.info.thresholds_max) == (True, 0, 16)
+    searches = start("stairs")
+    runs = start("null")
+    assert (searches.info.solves, searches.info.batch_max, searches.info.thresholds_max) == (
+        True,
+        0,
+        16,
+    )
     assert (runs.info.solves, runs.info.thresholds_max) == (False, 0)
     for sut in (searches, runs):
         sut.load(0, b"5")
@@ -202,7 +232,16 @@ def test_a_pinned_program_runs_on_its_core_and_the_rig_stays_where_it_was(start:
 def test_what_decides_the_speed_is_told(start: Open) -> None:
     details = start("null").info.details
     assert details["overhead_ns"] > 0
-    assert {"python", "numpy", "cores", "pinned", "threads", "governor", "garbage_collector", "program"} <= set(details)
+    assert {
+        "python",
+        "numpy",
+        "cores",
+        "pinned",
+        "threads",
+        "governor",
+        "garbage_collector",
+        "program",
+    } <= set(details)
 
 
 def test_settings_that_cannot_be_are_refused_by_name(table: Table) -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams on this computer's processor: by its own clock, out of a pipe, and what ends one early."""
+"""Streams on this computer's processor: by its own clock, out of a pipe, and what ends one
+early.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def start(table: Table) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def opened(name: str, **settings: int) -> CpuSut:
-            return stack.enter_context(closing(CpuSut.open(CpuSut.Settings(name, **settings), table)))
+            return stack.enter_context(
+                closing(CpuSut.open(CpuSut.Settings(name, **settings), table))
+            )
 
         yield opened
 
@@ -52,7 +56,10 @@ def moods(*first: int) -> list[bytes]:
 
 def lateness_ns(step: Stream, done: Completion) -> list[int]:
     begun = (mark.tick for mark in done.marks if mark.phase == 1)
-    return [tick - done.marks[0].tick - (k * step.hop + step.window) * 10**9 // HZ for k, tick in enumerate(begun)]
+    return [
+        tick - done.marks[0].tick - (k * step.hop + step.window) * 10**9 // HZ
+        for k, tick in enumerate(begun)
+    ]
 
 
 def test_windows_begin_when_their_last_sample_is_captured_by_the_hosts_clock(start: Open) -> None:
@@ -76,12 +83,20 @@ def test_windows_larger_than_the_pipe_are_taken_in_while_others_are_played(start
     assert done.iterations == 7
 
 
-def test_simulated_monitors_see_a_pulse_a_mark_two_holds_apart_and_idle_power_while_it_listens(start: Open, table: Table) -> None:
+def test_simulated_monitors_see_a_pulse_a_mark_two_holds_apart_and_idle_power_while_it_listens(
+    start: Open, table: Table
+) -> None:
     sut = start("null", sync_hold_us=2_000)
     before = len(table.world.states())
     marks = sut.stream(stream_of(4), [b"a"] * 4).marks
-    falls = [now for last, now in pairwise(table.world.states(before - 1)) if last.level and not now.level]
-    assert [state.time_ns for state in falls] == [mark.tick - table.world.monotonic_ns for mark in marks]
+    falls = [
+        now
+        for last, now in pairwise(table.world.states(before - 1))
+        if last.level and not now.level
+    ]
+    assert [state.time_ns for state in falls] == [
+        mark.tick - table.world.monotonic_ns for mark in marks
+    ]
     assert [state.power_w for state in falls] == [0.010, *[0.030, 0.050, 0.010] * 4, 0.010]
     assert all(late.tick - early.tick >= 4_000_000 for early, late in pairwise(marks))
 
@@ -93,7 +108,9 @@ def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(start: Open)
     assert 1 <= done.iterations < 8
     assert done.output == bytes(range(done.iterations))
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * done.iterations, END]
-    assert done.faults[-1].startswith(f"overrun: the device came to window {done.iterations} when its slot was due for another; ")
+    assert done.faults[-1].startswith(
+        f"overrun: the device came to window {done.iterations} when its slot was due for another; "
+    )
     assert f"with {done.iterations} of 8 windows answered" in done.faults[-1]
     # What was still on its way is no part of what comes next.
     assert sut.stream(stream_of(3, SAFE), moods(0, 0, 0)).output == b"\0\1\2"
@@ -101,12 +118,15 @@ def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(start: Open)
     assert sut.run(Query((7,))).output == b"\7"
 
 
-@pytest.mark.parametrize(("mood", "words"), [(101, "ZeroDivisionError: of no use"), (100, "ValueError: not this one")])
+@pytest.mark.parametrize(
+    ("mood", "words"), [(101, "ZeroDivisionError: of no use"), (100, "ValueError: not this one")]
+)
 def test_a_program_that_fails_or_refuses_a_window_ends_the_stream_and_what_was_answered_is_kept(
     start: Open, mood: int, words: str
 ) -> None:
     sut = start("moody", slots=2)
-    # Two windows are loaded before, and a refusal is heard when the window comes: while an earlier one is awaited.
+    # Two windows are loaded before, and a refusal is heard when the window comes: while an earlier
+    # one is awaited.
     done = sut.stream(stream_of(7, SAFE), moods(0, 0, 0, 0, mood, 0, 0))
     assert done.iterations is not None
     assert 2 < done.iterations <= 4
@@ -162,13 +182,17 @@ def test_what_no_stream_can_be_is_refused(start: Open) -> None:
 
 
 def stalled(stalls_s: float) -> tuple[list[str], int]:
-    """Play four windows out of two slots, the other two sent so late; return the faults, and how many windows were answered."""
+    """Play four windows out of two slots, the other two sent so late; return the faults, and how
+    many windows were answered.
+    """
     signal = Signal([1] * 4, slots=2, hop=200, window=400, sample_hz=HZ, apart_ns=0)
     slots: dict[int, object] = {0: b"0", 1: b"1"}
     ours, theirs = os.pipe()
     sender = threading.Timer(stalls_s, os.write, (theirs, b"23"))
     try:
-        heard = played(public_programs.null(), signal, slots, Inlet(ours, signal, bytes, slots), sender.start)
+        heard = played(
+            public_programs.null(), signal, slots, Inlet(ours, signal, bytes, slots), sender.start
+        )
         sender.join()
     finally:
         os.close(ours)
@@ -181,7 +205,8 @@ def test_a_window_that_does_not_come_starves_the_stream() -> None:
     faults, answered = stalled(2.0)
     assert answered == 2
     assert faults == [
-        "starved: window 2 was not there when it was to be processed; the stream ended with 2 of 4 windows answered",
+        "starved: window 2 was not there when it was to be processed; the stream ended with 2 of 4 "
+        "windows answered",
     ]
 
 
@@ -197,7 +222,9 @@ def test_a_window_that_comes_late_is_told() -> None:
         return block
 
     try:
-        heard = played(public_programs.null(), signal, slots, Inlet(ours, signal, slow, slots), lambda: None)
+        heard = played(
+            public_programs.null(), signal, slots, Inlet(ours, signal, slow, slots), lambda: None
+        )
     finally:
         os.close(ours)
         os.close(theirs)

@@ -44,7 +44,12 @@ def opened(program: Path, table: Table, **settings: Any) -> Iterator[PosixSut]:
 def test_it_says_that_it_is_simulated_and_what_it_runs(null_program: Path, table: Table) -> None:
     with opened(null_program, table, ppm=25.0, tick_hz=8_000_000, offset_ticks=5) as sut:
         info = sut.info
-    assert (info.kind, info.simulated, info.tick_hz, info.task) == ("posix", True, 8_000_000, "null")
+    assert (info.kind, info.simulated, info.tick_hz, info.task) == (
+        "posix",
+        True,
+        8_000_000,
+        "null",
+    )
     assert hashlib.sha256(null_program.read_bytes()).hexdigest() in info.firmware
     assert (info.details["ppm"], info.details["offset_ticks"]) == (25.0, 5)
 
@@ -52,7 +57,9 @@ def test_it_says_that_it_is_simulated_and_what_it_runs(null_program: Path, table
 def test_a_device_that_runs_less_often_than_asked_says_so(null_program: Path, table: Table) -> None:
     with opened(null_program, table, skip_iterations=3) as sut:
         sut.load(0, SAMPLE)
-        assert [sut.run(Query((0,), repeat=repeat, limit_s=5.0)).iterations for repeat in (10, 4, 3, 1)] == [7, 1, 0, 0]
+        assert [
+            sut.run(Query((0,), repeat=repeat, limit_s=5.0)).iterations for repeat in (10, 4, 3, 1)
+        ] == [7, 1, 0, 0]
 
 
 def test_a_device_that_ends_a_batch_early_says_so(null_program: Path, table: Table) -> None:
@@ -62,24 +69,31 @@ def test_a_device_that_ends_a_batch_early_says_so(null_program: Path, table: Tab
         assert sut.run(Query((0, 1), repeat=10, limit_s=5.0, batch=True)).iterations == 7 * 2
 
 
-def test_a_program_is_found_beside_the_bench_file(null_program: Path, tmp_path: Path, table: Table) -> None:
+def test_a_program_is_found_beside_the_bench_file(
+    null_program: Path, tmp_path: Path, table: Table
+) -> None:
     (tmp_path / "dut").symlink_to(null_program)
     table.folder = tmp_path
     with opened(Path("dut"), table) as sut:
         assert sut.info.task == "null"
 
 
-def test_edges_and_power_of_each_phase_are_in_the_world_at_the_ticks_of_the_marks(null_program: Path, table: Table) -> None:
+def test_edges_and_power_of_each_phase_are_in_the_world_at_the_ticks_of_the_marks(
+    null_program: Path, table: Table
+) -> None:
     power = Power(idle=0.01, preprocess=0.03, infer=0.05, sync=0.012)
     with opened(null_program, table, power_w=power) as sut:
         sut.load(0, SAMPLE)
-        done, burst = sut.run(Query((0,))), sut.sync()
+        done = sut.run(Query((0,)))
+        burst = sut.sync()
         idle = sut.idle(0.05)
         states = wait_for_states(table.world, 2 * (3 + 8 + 2))
         falls = [state for state in states if not state.level]
     marks = (*done.marks, *burst.marks, *idle.marks)
     assert [state.power_w for state in falls] == [0.03, 0.05, 0.01] + [0.012] * 8 + [0.01, 0.01]
-    assert [state.power_w for state in states if state.level][-13:] == [0.03, 0.05, 0.01] + [0.01] * 8 + [0.01, 0.01]
+    assert [state.power_w for state in states if state.level][-13:] == [0.03, 0.05, 0.01] + [
+        0.01
+    ] * 8 + [0.01, 0.01]
     by_tick = [(mark.tick - marks[0].tick) / 1e6 for mark in marks]
     by_state = [(state.time_ns - falls[0].time_ns) / 1e9 for state in falls]
     assert by_tick == pytest.approx(by_state, abs=2.1e-6)
@@ -89,15 +103,20 @@ def test_edges_and_power_of_each_phase_are_in_the_world_at_the_ticks_of_the_mark
 
 def wait_for_states(world: World, edges: int) -> list[Any]:
     end_s = time.monotonic() + 2.0
-    while sum(not state.level for state in world.states()) < edges // 2 and time.monotonic() < end_s:
+    while (
+        sum(not state.level for state in world.states()) < edges // 2 and time.monotonic() < end_s
+    ):
         world.horizon_ns()
         time.sleep(0.005)
     return world.states()
 
 
-def test_the_horizon_follows_the_clock_never_goes_back_and_never_lies(null_program: Path, table: Table) -> None:
+def test_the_horizon_follows_the_clock_never_goes_back_and_never_lies(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table) as sut:
-        horizons, known = [0], [0]
+        horizons = [0]
+        known = [0]
         stop = threading.Event()
 
         def watch() -> None:
@@ -118,7 +137,8 @@ def test_the_horizon_follows_the_clock_never_goes_back_and_never_lies(null_progr
         stop.set()
         watcher.join()
         assert horizons == sorted(horizons)
-        now_ns, horizon_ns = table.world.now_ns(), table.world.horizon_ns()
+        now_ns = table.world.now_ns()
+        horizon_ns = table.world.horizon_ns()
         assert MARGIN_NS - 1_000_000 < now_ns - horizon_ns < MARGIN_NS + 50_000_000
         assert sut.late_events == 0
 
@@ -137,9 +157,16 @@ def test_a_second_device_goes_on_where_the_first_ended(null_program: Path, table
 
 
 @pytest.mark.parametrize(
-    "settings", [{"layer": "text"}, {"strict_baud": True, "frame_baud": 460_800}, {"faults": Faults(0.001, 0.001, 0.001, 3)}]
+    "settings",
+    [
+        {"layer": "text"},
+        {"strict_baud": True, "frame_baud": 460_800},
+        {"faults": Faults(0.001, 0.001, 0.001, 3)},
+    ],
 )
-def test_every_way_to_speak_gives_the_result(null_program: Path, table: Table, settings: dict[str, Any]) -> None:
+def test_every_way_to_speak_gives_the_result(
+    null_program: Path, table: Table, settings: dict[str, Any]
+) -> None:
     with opened(null_program, table, **settings) as sut:
         sut.load(0, (1).to_bytes(4, "little") * 4)
         output = sut.run(Query((0,))).output
@@ -157,8 +184,13 @@ def test_a_missing_program_says_how_to_make_it(table: Table, tmp_path: Path) -> 
     assert "make firmware" in caught.value.try_next
 
 
-@pytest.mark.parametrize("script", ["#!/bin/sh\necho hello\n", "#!/bin/sh\necho broken >&2; exit 7\n", "no program at all"])
-def test_a_program_that_is_no_firmware_is_not_found(table: Table, tmp_path: Path, script: str) -> None:
+@pytest.mark.parametrize(
+    "script",
+    ["#!/bin/sh\necho hello\n", "#!/bin/sh\necho broken >&2; exit 7\n", "no program at all"],
+)
+def test_a_program_that_is_no_firmware_is_not_found(
+    table: Table, tmp_path: Path, script: str
+) -> None:
     program = tmp_path / "other"
     program.write_text(script)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -166,13 +198,17 @@ def test_a_program_that_is_no_firmware_is_not_found(table: Table, tmp_path: Path
         PosixSut.open(PosixSut.Settings(program=str(program)), table)
 
 
-def test_a_wrong_option_is_reported_with_what_the_program_says(null_program: Path, table: Table) -> None:
+def test_a_wrong_option_is_reported_with_what_the_program_says(
+    null_program: Path, table: Table
+) -> None:
     with pytest.raises(DeviceNotFound) as caught:
         PosixSut.open(PosixSut.Settings(program=str(null_program), tick_hz=1), table)
     assert "exit code 2" in caught.value.evidence
 
 
-def test_a_dut_that_dies_in_a_query_is_lost_with_its_exit_code(null_program: Path, table: Table) -> None:
+def test_a_dut_that_dies_in_a_query_is_lost_with_its_exit_code(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table, die_after_queries=2) as sut:
         sut.load(0, SAMPLE)
         started_s = time.monotonic()
@@ -186,7 +222,9 @@ def test_a_dut_that_dies_in_a_query_is_lost_with_its_exit_code(null_program: Pat
         assert table.world.horizon_ns() > horizon_ns  # a dead device holds up nobody
 
 
-def test_a_dut_that_falls_silent_in_a_query_is_a_deadline_error_in_bounded_time(null_program: Path, table: Table) -> None:
+def test_a_dut_that_falls_silent_in_a_query_is_a_deadline_error_in_bounded_time(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table, mute_after_queries=1) as sut:
         sut.load(0, SAMPLE)
         sut.run(Query((0,)))
@@ -197,7 +235,9 @@ def test_a_dut_that_falls_silent_in_a_query_is_a_deadline_error_in_bounded_time(
     assert time.monotonic() - started_s < 5.0
 
 
-def test_a_killed_process_is_a_lost_device_with_the_signal(null_program: Path, table: Table) -> None:
+def test_a_killed_process_is_a_lost_device_with_the_signal(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table) as sut:
         killer = threading.Timer(0.2, os.kill, (sut._process.pid, signal.SIGKILL))
         killer.start()
@@ -217,7 +257,9 @@ def test_a_stopped_process_is_ended_all_the_same(null_program: Path, table: Tabl
         os.kill(pid, 0)
 
 
-def test_a_process_that_stands_still_longer_than_the_repeats_last_goes_on(null_program: Path, table: Table) -> None:
+def test_a_process_that_stands_still_longer_than_the_repeats_last_goes_on(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table, timeout_s=20.0) as sut:
         sut.load(0, SAMPLE)
         os.kill(sut._process.pid, signal.SIGSTOP)
@@ -229,7 +271,13 @@ def test_a_process_that_stands_still_longer_than_the_repeats_last_goes_on(null_p
 
 
 def test_settings_come_from_a_bench_file() -> None:
-    values = {"program": "x", "faults": {"drop": 0.1}, "power_w": {"idle": 1, "sync": 0.5}, "layer": "framed", "ppm": 3}
+    values = {
+        "program": "x",
+        "faults": {"drop": 0.1},
+        "power_w": {"idle": 1, "sync": 0.5},
+        "layer": "framed",
+        "ppm": 3,
+    }
     settings = _typed(PosixSut.Settings, values, "sut.posix")
     assert settings.faults == Faults(drop=0.1)
     assert (settings.power_w.idle, settings.power_w.infer) == (1.0, Power().infer)
@@ -241,14 +289,17 @@ def test_settings_come_from_a_bench_file() -> None:
 def wire() -> Iterator[tuple[int, EdgeWire, World, int]]:
     """Give an edge wire that the test itself writes."""
     read_fd, write_fd = os.pipe()
-    world, origin_ns = World(), time.monotonic_ns()
+    world = World()
+    origin_ns = time.monotonic_ns()
     edges = EdgeWire(read_fd, world, Power(), origin_ns)
     yield write_fd, edges, world, origin_ns
     edges.close()
     os.close(write_fd)
 
 
-def test_in_a_window_the_horizon_stands_at_the_last_edge_until_the_next_one(wire: tuple[int, EdgeWire, World, int]) -> None:
+def test_in_a_window_the_horizon_stands_at_the_last_edge_until_the_next_one(
+    wire: tuple[int, EdgeWire, World, int],
+) -> None:
     write_fd, edges, world, origin_ns = wire
     time.sleep(0.12)
     at_ns = time.monotonic_ns()
@@ -257,7 +308,9 @@ def test_in_a_window_the_horizon_stands_at_the_last_edge_until_the_next_one(wire
     assert world.horizon_ns() == at_ns + 50_000 - origin_ns
     stolen_ns = 40_000_000
     end_ns = time.monotonic_ns() - stolen_ns
-    os.write(write_fd, f"3 {end_ns} 0 0 {stolen_ns}\n4 {end_ns + 50_000} 1 0 {stolen_ns}\n".encode())
+    os.write(
+        write_fd, f"3 {end_ns} 0 0 {stolen_ns}\n4 {end_ns + 50_000} 1 0 {stolen_ns}\n".encode()
+    )
     time.sleep(0.12)
     horizon_ns = world.horizon_ns()
     assert horizon_ns > end_ns - origin_ns
@@ -265,18 +318,25 @@ def test_in_a_window_the_horizon_stands_at_the_last_edge_until_the_next_one(wire
     assert edges.late_events == 0
 
 
-def test_late_and_reordered_events_are_counted_and_kept(wire: tuple[int, EdgeWire, World, int]) -> None:
+def test_late_and_reordered_events_are_counted_and_kept(
+    wire: tuple[int, EdgeWire, World, int],
+) -> None:
     write_fd, edges, world, origin_ns = wire
     time.sleep(0.15)
     horizon_ns = world.horizon_ns()
-    os.write(write_fd, f"1 {origin_ns + horizon_ns - 5} 0 2 0\n2 {origin_ns + horizon_ns - 9} 1 2 0\n".encode())
+    os.write(
+        write_fd,
+        f"1 {origin_ns + horizon_ns - 5} 0 2 0\n2 {origin_ns + horizon_ns - 9} 1 2 0\n".encode(),
+    )
     time.sleep(0.02)
     world.horizon_ns()
     assert (edges.late_events, edges.reordered_events) == (2, 1)
     assert [state.time_ns for state in world.states()[-2:]] == [horizon_ns - 5] * 2
 
 
-def test_nonsense_on_the_edge_wire_is_a_remote_protocol_error(wire: tuple[int, EdgeWire, World, int]) -> None:
+def test_nonsense_on_the_edge_wire_is_a_remote_protocol_error(
+    wire: tuple[int, EdgeWire, World, int],
+) -> None:
     write_fd, edges, world, _ = wire
     os.write(write_fd, b"hello\n")
     time.sleep(0.02)

@@ -64,35 +64,51 @@ def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(tab
     with opened(table, power_w=power) as sut:
         sut.load(0, SAMPLE)
         done = sut.run(Query((0,), repeat=1000))
-        burst, idle = sut.sync(), sut.idle(0.02)
+        burst = sut.sync()
+        idle = sut.idle(0.02)
         table.world.now_ns()  # reads what has been told
         states = table.world.states()
-        truth_j = table.world.true_energy_j(*(state_of(states, mark.tick) for mark in done.marks[1:]))
+        truth_j = table.world.true_energy_j(
+            *(state_of(states, mark.tick) for mark in done.marks[1:])
+        )
     falls = [state for state in states if not state.level]
     marks = (*done.marks, *burst.marks, *idle.marks)
     assert [state.power_w for state in falls] == [0.03, 0.05, 0.01] + [0.012] * 8 + [0.01, 0.01]
-    assert [state.time_ns - falls[0].time_ns for state in falls] == [(mark.tick - marks[0].tick) * 1_000 for mark in marks]
+    assert [state.time_ns - falls[0].time_ns for state in falls] == [
+        (mark.tick - marks[0].tick) * 1_000 for mark in marks
+    ]
     rises = [state for state in states[2:] if state.level][: len(falls)]
-    assert {rise.time_ns - fall.time_ns for rise, fall in zip(rises, falls, strict=True)} == {50_000}
-    assert truth_j == pytest.approx(0.05 * (done.marks[2].tick - done.marks[1].tick) * 1e-6, rel=1e-12)
+    assert {rise.time_ns - fall.time_ns for rise, fall in zip(rises, falls, strict=True)} == {
+        50_000
+    }
+    assert truth_j == pytest.approx(
+        0.05 * (done.marks[2].tick - done.marks[1].tick) * 1e-6, rel=1e-12
+    )
     assert sut.late_events == sut.edges.reordered_events == 0
     assert table.world.states()[-1].power_w == 0.0  # a closed device draws nothing
 
 
 def state_of(states: list[Any], tick: int) -> int:
-    return next(state.time_ns for state in states if not state.level and state.time_ns == tick * 1_000)
+    return next(
+        state.time_ns for state in states if not state.level and state.time_ns == tick * 1_000
+    )
 
 
-def test_the_horizon_goes_on_while_the_board_sleeps_never_goes_back_and_never_lies(table: Table) -> None:
+def test_the_horizon_goes_on_while_the_board_sleeps_never_goes_back_and_never_lies(
+    table: Table,
+) -> None:
     with opened(table) as sut:
-        horizons, earliest = [0], []
+        horizons = [0]
+        earliest = []
         stop = threading.Event()
 
         def watch() -> None:
             while not stop.is_set():
                 seen = len(table.world.states())
                 horizons.append(table.world.horizon_ns())
-                earliest.extend((state.time_ns, horizons[-2]) for state in table.world.states(seen)[:1])
+                earliest.extend(
+                    (state.time_ns, horizons[-2]) for state in table.world.states(seen)[:1]
+                )
                 time.sleep(0.001)
 
         watcher = threading.Thread(target=watch)
@@ -116,7 +132,8 @@ def test_the_horizon_goes_on_while_the_board_sleeps_never_goes_back_and_never_li
 def test_a_second_board_goes_on_where_the_first_ended(table: Table) -> None:
     with opened(table) as sut:
         sut.sync()
-    before, last_ns = len(table.world.states()), table.world.states()[-1].time_ns
+    before = len(table.world.states())
+    last_ns = table.world.states()[-1].time_ns
     with opened(table) as sut:
         sut.sync()
         assert sut.edges.reordered_events == 0
@@ -135,7 +152,9 @@ def test_without_supply_there_is_no_device() -> None:
         QemuSut.open(QemuSut.Settings(program="x"), Table())
 
 
-def test_a_missing_emulator_is_named_with_its_package(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_emulator_is_named_with_its_package(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(DeviceNotFound, match="qemu-system-arm is not installed") as caught:
         QemuSut.open(QemuSut.Settings(program="x"), table)
@@ -207,7 +226,9 @@ except KeyboardInterrupt:
 def other_rig() -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Start another process that holds an emulator; gives it and the number of the emulator."""
     command = [sys.executable, "-c", RIG, str(image("mps2", "null"))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
+    ) as process:
         assert process.stdout is not None
         yield process, int(process.stdout.readline())
         process.kill()
@@ -224,7 +245,9 @@ def ends(pid: int) -> bool:
     return False
 
 
-def test_a_killed_rig_takes_the_emulator_along(other_rig: tuple[subprocess.Popen[str], int]) -> None:
+def test_a_killed_rig_takes_the_emulator_along(
+    other_rig: tuple[subprocess.Popen[str], int],
+) -> None:
     process, pid = other_rig
     os.kill(pid, 0)
     process.kill()
@@ -243,9 +266,16 @@ def test_an_interrupt_at_the_terminal_leaves_the_end_of_the_emulator_to_the_rig(
 
 
 def test_settings_come_from_a_bench_file() -> None:
-    settings = _typed(QemuSut.Settings, {"program": "x", "machine": "microbit", "power_w": {"idle": 1}}, "sut.qemu")
+    settings = _typed(
+        QemuSut.Settings,
+        {"program": "x", "machine": "microbit", "power_w": {"idle": 1}},
+        "sut.qemu",
+    )
     assert (settings.machine, settings.power_w.idle, settings.icount_shift) == ("microbit", 1.0, 5)
-    for wrong, path in (({"machine": "toaster"}, r"sut\.qemu\.machine"), ({"icount_shift": 11}, r"sut\.qemu\.icount_shift")):
+    for wrong, path in (
+        ({"machine": "toaster"}, r"sut\.qemu\.machine"),
+        ({"icount_shift": 11}, r"sut\.qemu\.icount_shift"),
+    ):
         with pytest.raises(ConfigError, match=path):
             _typed(QemuSut.Settings, {"program": "x"} | wrong, "sut.qemu")
     with pytest.raises(ConfigError, match="time stamps are judged by this host's clock"):
@@ -260,8 +290,10 @@ def run_null(tmp_path: Path) -> Callable[..., Result]:
     """Run the null workload on the emulated Cortex-M3."""
     bench = tmp_path / "mps2-null.toml"
     bench.write_text(
-        f'[bench]\nname = "mps2-null"\n[sut.qemu]\nprogram = "{image("mps2", "null")}"\n[monitor.virtual]\nsample_hz = 200_000\n'
-        "[scenario.single_stream]\nidle_s = 0.1\nrepeat = 50_000\n[task.null]\nsamples = 4\npayload_b = 64\n"
+        '[bench]\nname = "mps2-null"\n[sut.qemu]\nprogram = '
+        f'"{image("mps2", "null")}"\n[monitor.virtual]\nsample_hz = 200_000\n'
+        "[scenario.single_stream]\nidle_s = 0.1\nrepeat = 50_000\n[task.null]\nsamples = "
+        "4\npayload_b = 64\n"
     )
 
     def run(*overrides: str) -> Result:
@@ -271,12 +303,18 @@ def run_null(tmp_path: Path) -> Callable[..., Result]:
     return run
 
 
-def test_power_and_energy_are_the_true_ones_within_their_uncertainty_and_repeat(run_null: Callable[..., Result]) -> None:
+def test_power_and_energy_are_the_true_ones_within_their_uncertainty_and_repeat(
+    run_null: Callable[..., Result],
+) -> None:
     results = [run_null(), run_null()]
     for result in results:
         assert result.content["problems"] == []
         rows = result.content["metrics"]
-        completions = [each.completion for each in read_completions(result.folder / "trial-1") if each.completion.output]
+        completions = [
+            each.completion
+            for each in read_completions(result.folder / "trial-1")
+            if each.completion.output
+        ]
         ticks = [done.marks[2].tick - done.marks[1].tick for done in completions]
         assert len(ticks) >= 4 and max(ticks) - min(ticks) <= 1
         truth = {"power_idle": 0.010, "latency_infer": sum(ticks) / len(ticks) * 1e-6 / 50_000}
@@ -322,7 +360,9 @@ def wire() -> Iterator[tuple[int, GuestWire, World]]:
     os.close(write_fd)
 
 
-def test_the_horizon_is_what_the_board_has_told_and_the_present_a_little_more(wire: tuple[int, GuestWire, World]) -> None:
+def test_the_horizon_is_what_the_board_has_told_and_the_present_a_little_more(
+    wire: tuple[int, GuestWire, World],
+) -> None:
     write_fd, _, world = wire
     assert world.horizon_ns() == 1_000_000_000
     os.write(write_fd, b"T 000000001388\n")
@@ -332,7 +372,9 @@ def test_the_horizon_is_what_the_board_has_told_and_the_present_a_little_more(wi
     assert world.now_ns() == 1_005_000_000 + AHEAD_NS
 
 
-def test_a_pulse_is_a_fall_and_a_rise_and_moves_the_horizon_behind_itself(wire: tuple[int, GuestWire, World]) -> None:
+def test_a_pulse_is_a_fall_and_a_rise_and_moves_the_horizon_behind_itself(
+    wire: tuple[int, GuestWire, World],
+) -> None:
     write_fd, edges, world = wire
     os.write(write_fd, b"E 000000000064 02 0032\nE 0000000000")
     assert world.horizon_ns() == 1_000_200_000
@@ -350,7 +392,9 @@ def test_a_pulse_is_a_fall_and_a_rise_and_moves_the_horizon_behind_itself(wire: 
 
 
 @pytest.mark.parametrize("line", [b"hello\n", b"T 12 34\n", b"E 12 34\n", b"T xyz\n", b"\xff\n"])
-def test_nonsense_on_the_edge_wire_is_a_remote_protocol_error(wire: tuple[int, GuestWire, World], line: bytes) -> None:
+def test_nonsense_on_the_edge_wire_is_a_remote_protocol_error(
+    wire: tuple[int, GuestWire, World], line: bytes
+) -> None:
     write_fd, edges, world = wire
     os.write(write_fd, line)
     world.horizon_ns()

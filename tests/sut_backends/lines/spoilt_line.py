@@ -22,16 +22,28 @@ class Fault:
     at: int = -1
 
 
-KINDS = {"lost": 0, "doubled": 0, "flipped": 0, "zeroed": 0, "late": 30_000, "stalled": 150_000, "cut": 0}
+KINDS = {
+    "lost": 0,
+    "doubled": 0,
+    "flipped": 0,
+    "zeroed": 0,
+    "late": 30_000,
+    "stalled": 150_000,
+    "cut": 0,
+}
 
 
 class FaultyLine:
-    """A line of 115 200 baud to the device, in its time; `passed` counts the bytes of each direction."""
+    """A line of 115 200 baud to the device, in its time; `passed` counts the bytes of each
+    direction.
+    """
 
-    name, baud = "virtual", 115_200
+    name = "virtual"
+    baud = 115_200
 
     def __init__(self, device: Device, fault: Fault) -> None:
-        self._device, self._fault = device, fault
+        self._device = device
+        self._fault = fault
         self.passed = {"tx": 0, "rx": 0}
         self._tx_free_us = 0
         self._waiting: list[tuple[int, bytes]] = []  # on the way to the host: from when, what
@@ -71,12 +83,15 @@ class FaultyLine:
 
     def _listen(self, duration_us: int) -> None:
         for piece, late_us in self._spoilt("rx", self._device.listen(duration_us)):
-            due_us = max([self._device.now_us + late_us, *(due_us for due_us, _ in self._waiting[-1:])])
+            due_us = max(
+                [self._device.now_us + late_us, *(due_us for due_us, _ in self._waiting[-1:])]
+            )
             self._waiting.append((due_us, piece))
 
     def _spoilt(self, way: str, block: bytes) -> Iterator[tuple[bytes, int]]:
         """Give the pieces that come out, and how much later than they should."""
-        first, fault = self.passed[way], self._fault
+        first = self.passed[way]
+        fault = self._fault
         self.passed[way] += len(block)
         if fault.way != way or not (self._cut or first <= fault.at < first + len(block)):
             if block:
@@ -85,7 +100,9 @@ class FaultyLine:
         if self._cut:
             return
         at = fault.at - first
-        before, byte, after = block[:at], block[at : at + 1], block[at + 1 :]
+        before = block[:at]
+        byte = block[at : at + 1]
+        after = block[at + 1 :]
         if before:
             yield before, 0
         match fault.kind:
@@ -98,6 +115,8 @@ class FaultyLine:
             case "zeroed":
                 byte = b"\0"
             case "cut":
-                self._cut, byte, after = True, b"", b""
+                self._cut = True
+                byte = b""
+                after = b""
         if byte + after:
             yield byte + after, KINDS[fault.kind]

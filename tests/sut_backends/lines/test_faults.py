@@ -10,16 +10,19 @@ from sut_backends.lines.faults import Faults, FaultyLink
 class Memory:
     """A line that keeps what is written and gives it back in blocks of one size."""
 
-    name, baud = "memory", 115_200
+    name = "memory"
+    baud = 115_200
 
     def __init__(self, block_b: int = 1000) -> None:
-        self.written, self._block_b = b"", block_b
+        self.written = b""
+        self._block_b = block_b
 
     def write(self, block: bytes) -> None:
         self.written += block
 
     def read(self, timeout_s: float) -> bytes:
-        block, self.written = self.written[: self._block_b], self.written[self._block_b :]
+        block = self.written[: self._block_b]
+        self.written = self.written[self._block_b :]
         return block
 
     def set_baud(self, baud: int) -> None:
@@ -46,7 +49,10 @@ def test_the_same_seed_gives_the_same_faults_whatever_the_block_size() -> None:
     assert through(faults, 7) != through(Faults(0.01, 0.01, 0.01, seed=6), 7)
 
 
-@pytest.mark.parametrize(("faults", "change_b"), [(Faults(drop=0.02), -1), (Faults(duplicate=0.02), 1), (Faults(flip=0.02), 0)])
+@pytest.mark.parametrize(
+    ("faults", "change_b"),
+    [(Faults(drop=0.02), -1), (Faults(duplicate=0.02), 1), (Faults(flip=0.02), 0)],
+)
 def test_faults_are_as_frequent_as_asked_for_and_counted(faults: Faults, change_b: int) -> None:
     memory = Memory()
     link = FaultyLink(memory, faults)

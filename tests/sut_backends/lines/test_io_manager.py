@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig behind an IO manager of another make, which passes commands and lines but no frames. Ours is in tests/firmware."""
+"""The rig behind an IO manager of another make, which passes commands and lines but no frames. Ours
+is in tests/firmware.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ Start = Callable[..., DutProcess]
 
 
 class Stranger:
-    """An interface board as it is publicly described: `dut X` is echoed with an m-ready of its own, then come the DUT's lines."""
+    """An interface board as it is publicly described: `dut X` is echoed with an m-ready of its own,
+    then come the DUT's lines.
+    """
 
     def __init__(self, dut_port: str) -> None:
         self._dut = serial.Serial(dut_port, timeout=5)
@@ -91,7 +95,9 @@ def opened(port: str, table: Table, **settings: str) -> Iterator[UartSut]:
         sut.close()
 
 
-def test_it_is_found_by_itself_and_the_text_layer_is_spoken(stranger: Stranger, table: Table) -> None:
+def test_it_is_found_by_itself_and_the_text_layer_is_spoken(
+    stranger: Stranger, table: Table
+) -> None:
     with opened(stranger.port, table) as sut:
         assert sut.info.link == f"{stranger.port} through an IO manager, 115200 baud, text"
         sut.load(0, bytes(range(100)))
@@ -100,7 +106,9 @@ def test_it_is_found_by_itself_and_the_text_layer_is_spoken(stranger: Stranger, 
         assert len(sut.sync().marks) == 8
 
 
-def test_frames_are_refused_before_the_dut_is_lost_in_them(stranger: Stranger, table: Table) -> None:
+def test_frames_are_refused_before_the_dut_is_lost_in_them(
+    stranger: Stranger, table: Table
+) -> None:
     with pytest.raises(SutError) as raised, opened(stranger.port, table, layer="framed"):
         pass
     assert "knows only the text layer" in str(raised.value)
@@ -108,8 +116,13 @@ def test_frames_are_refused_before_the_dut_is_lost_in_them(stranger: Stranger, t
         assert sut.info.name == "posix"
 
 
-def test_told_that_there_is_none_the_rig_does_not_look_for_one(stranger: Stranger, table: Table) -> None:
-    with pytest.raises((DeadlineError, ProtocolError)), opened(stranger.port, table, through="nothing"):
+def test_told_that_there_is_none_the_rig_does_not_look_for_one(
+    stranger: Stranger, table: Table
+) -> None:
+    with (
+        pytest.raises((DeadlineError, ProtocolError)),
+        opened(stranger.port, table, through="nothing"),
+    ):
         pass
 
 

@@ -42,14 +42,18 @@ def test_bytes_that_come_while_the_line_is_busy_wait_for_it_and_others_do_not() 
 
 
 @given(
-    st.lists(st.tuples(st.binary(min_size=1, max_size=300), st.floats(0, 0.02)), min_size=1, max_size=12),
+    st.lists(
+        st.tuples(st.binary(min_size=1, max_size=300), st.floats(0, 0.02)), min_size=1, max_size=12
+    ),
     st.sampled_from([9600, 115_200, 921_600, 3_000_000]),
     st.floats(1e-5, 0.01),
 )
 def test_no_byte_is_early_none_is_lost_and_the_rate_is_never_above_the_line(
     blocks: list[tuple[bytes, float]], baud: int, step_s: float
 ) -> None:
-    pace, byte_s, delay_s = Pace(baud, 0.001, capacity_b=10_000), 10 / baud, 0.001
+    pace = Pace(baud, 0.001, capacity_b=10_000)
+    byte_s = 10 / baud
+    delay_s = 0.001
     came: list[tuple[int, float]] = []  # each byte, and the first moment at which it can be there
     now_s = free_s = 0.0
     for block, pause_s in blocks:
@@ -58,7 +62,8 @@ def test_no_byte_is_early_none_is_lost_and_the_rate_is_never_above_the_line(
         for byte in block:
             free_s = max(free_s, now_s) + byte_s
             came.append((byte, free_s + delay_s))
-    left, at_s = list(came), 0.0
+    left = list(came)
+    at_s = 0.0
     while left:
         at_s += max(step_s, (left[-1][1] + byte_s) / 500)
         block = pace.due(at_s)
@@ -108,6 +113,8 @@ def echo(fd: int, count_b: int) -> None:
             block = block[os.write(fd, block) :]
 
 
-def test_a_port_that_does_not_exist_is_named(tmp_path: object, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_does_not_exist_is_named(
+    tmp_path: object, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(DeviceNotFound, match="no paced line"):
         PacedLine(f"{tmp_path}/none", BAUD, 0.0)

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from sut_backends.shim.frame import Decoder, Frame, cobs_decode, cobs_encode, decode, encode
 
-VECTORS: dict[str, Any] = json.loads((Path(__file__).resolve().parents[2] / "vectors" / "frames.json").read_text(encoding="utf-8"))
+VECTORS: dict[str, Any] = json.loads(
+    (Path(__file__).resolve().parents[2] / "vectors" / "frames.json").read_text(encoding="utf-8")
+)
 
 frames = st.builds(Frame, st.integers(1, 255), st.integers(0, 255), st.binary(max_size=256))
 text_or_noise = st.binary(max_size=40).map(lambda noise: noise.replace(b"\x00", b"\x01"))
@@ -39,8 +41,11 @@ def test_frames_of_the_shared_vectors_are_written_and_read(case: dict[str, Any])
 
 
 @cases("bad")
-def test_bad_streams_of_the_shared_vectors_give_no_frame_and_spoil_none(case: dict[str, Any]) -> None:
-    decoder, good = Decoder(case["max_payload"]), Frame(0x02, 9, b"behind")
+def test_bad_streams_of_the_shared_vectors_give_no_frame_and_spoil_none(
+    case: dict[str, Any],
+) -> None:
+    decoder = Decoder(case["max_payload"])
+    good = Frame(0x02, 9, b"behind")
     assert decoder.feed(bytes.fromhex(case["stream"]) + encode(good)) == [good]
     assert decoder.dropped >= (case["name"] != "only delimiters")
 
@@ -58,11 +63,15 @@ def test_any_chunks_with_noise_between_frames_give_exactly_the_frames(
     sent: list[Frame], sizes: list[int], data: st.DataObject
 ) -> None:
     stream = b"".join(data.draw(text_or_noise) + encode(frame) for frame in sent)
-    decoder, received, at, turn = Decoder(256), list[Frame](), 0, 0
+    decoder = Decoder(256)
+    received = list[Frame]()
+    at = 0
+    turn = 0
     while at < len(stream):
         size = sizes[turn % len(sizes)]
         received += decoder.feed(stream[at : at + size])
-        at, turn = at + size, turn + 1
+        at = at + size
+        turn = turn + 1
     assert received == sent
 
 
@@ -75,7 +84,9 @@ def test_a_changed_byte_never_gives_another_frame(frame: Frame, data: st.DataObj
 
 
 @given(frames, st.data())
-def test_a_lost_or_doubled_byte_never_gives_another_frame(frame: Frame, data: st.DataObject) -> None:
+def test_a_lost_or_doubled_byte_never_gives_another_frame(
+    frame: Frame, data: st.DataObject
+) -> None:
     code = encode(frame)
     at = data.draw(st.integers(0, len(code) - 1))
     for spoilt in (code[:at] + code[at + 1 :], code[: at + 1] + code[at:]):
@@ -83,7 +94,9 @@ def test_a_lost_or_doubled_byte_never_gives_another_frame(frame: Frame, data: st
 
 
 @given(st.binary(max_size=400))
-def test_decode_of_anything_raises_value_error_or_gives_a_frame_that_encodes_back(code: bytes) -> None:
+def test_decode_of_anything_raises_value_error_or_gives_a_frame_that_encodes_back(
+    code: bytes,
+) -> None:
     try:
         frame = decode(code)
     except ValueError:
@@ -103,4 +116,6 @@ def test_a_babbling_line_takes_bounded_memory_and_is_counted_once() -> None:
 
 def test_crc_is_the_one_of_zlib() -> None:
     body = b"\x02\x07abc"
-    assert cobs_decode(encode(Frame(2, 7, b"abc"))[1:-1]) == body + zlib.crc32(body).to_bytes(4, "little")
+    assert cobs_decode(encode(Frame(2, 7, b"abc"))[1:-1]) == body + zlib.crc32(body).to_bytes(
+        4, "little"
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The link against a device that follows PROTOCOL section 3, over a line that loses, doubles and changes bytes, in fake time."""
+"""The link against a device that follows PROTOCOL section 3, over a line that loses, doubles and
+changes bytes, in fake time.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rig.errors import DeadlineError, DeviceLost, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from rig.errors import (
+    DeadlineError,
+    DeviceLost,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RigError,
+    SutError,
+)
 from sut_backends.lines.faults import Faults, FaultyLink
 from sut_backends.shim import messages
 from sut_backends.shim.frame import Decoder, Frame, encode
@@ -22,7 +31,26 @@ from sut_backends.shim.timeouts import RTO_MIN_S, Patience
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 
-CAPS = Caps(0, 1, 8, 64, 2, 8192, 100, 16, 1_000_000, 1, 2, Flag.SYNC_LINE, "fake", "0", "null", "m", "b", "P0")
+CAPS = Caps(
+    0,
+    1,
+    8,
+    64,
+    2,
+    8192,
+    100,
+    16,
+    1_000_000,
+    1,
+    2,
+    Flag.SYNC_LINE,
+    "fake",
+    "0",
+    "null",
+    "m",
+    "b",
+    "P0",
+)
 OUTPUT = bytes(range(90))
 LATENCY_S = 0.0005
 
@@ -52,7 +80,12 @@ class FakeDut:
             self.rx_in_window_b += len(block)
             self.backlog += block
             return []
-        return [encode(answer) for frame in self.decoder.feed(block) for answer in self._frame(frame, now_s) if not self.silent]
+        return [
+            encode(answer)
+            for frame in self.decoder.feed(block)
+            for answer in self._frame(frame, now_s)
+            if not self.silent
+        ]
 
     def timer_s(self) -> float:
         if self.window_until_s:
@@ -63,20 +96,31 @@ class FakeDut:
         if self.window_until_s:
             return self._close_window(now_s)
         assert self.guard
-        self.window_until_s, self.rx_in_window_b, self.runs = now_s + self.window_s, 0, self.runs + 1
+        self.window_until_s = now_s + self.window_s
+        self.rx_in_window_b = 0
+        self.runs = self.runs + 1
         return []
 
     def _close_window(self, now_s: float) -> list[bytes]:
         assert self.guard
-        request, self.guard, self.window_until_s = self.guard[1], None, 0.0
+        request = self.guard[1]
+        self.guard = None
+        self.window_until_s = 0.0
         marks = ((1, round((now_s - self.window_s) * 1e6)), (0, round(now_s * 1e6)))
         room_b = CAPS.max_payload_b - Done.shape.size - Done.mark.size * len(marks)
-        self.last = Frame(Kind.DONE, request.seq, Done(self.rx_in_window_b, marks, len(OUTPUT), OUTPUT[:room_b]).pack())
-        backlog, self.backlog = self.backlog, b""
+        self.last = Frame(
+            Kind.DONE,
+            request.seq,
+            Done(self.rx_in_window_b, marks, len(OUTPUT), OUTPUT[:room_b]).pack(),
+        )
+        backlog = self.backlog
+        self.backlog = b""
         return [encode(self.last), *self.receive(backlog, now_s)]
 
     def _ack(self) -> Frame:
-        bits = sum(1 << number for number in range(32) if (self.expected + 1 + number) & 0xFF in self.noted)
+        bits = sum(
+            1 << number for number in range(32) if (self.expected + 1 + number) & 0xFF in self.noted
+        )
         return Frame(Kind.ACK, self.expected, messages.Ack(bits).pack())
 
     def _frame(self, frame: Frame, now_s: float) -> list[Frame]:
@@ -91,14 +135,24 @@ class FakeDut:
             self.expected = (self.expected + 1) & 0xFF
             self.last = self._execute(frame, now_s)
             return [self.last]
-        if ahead == 0xFF and self.last and self.last.seq == frame.seq and self.last.kind != Kind.ACK:
+        if (
+            ahead == 0xFF
+            and self.last
+            and self.last.seq == frame.seq
+            and self.last.kind != Kind.ACK
+        ):
             return [self.last]
         return [self._ack()]
 
     def _hello(self, frame: Frame) -> Frame:
         nonce = messages.Hello.unpack(frame.payload).nonce
         if nonce != self.nonce:
-            self.nonce, self.expected, self.noted, self.last = nonce, (frame.seq + 1) & 0xFF, set(), None
+            self.nonce, self.expected, self.noted, self.last = (
+                nonce,
+                (frame.seq + 1) & 0xFF,
+                set(),
+                None,
+            )
             self.upload = None
         values = {name: getattr(CAPS, name) for name in CAPS.__slots__} | {"nonce": nonce}
         return Frame(Kind.CAPS, frame.seq, Caps(**values).pack())
@@ -127,12 +181,17 @@ class FakeDut:
             case Kind.LOAD:
                 load = messages.Load.unpack(frame.payload)
                 if load.length_b > CAPS.slot_b:
-                    return Frame(Kind.ERROR, frame.seq, messages.Refusal(4, CAPS.slot_b, "too large").pack())
+                    return Frame(
+                        Kind.ERROR, frame.seq, messages.Refusal(4, CAPS.slot_b, "too large").pack()
+                    )
                 self.upload, self.incoming = (load.slot, load.crc32), bytearray(load.length_b)
             case Kind.DATA:
-                return Frame(Kind.ERROR, frame.seq, messages.Refusal(8, 0, "no slot is open").pack())
+                return Frame(
+                    Kind.ERROR, frame.seq, messages.Refusal(8, 0, "no slot is open").pack()
+                )
             case Kind.COMMIT:
-                upload, self.upload = self.upload, None
+                upload = self.upload
+                self.upload = None
                 if upload is None or upload[0] != messages.Commit.unpack(frame.payload).slot:
                     return Frame(Kind.ERROR, frame.seq, messages.Refusal(5, 0, "not open").pack())
                 if zlib.crc32(self.incoming) != upload[1]:
@@ -141,12 +200,18 @@ class FakeDut:
             case Kind.RUN:
                 run = messages.Run.unpack(frame.payload)
                 if run.slot not in self.slots:
-                    return Frame(Kind.ERROR, frame.seq, messages.Refusal(5, run.slot, "empty").pack())
+                    return Frame(
+                        Kind.ERROR, frame.seq, messages.Refusal(5, run.slot, "empty").pack()
+                    )
                 self.guard = (now_s + run.guard_us / 1e6, frame)
                 return self._ack()
             case Kind.RESULT:
                 offset_b = messages.Result.unpack(frame.payload).offset_b
-                return Frame(Kind.CHUNK, frame.seq, messages.Chunk(offset_b, OUTPUT[offset_b : offset_b + 60]).pack())
+                return Frame(
+                    Kind.CHUNK,
+                    frame.seq,
+                    messages.Chunk(offset_b, OUTPUT[offset_b : offset_b + 60]).pack(),
+                )
         return status
 
 
@@ -157,7 +222,8 @@ class FakeLine:
     baud = 115_200
 
     def __init__(self, dut: FakeDut) -> None:
-        self.dut, self.now_s = dut, 0.0
+        self.dut = dut
+        self.now_s = 0.0
         self._free_s = {"tx": 0.0, "rx": 0.0}
         self._queue: list[tuple[float, int, str, bytes]] = []
         self._serial = 0
@@ -202,10 +268,14 @@ class FakeLine:
         begin_s = max(self.now_s, self._free_s[direction])
         self._free_s[direction] = begin_s + len(block) * 10 / self.baud
         self._serial += 1
-        heapq.heappush(self._queue, (self._free_s[direction] + LATENCY_S, self._serial, direction, block))
+        heapq.heappush(
+            self._queue, (self._free_s[direction] + LATENCY_S, self._serial, direction, block)
+        )
 
 
-def connect(dut: FakeDut, faults: Faults | None = None) -> tuple[FramedClient, FakeLine, FaultyLink]:
+def connect(
+    dut: FakeDut, faults: Faults | None = None
+) -> tuple[FramedClient, FakeLine, FaultyLink]:
     line = FakeLine(dut)
     faulty = FaultyLink(line, faults or Faults())
     return FramedClient(Exchange(faulty, Link(Patience(line.baud)), line.clock)), line, faulty
@@ -246,7 +316,9 @@ def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(seed: in
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.floats(0, 0.03), st.floats(0, 0.03), st.floats(0, 0.03))
-def test_any_faults_end_in_the_right_data_or_a_named_error(seed: int, drop: float, duplicate: float, flip: float) -> None:
+def test_any_faults_end_in_the_right_data_or_a_named_error(
+    seed: int, drop: float, duplicate: float, flip: float
+) -> None:
     dut = FakeDut()
     client, line, _ = connect(dut, Faults(drop, duplicate, flip, seed))
     try:
@@ -257,8 +329,11 @@ def test_any_faults_end_in_the_right_data_or_a_named_error(seed: int, drop: floa
 
 
 def lose_once(line: FakeLine, wanted: Callable[[Frame], bool], direction: str) -> list[Frame]:
-    """Let the line lose the first frame that is `wanted`, all but its first bytes; returns the list of what was lost."""
-    put, lost = line._put, list[Frame]()
+    """Let the line lose the first frame that is `wanted`, all but its first bytes; returns the list
+    of what was lost.
+    """
+    put = line._put
+    lost = list[Frame]()
 
     def spoil(way: str, block: bytes) -> None:
         found = Decoder(256).feed(block)
@@ -275,10 +350,13 @@ def lose_once(line: FakeLine, wanted: Callable[[Frame], bool], direction: str) -
     ("kind", "direction", "repeats"),
     [(kind, "tx", range(1, 3)) for kind in (Kind.RUN, Kind.COMMIT, Kind.DATA)]
     + [(kind, "rx", range(1, 3)) for kind in (Kind.DONE, Kind.CHUNK)]
-    # The DATA behind a lost LOAD find no slot open: a window is sent again. Its lost STATUS is told by the ACKs behind it.
+    # The DATA behind a lost LOAD find no slot open: a window is sent again. Its lost STATUS is told
+    # by the ACKs behind it.
     + [(Kind.LOAD, "tx", range(1, CAPS.window + 1)), (Kind.STATUS, "rx", range(1))],
 )
-def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(kind: Kind, direction: str, repeats: range) -> None:
+def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(
+    kind: Kind, direction: str, repeats: range
+) -> None:
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
     client.hello(1)
@@ -295,7 +373,13 @@ def test_a_lost_answer_to_commit_is_asked_for_and_nothing_is_executed_twice() ->
     client, line, _ = connect(dut)
     client.hello(1)
     statuses: list[int] = []
-    lose_once(line, lambda frame: frame.kind == Kind.STATUS and (statuses.append(frame.seq) or len(statuses) == 2), "rx")
+    lose_once(
+        line,
+        lambda frame: (
+            frame.kind == Kind.STATUS and (statuses.append(frame.seq) or len(statuses) == 2)
+        ),
+        "rx",
+    )
     client.load(0, SAMPLE)
     assert (dut.slots[0], client.retransmissions, len(statuses)) == (SAMPLE, 1, 2)
 
@@ -311,8 +395,12 @@ def test_load_data_and_commit_follow_each_other_without_a_wait() -> None:
 
 
 def share_of_the_line(baud: int, max_payload_b: int, monkeypatch: pytest.MonkeyPatch) -> float:
-    """Load 27 648 bytes over a line that delays by 1 ms each way; return the payload's share of what the line can carry."""
-    monkeypatch.setitem(globals(), "CAPS", dataclasses.replace(CAPS, max_payload_b=max_payload_b, slot_b=32_768))
+    """Load 27 648 bytes over a line that delays by 1 ms each way; return the payload's share of
+    what the line can carry.
+    """
+    monkeypatch.setitem(
+        globals(), "CAPS", dataclasses.replace(CAPS, max_payload_b=max_payload_b, slot_b=32_768)
+    )
     monkeypatch.setitem(globals(), "LATENCY_S", 0.001)
     monkeypatch.setattr(FakeLine, "baud", baud)
     sample = bytes((number * 7 + number // 256) & 0xFF for number in range(27_648))
@@ -326,12 +414,14 @@ def share_of_the_line(baud: int, max_payload_b: int, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("baud", [115_200, 921_600, 3_000_000])
-def test_a_load_uses_95_percent_of_the_line_and_more(baud: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_uses_95_percent_of_the_line_and_more(
+    baud: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert share_of_the_line(baud, 2048, monkeypatch) > 0.95
 
 
 @pytest.mark.parametrize("baud", [115_200, 921_600, 3_000_000])
-def test_with_256_bytes_and_a_window_of_8_the_overhead_of_frames_and_one_round_trip_are_all_that_is_lost(
+def test_a_window_of_8_frames_costs_only_their_overhead_and_one_round_trip(
     baud: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line_s = 27_648 * 10 / baud
@@ -373,7 +463,9 @@ def test_frames_that_break_most_of_the_time_are_made_shorter_within_a_load() -> 
     put = line._put
     # The line breaks whatever is longer than 50 bytes.
     line._put = lambda way, block: put(way, block[:30] + block[31:] if len(block) > 50 else block)  # type: ignore[method-assign]
-    line.write = lambda block: [line._put("tx", encode(frame)) for frame in Decoder(256).feed(block)] and None  # type: ignore[method-assign]
+    line.write = lambda block: (
+        [line._put("tx", encode(frame)) for frame in Decoder(256).feed(block)] and None
+    )  # type: ignore[method-assign]
     client.load(0, SAMPLE)
     assert dut.slots[0] == SAMPLE
     assert client.retransmissions > 10
@@ -394,7 +486,7 @@ def test_a_lost_ack_of_run_is_repaired_before_the_window_opens() -> None:
     assert (done.rx_in_window_b, dut.runs, client.retransmissions) == (0, 1, 1)
 
 
-def test_a_device_that_stands_still_longer_than_all_repeats_last_is_waited_for_and_its_window_is_left_alone() -> None:
+def test_a_device_that_stands_still_longer_than_all_repeats_is_waited_for_in_silence() -> None:
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
     client.hello(1)
@@ -405,7 +497,10 @@ def test_a_device_that_stands_still_longer_than_all_repeats_last_is_waited_for_a
     def stand_still(way: str, block: bytes) -> None:
         if way == "tx" and line.now_s < stands_until_s:
             line._free_s["tx"] = max(line._free_s["tx"], stands_until_s)
-        for piece in (block[:5], block[5:]):  # so that the beginning of a second ACK is no frame yet
+        for piece in (
+            block[:5],
+            block[5:],
+        ):  # so that the beginning of a second ACK is no frame yet
             put(way, piece)
 
     line._put = stand_still  # type: ignore[method-assign]
@@ -443,7 +538,8 @@ def test_a_done_that_breaks_many_times_in_a_row_is_asked_for_again_at_once() -> 
     client, line, _ = connect(dut)
     client.hello(1)
     client.load(0, b"x")
-    put, left = line._put, [12]
+    put = line._put
+    left = [12]
 
     def spoil(way: str, block: bytes) -> None:
         if way == "rx" and len(block) > 50 and left[0]:
@@ -463,7 +559,9 @@ def test_a_done_of_which_no_byte_came_is_asked_for_at_the_limit() -> None:
     client.hello(1)
     client.load(0, b"x")
     put = line._put
-    line._put = lambda way, block: None if way == "rx" and len(block) > 50 and line.now_s < 1 else put(way, block)  # type: ignore[method-assign]
+    line._put = lambda way, block: (
+        None if way == "rx" and len(block) > 50 and line.now_s < 1 else put(way, block)
+    )  # type: ignore[method-assign]
     done = client.run(0, 1, 50, 2.0)
     assert done.rx_in_window_b == 0
     assert 2.0 < line.now_s < 2.6
@@ -474,7 +572,8 @@ def test_noise_in_the_window_is_reported_as_a_disturbed_window() -> None:
     client, line, _ = connect(dut)
     client.hello(1)
     client.load(0, b"x")
-    put, noisy = line._put, [True]
+    put = line._put
+    noisy = [True]
 
     def hum(way: str, block: bytes) -> None:
         put(way, block)

@@ -17,7 +17,9 @@ from sut_backends.shim import messages
 from sut_backends.shim.messages import Flag, Kind, StreamState
 
 ROOT = Path(__file__).resolve().parents[3]
-VECTORS: dict[str, Any] = json.loads((ROOT / "tests" / "vectors" / "frames.json").read_text(encoding="utf-8"))
+VECTORS: dict[str, Any] = json.loads(
+    (ROOT / "tests" / "vectors" / "frames.json").read_text(encoding="utf-8")
+)
 VALUES = [
     (messages.Hello(0xDEADBEEF), "efbeadde01"),
     (messages.Baud(921_600), "00100e00"),
@@ -27,17 +29,27 @@ VALUES = [
     (messages.SelfTest(1000, 258), "e8030201"),
     (
         messages.Report(2**32 + 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 255, 11, 12, 13),
-        "0100000001000000 02000000 0300 0400 05000000 06000000 07000000 0800000009000000 0a000000 0100ff 0b0000000c000000 0d000000",
+        "0100000001000000 02000000 0300 0400 05000000 06000000 07000000 0800000009000000 0a000000 "
+        "0100ff 0b0000000c000000 0d000000",
     ),
     (messages.Run(1, 2, 30_000, 50), "0100020000003075000032 00"),
     (messages.Batch(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
-    (messages.Optimize(1, 2, 1_000_000, -16, 30_000, 50), "0100 02000000 40420f00 f0ffffff 30750000 3200"),
-    (messages.Optimize(1, 2, 3, -(2**31), 4, 5, (0, -17)), "0100 02000000 03000000 00000080 04000000 0500 00000000 efffffff"),
+    (
+        messages.Optimize(1, 2, 1_000_000, -16, 30_000, 50),
+        "0100 02000000 40420f00 f0ffffff 30750000 3200",
+    ),
+    (
+        messages.Optimize(1, 2, 3, -(2**31), 4, 5, (0, -17)),
+        "0100 02000000 03000000 00000080 04000000 0500 00000000 efffffff",
+    ),
     (messages.Knew(3), "03"),
     (messages.Known(3, 1, (2**32, 7)), "0301 0000000001000000 0700000000000000"),
     (messages.Stream(7, 300, 70_000, 48_000, 258), "07000000 2c010000 70110100 80bb0000 0201"),
     (messages.Take(258), "02010000"),
-    (messages.Taken(StreamState.PLAYING, 4, 1, 0, 2, 0, 0, 0, 0, 2, 0), f"01 04 01{'00' * 7} {'00' * 8} 02{'00' * 19} 02000000 00"),
+    (
+        messages.Taken(StreamState.PLAYING, 4, 1, 0, 2, 0, 0, 0, 0, 2, 0),
+        f"01 04 01{'00' * 7} {'00' * 8} 02{'00' * 19} 02000000 00",
+    ),
     (messages.Idle(1_000_000, 30_000, 50), "40420f00307500003200"),
     (messages.Sync(8, 5_000, 30_000, 50), "0888130000307500003200"),
     (messages.Result(64), "40000000"),
@@ -48,12 +60,36 @@ VALUES = [
     ),
     (messages.Chunk(1, b"ab"), "010000006162"),
     (messages.Refusal(4, 64, "too large"), "0440000000746f6f206c61726765"),
-    (messages.Caps(1, 1, 8, 256, 2, 1024, 64, 16, 10**6, 1, 2, Flag.BAUD | Flag.SYNC_LINE, "d", "f", "w", "m", "b", "PA8"), None),
+    (
+        messages.Caps(
+            1,
+            1,
+            8,
+            256,
+            2,
+            1024,
+            64,
+            16,
+            10**6,
+            1,
+            2,
+            Flag.BAUD | Flag.SYNC_LINE,
+            "d",
+            "f",
+            "w",
+            "m",
+            "b",
+            "PA8",
+        ),
+        None,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
-def test_payloads_are_packed_as_the_protocol_says_and_read_back(value: messages.Request | messages.Caps, code: str | None) -> None:
+def test_payloads_are_packed_as_the_protocol_says_and_read_back(
+    value: messages.Request | messages.Caps, code: str | None
+) -> None:
     assert code is None or value.pack().hex() == code.replace(" ", "")
     assert type(value).unpack(value.pack()) == value
 
@@ -62,9 +98,17 @@ def test_payloads_are_packed_as_the_protocol_says_and_read_back(value: messages.
 def test_messages_of_the_shared_vectors_are_written_and_read(case: dict[str, Any]) -> None:
     kinds = {
         kind.kind: kind
-        for kind in (messages.Optimize, messages.Knew, messages.Known, messages.Stream, messages.Take, messages.Taken)
+        for kind in (
+            messages.Optimize,
+            messages.Knew,
+            messages.Known,
+            messages.Stream,
+            messages.Take,
+            messages.Taken,
+        )
     }
-    kind, fields = kinds[Kind(case["type"])], case["fields"]
+    kind = kinds[Kind(case["type"])]
+    fields = case["fields"]
     if "thresholds" in fields:
         fields = fields | {"thresholds": tuple(fields["thresholds"])}
     if "ticks" in fields:
@@ -77,39 +121,63 @@ def test_messages_of_the_shared_vectors_are_written_and_read(case: dict[str, Any
 
 
 def test_records_are_told_apart_by_their_count() -> None:
-    payload = next(bytes.fromhex(case["payload"]) for case in VECTORS["messages"] if case["type"] == Kind.TAKEN)
+    payload = next(
+        bytes.fromhex(case["payload"]) for case in VECTORS["messages"] if case["type"] == Kind.TAKEN
+    )
     records = messages.Taken.unpack(payload).split(3)
-    assert records == [((1, 2, 3), b"\xaa\xbb\xcc"), ((2**32, 2**32 + 1, 2**32 + 2), b"\xdd\xee\xff")]
+    assert records == [
+        ((1, 2, 3), b"\xaa\xbb\xcc"),
+        ((2**32, 2**32 + 1, 2**32 + 2), b"\xdd\xee\xff"),
+    ]
 
 
 @pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
-def test_a_short_payload_is_refused(value: messages.Request | messages.Caps, code: str | None) -> None:
+def test_a_short_payload_is_refused(
+    value: messages.Request | messages.Caps, code: str | None
+) -> None:
     with pytest.raises(ValueError, match=r"expected|ends after|announces"):
         type(value).unpack(value.pack()[:1][: len(value.pack()) - 1] if code else value.pack()[:-4])
 
 
-@pytest.mark.parametrize("numbers", [(0, 2**32, 0, 0), (0, -1, 0, 0), (2**16, 1, 0, 0), (0, 1, 2**32, 0), (0, 1, 0, 65_536)])
-def test_a_number_that_does_not_fit_its_field_is_an_error_of_ours(numbers: tuple[int, int, int, int]) -> None:
+@pytest.mark.parametrize(
+    "numbers",
+    [(0, 2**32, 0, 0), (0, -1, 0, 0), (2**16, 1, 0, 0), (0, 1, 2**32, 0), (0, 1, 0, 65_536)],
+)
+def test_a_number_that_does_not_fit_its_field_is_an_error_of_ours(
+    numbers: tuple[int, int, int, int],
+) -> None:
     with pytest.raises(LocalProtocolError, match="does not fit"):
         messages.Run(*numbers).pack()
 
 
 @pytest.mark.parametrize(
-    "kind", sorted({type(value) for value, _ in VALUES}, key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__
+    "kind",
+    sorted({type(value) for value, _ in VALUES}, key=lambda kind: kind.__name__),
+    ids=lambda kind: kind.__name__,
 )
-@given(payload=st.binary(max_size=64) | st.binary(min_size=20, max_size=20).map(lambda head: head[:2] + b"\x01" + head[3:]))
-def test_any_payload_is_refused_by_value_error_or_means_what_packs_back(kind: type[messages.Request], payload: bytes) -> None:
+@given(
+    payload=st.binary(max_size=64)
+    | st.binary(min_size=20, max_size=20).map(lambda head: head[:2] + b"\x01" + head[3:])
+)
+def test_any_payload_is_refused_by_value_error_or_means_what_packs_back(
+    kind: type[messages.Request], payload: bytes
+) -> None:
     try:
         value = kind.unpack(payload)
     except ValueError:
         return
-    if kind in (messages.Caps, messages.Refusal):  # whose text may be no ASCII, and which a later firmware may make longer
+    if kind in (
+        messages.Caps,
+        messages.Refusal,
+    ):  # whose text may be no ASCII, and which a later firmware may make longer
         return
     assert value.pack() == payload
 
 
 def test_firmware_of_before_says_nothing_behind_its_strings_and_knows_no_more() -> None:
-    before = messages.Caps(1, 1, 8, 256, 2, 1024, 64, 16, 10**6, 1, 2, Flag.OPTIMIZE, "d", "f", "w", "m", "b", "PA8")
+    before = messages.Caps(
+        1, 1, 8, 256, 2, 1024, 64, 16, 10**6, 1, 2, Flag.OPTIMIZE, "d", "f", "w", "m", "b", "PA8"
+    )
     assert messages.Caps.unpack(before.pack()).more == messages.More(0)
     assert messages.Caps.unpack(before.pack() + b"\x01") == replace(before, more=messages.More.KNEW)
     assert messages.More.KNEW in messages.Caps.unpack(before.pack() + b"\x03later").more
@@ -128,16 +196,30 @@ def test_done_with_more_output_than_it_announces_is_refused() -> None:
 def test_numbers_are_those_of_the_firmware() -> None:
     header = (ROOT / "firmware" / "core" / "nr_wire.h").read_text(encoding="utf-8")
     values = {name: int(number, 0) for name, number in re.findall(r"NR_(\w+) = (\w+)", header)}
-    assert {kind.name: kind.value for kind in Kind} == {name: values[name] for name in Kind.__members__}
+    assert {kind.name: kind.value for kind in Kind} == {
+        name: values[name] for name in Kind.__members__
+    }
     assert values["PROTOCOL"] == messages.PROTOCOL
     assert values["FRAME_OVERHEAD_B"] == messages.FRAME_OVERHEAD_B
     assert values["TEXT_COMMAND_MAX"] == messages.TEXT_COMMAND_MAX
     assert values["GUARD_RESTARTS_MAX"] == messages.GUARD_RESTARTS_MAX
     assert values["THRESHOLDS_MAX"] == messages.THRESHOLDS_MAX
-    phases = {"END": END, "BATCH": BATCH, "STREAM": STREAM, "DECIDED": DECIDED, "IDLE": IDLE, "SYNC": SYNC, "REACHED": REACHED}
+    phases = {
+        "END": END,
+        "BATCH": BATCH,
+        "STREAM": STREAM,
+        "DECIDED": DECIDED,
+        "IDLE": IDLE,
+        "SYNC": SYNC,
+        "REACHED": REACHED,
+    }
     assert phases == {name: values[f"PHASE_{name}"] for name in phases}
     assert {state.name: state.value for state in StreamState} == {
         name: values[f"STREAM_{name}"] for name in StreamState.__members__
     }
-    assert {flag.name: flag.value for flag in Flag} == {name: values[f"CAP_{name}"] for name in Flag.__members__}
-    assert {value for name, value in values.items() if name.startswith("E_")} == set(messages.ERROR_MEANING)
+    assert {flag.name: flag.value for flag in Flag} == {
+        name: values[f"CAP_{name}"] for name in Flag.__members__
+    }
+    assert {value for name, value in values.items() if name.startswith("E_")} == set(
+        messages.ERROR_MEANING
+    )

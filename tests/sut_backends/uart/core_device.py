@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware's C core as a library, with a fake port: its time is virtual, so that a conversation takes a millisecond or two."""
+"""The firmware's C core as a library, with a fake port: its time is virtual, so that a conversation
+takes a millisecond or two.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from pathlib import Path
 import pytest
 
 FIRMWARE = Path(__file__).resolve().parents[3] / "firmware"
-# Small frames: several DATA for a short sample, an output that does not fit into DONE, one answer of a stream in TAKEN.
+# Small frames: several DATA for a short sample, an output that does not fit into DONE, one answer
+# of a stream in TAKEN.
 SIZES = ["-DNR_MAX_PAYLOAD_B=64", "-DNR_MARKS_MAX=4"]
 OUTPUT_B = 40
 
@@ -22,9 +25,16 @@ def build(folder: Path) -> Device:
     if not shutil.which("cc"):
         pytest.skip("no C compiler (Debian: gcc libc6-dev)")
     library = folder / "device.so"
-    sources = [*sorted(FIRMWARE.glob("core/*.c")), FIRMWARE / "tests" / "fake_port.c", FIRMWARE / "tests" / "fake_device.c"]
+    sources = [
+        *sorted(FIRMWARE.glob("core/*.c")),
+        FIRMWARE / "tests" / "fake_port.c",
+        FIRMWARE / "tests" / "fake_device.c",
+    ]
     includes = [f"-I{FIRMWARE / folder}" for folder in ("core", "tests")]
-    subprocess.run(["cc", "-std=c99", "-O2", "-shared", "-fPIC", *SIZES, *includes, "-o", library, *sources], check=True)
+    subprocess.run(
+        ["cc", "-std=c99", "-O2", "-shared", "-fPIC", *SIZES, *includes, "-o", library, *sources],
+        check=True,
+    )
     return Device(ctypes.CDLL(str(library)))
 
 
@@ -33,7 +43,12 @@ class Device:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
-        for name, kind in (("b", ctypes.c_size_t), ("us", ctypes.c_uint64), ("listen", ctypes.c_size_t), ("slot", ctypes.c_void_p)):
+        for name, kind in (
+            ("b", ctypes.c_size_t),
+            ("us", ctypes.c_uint64),
+            ("listen", ctypes.c_size_t),
+            ("slot", ctypes.c_void_p),
+        ):
             getattr(library, f"fake_device_{name}").restype = kind
         library.fake_receive.restype = ctypes.c_size_t
         self._memory = ctypes.create_string_buffer(library.fake_device_b())
@@ -46,10 +61,14 @@ class Device:
     def start_searching(self, costs: Sequence[int]) -> None:
         """Switch it on with a workload that finds these costs, one every 250 us."""
         self.start()
-        self._library.fake_device_searches(self._memory, (ctypes.c_int32 * len(costs))(*costs), ctypes.c_size_t(len(costs)))
+        self._library.fake_device_searches(
+            self._memory, (ctypes.c_int32 * len(costs))(*costs), ctypes.c_size_t(len(costs))
+        )
 
     def start_listening(self, answer_b: int) -> None:
-        """Switch it on with a workload of one timed phase, 2 ms, and answers so short that it knows streams."""
+        """Switch it on with a workload of one timed phase, 2 ms, and answers so short that it knows
+        streams.
+        """
         self.start()
         self._library.fake_device_answers(self._memory, ctypes.c_uint32(answer_b))
 
@@ -65,13 +84,17 @@ class Device:
 
     def send(self, block: bytes, delay_us: int) -> None:
         """Let bytes arrive."""
-        self._library.fake_send_later(self._memory, block, ctypes.c_size_t(len(block)), ctypes.c_uint64(max(delay_us, 0)))
+        self._library.fake_send_later(
+            self._memory, block, ctypes.c_size_t(len(block)), ctypes.c_uint64(max(delay_us, 0))
+        )
 
     def listen(self, duration_us: int) -> bytes:
         """Let it run until it says something."""
         if not self._library.fake_device_listen(self._memory, ctypes.c_uint64(duration_us)):
             return b""
-        count_b = self._library.fake_receive(self._memory, self._said, ctypes.c_size_t(len(self._said)))
+        count_b = self._library.fake_receive(
+            self._memory, self._said, ctypes.c_size_t(len(self._said))
+        )
         return ctypes.string_at(self._said, count_b)
 
     def slot(self, number: int, length_b: int) -> bytes:

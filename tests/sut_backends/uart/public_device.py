@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that speaks as the public MLPerf Tiny firmware does, with its quirks; written from what that firmware was seen to do.
+"""A device that speaks as the public MLPerf Tiny firmware does, with its quirks; written from what
+that firmware was seen to do.
 
-An empty command is its end, as is data behind its memory. Its line takes 80 characters and forgets the others, data behind the
-declared size is stored all the same, and a sample of another size than the model's is reported and the former one used.
+An empty command is its end, as is data behind its memory. Its line takes 80 characters and forgets
+the others, data behind the declared size is stored all the same, and a sample of another size than
+the model's is reported and the former one used.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ MEMORY_B = 96 * 96 * 3
 
 @dataclass(frozen=True)
 class Build:
-    """What a submitter chose: model, size of a sample, classes, mode, time of an inference, how results are printed.
+    """What a submitter chose: model, size of a sample, classes, mode, time of an inference, how
+    results are printed.
 
     `byte_s`: what a byte takes on its line, which it waits for.
     """
@@ -34,7 +37,9 @@ class Build:
     classes: int = 12
     energy: bool = False
     infer_s: float = 0.002
-    results: Callable[[list[float]], str] = lambda scores: ",".join(f"{score:.3f}" for score in scores)
+    results: Callable[[list[float]], str] = lambda scores: ",".join(
+        f"{score:.3f}" for score in scores
+    )
     laps_from_us: int = 1_000
     wrap_us: int = 2**32
     byte_s: float = 0.0
@@ -44,7 +49,9 @@ class Build:
 
 @dataclass
 class PublicDevice:
-    """The device behind a pseudo terminal, as a context manager; `commands`, `pulses` and `behind_b` tell what happened to it."""
+    """The device behind a pseudo terminal, as a context manager; `commands`, `pulses` and
+    `behind_b` tell what happened to it.
+    """
 
     build: Build = field(default_factory=Build)
     commands: list[str] = field(default_factory=list)
@@ -96,7 +103,8 @@ class PublicDevice:
         if byte != ord("%"):
             self._line.append(byte)
             return
-        line, self._line = self._line, bytearray()
+        line = self._line
+        self._line = bytearray()
         self.longest = max(self.longest, len(line) + 1)
         command = line[:LINE_MAX].decode("ascii")
         self.commands.append(command)
@@ -139,7 +147,8 @@ class PublicDevice:
 
     def _db(self, word: str = "", number: str = "") -> None:
         if word == "load":
-            self._size, self._at = _atoi(number), 0
+            self._size = _atoi(number)
+            self._at = 0
             if self._size > MEMORY_B:
                 self._say(f"Supplied buffer size {self._size} exceeds maximum of {MEMORY_B}", "\n")
             else:
@@ -180,10 +189,14 @@ class PublicDevice:
         self._results()
 
     def _results(self) -> None:
-        # The class is the first byte; a shifted sample shows as the class behind it, as its last byte is not 5a.
+        # The class is the first byte; a shifted sample shows as the class behind it, as its last
+        # byte is not 5a.
         right = self._tensor[-1:] == b"\x5a"
         top = (self._tensor[0] + (not right)) % self.build.classes if self._tensor else 0
-        scores = [0.89 if number == top else 0.11 / max(self.build.classes - 1, 1) for number in range(self.build.classes)]
+        scores = [
+            0.89 if number == top else 0.11 / max(self.build.classes - 1, 1)
+            for number in range(self.build.classes)
+        ]
         self._say(f"m-results-[{self.build.results(scores)}]")
 
 

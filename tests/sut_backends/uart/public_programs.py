@@ -33,7 +33,8 @@ def talkative() -> Routine:
 
 
 def moody() -> Routine:
-    """Answer with a window's second byte; by its first be slow (1 to 99: so many times 10 ms), 100 refuse it, 101 fail, 102 die.
+    """Answer with a window's second byte; by its first be slow (1 to 99: so many times 10 ms), 100
+    refuse it, 101 fail, 102 die.
 
     103 answers twice.
     """
@@ -55,10 +56,13 @@ def moody() -> Routine:
 
 
 class Stairs:
-    """A search that goes down by one at every look, or by `stride`, to `bottom`, from its seed on; then it only spends its time."""
+    """A search that goes down by one at every look, or by `stride`, to `bottom`, from its seed on;
+    then it only spends its time.
+    """
 
     def __init__(self, bottom: int, seed: int) -> None:
-        self.cost, self._bottom = -seed, bottom
+        self.cost = -seed
+        self._bottom = bottom
         self.asked: list[int | None] = []
 
     def advance(self, left_s: float, until: int | None) -> bool:
@@ -94,7 +98,9 @@ def sleeper() -> Routine:
 
 
 def mortal() -> Routine:
-    """Die of an empty input, fail at one that begins with 0, refuse one that begins with 1; else answer the process's number."""
+    """Die of an empty input, fail at one that begins with 0, refuse one that begins with 1; else
+    answer the process's number.
+    """
 
     def load(payload: bytes) -> bytes:
         if payload[:1] == b"\1":

@@ -57,9 +57,16 @@ def opened(port: str, table: Table, **settings: Any) -> Iterator[UartSut]:
 def test_load_run_idle_and_sync_in_the_framed_layer(start_dut: Start, table: Table) -> None:
     told: list[tuple[str, bytes]] = []
     with opened(start_dut().port, table) as sut:
-        table.wire = lambda direction, block: told.append((direction, block))  # set after opening, as a session does
+        table.wire = lambda direction, block: told.append(
+            (direction, block)
+        )  # set after opening, as a session does
         info = sut.info
-        assert (info.task, info.tick_hz, info.marks_phases, info.details["layer"]) == ("null", 1_000_000, True, "framed")
+        assert (info.task, info.tick_hz, info.marks_phases, info.details["layer"]) == (
+            "null",
+            1_000_000,
+            True,
+            "framed",
+        )
         assert info.sync_hold_s == pytest.approx(50e-6)
         for index in range(5):
             sample = bytes([index]) + SAMPLE
@@ -76,13 +83,19 @@ def test_load_run_idle_and_sync_in_the_framed_layer(start_dut: Start, table: Tab
         burst = [mark.tick for mark in sut.sync().marks]
         since = [tick - burst[0] for tick in burst]
         due = [0, 5_000, 15_000, 20_000, 40_000, 45_000, 55_000, 60_000]
-        assert all(wanted - 50 <= at < wanted + 100_000 for at, wanted in zip(since, due, strict=True)), since
+        assert all(
+            wanted - 50 <= at < wanted + 100_000 for at, wanted in zip(since, due, strict=True)
+        ), since
     assert {direction for direction, _ in told} == {"tx", "rx"}
 
 
 def test_load_run_idle_and_sync_in_the_text_layer(start_dut: Start, table: Table) -> None:
     with opened(start_dut().port, table, layer="text") as sut:
-        assert (sut.info.task, sut.info.marks_phases, sut.info.details["layer"]) == ("null", False, "text")
+        assert (sut.info.task, sut.info.marks_phases, sut.info.details["layer"]) == (
+            "null",
+            False,
+            "text",
+        )
         sut.load(4, (1000).to_bytes(4, "little") + (3000).to_bytes(4, "little"))
         done = sut.run(Query((4,), repeat=2, limit_s=5.0))
         assert done.output == (250).to_bytes(4, "little") + (750).to_bytes(4, "little")
@@ -94,14 +107,18 @@ def test_load_run_idle_and_sync_in_the_text_layer(start_dut: Start, table: Table
             sut.run(Query((5,)))
 
 
-def test_an_emulator_behind_a_port_is_called_simulated_where_the_bench_says_so(start_dut: Start, table: Table) -> None:
+def test_an_emulator_behind_a_port_is_called_simulated_where_the_bench_says_so(
+    start_dut: Start, table: Table
+) -> None:
     port = start_dut().port
     for simulated in (False, True):
         with opened(port, table, simulated=simulated) as sut:
             assert sut.info.simulated is simulated
 
 
-def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_errors(start_dut: Start, table: Table) -> None:
+def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_errors(
+    start_dut: Start, table: Table
+) -> None:
     with opened(start_dut().port, table) as sut:
         for index in range(sut.info.slots + 1):
             sut.load(index, SAMPLE)
@@ -109,14 +126,19 @@ def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_erro
             sut.run(Query((0,)))
         with pytest.raises(LocalProtocolError, match="2 samples"):
             sut.run(Query((1, 2)))
-        with pytest.raises(LocalProtocolError, match=f"a batch of {sut.info.slots + 1} samples, the DUT takes {sut.info.slots}"):
+        with pytest.raises(
+            LocalProtocolError,
+            match=f"a batch of {sut.info.slots + 1} samples, the DUT takes {sut.info.slots}",
+        ):
             sut.run(Query(tuple(range(sut.info.slots + 1)), batch=True))
         with pytest.raises(LocalProtocolError, match="has 40000 bytes"):
             sut.load(9, bytes(40_000))
         assert sut.run(Query((2,))).output == SAMPLE[:64]
 
 
-def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(start_dut: Start, table: Table) -> None:
+def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(
+    start_dut: Start, table: Table
+) -> None:
     with opened(start_dut().port, table, faults=Faults(0.001, 0.001, 0.001, seed=7)) as sut:
         assert isinstance(sut.line, FaultyLink)
         repeats = 0
@@ -130,15 +152,23 @@ def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(start_dut: Sta
         repeats += sut.idle(0.05).retransmissions
         assert len(sut.sync().marks) == 8
         injected = sut.line.injected
-        assert all(getattr(injected[way], name) for way in ("tx", "rx") for name in ("dropped_b", "duplicated_b", "flipped_b"))
+        assert all(
+            getattr(injected[way], name)
+            for way in ("tx", "rx")
+            for name in ("dropped_b", "duplicated_b", "flipped_b")
+        )
         assert repeats > 10
 
 
 def largest_remainders(count: int) -> list[int]:
-    """Return 1, 2, .. `count` as thousandths of their sum that add up to 1000, as the firmware rounds them."""
+    """Return 1, 2, .. `count` as thousandths of their sum that add up to 1000, as the firmware
+    rounds them.
+    """
     total = count * (count + 1) // 2
     floors = [number * 1000 // total for number in range(1, count + 1)]
-    claims = sorted(range(count), key=lambda at: (-((at + 1) * 1000 % total), at))[: 1000 - sum(floors)]
+    claims = sorted(range(count), key=lambda at: (-((at + 1) * 1000 % total), at))[
+        : 1000 - sum(floors)
+    ]
     return [floor + (at in claims) for at, floor in enumerate(floors)]
 
 
@@ -172,7 +202,9 @@ def test_a_dut_left_in_the_framed_layer_is_found_again(start_dut: Start, table: 
         assert sut.run(Query((0,))).output == SAMPLE[:64]
 
 
-def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(start_dut: Start, table: Table) -> None:
+def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(
+    start_dut: Start, table: Table
+) -> None:
     dut = start_dut("--baud", "9600")
     with pytest.raises((RemoteProtocolError, DeadlineError), match=r"line rate|silent") as caught:
         UartSut.open(UartSut.Settings(port=dut.port, timeout_s=0.7), table)
@@ -185,7 +217,9 @@ def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(start_dut: Sta
     ]
     assert findings[2].try_next.endswith("baud=9600")
     tried = {finding.name for finding in findings[3:] if not finding.ok}
-    assert tried == {f"answer at {baud} baud" for baud in USUAL_BAUDS if baud not in (9600, 115_200)}
+    assert tried == {
+        f"answer at {baud} baud" for baud in USUAL_BAUDS if baud not in (9600, 115_200)
+    }
 
 
 def test_probe_goes_through_all_steps_of_a_good_dut(start_dut: Start, table: Table) -> None:
@@ -221,7 +255,9 @@ def test_a_dut_left_at_the_frame_rate_is_found_again(start_dut: Start, table: Ta
         assert sut.info.details["baud"] == 115_200
 
 
-def test_a_line_rate_that_the_dut_refuses_leaves_the_old_one_and_is_noted(start_dut: Start, table: Table) -> None:
+def test_a_line_rate_that_the_dut_refuses_leaves_the_old_one_and_is_noted(
+    start_dut: Start, table: Table
+) -> None:
     with opened(start_dut("--baud", "115200").port, table, frame_baud=5_000_000) as sut:
         assert sut.info.details["baud"] == 115_200
         assert "5000000" in sut.info.details["frame_baud_refused"]
@@ -233,7 +269,9 @@ class DeafAt:
     """A line that carries nothing at one rate, as a bridge may that cannot make it."""
 
     def __init__(self, line: Line, deaf_baud: int) -> None:
-        self._line, self._deaf_baud, self.name = line, deaf_baud, line.name
+        self._line = line
+        self._deaf_baud = deaf_baud
+        self.name = line.name
         self.told_baud = line.baud
 
     @property
@@ -325,7 +363,14 @@ def test_the_end_of_the_dut_is_a_lost_device(start_dut: Start, table: Table) -> 
 
 
 @pytest.mark.parametrize(
-    "settings", [{"sync_count": 1}, {"timeout_s": 0.0}, {"frame_baud": -1}, {"baud": 0}, {"sync_hold_us": 70_000}]
+    "settings",
+    [
+        {"sync_count": 1},
+        {"timeout_s": 0.0},
+        {"frame_baud": -1},
+        {"baud": 0},
+        {"sync_hold_us": 70_000},
+    ],
 )
 def test_settings_out_of_range_are_config_errors(settings: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
@@ -370,7 +415,9 @@ class Bridge:
             os.close(fd)
 
 
-def test_a_socket_url_is_as_good_as_a_port_and_its_end_a_lost_device(start_dut: Start, table: Table) -> None:
+def test_a_socket_url_is_as_good_as_a_port_and_its_end_a_lost_device(
+    start_dut: Start, table: Table
+) -> None:
     bridge = Bridge(start_dut().port)
     try:
         with opened(bridge.url, table) as sut:
@@ -386,7 +433,9 @@ def test_a_socket_url_is_as_good_as_a_port_and_its_end_a_lost_device(start_dut: 
 def test_every_error_of_a_bad_line_is_one_of_ours(start_dut: Start, table: Table) -> None:
     for seed in range(6):
         try:
-            with opened(start_dut().port, table, timeout_s=0.5, faults=Faults(0.03, 0.03, 0.03, seed)) as sut:
+            with opened(
+                start_dut().port, table, timeout_s=0.5, faults=Faults(0.03, 0.03, 0.03, seed)
+            ) as sut:
                 sut.load(0, SAMPLE)
                 assert sut.run(Query((0,), limit_s=0.5)).output == SAMPLE[:64]
         except RigError as error:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One fault at every byte of a whole conversation, in either direction: the right data or a named error, never a hang.
+"""One fault at every byte of a whole conversation, in either direction: the right data or a named
+error, never a hang.
 
-The host is ours; the device is the firmware's C core as a library with a fake port, so time is virtual and a conversation takes a
-millisecond or two.
+The host is ours; the device is the firmware's C core as a library with a fake port, so time is
+virtual and a conversation takes a millisecond or two.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from sut_backends.uart.text_client import TextClient
 from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine
 from tests.sut_backends.uart.core_device import OUTPUT_B, Device, build
 
-SAMPLES = [bytes((number * 5 + 200) & 0xFF for number in range(150)), bytes((number * 11 + 37) & 0xFF for number in range(150))]
+SAMPLES = [
+    bytes((number * 5 + 200) & 0xFF for number in range(150)),
+    bytes((number * 11 + 37) & 0xFF for number in range(150)),
+]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +59,9 @@ def right(sample: bytes) -> bytes:
 
 
 def attempt(device: Device, fault: Fault) -> tuple[str, FaultyLine]:
-    """Have one conversation with one fault; return how it ended. Afterwards a new host finds the device and gets its data."""
+    """Have one conversation with one fault; return how it ended. Afterwards a new host finds the
+    device and gets its data.
+    """
     device.start()
     line = FaultyLine(device, fault)
     try:
@@ -63,7 +69,9 @@ def attempt(device: Device, fault: Fault) -> tuple[str, FaultyLine]:
         return "right", line
     except RigError as error:
         assert error.cause
-        assert converse(device, FaultyLine(device, Fault()), SAMPLES[1], 0x9ABC_DEF0) == right(SAMPLES[1])
+        assert converse(device, FaultyLine(device, Fault()), SAMPLES[1], 0x9ABC_DEF0) == right(
+            SAMPLES[1]
+        )
         return type(error).__name__, line
 
 
@@ -75,7 +83,9 @@ def test_a_clean_line_carries_the_conversation(device: Device) -> None:
 
 @pytest.mark.parametrize("way", ["tx", "rx"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(device: Device, way: str, kind: str) -> None:
+def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(
+    device: Device, way: str, kind: str
+) -> None:
     length_b = attempt(device, Fault())[1].passed[way]
     ends = Counter(attempt(device, Fault(way, kind, at))[0] for at in range(length_b))
     if kind == "cut":
@@ -85,9 +95,13 @@ def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(device: Dev
 
 
 class StrayLine(FaultyLine):
-    """A line on which somebody else speaks too: to the device before a write, to the host before a read."""
+    """A line on which somebody else speaks too: to the device before a write, to the host before a
+    read.
+    """
 
-    def __init__(self, device: Device, to_device: dict[int, bytes], to_host: dict[int, bytes]) -> None:
+    def __init__(
+        self, device: Device, to_device: dict[int, bytes], to_host: dict[int, bytes]
+    ) -> None:
         super().__init__(device, Fault())
         self._strays = {"tx": to_device, "rx": to_host}
 
@@ -114,15 +128,22 @@ TEXT = st.text("abcdefghijklmnop 0123456789,.:-[]%\r\n", max_size=100).map(str.e
 
 @settings(max_examples=200, deadline=None)
 @given(
-    to_device=st.dictionaries(st.integers(2, 12), TEXT, max_size=3), to_host=st.dictionaries(st.integers(4, 16), TEXT, max_size=3)
+    to_device=st.dictionaries(st.integers(2, 12), TEXT, max_size=3),
+    to_host=st.dictionaries(st.integers(4, 16), TEXT, max_size=3),
 )
-def test_text_in_the_framed_layer_costs_no_data(device: Device, to_device: dict[int, bytes], to_host: dict[int, bytes]) -> None:
+def test_text_in_the_framed_layer_costs_no_data(
+    device: Device, to_device: dict[int, bytes], to_host: dict[int, bytes]
+) -> None:
     device.start()
-    assert converse(device, StrayLine(device, to_device, to_host), SAMPLES[0], 1) == right(SAMPLES[0])
+    assert converse(device, StrayLine(device, to_device, to_host), SAMPLES[0], 1) == right(
+        SAMPLES[0]
+    )
 
 
 @pytest.mark.parametrize("number", range(2, 10))
-def test_a_stranger_who_calls_the_device_out_of_its_session_is_found_out(device: Device, number: int) -> None:
+def test_a_stranger_who_calls_the_device_out_of_its_session_is_found_out(
+    device: Device, number: int
+) -> None:
     device.start()
     with pytest.raises(RigError) as caught:
         converse(device, StrayLine(device, {number: b"name%"}, {}), SAMPLES[0], 1)

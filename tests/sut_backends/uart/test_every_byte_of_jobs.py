@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One fault at every byte of a search and of a stream, in either direction: the right data or a named error, never a hang."""
+"""One fault at every byte of a search and of a stream, in either direction: the right data or a
+named error, never a hang.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ COSTS = (-1, -4, -5, -9)
 MOVE_US = 250
 ANSWER_B = 5
 #: Three windows in two slots, 0.6 s apart: a fault is repaired in less.
-HZ, WINDOW, HOP = 100, 100, 60
+HZ = 100
+WINDOW = 100
+HOP = 60
 STEP = Stream((Scene("any", (0,), WINDOW + 2 * HOP),), HOP, WINDOW, HZ, limit_s=5.0)
 READY_US = [10_000 * (WINDOW + number * HOP) for number in range(3)]
 Job = Callable[[Device, FaultyLine, int], None]
@@ -53,8 +57,11 @@ def answer(payload: bytes, length_b: int) -> bytes:
 
 
 def search(device: Device, line: FaultyLine, nonce: int) -> None:
-    """Search: each threshold at the move that reached it, once, and the output of the right input."""
-    client, before = enter(line, nonce), device.jobs
+    """Search: each threshold at the move that reached it, once, and the output of the right
+    input.
+    """
+    client = enter(line, nonce)
+    before = device.jobs
     client.load(1, content(nonce))
     done = client.optimize(1, nonce, 1.0, -9, (-3, -5), 50, 1.0)
     assert [phase for phase, _ in done.marks] == [1, 0x60, 0x61, 0]
@@ -66,13 +73,16 @@ def search(device: Device, line: FaultyLine, nonce: int) -> None:
 
 def listen(device: Device, line: FaultyLine, nonce: int) -> None:
     """Play a stream: each window answered once, when it was ready, by what lay in it."""
-    client, before = enter(line, nonce), device.jobs
+    client = enter(line, nonce)
+    before = device.jobs
     windows = [content(nonce + number) for number in range(3)]
     heard = Feed(client, STEP, windows, 50, line.clock, line.sleep).play()
     assert heard.faults == ()
     assert [mark.phase for mark in heard.marks] == [0x20, 1, 0x21, 1, 0x21, 1, 0x21, 0]
     begun_us = [mark.tick - heard.marks[0].tick for mark in heard.marks if mark.phase == 1]
-    assert all(0 <= at_us - ready_us < 20_000 for at_us, ready_us in zip(begun_us, READY_US, strict=True))
+    assert all(
+        0 <= at_us - ready_us < 20_000 for at_us, ready_us in zip(begun_us, READY_US, strict=True)
+    )
     assert heard.output == b"".join(answer(window, ANSWER_B) for window in windows)
     assert (heard.windows, device.jobs - before) == (3, 3)
 
@@ -86,7 +96,9 @@ def start(device: Device, job: Job, fault: Fault) -> FaultyLine:
 
 
 def attempt(device: Device, job: Job, fault: Fault) -> tuple[str, FaultyLine]:
-    """Do a job on a line with one fault; return how it ended. After an error a new host finds the device and gets its data."""
+    """Do a job on a line with one fault; return how it ended. After an error a new host finds the
+    device and gets its data.
+    """
     line = start(device, job, fault)
     try:
         job(device, line, 3)
@@ -100,7 +112,9 @@ def attempt(device: Device, job: Job, fault: Fault) -> tuple[str, FaultyLine]:
 @pytest.mark.parametrize("way", ["tx", "rx"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("job", [search, listen])
-def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(device: Device, job: Job, kind: str, way: str) -> None:
+def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(
+    device: Device, job: Job, kind: str, way: str
+) -> None:
     line = start(device, job, Fault())
     enter(line, 3)
     entered_b = line.passed[way]  # up to here it is the conversation of test_every_byte.py
@@ -108,7 +122,10 @@ def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(device: Dev
     assert ended == "right"
     # A stream takes its time: each byte of it is spoilt in every other way.
     first_b, step_b = (entered_b, 1) if job is search else (entered_b + [*KINDS].index(kind) % 2, 2)
-    ends = Counter(attempt(device, job, Fault(way, kind, at))[0] for at in range(first_b, line.passed[way], step_b))
+    ends = Counter(
+        attempt(device, job, Fault(way, kind, at))[0]
+        for at in range(first_b, line.passed[way], step_b)
+    )
     if kind == "cut":
         assert set(ends) <= {"DeadlineError", "RemoteProtocolError", "right"}
     else:

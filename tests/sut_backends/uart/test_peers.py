@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public MLPerf Tiny firmware, as our device: driven as it is, in performance and in energy mode."""
+"""The public MLPerf Tiny firmware, as our device: driven as it is, in performance and in energy
+mode.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,13 @@ def heard(line: Line, until: bytes) -> bytes:
 def test_a_public_device_is_found_loaded_and_run_and_its_laps_are_the_marks(table: Table) -> None:
     with driven(table) as (sut, device):
         info = sut.info
-        assert (info.name, info.model, info.task, info.tick_hz, info.clock) == ("unspecified", "kws01", "", 1_000_000, "")
+        assert (info.name, info.model, info.task, info.tick_hz, info.clock) == (
+            "unspecified",
+            "kws01",
+            "",
+            1_000_000,
+            "",
+        )
         assert (info.details["layer"], info.details["timestamp_mode"]) == ("text", "performance")
         for number in range(4):
             sut.load(number, sample(number))
@@ -77,7 +85,9 @@ def test_a_public_device_is_found_loaded_and_run_and_its_laps_are_the_marks(tabl
     assert device.pulses == []
 
 
-def test_the_framed_layer_is_asked_for_in_text_that_the_public_firmware_refuses_and_nothing_else_is_sent(table: Table) -> None:
+def test_the_framed_layer_is_asked_for_in_text_that_the_public_firmware_refuses(
+    table: Table,
+) -> None:
     with driven(table) as (sut, device):
         sut.load(0, sample(0))
         sut.run(Query((0,), limit_s=5.0))
@@ -96,7 +106,9 @@ def test_probe_goes_through_all_steps_of_a_public_device(table: Table) -> None:
 
 
 @pytest.mark.parametrize("size_b", [2, 37, 38, 39, 76, 490, 3072, MEMORY_B])
-def test_a_load_fills_the_line_of_80_characters_and_ends_at_the_declared_byte(table: Table, size_b: int) -> None:
+def test_a_load_fills_the_line_of_80_characters_and_ends_at_the_declared_byte(
+    table: Table, size_b: int
+) -> None:
     with driven(table, sample_b=size_b) as (sut, device):
         sut.load(7, sample(7, size_b))
         assert answer(sut.run(Query((7,), limit_s=5.0)).output) == 7
@@ -116,15 +128,21 @@ def test_a_half_command_that_an_earlier_host_left_is_no_harm(table: Table) -> No
             assert device.crashed == ""
 
 
-def test_a_sample_larger_than_the_devices_memory_is_refused_before_a_byte_is_sent(table: Table) -> None:
+def test_a_sample_larger_than_the_devices_memory_is_refused_before_a_byte_is_sent(
+    table: Table,
+) -> None:
     with driven(table) as (sut, device):
-        with pytest.raises(RemoteProtocolError, match=f"does not expect {MEMORY_B + 1} bytes") as caught:
+        with pytest.raises(
+            RemoteProtocolError, match=f"does not expect {MEMORY_B + 1} bytes"
+        ) as caught:
             sut.load(0, bytes(MEMORY_B + 1))
         assert "exceeds maximum" in caught.value.evidence
         assert device.commands[-1] == f"db load {MEMORY_B + 1}"
 
 
-def test_a_sample_of_another_size_than_the_models_gives_no_answer_of_the_one_before(table: Table) -> None:
+def test_a_sample_of_another_size_than_the_models_gives_no_answer_of_the_one_before(
+    table: Table,
+) -> None:
     with driven(table) as (sut, _):
         sut.load(3, sample(3))
         assert answer(sut.run(Query((3,), limit_s=5.0)).output) == 3
@@ -136,8 +154,12 @@ def test_a_sample_of_another_size_than_the_models_gives_no_answer_of_the_one_bef
         assert answer(sut.run(Query((5,), limit_s=5.0)).output) == 5
 
 
-def test_the_comma_behind_the_last_result_of_the_visual_wake_words_is_none_too_many(table: Table) -> None:
-    with driven(table, classes=2, results=lambda scores: "".join(f"{score:.3f}," for score in scores)) as (sut, _):
+def test_the_comma_behind_the_last_result_of_the_visual_wake_words_is_none_too_many(
+    table: Table,
+) -> None:
+    with driven(
+        table, classes=2, results=lambda scores: "".join(f"{score:.3f}," for score in scores)
+    ) as (sut, _):
         sut.load(1, sample(1))
         assert sut.run(Query((1,), limit_s=5.0)).output == struct.pack("<2i", 110, 890)
 
@@ -148,7 +170,9 @@ def test_a_single_result_larger_than_one_is_taken_as_it_is(table: Table) -> None
         assert sut.run(Query((0,), limit_s=5.0)).output == struct.pack("<i", 12_345)
 
 
-@pytest.mark.parametrize("printed", ["0.1000,0.000", "0.-90,0.010", "nan,0.500", "0.5,0.5", "", "0.500;0.500"])
+@pytest.mark.parametrize(
+    "printed", ["0.1000,0.000", "0.-90,0.010", "nan,0.500", "0.5,0.5", "", "0.500;0.500"]
+)
 def test_results_that_are_no_three_decimals_are_no_results(table: Table, printed: str) -> None:
     with driven(table, classes=2, results=lambda scores: printed) as (sut, _):
         sut.load(0, sample(0))
@@ -160,12 +184,18 @@ def test_results_that_are_no_three_decimals_are_no_results(table: Table, printed
 def test_laps_of_32_bits_that_wrap_within_a_window_go_on(table: Table) -> None:
     with driven(table, laps_from_us=2**32 - 150_000, infer_s=0.1) as (sut, _):
         sut.load(0, sample(0))
-        ticks = [mark.tick for _ in range(2) for mark in sut.run(Query((0,), repeat=2, limit_s=5.0)).marks]
+        ticks = [
+            mark.tick
+            for _ in range(2)
+            for mark in sut.run(Query((0,), repeat=2, limit_s=5.0)).marks
+        ]
         assert ticks == sorted(ticks)
         assert ticks[-1] > 2**32
 
 
-def test_in_energy_mode_every_mark_has_its_pulse_in_the_same_order_and_the_edges_are_the_clock(table: Table) -> None:
+def test_in_energy_mode_every_mark_has_its_pulse_in_the_same_order_and_the_edges_are_the_clock(
+    table: Table,
+) -> None:
     with driven(table, energy=True, infer_s=0.01) as (sut, device):
         assert (sut.info.clock, sut.info.details["timestamp_mode"]) == (EDGE_CLOCK, "energy")
         device.pulses.clear()
@@ -177,11 +207,15 @@ def test_in_energy_mode_every_mark_has_its_pulse_in_the_same_order_and_the_edges
         assert [mark.phase for mark in done.marks] == [1, END]
         assert device.pulses == ["timestamp"] * 10 + ["start", "stop"]
         ticks = [mark.tick for mark in done.marks]
-        assert ticks[0] <= ticks[1]  # when the host heard of begin and end: rough, and for no measurement
+        assert (
+            ticks[0] <= ticks[1]
+        )  # when the host heard of begin and end: rough, and for no measurement
 
 
 class Fickle(PublicDevice):
-    """Prints every other stamp and pulses for the rest: no firmware, but a line that loses whole answers looks like it."""
+    """Prints every other stamp and pulses for the rest: no firmware, but a line that loses whole
+    answers looks like it.
+    """
 
     def _stamp(self, what: str) -> None:
         self.build = Build(energy=not self.build.energy)
@@ -231,7 +265,10 @@ def test_the_device_of_these_tests_has_the_quirks_of_the_public_one(table: Table
 
 
 def test_results_beyond_32_bits_of_thousandths_are_refused(table: Table) -> None:
-    with driven(table, results=lambda scores: ",".join(["2147483.648"] * len(scores))) as (sut, device):
+    with driven(table, results=lambda scores: ",".join(["2147483.648"] * len(scores))) as (
+        sut,
+        device,
+    ):
         sut.load(0, sample(3))
         with pytest.raises(RemoteProtocolError, match="beyond 32 bits"):
             sut.run(Query((0,), limit_s=5.0))
@@ -242,7 +279,9 @@ def test_no_lost_byte_of_a_public_device_gives_a_wrong_answer(table: Table) -> N
     named = 0
     for seed in range(8):
         with PublicDevice(Build(infer_s=0.0, pulse_s=0.0)) as device:
-            settings = UartSut.Settings(port=device.port, timeout_s=0.3, faults=Faults(drop=0.002, seed=seed))
+            settings = UartSut.Settings(
+                port=device.port, timeout_s=0.3, faults=Faults(drop=0.002, seed=seed)
+            )
             try:
                 sut = UartSut.open(settings, table)
             except RigError:

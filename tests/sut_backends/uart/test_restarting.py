@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT whose power is cut: while a sample is loaded, in a query, in the middle of its text, heard and unheard."""
+"""A DUT whose power is cut: while a sample is loaded, in a query, in the middle of its text, heard
+and unheard.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from rig.model.steps import Query
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.uart.restarting import ResumingLayer
 
-SAMPLES = [bytes((index * 31 + number * 7 + number // 256) & 0xFF for number in range(20_000)) for index in range(4)]
+SAMPLES = [
+    bytes((index * 31 + number * 7 + number // 256) & 0xFF for number in range(20_000))
+    for index in range(4)
+]
 HANDSHAKE_B = 150  # what the DUT receives before the first sample, about
 
 
@@ -46,7 +51,9 @@ def go_through(sut: PosixSut) -> list[Completion]:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.999, 1.002])
-def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(null_program: Path, table: Table, part: float) -> None:
+def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(
+    null_program: Path, table: Table, part: float
+) -> None:
     cut_b = HANDSHAKE_B + round((2 + part) * 20_300)
     with opened(null_program, table, restart_after_bytes=cut_b) as sut:
         done = go_through(sut)
@@ -57,7 +64,9 @@ def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(null_progr
 
 
 @pytest.mark.posix
-def test_a_power_cut_in_a_query_loses_its_window_and_does_it_again(null_program: Path, table: Table) -> None:
+def test_a_power_cut_in_a_query_loses_its_window_and_does_it_again(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table, restart_after_queries=3) as sut:
         done = go_through(sut)
     # Closed: all edges that the device sent before it ended have been read by now.
@@ -74,29 +83,39 @@ def test_a_power_cut_is_resumed_in_the_text_layer_too(null_program: Path, table:
         for _ in range(3):
             sut.load(0, numbers)
             done.append(sut.run(Query((0,), limit_s=5.0)))
-    assert {completion.output[:8] for completion in done} == {(250).to_bytes(4, "little") + (750).to_bytes(4, "little")}
+    assert {completion.output[:8] for completion in done} == {
+        (250).to_bytes(4, "little") + (750).to_bytes(4, "little")
+    }
     assert sum(completion.restarts for completion in done) == 1
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("fault", [{"restart_after_bytes": HANDSHAKE_B + 30_000}, {"restart_after_queries": 3}])
+@pytest.mark.parametrize(
+    "fault", [{"restart_after_bytes": HANDSHAKE_B + 30_000}, {"restart_after_queries": 3}]
+)
 def test_a_restart_at_another_rate_than_the_frames_is_found_out_and_the_rate_changed_again(
     null_program: Path, table: Table, fault: dict[str, int]
 ) -> None:
-    with opened(null_program, table, strict_baud=True, frame_baud=921_600, timeout_s=0.7, **fault) as sut:
+    with opened(
+        null_program, table, strict_baud=True, frame_baud=921_600, timeout_s=0.7, **fault
+    ) as sut:
         done = go_through(sut)
         assert sut.info.details["baud"] == 921_600
     assert sum(completion.restarts for completion in done) == 1
 
 
 @pytest.mark.posix
-def test_a_dut_that_is_only_busy_has_not_restarted_and_keeps_its_session(null_program: Path, table: Table) -> None:
+def test_a_dut_that_is_only_busy_has_not_restarted_and_keeps_its_session(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table, block_ns=1000) as sut:
         sut.load(0, SAMPLES[0])
         with pytest.raises(DeadlineError):
             sut.run(Query((0,), limit_s=0.1, repeat=400_000))
         end_s = time.monotonic() + 20.0
-        while sum(not state.level for state in table.world.states()) < 3 and time.monotonic() < end_s:
+        while (
+            sum(not state.level for state in table.world.states()) < 3 and time.monotonic() < end_s
+        ):
             table.world.horizon_ns()
             time.sleep(0.01)
         done = sut.run(Query((0,), limit_s=5.0))
@@ -149,13 +168,15 @@ def nothing() -> None: ...
 
 
 def test_the_samples_it_had_acknowledged_come_back_and_no_others() -> None:
-    first, second = Scripted([nothing] * 4 + [restart]), Scripted([])
+    first = Scripted([nothing] * 4 + [restart])
+    second = Scripted([])
     layers = iter([first, second])
     layer = ResumingLayer(lambda: next(layers))
     for index in range(3):
         layer.load(index, bytes([index]))
     layer.run(Query((1,)))
-    first.untold_retransmissions, second.untold_retransmissions = 5, 0
+    first.untold_retransmissions = 5
+    second.untold_retransmissions = 0
     done = layer.run(Query((2,)))
     assert (done.output, done.restarts, done.retransmissions) == (b"\2", 1, 5)
     assert second.samples == {1: b"\1", 2: b"\2"}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The self-test: what the host makes of reports, good and bad, and of the real firmware with what can be wrong with it."""
+"""The self-test: what the host makes of reports, good and bad, and of the real firmware with what
+can be wrong with it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,21 @@ from sut_backends.uart.self_test import SPAN_S, SelfTested, Timed, TimerRate
 
 Start = Callable[..., DutProcess]
 
-CAPS = Caps(1, 1, 4, 64, 2, 1024, 64, 16, 10**6, 2, 2, Flag.SYNC_LINE | Flag.MARK_NONBLOCKING, sync_pin="PA8")
+CAPS = Caps(
+    1,
+    1,
+    4,
+    64,
+    2,
+    1024,
+    64,
+    16,
+    10**6,
+    2,
+    2,
+    Flag.SYNC_LINE | Flag.MARK_NONBLOCKING,
+    sync_pin="PA8",
+)
 FRAME_B = 64 + 6 + 2 + 1
 REQUEST_B = 4 + 6 + 2 + 1
 GOOD = Report(5_000, 1, 40, 0, 4 * FRAME_B + REQUEST_B, 5, 0, 7, 2048, 1000, 1, 0, 1, 8, 9, 500)
@@ -40,10 +56,16 @@ def acknowledged_burst(count: int = 4) -> Burst:
     return burst
 
 
-def judge(caps: Caps = CAPS, burst: Burst | None = None, rate: TimerRate | None = None, **changed: int) -> dict[str, Finding]:
+def judge(
+    caps: Caps = CAPS, burst: Burst | None = None, rate: TimerRate | None = None, **changed: int
+) -> dict[str, Finding]:
     first = replace(GOOD, span_min_ticks=8, span_max_ticks=8)
     tested = SelfTested(
-        caps, first, replace(GOOD, **changed), burst or acknowledged_burst(), rate or TimerRate(1_000_000, 1.001, 0.001)
+        caps,
+        first,
+        replace(GOOD, **changed),
+        burst or acknowledged_burst(),
+        rate or TimerRate(1_000_000, 1.001, 0.001),
     )
     return {finding.name: finding for finding in tested.findings(simulated=False)}
 
@@ -71,7 +93,9 @@ def test_a_good_report_finds_nothing_wrong() -> None:
         ("stack", {"stack_unused_b": 4096}, "4096 never"),
     ],
 )
-def test_each_fault_is_found_by_itself_with_what_to_try(name: str, changed: dict[str, int], said: str) -> None:
+def test_each_fault_is_found_by_itself_with_what_to_try(
+    name: str, changed: dict[str, int], said: str
+) -> None:
     found = judge(**changed)
     assert [finding.name for finding in found.values() if not finding.ok] == [name]
     assert said in found[name].detail
@@ -83,7 +107,14 @@ def test_a_burst_that_is_not_all_acknowledged_is_a_fault() -> None:
 
 
 def test_a_port_that_does_not_know_is_no_fault() -> None:
-    found = judge(rx_lost_b=Report.unknown, rest_level=0xFF, pulse_level=0xFF, end_level=0xFF, stack_b=0, stack_unused_b=0)
+    found = judge(
+        rx_lost_b=Report.unknown,
+        rest_level=0xFF,
+        pulse_level=0xFF,
+        end_level=0xFF,
+        stack_b=0,
+        stack_unused_b=0,
+    )
     assert all(finding.ok for finding in found.values())
     assert "does not count" in found["receive burst"].detail
     assert "does not know" in found["stack"].detail
@@ -94,7 +125,15 @@ def test_a_mark_that_blocks_cannot_show_its_pulse() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ticks", "ok"), [(979_000, False), (981_000, True), (1_019_000, True), (1_021_000, False), (0, False), (-5, False)]
+    ("ticks", "ok"),
+    [
+        (979_000, False),
+        (981_000, True),
+        (1_019_000, True),
+        (1_021_000, False),
+        (0, False),
+        (-5, False),
+    ],
 )
 def test_a_timer_is_right_within_two_percent(ticks: int, ok: bool) -> None:
     assert judge(rate=TimerRate(ticks, 1.0, 0.001))["timer rate"].ok == ok
@@ -105,7 +144,9 @@ def test_a_timer_is_right_within_two_percent(ticks: int, ok: bool) -> None:
 def test_the_rate_is_right_within_its_error_whatever_part_of_a_round_trip_is_the_way_there(
     request_s: float, answer_s: float
 ) -> None:
-    """A device at 1 MHz exactly whose self-test takes 500 ticks, asked at 10 s and 11 s of the host."""
+    """A device at 1 MHz exactly whose self-test takes 500 ticks, asked at 10 s and 11 s of the
+    host.
+    """
     timed = []
     for asked_s in (10.0, 11.0):
         report = replace(GOOD, tick=round((asked_s + request_s) * 1e6))
@@ -119,7 +160,9 @@ def test_a_burst_is_full_frames_far_ahead_sent_once() -> None:
     burst = Burst(3, 64, 200, Patience(115_200))
     code = burst.outgoing(5.0)
     frames = Decoder(64).feed(code)
-    assert [(frame.kind, frame.seq, len(frame.payload)) for frame in frames] == [(Kind.PING, (200 + 128) & 0xFF, 64)] * 3
+    assert [(frame.kind, frame.seq, len(frame.payload)) for frame in frames] == [
+        (Kind.PING, (200 + 128) & 0xFF, 64)
+    ] * 3
     assert len(code) == burst.sent_b == 3 * FRAME_B
     assert burst.outgoing(5.1) == b""
     assert burst.following == 200
@@ -139,11 +182,16 @@ def test_a_burst_is_over_with_its_last_acknowledgement_or_a_time_out_after_the_l
 
 
 def probed(table: Table, port: str, **settings: Any) -> dict[str, Finding]:
-    return {finding.name: finding for finding in UartSut.probe(UartSut.Settings(port=port, **settings), table)}
+    return {
+        finding.name: finding
+        for finding in UartSut.probe(UartSut.Settings(port=port, **settings), table)
+    }
 
 
 @pytest.mark.posix
-def test_the_firmware_reports_all_parts_and_the_probe_passes(start_dut: Start, table: Table) -> None:
+def test_the_firmware_reports_all_parts_and_the_probe_passes(
+    start_dut: Start, table: Table
+) -> None:
     found = probed(table, start_dut().port)
     assert all(finding.ok for finding in found.values()), found
     assert "8 frames" in found["receive burst"].detail
@@ -183,8 +231,15 @@ def test_a_firmware_of_before_the_self_test_is_not_at_fault(
 
 
 @pytest.mark.posix
-def test_the_process_is_probed_as_a_device_and_its_times_are_named_simulated(null_program: Path, table: Table) -> None:
-    found = {finding.name: finding for finding in PosixSut.probe(PosixSut.Settings(program=str(null_program)), table)}
+def test_the_process_is_probed_as_a_device_and_its_times_are_named_simulated(
+    null_program: Path, table: Table
+) -> None:
+    found = {
+        finding.name: finding
+        for finding in PosixSut.probe(PosixSut.Settings(program=str(null_program)), table)
+    }
     assert all(finding.ok for finding in found.values()), found
-    assert "simulated" in found["timer rate"].detail and "simulated" in found["shim overhead"].detail
+    assert (
+        "simulated" in found["timer rate"].detail and "simulated" in found["shim overhead"].detail
+    )
     assert SPAN_S >= 1.0

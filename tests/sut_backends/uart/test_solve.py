@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches on the QUBO firmware: right vectors, marks that mean what they say, and what a wrong or disturbed search looks like."""
+"""Searches on the QUBO firmware: right vectors, marks that mean what they say, and what a wrong or
+disturbed search looks like.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,19 @@ networkx = pytest.importorskip("networkx", reason="needs networkx (pip install n
 pytestmark = pytest.mark.posix
 
 WORKLOADS = (Workload(100, 0.25, 0), Workload(250, 0.05, 1), Workload(50, 0.1, 2))
-MEMORY_B, START = 13_000_000, 1
-LOOK_TICKS = 20  # between two looks at the clock lie moves that touch about 64 neighbours (docs/QUBO.md): 7 us, measured
+MEMORY_B = 13_000_000
+START = 1
+# between two looks at the clock lie moves that touch about 64 neighbours (docs/QUBO.md): 7 us,
+# measured
+LOOK_TICKS = 20
 WORST = (0, -5, -10, -40)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An output, taken apart here as docs/QUBO.md says, and the cost of its vector on an edge list that is not the product's."""
+    """An output, taken apart here as docs/QUBO.md says, and the cost of its vector on an edge list
+    that is not the product's.
+    """
 
     claimed: int
     end: int
@@ -49,7 +56,10 @@ class Answer:
     def of(cls, output: bytes) -> Answer:
         claimed, end, nodes = struct.unpack("<iBI", output[:9])
         packed = output[9 : 9 + (nodes + 7) // 8]
-        vector = tuple(packed[node // 8] >> node % 8 & 1 if node // 8 < len(packed) else 0 for node in range(nodes))
+        vector = tuple(
+            packed[node // 8] >> node % 8 & 1 if node // 8 < len(packed) else 0
+            for node in range(nodes)
+        )
         return cls(claimed, end, nodes, vector, output[9 + (nodes + 7) // 8 :])
 
     def cost(self, workload: Workload) -> int:
@@ -65,8 +75,12 @@ def payloads() -> list[bytes]:
 
 
 @contextmanager
-def opened(null_program: Path, table: Table, workload: str = "qubo", **settings: Any) -> Iterator[PosixSut]:
-    sut = PosixSut.open(PosixSut.Settings(program=str(null_program.with_name(workload)), **settings), table)
+def opened(
+    null_program: Path, table: Table, workload: str = "qubo", **settings: Any
+) -> Iterator[PosixSut]:
+    sut = PosixSut.open(
+        PosixSut.Settings(program=str(null_program.with_name(workload)), **settings), table
+    )
     try:
         yield sut
     finally:
@@ -84,7 +98,12 @@ def duration(completion: Completion) -> int:
 def test_it_says_what_it_can_do(null_program: Path, table: Table) -> None:
     with opened(null_program, table) as sut:
         assert isinstance(sut, Solving)
-        assert (sut.info.task, sut.info.solves, sut.info.thresholds_max, sut.info.slots) == ("qubo", True, 16, 4)
+        assert (sut.info.task, sut.info.solves, sut.info.thresholds_max, sut.info.slots) == (
+            "qubo",
+            True,
+            16,
+            4,
+        )
         assert sut.info.batch_max == 0
     with opened(null_program, table, "null") as sut:
         assert (sut.info.solves, sut.info.thresholds_max) == (False, 0)
@@ -132,16 +151,22 @@ def test_the_device_knows_by_its_own_timer_what_its_marks_tell_late(
         fast = sut.solve(Solve(0, 0.05, seed=5, thresholds=thresholds))
     assert slow.known is not None and fast.known is not None
     for done in (slow, fast):
-        begin, last = done.marks[0].tick, done.marks[-2]
+        begin = done.marks[0].tick
+        last = done.marks[-2]
         assert len(done.known or ()) == last.phase - REACHED + 1
         assert begin <= (done.known or ())[0] and (done.known or ())[-1] <= last.tick
-    # The first threshold is reached in the first pulse: its mark waits for two of them, and what the device says does not.
+    # The first threshold is reached in the first pulse: its mark waits for two of them, and what
+    # the device says does not.
     assert slow.marks[1].tick - slow.marks[0].tick >= 1000
     assert slow.known[0] - slow.marks[0].tick < 200
-    assert slow.known[0] - slow.marks[0].tick == pytest.approx(fast.known[0] - fast.marks[0].tick, abs=2)
+    assert slow.known[0] - slow.marks[0].tick == pytest.approx(
+        fast.known[0] - fast.marks[0].tick, abs=2
+    )
 
 
-def test_firmware_that_does_not_tell_is_not_asked(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+def test_firmware_that_does_not_tell_is_not_asked(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
     with opened(null_program, table) as sut:
         assert sut.info.details["knows_thresholds"] is True
         client = sut._uart._layer.layer._client
@@ -166,14 +191,25 @@ def test_the_target_ends_a_search(null_program: Path, table: Table, payloads: li
 def test_the_same_seed_gives_the_same_search_and_another_one_another(
     null_program: Path, table: Table, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table, sync_hold_us=0) as sut:  # a mark waits for the pulse of the one before it
+    with opened(
+        null_program, table, sync_hold_us=0
+    ) as sut:  # a mark waits for the pulse of the one before it
         sut.load(0, payloads[0])
-        first, again, other = (sut.solve(Solve(0, 0.02, seed=seed, thresholds=(-12, -15, -16))) for seed in (5, 5, 6))
+        first, again, other = (
+            sut.solve(Solve(0, 0.02, seed=seed, thresholds=(-12, -15, -16))) for seed in (5, 5, 6)
+        )
     assert first.output == again.output
     assert [mark.phase for mark in first.marks] == [mark.phase for mark in again.marks]
-    assert max(abs(one - two) for one, two in zip(spans(first)[:-1], spans(again)[:-1], strict=True)) <= 1
-    assert max(abs(one - two) for one, two in zip(spans(first)[:-1], spans(other)[:-1], strict=True)) > 1
-    # Time ends it at a look at the clock: which one may hang on the part of a tick that had passed when it began.
+    assert (
+        max(abs(one - two) for one, two in zip(spans(first)[:-1], spans(again)[:-1], strict=True))
+        <= 1
+    )
+    assert (
+        max(abs(one - two) for one, two in zip(spans(first)[:-1], spans(other)[:-1], strict=True))
+        > 1
+    )
+    # Time ends it at a look at the clock: which one may hang on the part of a tick that had passed
+    # when it began.
     assert all(20_000 <= duration(each) < 20_000 + LOOK_TICKS for each in (first, again, other))
 
 
@@ -187,7 +223,9 @@ def test_each_slot_keeps_its_graph(null_program: Path, table: Table, payloads: l
             assert answer.claimed == answer.cost(WORKLOADS[number])
 
 
-def test_power_in_the_world_is_that_of_the_search_until_its_end(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+def test_power_in_the_world_is_that_of_the_search_until_its_end(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
     with opened(null_program, table, power_w=Power(idle=0.01, preprocess=0.03, infer=0.05)) as sut:
         sut.load(0, payloads[0])
         done = sut.solve(Solve(0, 0.02, seed=5, thresholds=(0, -16)))
@@ -200,7 +238,9 @@ def test_power_in_the_world_is_that_of_the_search_until_its_end(null_program: Pa
     assert by_state == pytest.approx(spans(done), abs=1.1)
 
 
-def test_lost_and_changed_bytes_on_the_line_change_no_search(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+def test_lost_and_changed_bytes_on_the_line_change_no_search(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
     step = Solve(1, 0.02, seed=9, target=-66, thresholds=(-30, -60))
     with opened(null_program, table) as sut:
         sut.load(1, payloads[1])
@@ -214,7 +254,9 @@ def test_lost_and_changed_bytes_on_the_line_change_no_search(null_program: Path,
     assert all(len(done.marks) == len(clean.marks) for done in found)
 
 
-def test_a_power_cut_in_a_search_is_resumed_with_the_graph(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+def test_a_power_cut_in_a_search_is_resumed_with_the_graph(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
     with opened(null_program, table, restart_after_queries=1) as sut:
         sut.load(0, payloads[0])
         first, second = (sut.solve(Solve(0, 0.005, seed=3)) for _ in range(2))
@@ -225,12 +267,16 @@ def test_a_power_cut_in_a_search_is_resumed_with_the_graph(null_program: Path, t
 # ---- refusals ----
 
 
-def test_a_graph_too_large_for_the_device_is_refused_with_its_limit(null_program: Path, table: Table) -> None:
+def test_a_graph_too_large_for_the_device_is_refused_with_its_limit(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table) as sut:
         with pytest.raises(SutError, match="too large") as caught:
             sut.load(0, HEAD.pack(60_000, 5_000_000, 0))
         assert caught.value.code == 4
-        assert f"detail {MEMORY_B}: needs more memory than the workload has" in caught.value.evidence
+        assert (
+            f"detail {MEMORY_B}: needs more memory than the workload has" in caught.value.evidence
+        )
 
 
 def test_what_is_no_graph_is_refused_with_the_reason_of_the_workload(
@@ -278,7 +324,9 @@ def test_a_time_out_that_is_no_number_of_microseconds_is_our_own_error(
                 sut.solve(Solve(0, timeout_s, seed=1))
 
 
-def test_a_search_cannot_be_run_and_what_can_be_run_cannot_search(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+def test_a_search_cannot_be_run_and_what_can_be_run_cannot_search(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
     with opened(null_program, table) as sut:
         sut.load(0, payloads[0])
         with pytest.raises(SutError, match="not supported") as caught:
@@ -291,11 +339,15 @@ def test_a_search_cannot_be_run_and_what_can_be_run_cannot_search(null_program: 
             sut.solve(Solve(0, 0.01, seed=1))
 
 
-def test_in_the_text_layer_there_is_no_search(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+def test_in_the_text_layer_there_is_no_search(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
     with opened(null_program, table, layer="text") as sut:
         assert not sut.info.solves
         sut.load(0, payloads[2])
-        with pytest.raises(LocalProtocolError, match="cannot be searched in the text layer") as caught:
+        with pytest.raises(
+            LocalProtocolError, match="cannot be searched in the text layer"
+        ) as caught:
             sut.solve(Solve(0, 0.01, seed=1))
         assert "auto" in caught.value.try_next
         with pytest.raises(SutError) as refused:
@@ -306,14 +358,18 @@ def test_in_the_text_layer_there_is_no_search(null_program: Path, table: Table, 
 # ---- devices that are wrong ----
 
 
-def test_a_device_that_claims_a_better_cost_than_its_vector_has(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+def test_a_device_that_claims_a_better_cost_than_its_vector_has(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
     with opened(null_program, table, wrong_cost=True) as sut:
         sut.load(0, payloads[0])
         answer = Answer.of(sut.solve(Solve(0, 0.005, seed=1)).output)
     assert answer.claimed == answer.cost(WORKLOADS[0]) - 1
 
 
-def test_a_device_that_cuts_its_vector(null_program: Path, table: Table, payloads: list[bytes]) -> None:
+def test_a_device_that_cuts_its_vector(
+    null_program: Path, table: Table, payloads: list[bytes]
+) -> None:
     with opened(null_program, table, short_vector=True) as sut:
         sut.load(0, payloads[0])
         output = sut.solve(Solve(0, 0.005, seed=1)).output
@@ -332,6 +388,8 @@ def test_a_device_that_overruns_its_time_out_is_seen_in_its_marks_and_given_up_b
 
 def test_a_probe_searches(null_program: Path, table: Table, payloads: list[bytes]) -> None:
     table.sample = payloads[0]
-    findings = list(PosixSut.probe(PosixSut.Settings(program=str(null_program.with_name("qubo"))), table))
+    findings = list(
+        PosixSut.probe(PosixSut.Settings(program=str(null_program.with_name("qubo"))), table)
+    )
     assert "search" in [finding.name for finding in findings]
     assert all(finding.ok for finding in findings), findings

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams on the real firmware as a process: answers, marks, what starves or overruns, and a line that loses bytes."""
+"""Streams on the real firmware as a process: answers, marks, what starves or overruns, and a line
+that loses bytes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ from sut_backends.uart.backend import UartSut
 
 pytestmark = pytest.mark.posix
 
-HZ, HOP, WINDOW, SAMPLE_B = 8000, 400, 800, 2
+HZ = 8000
+HOP = 400
+WINDOW = 800
+SAMPLE_B = 2
 SLOTS = 16  # of the firmware as a process
 ANSWER_B = 64  # the null workload's: the first bytes of its input
 
@@ -42,7 +47,9 @@ def opened(program: Path, table: Table, **settings: Any) -> Iterator[PosixSut]:
         sut.close()
 
 
-def stream_of(windows: int, hop: int = HOP, window: int = WINDOW, sample_hz: int = HZ, **more: Any) -> tuple[Stream, list[bytes]]:
+def stream_of(
+    windows: int, hop: int = HOP, window: int = WINDOW, sample_hz: int = HZ, **more: Any
+) -> tuple[Stream, list[bytes]]:
     """Return a stream of so many windows, and what is played in them, as a session cuts it."""
     samples = (windows - 1) * hop + window
     signal = random.Random(windows).randbytes(samples * SAMPLE_B)
@@ -52,12 +59,17 @@ def stream_of(windows: int, hop: int = HOP, window: int = WINDOW, sample_hz: int
 
 def lateness_us(step: Stream, done: Completion, tick_hz: int = 1_000_000) -> list[float]:
     """Return how much later than its last sample each window began."""
-    ready = (done.marks[0].tick + (k * step.hop + step.window) * tick_hz // step.sample_hz for k in range(step.windows))
+    ready = (
+        done.marks[0].tick + (k * step.hop + step.window) * tick_hz // step.sample_hz
+        for k in range(step.windows)
+    )
     begun = (mark.tick for mark in done.marks if mark.phase == 1)
     return [1e6 * (start - at) / tick_hz for start, at in zip(begun, ready, strict=False)]
 
 
-def test_every_window_is_answered_and_marked_and_none_begins_before_its_last_sample(null_program: Path, table: Table) -> None:
+def test_every_window_is_answered_and_marked_and_none_begins_before_its_last_sample(
+    null_program: Path, table: Table
+) -> None:
     step, windows = stream_of(24)
     with opened(null_program, table, tick_hz=7_000_003) as sut:
         assert isinstance(sut, Streaming)
@@ -70,26 +82,35 @@ def test_every_window_is_answered_and_marked_and_none_begins_before_its_last_sam
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * 24, END]
     assert all(first.tick < second.tick for first, second in pairwise(done.marks))
-    # A window begins as soon as it is there; how much later one may on this machine is up to who else wants it.
+    # A window begins as soon as it is there; how much later one may on this machine is up to who
+    # else wants it.
     assert min(late_us) >= 0
     assert median(late_us) < 10_000
 
 
-def test_the_edges_of_a_stream_are_in_the_world_with_idle_power_while_it_listens(null_program: Path, table: Table) -> None:
+def test_the_edges_of_a_stream_are_in_the_world_with_idle_power_while_it_listens(
+    null_program: Path, table: Table
+) -> None:
     step, windows = stream_of(5)
     with opened(null_program, table) as sut:
         before = len(table.world.states())
         done = sut.stream(step, windows)
         sut.idle(0.15)  # by then the wire has been read
         table.world.horizon_ns()
-        falls = [state for state in table.world.states(before) if not state.level][: len(done.marks)]
+        falls = [state for state in table.world.states(before) if not state.level][
+            : len(done.marks)
+        ]
         assert sut.edges.late_events == sut.edges.reordered_events == 0
     assert [state.power_w for state in falls] == [0.010, *[0.030, 0.050, 0.010] * 5, 0.010]
     by_tick = [(mark.tick - done.marks[0].tick) / 1e6 for mark in done.marks]
-    assert by_tick == pytest.approx([(state.time_ns - falls[0].time_ns) / 1e9 for state in falls], abs=2.1e-6)
+    assert by_tick == pytest.approx(
+        [(state.time_ns - falls[0].time_ns) / 1e9 for state in falls], abs=2.1e-6
+    )
 
 
-def test_the_answers_of_a_stream_are_those_of_queries_on_the_same_windows(null_program: Path, table: Table) -> None:
+def test_the_answers_of_a_stream_are_those_of_queries_on_the_same_windows(
+    null_program: Path, table: Table
+) -> None:
     step, windows = stream_of(4, hop=2000, window=8000)
     with opened(null_program.with_name("asc"), table) as sut:
         done = sut.stream(step, windows)
@@ -102,7 +123,9 @@ def test_the_answers_of_a_stream_are_those_of_queries_on_the_same_windows(null_p
 
 
 @pytest.mark.parametrize("settings", [{"frame_baud": 921_600}, {"host_clock": True}])
-def test_the_answers_are_right_however_the_device_is_reached(null_program: Path, table: Table, settings: dict[str, Any]) -> None:
+def test_the_answers_are_right_however_the_device_is_reached(
+    null_program: Path, table: Table, settings: dict[str, Any]
+) -> None:
     step, windows = stream_of(30)
     with opened(null_program, table, **settings) as sut:
         done = sut.stream(step, windows)
@@ -110,10 +133,14 @@ def test_the_answers_are_right_however_the_device_is_reached(null_program: Path,
     assert done.faults == ()
 
 
-def test_a_line_that_loses_doubles_and_changes_bytes_changes_no_answer(null_program: Path, table: Table) -> None:
+def test_a_line_that_loses_doubles_and_changes_bytes_changes_no_answer(
+    null_program: Path, table: Table
+) -> None:
     # 4 kB/s, of which such a line carries several times as many.
     step, windows = stream_of(20, hop=200, window=400, sample_hz=1000)
-    with opened(null_program, table, faults=Faults(drop=0.0005, duplicate=0.0005, flip=0.0005, seed=11)) as sut:
+    with opened(
+        null_program, table, faults=Faults(drop=0.0005, duplicate=0.0005, flip=0.0005, seed=11)
+    ) as sut:
         done = sut.stream(step, windows)
     assert done.faults == ()
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
@@ -130,10 +157,14 @@ def test_a_preloaded_stream_is_silent_until_it_is_over(null_program: Path, table
     assert (done.rx_in_window_b, done.faults) == (0, ())
     played_s = (15 * HOP + WINDOW) / HZ
     assert done.marks[-1].tick - done.marks[0].tick >= 1e6 * played_s
-    assert max(after - before for before, after in pairwise(sent_s)) >= played_s  # not a byte either way
+    assert (
+        max(after - before for before, after in pairwise(sent_s)) >= played_s
+    )  # not a byte either way
 
 
-def test_a_device_that_lags_behind_a_preloaded_stream_is_left_in_peace_until_it_is_done(null_program: Path, table: Table) -> None:
+def test_a_device_that_lags_behind_a_preloaded_stream_is_left_in_peace_until_it_is_done(
+    null_program: Path, table: Table
+) -> None:
     # 20 ms more than a hop for each window: the last answer comes 370 ms after the last sample.
     step, windows = stream_of(SLOTS, preloaded=True)
     with opened(null_program, table, slow_hop_us=70_000) as sut:
@@ -141,10 +172,15 @@ def test_a_device_that_lags_behind_a_preloaded_stream_is_left_in_peace_until_it_
     assert (done.iterations, done.rx_in_window_b, done.faults) == (SLOTS, 0, ())
 
 
-def test_a_preloaded_stream_that_does_not_fit_is_refused_with_the_limit(null_program: Path, table: Table) -> None:
+def test_a_preloaded_stream_that_does_not_fit_is_refused_with_the_limit(
+    null_program: Path, table: Table
+) -> None:
     with (
         opened(null_program, table) as sut,
-        pytest.raises(LocalProtocolError, match=f"{SLOTS + 1} windows: the DUT has {SLOTS} slots and keeps 64 answers"),
+        pytest.raises(
+            LocalProtocolError,
+            match=f"{SLOTS + 1} windows: the DUT has {SLOTS} slots and keeps 64 answers",
+        ),
     ):
         sut.stream(*stream_of(SLOTS + 1, preloaded=True))
 
@@ -153,7 +189,9 @@ def test_windows_that_are_none_are_refused(null_program: Path, table: Table) -> 
     step, _ = stream_of(1)
     with opened(null_program, table) as sut:
         for windows in ([], [b""], [bytes(sut.info.slot_bytes + 1)]):
-            with pytest.raises(LocalProtocolError, match=f"windows, of 1 to {sut.info.slot_bytes} bytes"):
+            with pytest.raises(
+                LocalProtocolError, match=f"windows, of 1 to {sut.info.slot_bytes} bytes"
+            ):
                 sut.stream(step, windows)
 
 
@@ -177,7 +215,10 @@ def test_a_line_that_is_too_slow_starves_the_stream_and_keeps_what_was_answered(
             sut.close()
     assert done.iterations is not None
     assert SLOTS < done.iterations < 80
-    assert f"starved: window {done.iterations} was not there when it was to be processed" in done.faults[-1]
+    assert (
+        f"starved: window {done.iterations} was not there when it was to be processed"
+        in done.faults[-1]
+    )
     assert done.output == b"".join(window[:ANSWER_B] for window in windows[: done.iterations])
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * done.iterations, END]
     assert again.faults == ()
@@ -189,12 +230,16 @@ def test_a_device_that_is_too_slow_overruns_and_says_so(null_program: Path, tabl
         done = sut.stream(step, windows)
     assert done.iterations is not None
     assert 1 <= done.iterations < 40
-    assert done.faults[-1].startswith(f"overrun: the device came to window {done.iterations} when its slot was due for another")
+    assert done.faults[-1].startswith(
+        f"overrun: the device came to window {done.iterations} when its slot was due for another"
+    )
     assert f"with {done.iterations} of 40 windows answered" in done.faults[-1]
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * done.iterations, END]
 
 
-def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(null_program: Path, table: Table) -> None:
+def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(
+    null_program: Path, table: Table
+) -> None:
     with (
         opened(null_program, table, slow_hop_us=300_000) as sut,
         pytest.raises(DeadlineError, match="end of the stream") as caught,
@@ -203,7 +248,9 @@ def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(null_program: Pa
     assert f"of {SLOTS} windows were answered" in caught.value.evidence
 
 
-def test_a_restart_in_the_middle_of_a_stream_is_an_error_and_not_gone_on_with(null_program: Path, table: Table) -> None:
+def test_a_restart_in_the_middle_of_a_stream_is_an_error_and_not_gone_on_with(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table, restart_after_queries=1) as sut:
         sut.load(0, bytes(100))
         sut.run(Query((0,)))
@@ -211,7 +258,9 @@ def test_a_restart_in_the_middle_of_a_stream_is_an_error_and_not_gone_on_with(nu
             sut.stream(*stream_of(20))
 
 
-def test_samples_that_were_loaded_before_a_stream_are_gone_after_it(null_program: Path, table: Table) -> None:
+def test_samples_that_were_loaded_before_a_stream_are_gone_after_it(
+    null_program: Path, table: Table
+) -> None:
     with opened(null_program, table) as sut:
         sut.load(0, bytes(100))
         sut.stream(*stream_of(1))

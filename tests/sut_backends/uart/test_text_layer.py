@@ -7,14 +7,23 @@ from collections.abc import Callable
 
 import pytest
 
-from rig.errors import DeadlineError, DeviceLost, LocalProtocolError, RemoteProtocolError, RigError, SutError
+from rig.errors import (
+    DeadlineError,
+    DeviceLost,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RigError,
+    SutError,
+)
 from sut_backends.uart.text_client import DB_STEP_B, TextClient
 
 Answers = Callable[[str], bytes]
 
 
 class Script:
-    """A line whose DUT answers each command by a function; a read without data lets the fake time pass."""
+    """A line whose DUT answers each command by a function; a read without data lets the fake time
+    pass.
+    """
 
     name = "script"
     baud = 115_200
@@ -35,7 +44,8 @@ class Script:
         self.now_s += 0.001
 
     def read(self, timeout_s: float) -> bytes:
-        block, self._out = self._out[:7], self._out[7:]  # lines never come whole
+        block = self._out[:7]
+        self._out = self._out[7:]  # lines never come whole
         self.now_s += 0.0 if block else timeout_s
         return block
 
@@ -68,7 +78,8 @@ class Loader:
     def __call__(self, command: str) -> bytes:
         word = command.removeprefix("db ")
         if word.startswith("load "):
-            self.size, self.content = int(word[5:]), b""
+            self.size = int(word[5:])
+            self.content = b""
             return lines(f"m-[Expecting {self.size} bytes]")
         if len(word) % 2:
             return lines("e-[odd number of hex digits, load dropped]")
@@ -78,7 +89,8 @@ class Loader:
 
 @pytest.mark.parametrize("size", [1, DB_STEP_B, DB_STEP_B + 1, 490])
 def test_a_load_fills_commands_of_80_characters_and_stops_exactly(size: int) -> None:
-    dut, content = Loader(), bytes(number & 0xFF for number in range(size))
+    dut = Loader()
+    content = bytes(number & 0xFF for number in range(size))
     client, script = client_of(dut)
     client.load(content)
     assert dut.content == content
@@ -126,14 +138,32 @@ def test_boot_text_means_the_dut_restarted() -> None:
 
 
 def inference(
-    first: str = "m-lap-us-2000", second: str = "m-lap-us-3000", results: str = "m-results-[0.250,-1.000,3.125]"
+    first: str = "m-lap-us-2000",
+    second: str = "m-lap-us-3000",
+    results: str = "m-results-[0.250,-1.000,3.125]",
 ) -> bytes:
-    return lines("m-warmup-start-0", "m-warmup-done", "m-infer-start-1", first, second, "m-infer-done", results)
+    return lines(
+        "m-warmup-start-0",
+        "m-warmup-done",
+        "m-infer-start-1",
+        first,
+        second,
+        "m-infer-done",
+        results,
+    )
 
 
-def infer(answer: bytes, again: str = "m-results-[0.250,-1.000,3.125]") -> tuple[int, int, tuple[int, ...]]:
+def infer(
+    answer: bytes, again: str = "m-results-[0.250,-1.000,3.125]"
+) -> tuple[int, int, tuple[int, ...]]:
     client, _ = client_of(
-        lambda command: lines("m-lap-us-1500") if command == "timestamp" else answer if "infer" in command else lines(again)
+        lambda command: (
+            lines("m-lap-us-1500")
+            if command == "timestamp"
+            else answer
+            if "infer" in command
+            else lines(again)
+        )
     )
     client.timestamp()
     done = client.infer(1, 5.0)
@@ -199,7 +229,11 @@ def test_attention_repeats_name_until_a_lost_session_is_left() -> None:
 
 
 def test_attention_takes_boot_text_before_the_name() -> None:
-    client, _ = client_of(lambda command: lines("m-init-done") + lines("m-name-dut-[x]") if command == "name" else lines())
+    client, _ = client_of(
+        lambda command: (
+            lines("m-init-done") + lines("m-name-dut-[x]") if command == "name" else lines()
+        )
+    )
     assert client.attention(5.0) == "x"
     assert client.command("profile") == []
 
@@ -218,7 +252,9 @@ def test_a_silent_dut_is_told_from_a_garbled_and_from_a_foreign_one() -> None:
 
 
 def test_an_old_dut_keeps_the_text_layer_after_two_refusals() -> None:
-    client, script = client_of(lambda command: lines("e-[unknown]") if "frame" in command else lines("m-name-dut-[x]"))
+    client, script = client_of(
+        lambda command: lines("e-[unknown]") if "frame" in command else lines("m-name-dut-[x]")
+    )
     assert client.frame() is False
     assert script.commands == ["frame 1", "name", "frame 1"]
 

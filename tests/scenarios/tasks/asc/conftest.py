@@ -19,7 +19,17 @@ from scenarios.tasks.asc.generate import ensure
 
 ROOT = Path(__file__).parents[4]
 SOURCE = ROOT / "firmware" / "workloads" / "asc" / "nr_asc.c"
-WARNINGS = ("all", "extra", "pedantic", "conversion", "shadow", "strict-prototypes", "missing-prototypes", "cast-qual", "error")
+WARNINGS = (
+    "all",
+    "extra",
+    "pedantic",
+    "conversion",
+    "shadow",
+    "strict-prototypes",
+    "missing-prototypes",
+    "cast-qual",
+    "error",
+)
 STATE_B = 64 * 1024
 
 
@@ -42,9 +52,19 @@ def wav(
     form = struct.pack("<HHIIHH", tag, channels, rate_hz, rate_hz * frame_b, frame_b, bits)
     if extensible:
         guid_end = bytes.fromhex("000000001000800000aa00389b71")
-        form = struct.pack("<H", 0xFFFE) + form[2:] + struct.pack("<HHIH", 22, bits, 0, tag) + guid_end
+        form = (
+            struct.pack("<H", 0xFFFE) + form[2:] + struct.pack("<HHIH", 22, bits, 0, tag) + guid_end
+        )
     note = b"LIST" + (5).to_bytes(4, "little") + b"abcde\0"
-    body = b"WAVEfmt " + len(form).to_bytes(4, "little") + form + note + b"data" + len(audio).to_bytes(4, "little") + audio
+    body = (
+        b"WAVEfmt "
+        + len(form).to_bytes(4, "little")
+        + form
+        + note
+        + b"data"
+        + len(audio).to_bytes(4, "little")
+        + audio
+    )
     return b"RIFF" + len(body).to_bytes(4, "little") + body
 
 
@@ -71,27 +91,48 @@ class TinySet:
         path.write_bytes(wav(88_200) if content is None else content)
         return path
 
-    def list(self, file: str, names: Iterable[str], columns: tuple[str, ...] = ("filename", "scene_label")) -> None:
+    def list(
+        self,
+        file: str,
+        names: Iterable[str],
+        columns: tuple[str, ...] = ("filename", "scene_label"),
+    ) -> None:
         """Write one list with the given columns."""
         rows = ["\t".join(columns)]
         for name in names:
             parts = name.removesuffix(".wav").split("-")
-            values = {"filename": f"audio/{name}", "scene_label": parts[0], "source_label": parts[4]}
+            values = {
+                "filename": f"audio/{name}",
+                "scene_label": parts[0],
+                "source_label": parts[4],
+            }
             values["identifier"] = "-".join(parts[1:3])
             rows.append("\t".join(values[column] for column in columns))
         path = self.folder / file if file == "meta.csv" else self.lists / file
         path.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-TRAIN = ["airport-oslo-0-0-a.wav", "street_traffic-oslo-1-1-a.wav", "bus-oslo-2-2-a.wav", "park-oslo-3-3-a.wav"]
+TRAIN = [
+    "airport-oslo-0-0-a.wav",
+    "street_traffic-oslo-1-1-a.wav",
+    "bus-oslo-2-2-a.wav",
+    "park-oslo-3-3-a.wav",
+]
 EVALUATE = ["airport-oslo-4-4-a.wav", "park-oslo-5-5-a.wav"]
 EXTRA = ["bus-oslo-6-6-a.wav"]
-UNUSED = ["airport-oslo-0-0-b.wav", "park-oslo-3-3-s1.wav", "tram-oslo-7-7-a.wav", "metro-oslo-8-8-s6.wav"]
+UNUSED = [
+    "airport-oslo-0-0-b.wav",
+    "park-oslo-3-3-s1.wav",
+    "tram-oslo-7-7-a.wav",
+    "metro-oslo-8-8-s6.wav",
+]
 
 
 @pytest.fixture(params=["original", "flattened"])
 def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> TinySet:
-    """Four recordings to train, two to evaluate, one in no list, and some of other devices and classes."""
+    """Four recordings to train, two to evaluate, one in no list, and some of other devices and
+    classes.
+    """
     made = TinySet(tmp_path, request.param == "flattened")
     made.audio.mkdir()
     made.lists.mkdir(exist_ok=True)
@@ -100,13 +141,19 @@ def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> TinySet:
     made.list("fold1_train.csv", TRAIN + UNUSED[:1])
     made.list("fold1_evaluate.csv", EVALUATE + UNUSED[2:3])
     made.list("fold1_test.csv", EVALUATE, ("filename",))
-    made.list("meta.csv", TRAIN + EVALUATE + EXTRA + UNUSED, ("filename", "scene_label", "identifier", "source_label"))
+    made.list(
+        "meta.csv",
+        TRAIN + EVALUATE + EXTRA + UNUSED,
+        ("filename", "scene_label", "identifier", "source_label"),
+    )
     return made
 
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache that holds the generated set of 4 x 6 files with seed 3, which no model was trained on; one a run of the suite."""
+    """A cache that holds the generated set of 4 x 6 files with seed 3, which no model was trained
+    on; one a run of the suite.
+    """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "asc-cache"
     ensure(folder, 6, 3)
@@ -187,7 +234,16 @@ def compile_asc(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     def compiled(*options: str) -> Path:
         out = tmp_path_factory.mktemp("c") / "out"
         folders = (f"-I{ROOT / 'firmware' / 'core'}", f"-I{SOURCE.parent}")
-        command = [found, "-std=c99", *(f"-W{name}" for name in WARNINGS), *folders, *options, str(SOURCE), "-o", str(out)]
+        command = [
+            found,
+            "-std=c99",
+            *(f"-W{name}" for name in WARNINGS),
+            *folders,
+            *options,
+            str(SOURCE),
+            "-o",
+            str(out),
+        ]
         subprocess.run(command, check=True, capture_output=True)
         return out
 
@@ -196,10 +252,15 @@ def compile_asc(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 
 @pytest.fixture(scope="session")
 def asc_library(compile_asc: Compile, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the workload as a shared library; it does not compile where its struct is no longer the one above."""
+    """Return the workload as a shared library; it does not compile where its struct is no longer
+    the one above.
+    """
     same = tmp_path_factory.mktemp("c") / "same.h"
     size_b = ctypes.sizeof(Workload)
-    same.write_text(f'#include "nr_workload.h"\ntypedef char nr_same[sizeof(struct nr_workload) == {size_b} ? 1 : -1];\n')
+    same.write_text(
+        f'#include "nr_workload.h"\ntypedef char nr_same[sizeof(struct nr_workload) == {size_b} ? '
+        "1 : -1];\n"
+    )
     return compile_asc("-O2", "-shared", "-fPIC", "-include", str(same))
 
 

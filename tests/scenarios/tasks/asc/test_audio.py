@@ -16,7 +16,9 @@ from .conftest import wav
 
 
 def tone_error(samples: np.ndarray, amplitude: float) -> float:
-    """Return the largest difference from a 440 Hz tone at 8 kHz, away from the ends, in int16 units."""
+    """Return the largest difference from a 440 Hz tone at 8 kHz, away from the ends, in int16
+    units.
+    """
     ideal = amplitude * 32_768 * np.sin(2 * np.pi * 440 * np.arange(len(samples)) / 8000)
     return float(np.abs(samples - ideal)[400:-400].max())
 
@@ -24,7 +26,9 @@ def tone_error(samples: np.ndarray, amplitude: float) -> float:
 @pytest.mark.parametrize("bits", [16, 24])
 @pytest.mark.parametrize("rate_hz", [44_100, 48_000])
 @pytest.mark.parametrize("extensible", [False, True])
-def test_pcm_of_the_set_is_read_and_resampled(tmp_path: Path, bits: int, rate_hz: int, extensible: bool) -> None:
+def test_pcm_of_the_set_is_read_and_resampled(
+    tmp_path: Path, bits: int, rate_hz: int, extensible: bool
+) -> None:
     path = tmp_path / "a.wav"
     path.write_bytes(wav(2 * rate_hz, bits=bits, rate_hz=rate_hz, extensible=extensible))
     slices = read_clip(path)
@@ -52,7 +56,12 @@ def test_the_last_slice_is_padded_with_zeros(tmp_path: Path) -> None:
 def test_int16_is_rounded_half_to_even_and_limited() -> None:
     halves = np.array([0.5, 1.5, -0.5, -1.5]) / 32_768
     assert quantised(halves).tolist() == [0, 2, 0, -2]
-    assert quantised(np.array([1.0, -1.0, 2.0, -2.0])).tolist() == [32_767, -32_768, 32_767, -32_768]
+    assert quantised(np.array([1.0, -1.0, 2.0, -2.0])).tolist() == [
+        32_767,
+        -32_768,
+        32_767,
+        -32_768,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +96,9 @@ def test_another_format_is_refused_and_named(tmp_path: Path, content: bytes, evi
         (lambda whole: b"ID3" + whole[3:], "not a RIFF/WAVE file"),
     ],
 )
-def test_a_truncated_file_is_refused_with_its_bytes(tmp_path: Path, spoil: Callable[[bytes], bytes], cause: str) -> None:
+def test_a_truncated_file_is_refused_with_its_bytes(
+    tmp_path: Path, spoil: Callable[[bytes], bytes], cause: str
+) -> None:
     path = tmp_path / "short.wav"
     spoilt = spoil(wav(44_100))
     path.write_bytes(spoilt)

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from rig.errors import DataError
-from scenarios.tasks.asc.dataset import CLASSES, OFFICIAL_TEST_SAMPLES, OFFICIAL_TRAIN_SAMPLES, Clip, Dataset, open_dataset
+from scenarios.tasks.asc.dataset import (
+    CLASSES,
+    OFFICIAL_TEST_SAMPLES,
+    OFFICIAL_TRAIN_SAMPLES,
+    Clip,
+    Dataset,
+    open_dataset,
+)
 
 from .conftest import EVALUATE, EXTRA, TRAIN, TinySet, wav
 
@@ -25,7 +32,10 @@ def test_the_split_is_the_lists_and_the_extra_files(tiny: TinySet) -> None:
     assert [clip.listed for clip in dataset.test] == [True, True, False]
     assert [CLASSES[clip.label] for clip in dataset.test] == ["airport", "park", "bus"]
     assert dataset.counts() == (8, 6)
-    assert dataset.split_statement() == "not the data set: 8/6 samples, with recordings of oslo, where it has none"
+    assert (
+        dataset.split_statement()
+        == "not the data set: 8/6 samples, with recordings of oslo, where it has none"
+    )
 
 
 def test_the_flattened_folder_may_be_named_by_its_parent(tmp_path: Path) -> None:
@@ -40,7 +50,9 @@ def test_the_flattened_folder_may_be_named_by_its_parent(tmp_path: Path) -> None
 
 def test_the_official_counts_are_recognised() -> None:
     def clips(files: int) -> tuple[Clip, ...]:
-        return tuple(Clip(Path(f"bus-lyon-{number}-0-a.wav"), 0, 10, 1, True) for number in range(files))
+        return tuple(
+            Clip(Path(f"bus-lyon-{number}-0-a.wav"), 0, 10, 1, True) for number in range(files)
+        )
 
     full = Dataset(Path(), "original", clips(4136), clips(1624))
     assert full.counts() == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES)
@@ -69,7 +81,9 @@ def test_a_truncated_recording_is_found_without_reading_audio(tiny: TinySet) -> 
 
 def test_a_file_in_both_lists_is_refused(tiny: TinySet) -> None:
     tiny.list("fold1_evaluate.csv", EVALUATE + TRAIN[:1])
-    with pytest.raises(DataError, match=f"{TRAIN[0]} is in fold1_train.csv and in fold1_evaluate.csv"):
+    with pytest.raises(
+        DataError, match=f"{TRAIN[0]} is in fold1_train.csv and in fold1_evaluate.csv"
+    ):
         open_dataset(tiny.folder)
 
 
@@ -86,7 +100,8 @@ def test_a_wrong_label_is_refused(tiny: TinySet) -> None:
         open_dataset(tiny.folder)
 
 
-COMMAS, HEADLESS = b"filename,scene_label\naudio/x.wav,park\n", b"audio/park-oslo-3-3-a.wav\tpark\nx\ty\n"
+COMMAS = b"filename,scene_label\naudio/x.wav,park\n"
+HEADLESS = b"audio/park-oslo-3-3-a.wav\tpark\nx\ty\n"
 
 
 @pytest.mark.parametrize("content", [COMMAS, HEADLESS, b"\xff\xfe\x00"])
@@ -122,7 +137,8 @@ def test_an_empty_folder_is_refused_with_a_way_out(tmp_path: Path) -> None:
 
 def test_the_hash_covers_names_sizes_and_on_request_content(tiny: TinySet) -> None:
     before = open_dataset(tiny.folder)
-    plain, deep = before.file_list_sha256(), before.file_list_sha256(content=True)
+    plain = before.file_list_sha256()
+    deep = before.file_list_sha256(content=True)
     tiny.add(EXTRA[0], wav(88_200, level=0.5))
     changed = open_dataset(tiny.folder)
     assert changed.file_list_sha256() == plain

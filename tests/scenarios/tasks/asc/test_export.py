@@ -11,7 +11,9 @@ from scenarios.tasks.asc.nirfile import read_model
 
 def test_the_committed_header_is_that_of_the_shipped_model() -> None:
     made = header(read_model(SHIPPED_MODEL))
-    assert SHIPPED_HEADER.read_text(encoding="utf-8") == made, "run python -m scenarios.tasks.asc.export"
+    assert SHIPPED_HEADER.read_text(encoding="utf-8") == made, (
+        "run python -m scenarios.tasks.asc.export"
+    )
 
 
 def test_the_header_names_model_and_hash() -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C workload against the numpy model, byte by byte, and its behaviour as a struct nr_workload."""
+"""The C workload against the numpy model, byte by byte, and its behaviour as a struct
+nr_workload.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,14 @@ def square(period: int, high: int = 32_767, low: int = -32_768) -> Audio:
 EXTREMES = np.stack(
     [np.full(8000, level, np.int16) for level in (0, 1, -1, 32_767, -32_768)]
     + [square(period) for period in (2, 3, 4, 5, 8, 13, 20, 32, 52, 89, 400, 4000)]
-    + [np.where(np.arange(8000) == place, 32_767, 0).astype(np.int16) for place in (0, 63, 64, 7999)]
-    + [np.where((np.arange(8000) < 4000) == early, square(9), 0).astype(np.int16) for early in (True, False)]
+    + [
+        np.where(np.arange(8000) == place, 32_767, 0).astype(np.int16)
+        for place in (0, 63, 64, 7999)
+    ]
+    + [
+        np.where((np.arange(8000) < 4000) == early, square(9), 0).astype(np.int16)
+        for early in (True, False)
+    ]
 )
 
 
@@ -55,27 +63,46 @@ def test_extreme_inputs_give_the_bytes_of_the_numpy_model(firmware: Firmware) ->
     assert [firmware.output(payload(audio)) for audio in EXTREMES] == expected(EXTREMES)
 
 
-def test_every_held_out_sample_gives_the_bytes_of_the_numpy_model(firmware: Firmware, cache: Path) -> None:
+def test_every_held_out_sample_gives_the_bytes_of_the_numpy_model(
+    firmware: Firmware, cache: Path
+) -> None:
     for clip in open_dataset(ensure(cache, 6, 3)).test:
         audio = read_clip(clip.path)
-        assert [firmware.output(payload(slice_)) for slice_ in audio] == expected(audio), clip.path.name
+        assert [firmware.output(payload(slice_)) for slice_ in audio] == expected(audio), (
+            clip.path.name
+        )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    pieces=st.lists(arrays(np.int16, st.integers(1, 40), elements=st.integers(-32_768, 32_767)), min_size=8, max_size=8),
+    pieces=st.lists(
+        arrays(np.int16, st.integers(1, 40), elements=st.integers(-32_768, 32_767)),
+        min_size=8,
+        max_size=8,
+    ),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_random_inputs_give_the_bytes_of_the_numpy_model(firmware: Firmware, pieces: list[Audio], seed: int) -> None:
+def test_random_inputs_give_the_bytes_of_the_numpy_model(
+    firmware: Firmware, pieces: list[Audio], seed: int
+) -> None:
     rng = np.random.default_rng(seed)
-    audio = np.stack([np.resize(piece, 8000) for piece in pieces] + [rng.integers(-32_768, 32_768, 8000).astype(np.int16)])
+    audio = np.stack(
+        [np.resize(piece, 8000) for piece in pieces]
+        + [rng.integers(-32_768, 32_768, 8000).astype(np.int16)]
+    )
     assert [firmware.output(payload(slice_)) for slice_ in audio] == expected(audio)
 
 
-def test_the_structures_that_python_hands_over_are_as_long_as_those_of_c(compile_asc: Compile, tmp_path: Path) -> None:
+def test_the_structures_that_python_hands_over_are_as_long_as_those_of_c(
+    compile_asc: Compile, tmp_path: Path
+) -> None:
     source = tmp_path / "sizes.c"
     shown = 'printf("%zu %zu", sizeof(struct nr_workload), sizeof(struct nr_asc))'
-    source.write_text(f'#include <stdio.h>\n#include "nr_asc.h"\nint main(void) {{ return {shown} < 0; }}\n')
+    source.write_text(
+        f'#include <stdio.h>\n#include "nr_asc.h"\nint main(void) {{ return {shown} < 0; }}\n'
+    )
     said = subprocess.run([compile_asc(str(source))], capture_output=True, check=True).stdout
     workload_b, state_b = map(int, said.split())
     assert workload_b == ctypes.sizeof(Workload)
@@ -99,7 +126,8 @@ def test_infer_without_preprocess_is_refused(firmware: Firmware) -> None:
 
 
 def test_phases_may_be_repeated_and_mixed(firmware: Firmware) -> None:
-    first, second = payload(square(20)), payload(square(7))
+    first = payload(square(20))
+    second = payload(square(7))
     once = firmware.output(first)
     assert firmware.output(second) != once
     for _ in range(3):
@@ -112,18 +140,24 @@ def test_phases_may_be_repeated_and_mixed(firmware: Firmware) -> None:
 def test_the_sanitizers_find_nothing(compile_asc: Compile, cache: Path) -> None:
     stream = Path(__file__).with_name("asc_stream.c")
     try:
-        program = compile_asc("-O1", "-g", "-fsanitize=undefined,address", "-fno-sanitize-recover=all", str(stream))
+        program = compile_asc(
+            "-O1", "-g", "-fsanitize=undefined,address", "-fno-sanitize-recover=all", str(stream)
+        )
     except subprocess.CalledProcessError as problem:
         pytest.skip(f"this compiler has no sanitizers: {problem.stderr[-200:]!r}")
     clip = open_dataset(ensure(cache, 6, 3)).test[0]
     audio = np.concatenate([EXTREMES, read_clip(clip.path)])
-    done = subprocess.run([program], input=b"".join(map(payload, audio)), capture_output=True, check=False)
+    done = subprocess.run(
+        [program], input=b"".join(map(payload, audio)), capture_output=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"".join(expected(audio))
 
 
 def test_the_task_knows_what_the_firmware_answers(firmware: Firmware, cache: Path) -> None:
-    task = AscTask.open(AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=8), Table())
+    task = AscTask.open(
+        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=8), Table()
+    )
     for index in range(len(task)):
         assert firmware.output(task.payload(index)) == task.reference_output(index)
 

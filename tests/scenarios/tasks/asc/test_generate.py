@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generator: layout, repeatability, and scenes that no single number of a recording tells apart."""
+"""The generator: layout, repeatability, and scenes that no single number of a recording tells
+apart.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,15 @@ from scenarios.tasks.asc.generate import Recording, ensure, recordings
 from scenarios.tasks.asc.sounds import RATE_HZ, SAMPLES_PER_FILE
 
 LISTS = tuple(f"evaluation_setup/fold1_{name}.csv" for name in ("train", "evaluate", "test"))
-# On 3600 held-out slices it is at most 46 % (docs/ASC.md); in-sample, on few slices, it is more. Chance is 25 %.
+# On 3600 held-out slices it is at most 46 % (docs/ASC.md); in-sample, on few slices, it is more.
+# Chance is 25 %.
 ONE_FEATURE_LIMIT = 0.65
 
 
 def features(audio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return level in dB, zero crossing rate and spectral centroid of one-second slices; (3, slices)."""
+    """Return level in dB, zero crossing rate and spectral centroid of one-second slices; (3,
+    slices).
+    """
     slices = soxr.resample(audio, RATE_HZ, 8000, "HQ").reshape(-1, 8000)
     power = np.abs(np.fft.rfft(slices, axis=1)) ** 2
     level = 10 * np.log10(np.mean(slices**2, axis=1))
@@ -31,13 +36,17 @@ def features(audio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def nearest_mean(values: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Return the accuracy of the class whose mean is nearest, on the very values the means were taken of."""
+    """Return the accuracy of the class whose mean is nearest, on the very values the means were
+    taken of.
+    """
     means = np.array([values[labels == label].mean() for label in range(len(CLASSES))])
     return float(np.mean(np.abs(values[:, None] - means).argmin(axis=1) == labels))
 
 
 def quantile_majority(values: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Return the accuracy of the most frequent class of each of eight equally filled bins: seven thresholds."""
+    """Return the accuracy of the most frequent class of each of eight equally filled bins: seven
+    thresholds.
+    """
     bins = np.digitize(values, np.quantile(values, np.linspace(0, 1, 9)[1:-1]))
     return sum(int(np.bincount(labels[bins == number]).max()) for number in range(8)) / len(labels)
 
@@ -48,13 +57,20 @@ def test_no_single_feature_tells_the_scenes_apart() -> None:
     labels = np.repeat([CLASSES.index(recording.scene) for recording in files], 10)
     for name, feature in zip(("level", "zero crossings", "centroid"), values, strict=True):
         for classify in (nearest_mean, quantile_majority):
-            assert classify(feature, labels) < ONE_FEATURE_LIMIT, f"{name}: {classify(feature, labels):.3f} by {classify.__name__}"
+            assert classify(feature, labels) < ONE_FEATURE_LIMIT, (
+                f"{name}: {classify(feature, labels):.3f} by {classify.__name__}"
+            )
 
 
-def test_the_generated_set_is_split_by_location_and_has_an_extra_file_of_each_class(cache: Path) -> None:
+def test_the_generated_set_is_split_by_location_and_has_an_extra_file_of_each_class(
+    cache: Path,
+) -> None:
     dataset = open_dataset(ensure(cache, 6, 3))
     assert dataset.counts() == (160, 80)
-    places = [{tuple(clip.path.name.split("-")[:3]) for clip in clips} for clips in (dataset.train, dataset.test)]
+    places = [
+        {tuple(clip.path.name.split("-")[:3]) for clip in clips}
+        for clips in (dataset.train, dataset.test)
+    ]
     assert not places[0] & places[1]
     assert [clip.label for clip in dataset.test if not clip.listed] == [0, 2, 3, 1]
 
@@ -77,7 +93,9 @@ def test_a_whole_set_is_not_generated_again(cache: Path, monkeypatch: pytest.Mon
     assert ensure(cache, 6, 3).name == "asc-generated-v1-6-3"
 
 
-def test_an_interrupted_set_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_set_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(folder: Path, files_per_class: int, seed: int) -> None:
         (folder / "audio").mkdir()
         raise KeyboardInterrupt
@@ -110,6 +128,13 @@ def test_too_few_files_to_split_are_refused() -> None:
 
 def test_the_lists_have_the_columns_of_the_set(cache: Path) -> None:
     folder = ensure(cache, 6, 3)
-    columns = {name: (folder / name).read_text().splitlines()[0].split("\t") for name in ("meta.csv", *LISTS)}
+    columns = {
+        name: (folder / name).read_text().splitlines()[0].split("\t")
+        for name in ("meta.csv", *LISTS)
+    }
     assert columns["meta.csv"] == ["filename", "scene_label", "identifier", "source_label"]
-    assert [columns[name] for name in LISTS] == [["filename", "scene_label"], ["filename", "scene_label"], ["filename"]]
+    assert [columns[name] for name in LISTS] == [
+        ["filename", "scene_label"],
+        ["filename", "scene_label"],
+        ["filename"],
+    ]

@@ -58,28 +58,67 @@ def first(value: float) -> Callable[[Any], Any]:
 
 SPOILT: dict[str, tuple[Callable[[h5py.File], None], str]] = {
     "weight NaN": (overwrite("nodes/weight_0/weight", first(np.nan)), "layer 0 weight holds NaN"),
-    "weight infinite": (overwrite("nodes/weight_1/weight", first(np.inf)), "layer 1 weight holds NaN or infinity"),
-    "weight fractional": (overwrite("nodes/weight_0/weight", first(0.5)), "layer 0 weight is not of whole numbers"),
-    "weight too large": (overwrite("nodes/weight_0/weight", first(128)), "layer 0 weight is not of whole numbers of int8"),
-    "weight changed": (overwrite("nodes/weight_0/weight", lambda w: -w), "not those the file was written with"),
-    "weight of another shape": (overwrite("nodes/weight_1/weight", lambda w: w[:, :-1]), r"not a NIR file|feeds one of"),
-    "tau negative": (overwrite("nodes/neurons_0/tau_mem", first(-0.016)), "layer 0 tau_mem is not positive"),
+    "weight infinite": (
+        overwrite("nodes/weight_1/weight", first(np.inf)),
+        "layer 1 weight holds NaN or infinity",
+    ),
+    "weight fractional": (
+        overwrite("nodes/weight_0/weight", first(0.5)),
+        "layer 0 weight is not of whole numbers",
+    ),
+    "weight too large": (
+        overwrite("nodes/weight_0/weight", first(128)),
+        "layer 0 weight is not of whole numbers of int8",
+    ),
+    "weight changed": (
+        overwrite("nodes/weight_0/weight", lambda w: -w),
+        "not those the file was written with",
+    ),
+    "weight of another shape": (
+        overwrite("nodes/weight_1/weight", lambda w: w[:, :-1]),
+        r"not a NIR file|feeds one of",
+    ),
+    "tau negative": (
+        overwrite("nodes/neurons_0/tau_mem", first(-0.016)),
+        "layer 0 tau_mem is not positive",
+    ),
     "tau zero": (overwrite("nodes/neurons_0/tau_syn", first(0)), "layer 0 tau_syn is not positive"),
     "tau NaN": (overwrite("nodes/neurons_0/tau_syn", first(np.nan)), "layer 0 tau_syn holds NaN"),
-    "tau odd": (overwrite("nodes/neurons_1/tau_mem", first(0.02)), "layer 1 tau_mem is not the time step times a power of two"),
-    "threshold negative": (overwrite("nodes/neurons_0/v_threshold", first(-5)), "a threshold is not positive"),
-    "threshold too large": (overwrite("nodes/neurons_2/v_threshold", first(40_000)), "layer 2 v_threshold is not of whole numbers"),
+    "tau odd": (
+        overwrite("nodes/neurons_1/tau_mem", first(0.02)),
+        "layer 1 tau_mem is not the time step times a power of two",
+    ),
+    "threshold negative": (
+        overwrite("nodes/neurons_0/v_threshold", first(-5)),
+        "a threshold is not positive",
+    ),
+    "threshold too large": (
+        overwrite("nodes/neurons_2/v_threshold", first(40_000)),
+        "layer 2 v_threshold is not of whole numbers",
+    ),
     "leak": (overwrite("nodes/neurons_0/v_leak", first(1)), "v_leak and v_reset must be 0"),
-    "dash out of range": (overwrite("nodes/neurons_0/metadata/dash_mem", first(30)), "layer 0 tau_mem"),
+    "dash out of range": (
+        overwrite("nodes/neurons_0/metadata/dash_mem", first(30)),
+        "layer 0 tau_mem",
+    ),
     "no dashes": (delete("nodes/neurons_0/metadata/dash_mem"), "no decay shifts"),
     "no scale": (delete("nodes/weight_2/metadata/scale"), "layer 2: no scale"),
     "no filter bank": (delete("nodes/input/metadata/filter_bank"), "no filter bank"),
-    "filter unstable": (overwrite("nodes/input/metadata/filter_bank/a2", first(1 << 30)), "a filter is not stable"),
-    "filter of another shape": (overwrite("nodes/input/metadata/filter_bank/b0", lambda b: b[:-1]), "b0 has shape"),
+    "filter unstable": (
+        overwrite("nodes/input/metadata/filter_bank/a2", first(1 << 30)),
+        "a filter is not stable",
+    ),
+    "filter of another shape": (
+        overwrite("nodes/input/metadata/filter_bank/b0", lambda b: b[:-1]),
+        "b0 has shape",
+    ),
     "spikes not limited": (delete("nodes/neurons_1/metadata/spikes_max"), "spikes_max"),
     "spike rule unknown": (delete("nodes/neurons_1/metadata/spike_rule"), "spike rule"),
     "another step": (overwrite("metadata/dt_s", lambda dt: 0.001), "made for a time step of"),
-    "another format": (overwrite("metadata/format", lambda name: "other"), "not a model of format neurorig-asc"),
+    "another format": (
+        overwrite("metadata/format", lambda name: "other"),
+        "not a model of format neurorig-asc",
+    ),
     "no metadata": (delete("metadata"), "not a model of format"),
     "node missing": (delete("nodes/neurons_1"), r"not a NIR file|missing"),
     "node nameless": (delete("nodes/neurons_0/type"), "not a NIR file"),
@@ -104,7 +143,13 @@ def test_what_is_written_is_read_exactly(path: Path, tmp_path: Path) -> None:
     def layer(neurons: int, inputs: int, spikes_max: int) -> Layer:
         weight = rng.integers(-127, 128, (neurons, inputs)).astype(np.int8)
         dashes = rng.integers(1, 16, (2, neurons)).astype(np.uint8)
-        return Layer(weight, dashes[0], dashes[1], rng.integers(1, 32_768, neurons).astype(np.int16), spikes_max)
+        return Layer(
+            weight,
+            dashes[0],
+            dashes[1],
+            rng.integers(1, 32_768, neurons).astype(np.int16),
+            spikes_max,
+        )
 
     model = Model("other", read_model(path).bank, (layer(9, 16, 31), layer(4, 9, 1)))
     write_model(model, tmp_path / "other.nir")
@@ -136,7 +181,9 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_neurons_of_another_kind_are_refused(path: Path) -> None:
     graph = nir.read(str(path))
     old = graph.nodes["neurons_0"]
-    graph.nodes["neurons_0"] = nir.LIF(old.tau_mem, old.r, old.v_leak, old.v_threshold, metadata=old.metadata)
+    graph.nodes["neurons_0"] = nir.LIF(
+        old.tau_mem, old.r, old.v_leak, old.v_threshold, metadata=old.metadata
+    )
     nir.write(str(path), graph)
     with pytest.raises(DataError, match="layer 0: Linear and LIF"):
         read_model(path)
@@ -151,13 +198,24 @@ def test_a_recurrent_graph_is_refused(path: Path) -> None:
 
 
 def test_the_largest_weight_is_127_so_that_quantising_by_the_largest_changes_nothing() -> None:
-    assert max(int(np.abs(layer.weight.astype(int)).max()) for layer in read_model(SHIPPED_MODEL).layers) == 127
+    assert (
+        max(
+            int(np.abs(layer.weight.astype(int)).max())
+            for layer in read_model(SHIPPED_MODEL).layers
+        )
+        == 127
+    )
 
 
 def test_conventions_of_the_nodes_are_those_of_rockpool_and_of_the_specification() -> None:
     nodes = nir.read(str(SHIPPED_MODEL)).nodes
     for number in range(3):
         neurons = nodes[f"neurons_{number}"]
-        assert np.allclose(neurons.tau_mem / (1 + neurons.r), 0.008), "Rockpool takes min(tau_mem / (1 + r)) as its time step"
+        assert np.allclose(neurons.tau_mem / (1 + neurons.r), 0.008), (
+            "Rockpool takes min(tau_mem / (1 + r)) as its time step"
+        )
         gain = (0.008 / neurons.tau_syn) * neurons.w_in * (0.008 / neurons.tau_mem) * neurons.r
-        assert np.allclose(gain, 1), "one spike of weight 1 moves the membrane by 1 in the forward Euler step of the specification"
+        assert np.allclose(gain, 1), (
+            "one spike of weight 1 moves the membrane by 1 in the forward Euler step of the "
+            "specification"
+        )

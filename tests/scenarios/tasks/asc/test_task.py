@@ -26,7 +26,9 @@ from .conftest import TinySet
 
 def opened(cache: Path, **settings: object) -> AscTask:
     """Open the task on the generated set of the tests."""
-    return AscTask.open(AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), **settings), Table())  # type: ignore[arg-type]
+    return AscTask.open(
+        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), **settings), Table()
+    )  # type: ignore[arg-type]
 
 
 def test_it_is_a_task(cache: Path) -> None:
@@ -36,10 +38,17 @@ def test_it_is_a_task(cache: Path) -> None:
 
 
 def test_the_model_recognises_places_it_has_never_heard(cache: Path) -> None:
-    task, clips = opened(cache), open_dataset(ensure(cache, 6, 3)).test
-    answers = np.concatenate([outputs(read_model(SHIPPED_MODEL), read_clip(clip.path)) for clip in clips]).astype("<i4")
-    correct = sum(task.score(index, answer.tobytes()).correct for index, answer in enumerate(answers))
-    assert correct >= 64, f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out split"
+    task = opened(cache)
+    clips = open_dataset(ensure(cache, 6, 3)).test
+    answers = np.concatenate(
+        [outputs(read_model(SHIPPED_MODEL), read_clip(clip.path)) for clip in clips]
+    ).astype("<i4")
+    correct = sum(
+        task.score(index, answer.tobytes()).correct for index, answer in enumerate(answers)
+    )
+    assert correct >= 64, (
+        f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out split"
+    )
 
 
 def test_most_spikes_win_then_the_membrane_then_the_lowest_index(cache: Path) -> None:
@@ -69,8 +78,15 @@ def test_an_output_of_another_length_is_refused(cache: Path, length_b: int) -> N
 def test_a_subset_is_balanced_seeded_and_stated(cache: Path) -> None:
     task = opened(cache, samples=10)
     labels = [task.score(index, bytes(16)).label for index in range(10)]
-    assert [labels.count(name) for name in ("airport", "street_traffic", "bus", "park")] == [3, 3, 2, 2]
-    assert [task.payload(n) for n in range(10)] == [opened(cache, samples=10).payload(n) for n in range(10)]
+    assert [labels.count(name) for name in ("airport", "street_traffic", "bus", "park")] == [
+        3,
+        3,
+        2,
+        2,
+    ]
+    assert [task.payload(n) for n in range(10)] == [
+        opened(cache, samples=10).payload(n) for n in range(10)
+    ]
     assert task.provenance()["subset"] == "10 of 80, class-balanced, seed 3"
 
 
@@ -88,21 +104,37 @@ def test_a_subset_larger_than_a_class_is_refused(tiny: TinySet) -> None:
 def test_provenance_of_generated_data_says_so(cache: Path) -> None:
     facts = opened(cache).provenance()
     assert json.loads(json.dumps(facts)) == facts
-    assert (facts["source"], facts["official"], facts["subset"], facts["extra_files"]) == ("generated", False, "all", 4)
+    assert (facts["source"], facts["official"], facts["subset"], facts["extra_files"]) == (
+        "generated",
+        False,
+        "all",
+        4,
+    )
     assert facts["generator"] == {"version": 1, "files_per_class": 6, "seed": 3}
     assert facts["model"].startswith("asc-")
     assert facts["model_sha256"].startswith(facts["model"].removeprefix("asc-"))
     assert len(facts["file_list_sha256"]) == 64
 
 
-def test_a_folder_that_the_generator_wrote_is_generated_data_under_any_name(cache: Path, tmp_path: Path) -> None:
+def test_a_folder_that_the_generator_wrote_is_generated_data_under_any_name(
+    cache: Path, tmp_path: Path
+) -> None:
     copy = shutil.copytree(ensure(cache, 6, 3), tmp_path / "recordings")
     task = AscTask.open(AscTask.Settings(data=str(copy)), Table())
     facts = task.provenance()
-    assert (facts["source"], facts["official"], facts["statement"]) == ("generated", False, "generated data, not the data set")
+    assert (facts["source"], facts["official"], facts["statement"]) == (
+        "generated",
+        False,
+        "generated data, not the data set",
+    )
     entries = task.catalogue()
     assert len(AscTask.replica(task._settings, facts, entries)) == len(task)
-    for lie in ({"source": "folder"}, {"official": True}, {"subset": "80 of 80, all of it"}, {"test_samples": 16_240}):
+    for lie in (
+        {"source": "folder"},
+        {"official": True},
+        {"subset": "80 of 80, all of it"},
+        {"test_samples": 16_240},
+    ):
         with pytest.raises(DataError, match=r"provenance\.json"):
             AscTask.replica(task._settings, facts | lie, entries)
 
@@ -110,8 +142,15 @@ def test_a_folder_that_the_generator_wrote_is_generated_data_under_any_name(cach
 def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
     task = AscTask.open(AscTask.Settings(data=tiny.folder.name), Table(folder=tiny.folder.parent))
     facts = task.provenance()
-    assert (facts["source"], facts["official"], facts["unofficial"]) == ("folder", False, "NOT THE DATA SET")
-    assert facts["statement"] == "not the data set: 8/6 samples, with recordings of oslo, where it has none"
+    assert (facts["source"], facts["official"], facts["unofficial"]) == (
+        "folder",
+        False,
+        "NOT THE DATA SET",
+    )
+    assert (
+        facts["statement"]
+        == "not the data set: 8/6 samples, with recordings of oslo, where it has none"
+    )
     assert (facts["data"], facts["test_samples"], facts["extra_files"]) == (tiny.folder.name, 6, 1)
 
 
@@ -121,7 +160,9 @@ def test_a_model_that_cannot_be_read_stops_the_task(tiny: TinySet) -> None:
         AscTask.open(AscTask.Settings(data=".", model="broken.nir"), Table(folder=tiny.folder))
 
 
-def test_the_cache_is_the_users_unless_it_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_the_users_unless_it_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = Table(folder=tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_folder("", table) == tmp_path / "xdg" / "neurorig"
@@ -132,7 +173,9 @@ def test_the_cache_is_the_users_unless_it_is_set(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("samples", [0, 30])
-def test_the_task_without_its_audio_has_the_same_recordings_and_scores(cache: Path, samples: int) -> None:
+def test_the_task_without_its_audio_has_the_same_recordings_and_scores(
+    cache: Path, samples: int
+) -> None:
     settings = AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=samples)
     task = AscTask.open(settings, Table())
     facts = {"samples": len(task)} | task.provenance()
@@ -140,6 +183,8 @@ def test_the_task_without_its_audio_has_the_same_recordings_and_scores(cache: Pa
     assert replica.recordings() == task.recordings()
     said = [bytes(16), b"\x01" * 4 + bytes(12), bytes(8) + b"\x7f" * 4 + bytes(4)]
     for index in (0, len(task) - 1):
-        assert [replica.score(index, output) for output in said] == [task.score(index, output) for output in said]
+        assert [replica.score(index, output) for output in said] == [
+            task.score(index, output) for output in said
+        ]
     with pytest.raises(DataError, match="classes, or another number"):
         AscTask.replica(settings, facts | {"samples": 3}, task.catalogue())

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training: what is trained is what runs, the shipped network fits its target, and torch is asked for by name."""
+"""Training: what is trained is what runs, the shipped network fits its target, and torch is asked
+for by name.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,13 @@ def test_levels_become_the_same_spikes_in_training(cache: Path) -> None:
     clips = open_dataset(ensure(cache, 6, 3)).train[::8]
     levels, labels = read_split(designed(), clips, halfway=False)
     bank = equalised(designed(), levels)
-    spikes = fired(torch.from_numpy(levels.astype(np.float32)), torch.from_numpy(bank.offset.astype(np.float32)))
-    assert np.array_equal(spikes.numpy(), spike_counts(bank, np.concatenate([read_clip(clip.path) for clip in clips])))
+    spikes = fired(
+        torch.from_numpy(levels.astype(np.float32)),
+        torch.from_numpy(bank.offset.astype(np.float32)),
+    )
+    assert np.array_equal(
+        spikes.numpy(), spike_counts(bank, np.concatenate([read_clip(clip.path) for clip in clips]))
+    )
     assert labels.tolist() == [0] * 10 + [2] * 10
     assert abs(float(spikes.mean()) - 3) < 0.2
 
@@ -61,5 +68,16 @@ def test_a_short_training_writes_a_model_that_can_be_read(tiny: TinySet, tmp_pat
     pytest.importorskip("torch")
     from scenarios.tasks.asc.train import main
 
-    main(["--data", str(tiny.folder), "--out", str(tmp_path / "quick.nir"), "--updates", "2", "--name", "quick"])
+    main(
+        [
+            "--data",
+            str(tiny.folder),
+            "--out",
+            str(tmp_path / "quick.nir"),
+            "--updates",
+            "2",
+            "--name",
+            "quick",
+        ]
+    )
     assert read_model(tmp_path / "quick.nir").identity.startswith("quick-")

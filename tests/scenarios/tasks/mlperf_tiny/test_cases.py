@@ -14,18 +14,32 @@ from scenarios.tasks.mlperf_tiny.cases import Case, cases, quality
 def answered(*rows: tuple[str, int, Sequence[float]]) -> list[Sample]:
     """Return samples of (file, class, scores)."""
     return [
-        Sample(number, (number,), 1, (), str(label), "", False, tuple(map(float, scores)), file, timed=False)
+        Sample(
+            number,
+            (number,),
+            1,
+            (),
+            str(label),
+            "",
+            False,
+            tuple(map(float, scores)),
+            file,
+            timed=False,
+        )
         for number, (file, label, scores) in enumerate(rows)
     ]
 
 
 def test_the_windows_of_a_file_are_one_case_with_their_mean_score() -> None:
-    found = cases(answered(("a", 1, [4]), ("b", 0, [1]), ("a", 1, [8]), ("b", 0, [2]), ("a", 1, [3])))
+    found = cases(
+        answered(("a", 1, [4]), ("b", 0, [1]), ("a", 1, [8]), ("b", 0, [2]), ("a", 1, [3]))
+    )
     assert found == [Case(1, (5.0,)), Case(0, (1.5,))]
 
 
 def test_windows_with_several_scores_are_averaged_as_shares_of_their_sums() -> None:
-    # Shares 0.75, 0.25 and 0.2, 0.8: by shares class 1 wins, although the plain sum of scores says class 0.
+    # Shares 0.75, 0.25 and 0.2, 0.8: by shares class 1 wins, although the plain sum of scores says
+    # class 0.
     found = cases(answered(("a", 1, [75, 25]), ("a", 1, [2, 8])))
     assert found == [Case(1, pytest.approx((0.475, 0.525)))]
     assert found[0].correct
@@ -55,7 +69,16 @@ def test_one_score_a_file_has_an_area_but_no_top_1() -> None:
 
 
 def test_two_scores_are_judged_by_that_of_class_1() -> None:
-    metrics = quality(cases(answered(("a", 0, [0.9, 0.1]), ("b", 1, [0.1, 0.9]), ("c", 0, [0.6, 0.4]), ("d", 1, [0.65, 0.35]))))
+    metrics = quality(
+        cases(
+            answered(
+                ("a", 0, [0.9, 0.1]),
+                ("b", 1, [0.1, 0.9]),
+                ("c", 0, [0.6, 0.4]),
+                ("d", 1, [0.65, 0.35]),
+            )
+        )
+    )
     assert metrics["auc"].value == 0.75
     assert metrics["accuracy"].value == 0.75
 

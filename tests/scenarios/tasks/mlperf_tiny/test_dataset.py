@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data folders: which bytes a device gets, and what is said of folders that do not hold together."""
+"""Data folders: which bytes a device gets, and what is said of folders that do not hold
+together.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def test_a_file_of_ad01_gives_as_many_windows_as_fit(folder: DataFolder) -> None
     folder.labels("a.bin,2,0,2560,512").tensor("a.bin", content)
     data = opened(folder, BENCHMARKS["ad01"])
     windows = [data.read(tensor) for tensor in data.tensors]
-    assert [(window[0], window[-1], len(window)) for window in windows] == [(frame, frame + 4, 2560) for frame in range(6)]
+    assert [(window[0], window[-1], len(window)) for window in windows] == [
+        (frame, frame + 4, 2560) for frame in range(6)
+    ]
     assert data.unused_b == 0
 
 
@@ -46,12 +50,16 @@ def test_every_window_lies_in_its_file_and_one_more_would_not(
     folder = DataFolder(tmp_path_factory.mktemp("any") / "data")
     folder.labels(f"a.bin,2,0,{window_b},{stride_b}").tensor("a.bin", bytes(range(size_b)))
     if window_b > size_b:
-        with pytest.raises(DataError, match=rf"line 1: a window of {window_b} bytes, a\.bin has {size_b}"):
+        with pytest.raises(
+            DataError, match=rf"line 1: a window of {window_b} bytes, a\.bin has {size_b}"
+        ):
             opened(folder)
         return
     data = opened(folder)
     starts_b = [data.read(tensor)[0] for tensor in data.tensors]
-    assert starts_b == [start_b for start_b in range(0, size_b, stride_b) if start_b + window_b <= size_b]
+    assert starts_b == [
+        start_b for start_b in range(0, size_b, stride_b) if start_b + window_b <= size_b
+    ]
     assert data.unused_b == size_b - starts_b[-1] - window_b
 
 
@@ -62,7 +70,12 @@ def test_every_window_lies_in_its_file_and_one_more_would_not(
         ("b.bin,2,0", {"b.bin": 0}, "", "line 2: b.bin is empty"),
         ("b.bin,2,0", {"b.bin": 7}, "", "line 2: a tensor of b.bin has 7 bytes, 8 are due"),
         ("b.bin,2,0", {"b.bin": 8}, "kws01", "line 1: 2 classes, the benchmark has 12"),
-        ("b.bin,2,0", {"b.bin": 8}, "vww01", "line 1: a tensor of a.bin has 8 bytes, 27648 are due"),
+        (
+            "b.bin,2,0",
+            {"b.bin": 8},
+            "vww01",
+            "line 1: a tensor of a.bin has 8 bytes, 27648 are due",
+        ),
     ],
 )
 def test_a_folder_that_does_not_hold_together_is_named_with_file_and_line(
@@ -96,7 +109,9 @@ def test_a_file_that_changes_while_it_is_used_is_noticed(folder: DataFolder, wha
 
 def test_the_hash_depends_on_names_labels_order_and_every_byte(tmp_path: Path) -> None:
     def made(number: int, *rows: tuple[str, int, bytes]) -> str:
-        folder = DataFolder(tmp_path / str(number)).labels(*(f"{name},2,{label}" for name, label, _ in rows))
+        folder = DataFolder(tmp_path / str(number)).labels(
+            *(f"{name},2,{label}" for name, label, _ in rows)
+        )
         for name, _, content in rows:
             folder.tensor(name, content)
         return opened(folder).sha256()

@@ -16,15 +16,21 @@ from scenarios.tasks.mlperf_tiny.dataset import open_dataset
 
 @pytest.mark.parametrize("name", ["", *BENCHMARKS])
 def test_it_has_the_layout_of_the_benchmark(tmp_path: Path, name: str) -> None:
-    data = open_dataset(generate.ensure(tmp_path, name, 12, 1), "y_labels.csv", BENCHMARKS.get(name))
+    data = open_dataset(
+        generate.ensure(tmp_path, name, 12, 1), "y_labels.csv", BENCHMARKS.get(name)
+    )
     assert len(data.rows) == 12
-    assert {tensor.length_b for tensor in data.tensors} == {BENCHMARKS[name].tensor_b if name else 64}
+    assert {tensor.length_b for tensor in data.tensors} == {
+        BENCHMARKS[name].tensor_b if name else 64
+    }
     assert len(data.tensors) == 12 * (6 if name == "ad01" else 1)
     assert {row.label for row in data.rows} == set(range(min(data.rows[0].classes, 12)))
 
 
 @pytest.mark.parametrize("name", ["", "ic01", "kws01", "vww01"])
-def test_every_eighth_file_is_answered_with_the_class_after_its_own(tmp_path: Path, name: str) -> None:
+def test_every_eighth_file_is_answered_with_the_class_after_its_own(
+    tmp_path: Path, name: str
+) -> None:
     data = open_dataset(generate.ensure(tmp_path, name, 32, 5), "y_labels.csv", None)
     classes = data.rows[0].classes
     for number, tensor in enumerate(data.tensors):
@@ -35,16 +41,22 @@ def test_every_eighth_file_is_answered_with_the_class_after_its_own(tmp_path: Pa
 
 
 def test_the_scores_of_normal_and_unusual_files_overlap(tmp_path: Path) -> None:
-    data = open_dataset(generate.ensure(tmp_path, "ad01", 40, 1), "y_labels.csv", BENCHMARKS["ad01"])
+    data = open_dataset(
+        generate.ensure(tmp_path, "ad01", 40, 1), "y_labels.csv", BENCHMARKS["ad01"]
+    )
     scores: dict[int, list[int]] = {0: [], 1: []}
     for tensor in data.tensors:
-        scores[tensor.row.label] += struct.unpack("<i", generate.right_answer("ad01", data.read(tensor)))
+        scores[tensor.row.label] += struct.unpack(
+            "<i", generate.right_answer("ad01", data.read(tensor))
+        )
     assert min(scores[1]) < max(scores[0]) < max(scores[1])
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
     hashes = [
-        open_dataset(generate.ensure(tmp_path / place, "kws01", 4, seed), "y_labels.csv", None).sha256()
+        open_dataset(
+            generate.ensure(tmp_path / place, "kws01", 4, seed), "y_labels.csv", None
+        ).sha256()
         for place, seed in (("first", 1), ("again", 1), ("other", 2))
     ]
     assert hashes[0] == hashes[1] != hashes[2]

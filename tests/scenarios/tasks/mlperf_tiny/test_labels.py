@@ -19,12 +19,21 @@ def test_three_fields_name_a_file_its_classes_and_the_right_one(folder: DataFold
 
 def test_five_fields_slide_a_window_over_the_file(folder: DataFolder) -> None:
     folder.labels("normal_id_01_00000003.bin,2,0,2560,512")
-    assert read_labels(folder.path / "y_labels.csv") == [Row(1, "normal_id_01_00000003.bin", 2, 0, 2560, 512)]
+    assert read_labels(folder.path / "y_labels.csv") == [
+        Row(1, "normal_id_01_00000003.bin", 2, 0, 2560, 512)
+    ]
 
 
-def test_spaces_blank_lines_line_ends_and_a_byte_order_mark_do_not_matter(folder: DataFolder) -> None:
-    (folder.path / "y_labels.csv").write_bytes("\ufeffa.bin, 12, 7\r\n\r\n b.bin , 12 ,2\r\n\n".encode())
-    assert read_labels(folder.path / "y_labels.csv") == [Row(1, "a.bin", 12, 7), Row(3, "b.bin", 12, 2)]
+def test_spaces_blank_lines_line_ends_and_a_byte_order_mark_do_not_matter(
+    folder: DataFolder,
+) -> None:
+    (folder.path / "y_labels.csv").write_bytes(
+        "\ufeffa.bin, 12, 7\r\n\r\n b.bin , 12 ,2\r\n\n".encode()
+    )
+    assert read_labels(folder.path / "y_labels.csv") == [
+        Row(1, "a.bin", 12, 7),
+        Row(3, "b.bin", 12, 2),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +62,9 @@ def test_spaces_blank_lines_line_ends_and_a_byte_order_mark_do_not_matter(folder
         (['"a.bin,2,0'], "cannot be read as a list of labels"),
     ],
 )
-def test_a_row_that_cannot_be_meant_is_named_with_its_line(folder: DataFolder, lines: list[str], said: str) -> None:
+def test_a_row_that_cannot_be_meant_is_named_with_its_line(
+    folder: DataFolder, lines: list[str], said: str
+) -> None:
     folder.labels(*lines)
     with pytest.raises(DataError, match=r"y_labels\.csv") as caught:
         read_labels(folder.path / "y_labels.csv")

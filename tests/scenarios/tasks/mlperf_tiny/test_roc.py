@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The area under the ROC curve, against pairs counted one by one and against values known from elsewhere."""
+"""The area under the ROC curve, against pairs counted one by one and against values known from
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,17 @@ from hypothesis import strategies as st
 from scenarios.tasks.mlperf_tiny.roc import area, one_against_rest
 
 #: Few different scores, so that ties are the rule.
-CASES = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0])), min_size=2, max_size=30)
+CASES = st.lists(
+    st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0])),
+    min_size=2,
+    max_size=30,
+)
 
 
 def by_pairs(positive: Sequence[bool], scores: Sequence[float]) -> float:
-    """Count pairs of a positive and a negative in which the positive scores higher; a tie is half a pair."""
+    """Count pairs of a positive and a negative in which the positive scores higher; a tie is half a
+    pair.
+    """
     above = [score for score, mine in zip(scores, positive, strict=True) if mine]
     below = [score for score, mine in zip(scores, positive, strict=True) if not mine]
     won = sum(1.0 if high > low else 0.5 if high == low else 0.0 for high in above for low in below)
@@ -27,16 +35,30 @@ def by_pairs(positive: Sequence[bool], scores: Sequence[float]) -> float:
 @pytest.mark.parametrize(
     ("labels", "scores", "expected"),
     [
-        ([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], 0.75),  # the example in the documentation of sklearn's roc_auc_score
+        (
+            [0, 0, 1, 1],
+            [0.1, 0.4, 0.35, 0.8],
+            0.75,
+        ),  # the example in the documentation of sklearn's roc_auc_score
         ([0, 0, 1, 1], [1, 2, 3, 4], 1.0),
         ([1, 1, 0, 0], [1, 2, 3, 4], 0.0),
         ([0, 1, 0, 1], [5, 5, 5, 5], 0.5),
         ([0, 1], [7, 7], 0.5),
         ([0, 0, 0, 1], [1, 2, 2, 2], 2 / 3),
-        # Hanley and McNeil 1982, table I: 109 CT images in five ratings, 51 abnormal, 58 normal; by trapezoids 0.893.
+        # Hanley and McNeil 1982, table I: 109 CT images in five ratings, 51 abnormal, 58 normal; by
+        # trapezoids 0.893.
         (
             [1] * 51 + [0] * 58,
-            [1] * 3 + [2] * 2 + [3] * 2 + [4] * 11 + [5] * 33 + [1] * 33 + [2] * 6 + [3] * 6 + [4] * 11 + [5] * 2,
+            [1] * 3
+            + [2] * 2
+            + [3] * 2
+            + [4] * 11
+            + [5] * 33
+            + [1] * 33
+            + [2] * 6
+            + [3] * 6
+            + [4] * 11
+            + [5] * 2,
             0.8931711,
         ),
     ],
@@ -46,23 +68,36 @@ def test_known_areas(labels: list[int], scores: list[float], expected: float) ->
 
 
 @given(CASES)
-def test_it_is_the_share_of_pairs_that_stand_in_the_right_order(cases: list[tuple[bool, float]]) -> None:
-    positive, scores = [mine for mine, _ in cases], [score for _, score in cases]
-    assert area(positive, scores).value == pytest.approx(by_pairs(positive, scores), abs=1e-12, nan_ok=True)
+def test_it_is_the_share_of_pairs_that_stand_in_the_right_order(
+    cases: list[tuple[bool, float]],
+) -> None:
+    positive = [mine for mine, _ in cases]
+    scores = [score for _, score in cases]
+    assert area(positive, scores).value == pytest.approx(
+        by_pairs(positive, scores), abs=1e-12, nan_ok=True
+    )
 
 
 @given(CASES)
 def test_turning_sides_or_scores_around_gives_the_rest(cases: list[tuple[bool, float]]) -> None:
-    positive, scores = [mine for mine, _ in cases], [score for _, score in cases]
+    positive = [mine for mine, _ in cases]
+    scores = [score for _, score in cases]
     value = area(positive, scores).value
-    assert area([not mine for mine in positive], scores).value == pytest.approx(1 - value, nan_ok=True)
-    assert area(positive, [-score for score in scores]).value == pytest.approx(1 - value, nan_ok=True)
-    assert area(positive, [math.exp(score) for score in scores]).value == pytest.approx(value, nan_ok=True)
+    assert area([not mine for mine in positive], scores).value == pytest.approx(
+        1 - value, nan_ok=True
+    )
+    assert area(positive, [-score for score in scores]).value == pytest.approx(
+        1 - value, nan_ok=True
+    )
+    assert area(positive, [math.exp(score) for score in scores]).value == pytest.approx(
+        value, nan_ok=True
+    )
 
 
 @given(CASES)
 def test_the_standard_error_is_that_of_delong(cases: list[tuple[bool, float]]) -> None:
-    positive, scores = [mine for mine, _ in cases], [score for _, score in cases]
+    positive = [mine for mine, _ in cases]
+    scores = [score for _, score in cases]
     above = [score for score, mine in zip(scores, positive, strict=True) if mine]
     below = [score for score, mine in zip(scores, positive, strict=True) if not mine]
     found = area(positive, scores).standard_error
@@ -83,12 +118,22 @@ def _variance(values: Sequence[float]) -> float:
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 3), st.lists(st.sampled_from([0.0, 0.2, 0.5]), min_size=4, max_size=4)), min_size=2, max_size=25
+        st.tuples(
+            st.integers(0, 3), st.lists(st.sampled_from([0.0, 0.2, 0.5]), min_size=4, max_size=4)
+        ),
+        min_size=2,
+        max_size=25,
     )
 )
-def test_several_classes_are_judged_one_against_the_rest(cases: list[tuple[int, list[float]]]) -> None:
-    labels, table = [label for label, _ in cases], [scores for _, scores in cases]
-    single = [by_pairs([label == column for label in labels], [row[column] for row in table]) for column in range(4)]
+def test_several_classes_are_judged_one_against_the_rest(
+    cases: list[tuple[int, list[float]]],
+) -> None:
+    labels = [label for label, _ in cases]
+    table = [scores for _, scores in cases]
+    single = [
+        by_pairs([label == column for label in labels], [row[column] for row in table])
+        for column in range(4)
+    ]
     known = [value for value in single if not math.isnan(value)]
     expected = sum(known) / len(known) if known else math.nan
     assert one_against_rest(labels, table).value == pytest.approx(expected, abs=1e-12, nan_ok=True)

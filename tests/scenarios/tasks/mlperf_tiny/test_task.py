@@ -32,14 +32,18 @@ def generated(cache: Path, **settings: object) -> MlperfTiny:
 @pytest.fixture
 def three_classes(folder: DataFolder) -> MlperfTiny:
     """Return a task over two files of three classes."""
-    folder.labels("a.bin,3,2", "b.bin,3,0").tensor("a.bin", b"first input").tensor("b.bin", b"other input")
+    folder.labels("a.bin,3,2", "b.bin,3,0").tensor("a.bin", b"first input").tensor(
+        "b.bin", b"other input"
+    )
     return opened(folder.path)
 
 
 @pytest.fixture
 def windowed(folder: DataFolder) -> MlperfTiny:
     """Return a task over a file of two windows and a file of three."""
-    folder.labels("a.bin,2,0,4,2", "b.bin,2,1,4,2").tensor("a.bin", b"abcdef").tensor("b.bin", b"ABCDEFGH")
+    folder.labels("a.bin,2,0,4,2", "b.bin,2,1,4,2").tensor("a.bin", b"abcdef").tensor(
+        "b.bin", b"ABCDEFGH"
+    )
     return opened(folder.path)
 
 
@@ -50,13 +54,28 @@ def test_it_is_a_task_whose_payloads_are_the_files(three_classes: MlperfTiny) ->
 
 
 def test_windows_of_a_file_are_samples_of_one_case(windowed: MlperfTiny) -> None:
-    assert [windowed.payload(index) for index in range(len(windowed))] == [b"abcd", b"cdef", b"ABCD", b"CDEF", b"EFGH"]
-    assert [windowed.score(index, struct.pack("<i", 1)).case for index in range(5)] == ["a.bin"] * 2 + ["b.bin"] * 3
+    assert [windowed.payload(index) for index in range(len(windowed))] == [
+        b"abcd",
+        b"cdef",
+        b"ABCD",
+        b"CDEF",
+        b"EFGH",
+    ]
+    assert [windowed.score(index, struct.pack("<i", 1)).case for index in range(5)] == [
+        "a.bin"
+    ] * 2 + ["b.bin"] * 3
 
 
-def test_the_highest_number_is_the_answer_and_the_first_of_equal_ones(three_classes: MlperfTiny) -> None:
+def test_the_highest_number_is_the_answer_and_the_first_of_equal_ones(
+    three_classes: MlperfTiny,
+) -> None:
     score = three_classes.score(0, struct.pack("<3i", 125, 250, 625))
-    assert (score.correct, score.label, score.answer, score.scores) == (True, "2", "2", (0.125, 0.25, 0.625))
+    assert (score.correct, score.label, score.answer, score.scores) == (
+        True,
+        "2",
+        "2",
+        (0.125, 0.25, 0.625),
+    )
     assert three_classes.score(0, struct.pack("<3i", 0, 500, 500)).answer == "1"
     assert three_classes.score(1, struct.pack("<3i", -7, -7, -9)).correct
 
@@ -84,7 +103,9 @@ def test_a_device_may_write_its_numbers_in_several_ways(
 
 @pytest.mark.parametrize("length_b", [0, 4, 11, 13, 48])
 def test_an_output_of_another_length_is_refused(three_classes: MlperfTiny, length_b: int) -> None:
-    with pytest.raises(RemoteProtocolError, match=f"an output of {length_b} B, 3 numbers as thousandths are 12 B"):
+    with pytest.raises(
+        RemoteProtocolError, match=f"an output of {length_b} B, 3 numbers as thousandths are 12 B"
+    ):
         three_classes.score(0, bytes(length_b))
 
 
@@ -114,7 +135,10 @@ def test_a_folder_that_is_called_as_a_benchmark_must_hold_its_data(tmp_path: Pat
     facts = opened(folder.path).provenance()
     assert facts["benchmark"] == "kws01"
     assert facts["quality"] == {"metric": "accuracy", "minimum": 0.9, "division": "closed"}
-    assert (facts["official"], facts["statement"]) == (False, "1 files, the evaluation set of kws01 has 1000")
+    assert (facts["official"], facts["statement"]) == (
+        False,
+        "1 files, the evaluation set of kws01 has 1000",
+    )
 
 
 def test_another_list_in_the_folder_can_be_named(folder: DataFolder) -> None:
@@ -124,26 +148,41 @@ def test_another_list_in_the_folder_can_be_named(folder: DataFolder) -> None:
 
 
 def test_a_full_count_of_files_is_said_to_be_one(tmp_path: Path) -> None:
-    folder = DataFolder(tmp_path / "ad01").labels(*(f"{number}.bin,2,{number % 2},2560,512" for number in range(72)))
+    folder = DataFolder(tmp_path / "ad01").labels(
+        *(f"{number}.bin,2,{number % 2},2560,512" for number in range(72))
+    )
     for number in range(72):
         folder.tensor(f"{number}.bin", bytes([number]) * 3072)
     facts = opened(folder.path).provenance()
-    assert (facts["official"], facts["statement"]) == (True, "as many files as the evaluation set of ad01 has")
-    assert (facts["files"], facts["tensors"], facts["window"]) == (72, 144, "2560 bytes, stride 512")
+    assert (facts["official"], facts["statement"]) == (
+        True,
+        "as many files as the evaluation set of ad01 has",
+    )
+    assert (facts["files"], facts["tensors"], facts["window"]) == (
+        72,
+        144,
+        "2560 bytes, stride 512",
+    )
 
 
-def test_provenance_is_json_and_changes_with_the_data(three_classes: MlperfTiny, windowed: MlperfTiny) -> None:
+def test_provenance_is_json_and_changes_with_the_data(
+    three_classes: MlperfTiny, windowed: MlperfTiny
+) -> None:
     facts = [task.provenance() for task in (three_classes, windowed)]
     json.dumps(facts, allow_nan=False)
     assert facts[0]["data_sha256"] != facts[1]["data_sha256"]
     assert facts[0]["statement"] == "a folder of another data set than the benchmarks have"
 
 
-def test_only_of_generated_data_is_the_right_answer_known(tmp_path: Path, three_classes: MlperfTiny) -> None:
+def test_only_of_generated_data_is_the_right_answer_known(
+    tmp_path: Path, three_classes: MlperfTiny
+) -> None:
     assert three_classes.reference is None
     task = generated(tmp_path, benchmark="vww01", files=4)
     assert task.reference is not None
-    assert [task.score(index, task.reference(task.payload(index))).correct for index in range(4)] == [True] * 4
+    assert [
+        task.score(index, task.reference(task.payload(index))).correct for index in range(4)
+    ] == [True] * 4
     assert task.provenance()["statement"] == "generated data, no data set of MLPerf Tiny"
     assert "quality" not in task.provenance()
 

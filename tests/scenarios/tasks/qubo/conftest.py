@@ -17,14 +17,26 @@ from scenarios.tasks.qubo.reference import SEARCH
 
 ROOT = Path(__file__).parents[4]
 FIRMWARE = ROOT / "firmware"
-WARNINGS = ("all", "extra", "pedantic", "conversion", "shadow", "strict-prototypes", "missing-prototypes", "cast-qual", "error")
+WARNINGS = (
+    "all",
+    "extra",
+    "pedantic",
+    "conversion",
+    "shadow",
+    "strict-prototypes",
+    "missing-prototypes",
+    "cast-qual",
+    "error",
+)
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 COST_MIN = -(2**31)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the firmware said to one graph: a refusal other than 0 and the memory needed, or the result of a search."""
+    """What the firmware said to one graph: a refusal other than 0 and the memory needed, or the
+    result of a search.
+    """
 
     refusal: int
     needed_b: int
@@ -64,8 +76,12 @@ class Firmware:
         if not found:
             return Answer(int(refusal), int(needed_b))
         end, cost, bits, *told = found
-        crossings = tuple((int(number), int(at)) for number, _, at in (pair.partition(":") for pair in told))
-        return Answer(int(refusal), int(needed_b), end == "1", int(cost), bytes.fromhex(bits[1:]), crossings)
+        crossings = tuple(
+            (int(number), int(at)) for number, _, at in (pair.partition(":") for pair in told)
+        )
+        return Answer(
+            int(refusal), int(needed_b), end == "1", int(cost), bytes.fromhex(bits[1:]), crossings
+        )
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +97,10 @@ def compiler() -> str:
 def firmware_program(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile the solver with all warnings and sanitizers."""
     program = tmp_path_factory.mktemp("qubo") / "cases"
-    sources = [Path(__file__).with_name("qubo_cases.c"), *(FIRMWARE / "workloads" / "qubo" / name for name in SEARCH)]
+    sources = [
+        Path(__file__).with_name("qubo_cases.c"),
+        *(FIRMWARE / "workloads" / "qubo" / name for name in SEARCH),
+    ]
     sources.append(FIRMWARE / "core" / "nr_frame.c")
     include = [f"-I{FIRMWARE / 'core'}", f"-I{FIRMWARE / 'workloads' / 'qubo'}"]
     flags = ["-std=c99", "-O1", "-g", *(f"-W{warning}" for warning in WARNINGS), *SANITIZE]

@@ -24,7 +24,8 @@ class Here(Executor):
     """Runs a job at once, in this process, and counts."""
 
     def __init__(self, jobs_until_crash: int = 1000) -> None:
-        self.count, self._left = 0, jobs_until_crash
+        self.count = 0
+        self._left = jobs_until_crash
 
     def submit(self, function, /, *arguments, **named):  # type: ignore[no-untyped-def]
         """Run it; the job after the last allowed one fails."""
@@ -38,7 +39,9 @@ class Here(Executor):
 
 
 def command(*arguments: object) -> Result:
-    return CliRunner().invoke(qubo, ["targets", *map(str, arguments)], standalone_mode=False, catch_exceptions=False)
+    return CliRunner().invoke(
+        qubo, ["targets", *map(str, arguments)], standalone_mode=False, catch_exceptions=False
+    )
 
 
 def jobs(search_s: float = 0.01) -> list[Job]:
@@ -48,7 +51,11 @@ def jobs(search_s: float = 0.01) -> list[Job]:
 def test_a_table_is_made_proven_and_verified(tmp_path: Path) -> None:
     path = tmp_path / "targets.csv"
     base = targets.read()
-    small = {workload: row for workload, row in base.rows.items() if workload.nodes == 25 and workload.density >= 0.1}
+    small = {
+        workload: row
+        for workload, row in base.rows.items()
+        if workload.nodes == 25 and workload.density >= 0.1
+    }
     targets.write(targets.Targets(1, {}), path)
     result = command("--table", path, "--nodes", 25, "--search", 0.05, "--jobs", 1)
     assert result.return_value == 0
@@ -85,7 +92,9 @@ def test_a_table_of_ones_own_has_seeds_and_sizes_that_are_not_published(tmp_path
     made = targets.read(path)
     assert set(made.rows) == {Workload(26, 0.1, 11), Workload(26, 0.1, 12)}
     assert command("--table", path, "--verify").return_value == 0
-    assert command("--table", path, "--verify", "--nodes", 27).return_value == 1, "nothing is verified there"
+    assert command("--table", path, "--verify", "--nodes", 27).return_value == 1, (
+        "nothing is verified there"
+    )
     assert command(*options, "--problem-seed", 13).return_value == 0
     again = targets.read(path)
     assert (len(again.rows), again.version) == (3, made.version + 1)
@@ -93,13 +102,31 @@ def test_a_table_of_ones_own_has_seeds_and_sizes_that_are_not_published(tmp_path
 
 def test_a_table_of_ones_own_is_nowhere_worse_than_the_shipped_one(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
-    options = ("--nodes", 500, "--density", 0.05, "--problem-seed", 0, "--search", 0.001, "--jobs", 1)
+    options = (
+        "--nodes",
+        500,
+        "--density",
+        0.05,
+        "--problem-seed",
+        0,
+        "--search",
+        0.001,
+        "--jobs",
+        1,
+    )
     assert command("--table", path, *options).return_value == 0
     shipped = targets.read().rows[Workload(500, 0.05, 0)]
     row = targets.read(path).rows[shipped.workload]
     assert (row.cost, row.published) == (shipped.cost, shipped.published)
-    assert command("--table", path, "--nodes", 25, "--density", 0.1, "--problem-seed", 0, "--jobs", 1).return_value == 0
-    assert targets.read(path).rows[Workload(25, 0.1, 0)] == targets.read().rows[Workload(25, 0.1, 0)], "proven: nothing to look for"
+    assert (
+        command(
+            "--table", path, "--nodes", 25, "--density", 0.1, "--problem-seed", 0, "--jobs", 1
+        ).return_value
+        == 0
+    )
+    assert (
+        targets.read(path).rows[Workload(25, 0.1, 0)] == targets.read().rows[Workload(25, 0.1, 0)]
+    ), "proven: nothing to look for"
 
 
 def test_a_seed_that_is_not_published_does_not_go_into_the_shipped_table() -> None:
@@ -114,7 +141,9 @@ def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:
         list(campaign(jobs(), journal, Here(jobs_until_crash=2)))
     assert len(journal.done()) == 2, "what was finished is kept, whichever is looked at first"
     engine_again = Here()
-    results = {job.workload.nodes: target for job, target in campaign(jobs(), journal, engine_again)}
+    results = {
+        job.workload.nodes: target for job, target in campaign(jobs(), journal, engine_again)
+    }
     assert engine_again.count == 1
     assert sorted(results) == [10, 20, 30]
 
@@ -146,24 +175,39 @@ def test_a_job_never_gives_back_less_than_it_knew() -> None:
 
 def test_a_proof_names_who_found_it_and_who_proved_it() -> None:
     found = run(Job(Workload(50, 0.25, 0), 0.05, 0.0, 10.0, (1,)))
-    assert (found.cost, found.proven, found.method) == (-12, True, "local search of 0.05 s, seed 1, proven by branch and bound")
+    assert (found.cost, found.proven, found.method) == (
+        -12,
+        True,
+        "local search of 0.05 s, seed 1, proven by branch and bound",
+    )
 
 
 def test_a_campaign_runs_on_a_dask_cluster(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=None,
+            protocol="tcp",
+            host="127.0.0.1",
         ) as cluster,
         engine(None, cluster.scheduler_address) as pool,
     ):
-        found = {job.workload.nodes: target.cost for job, target in campaign(jobs(), Journal(tmp_path / "journal"), pool)}
+        found = {
+            job.workload.nodes: target.cost
+            for job, target in campaign(jobs(), Journal(tmp_path / "journal"), pool)
+        }
     assert found == {job.workload.nodes: run(job).cost for job in jobs()}
 
 
 def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
-    with pytest.raises(ConfigError, match="no Dask scheduler"), engine(None, "tcp://127.0.0.1:9", connect_s=0.5):
+    with (
+        pytest.raises(ConfigError, match="no Dask scheduler"),
+        engine(None, "tcp://127.0.0.1:9", connect_s=0.5),
+    ):
         pass
 
 
@@ -178,8 +222,14 @@ def test_the_page_has_the_table_that_the_command_prints() -> None:
 def test_the_table_is_shown_against_an_official_file_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "official.csv"
     path.write_text("num_vertices,density,random_seed,c_optimal\n5000,0.25,0,-30\n")
-    row = next(line for line in command("--show", "--official", path).output.splitlines() if line.startswith("| 5000 | 25 %"))
-    assert row.startswith("| 5000 | 25 % | -30 none none none none | -37 ") and row.endswith("| 1 |")
+    row = next(
+        line
+        for line in command("--show", "--official", path).output.splitlines()
+        if line.startswith("| 5000 | 25 %")
+    )
+    assert row.startswith("| 5000 | 25 % | -30 none none none none | -37 ") and row.endswith(
+        "| 1 |"
+    )
 
 
 def test_each_solver_seed_searches_and_the_best_is_named(tmp_path: Path) -> None:

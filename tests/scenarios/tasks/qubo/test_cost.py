@@ -15,13 +15,19 @@ from scenarios.tasks.qubo.graph import Workload, generate
 
 
 def matrix(workload: Workload) -> np.ndarray:
-    graph = networkx.gnm_random_graph(workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed)
-    return -np.eye(workload.nodes, dtype=np.int64) + 4 * networkx.to_numpy_array(graph, dtype=np.int64)
+    graph = networkx.gnm_random_graph(
+        workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed
+    )
+    return -np.eye(workload.nodes, dtype=np.int64) + 4 * networkx.to_numpy_array(
+        graph, dtype=np.int64
+    )
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 60), st.floats(0, 1.1), st.integers(0, 99), st.randoms(use_true_random=False))
-def test_the_cost_is_that_of_the_dense_matrix(nodes: int, density: float, seed: int, draw: object) -> None:
+def test_the_cost_is_that_of_the_dense_matrix(
+    nodes: int, density: float, seed: int, draw: object
+) -> None:
     workload = Workload(nodes, density, seed)
     x = np.array([draw.randrange(2) for _ in range(nodes)], np.int8)  # type: ignore[attr-defined]
     wide = x.astype(np.int64)
@@ -41,9 +47,18 @@ def test_what_is_not_a_binary_vector_of_all_nodes_is_refused(vector: list[float]
 
 
 def test_a_worse_cost_has_a_positive_gap_although_the_printed_formula_says_otherwise() -> None:
-    worse, better = Gap(-9, -10), Gap(-11, -10)
-    assert (worse.gap, worse.printed, worse.beaten) == (pytest.approx(0.1), pytest.approx(-0.1), False)
-    assert (better.gap, better.printed, better.beaten) == (pytest.approx(-0.1), pytest.approx(0.1), True)
+    worse = Gap(-9, -10)
+    better = Gap(-11, -10)
+    assert (worse.gap, worse.printed, worse.beaten) == (
+        pytest.approx(0.1),
+        pytest.approx(-0.1),
+        False,
+    )
+    assert (better.gap, better.printed, better.beaten) == (
+        pytest.approx(-0.1),
+        pytest.approx(0.1),
+        True,
+    )
 
 
 def test_doing_nothing_is_a_gap_of_one_and_not_of_minus_one() -> None:
@@ -69,7 +84,9 @@ def test_against_a_target_of_zero_only_zero_has_a_gap() -> None:
         (-30, 0.1, -27),
     ],
 )
-def test_thresholds_are_the_highest_integer_costs_within_the_gap(target: int, gap: float, expected: int) -> None:
+def test_thresholds_are_the_highest_integer_costs_within_the_gap(
+    target: int, gap: float, expected: int
+) -> None:
     assert threshold_cost(target, gap) == expected
 
 

@@ -32,7 +32,12 @@ def wire(nodes: int, count: int, body: bytes) -> bytes:
 def graphs(draw: st.DrawFn) -> Graph:
     nodes = draw(st.integers(0, 400))
     node = st.integers(0, max(nodes - 1, 0))
-    found = draw(st.lists(st.tuples(node, node).filter(lambda edge: edge[0] != edge[1]), max_size=60 if nodes > 1 else 0))
+    found = draw(
+        st.lists(
+            st.tuples(node, node).filter(lambda edge: edge[0] != edge[1]),
+            max_size=60 if nodes > 1 else 0,
+        )
+    )
     return from_edges(nodes, np.array(found).reshape(-1, 2))
 
 
@@ -56,7 +61,9 @@ def test_a_dense_graph_takes_a_byte_an_edge() -> None:
 
 @settings(deadline=None)
 @given(graphs())
-def test_the_firmware_takes_every_graph_into_the_memory_it_asks_for(firmware: Firmware, graph: Graph) -> None:
+def test_the_firmware_takes_every_graph_into_the_memory_it_asks_for(
+    firmware: Firmware, graph: Graph
+) -> None:
     data = edges.encode(graph)
     needed_b = firmware.ask(data, memory_b=0).needed_b
     found = firmware.ask(data, memory_b=needed_b)
@@ -66,7 +73,9 @@ def test_the_firmware_takes_every_graph_into_the_memory_it_asks_for(firmware: Fi
 
 @settings(deadline=None)
 @given(graphs())
-def test_a_byte_less_memory_is_refused_with_what_is_needed(firmware: Firmware, graph: Graph) -> None:
+def test_a_byte_less_memory_is_refused_with_what_is_needed(
+    firmware: Firmware, graph: Graph
+) -> None:
     data = edges.encode(graph)
     needed_b = firmware.ask(data, memory_b=0).needed_b
     answer = firmware.ask(data, memory_b=needed_b - 1)
@@ -97,7 +106,9 @@ def test_python_and_firmware_agree_on_damaged_graphs_whose_checksum_is_right(
 
 @settings(deadline=None)
 @given(graphs(), st.data())
-def test_every_flipped_bit_is_refused_by_both(firmware: Firmware, graph: Graph, data: st.DataObject) -> None:
+def test_every_flipped_bit_is_refused_by_both(
+    firmware: Firmware, graph: Graph, data: st.DataObject
+) -> None:
     damaged = bytearray(edges.encode(graph))
     bit = data.draw(st.integers(0, 8 * len(damaged) - 1))
     damaged[bit // 8] ^= 1 << bit % 8

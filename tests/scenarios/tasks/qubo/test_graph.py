@@ -17,7 +17,9 @@ from scenarios.tasks.qubo.graph import Workload, from_edges, generate
 
 def published(workload: Workload) -> networkx.Graph:
     """Make the graph as the published script does."""
-    return networkx.gnm_random_graph(workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed)
+    return networkx.gnm_random_graph(
+        workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed
+    )
 
 
 def edge_list(graph: networkx.Graph) -> list[tuple[int, int]]:
@@ -25,7 +27,8 @@ def edge_list(graph: networkx.Graph) -> list[tuple[int, int]]:
 
 
 def assert_same(workload: Workload) -> None:
-    theirs, ours = published(workload), generate(workload)
+    theirs = published(workload)
+    ours = generate(workload)
     lesser, greater = ours.ends
     assert list(zip(lesser.tolist(), greater.tolist(), strict=True)) == edge_list(theirs)
     assert ours.edges == workload.edges == theirs.number_of_edges()
@@ -39,15 +42,27 @@ def test_the_edges_are_those_of_networkx(nodes: int, density: float, seed: int) 
 
 @pytest.mark.parametrize(
     ("nodes", "density", "seed"),
-    [(250, 0.05, 4), (256, 0.25, 0), (255, 0.98, 1), (500, 0.999, 2), (1000, 0.01, 0), (1023, 0.1, 3), (1024, 0.05, 1)],
+    [
+        (250, 0.05, 4),
+        (256, 0.25, 0),
+        (255, 0.98, 1),
+        (500, 0.999, 2),
+        (1000, 0.01, 0),
+        (1023, 0.1, 3),
+        (1024, 0.05, 1),
+    ],
 )
-def test_so_are_those_of_larger_graphs_and_of_sizes_around_a_power_of_two(nodes: int, density: float, seed: int) -> None:
+def test_so_are_those_of_larger_graphs_and_of_sizes_around_a_power_of_two(
+    nodes: int, density: float, seed: int
+) -> None:
     assert_same(Workload(nodes, density, seed))
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 60), st.floats(0, 1.1), st.integers(0, 99))
-def test_the_rows_hold_the_sorted_neighbours_of_each_node(nodes: int, density: float, seed: int) -> None:
+def test_the_rows_hold_the_sorted_neighbours_of_each_node(
+    nodes: int, density: float, seed: int
+) -> None:
     workload = Workload(nodes, density, seed)
     theirs = published(workload)
     starts, neighbours = generate(workload).rows
@@ -72,7 +87,8 @@ def test_the_hash_is_of_the_graph_and_not_of_how_it_was_made() -> None:
 
 
 def test_the_hash_is_that_of_the_documented_bytes() -> None:
-    # sha256 of "neurorig graph 1\n", 4 nodes, 2 edges, (0, 2), (1, 3), each number 4 bytes, low first; by another program.
+    # sha256 of "neurorig graph 1\n", 4 nodes, 2 edges, (0, 2), (1, 3), each number 4 bytes, low
+    # first; by another program.
     known = "4fb39854dcad26dd936fea2cd92870fd5adc6ee2ff76f724a1cd921a1f0a8b4a"
     assert from_edges(4, np.array([[3, 1], [0, 2]])).sha256 == known
 
@@ -83,7 +99,10 @@ def test_loops_and_strange_nodes_are_refused(edges: list[list[int]]) -> None:
         from_edges(4, np.array(edges))
 
 
-@pytest.mark.parametrize(("nodes", "density"), [(-1, 0.1), (65_536, 0.1), (10, -0.1), (10, float("nan")), (10, float("inf"))])
+@pytest.mark.parametrize(
+    ("nodes", "density"),
+    [(-1, 0.1), (65_536, 0.1), (10, -0.1), (10, float("nan")), (10, float("inf"))],
+)
 def test_impossible_workloads_are_refused(nodes: int, density: float) -> None:
     with pytest.raises(ConfigError):
         Workload(nodes, density, 0)
@@ -100,4 +119,6 @@ def peak_b(workload: Workload) -> int:
 
 def test_memory_grows_with_the_edges_and_not_with_the_square_of_the_nodes() -> None:
     # A byte a pair would be 2.5 GB here.
-    assert peak_b(Workload(50_000, 0.0005, 0)) < 100 * Workload(50_000, 0.0005, 0).edges + 20_000_000
+    assert (
+        peak_b(Workload(50_000, 0.0005, 0)) < 100 * Workload(50_000, 0.0005, 0).edges + 20_000_000
+    )

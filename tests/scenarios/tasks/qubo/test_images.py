@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of images in docs/QUBO.md: memory as the builds give it, and what fits by what the solver and the encoder say."""
+"""The table of images in docs/QUBO.md: memory as the builds give it, and what fits by what the
+solver and the encoder say.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,13 @@ SIZES = {
 def rows() -> dict[str, tuple[int, int, tuple[int, ...]]]:
     """Return image -> memory, slot, most nodes at each density."""
     page = (ROOT / "docs" / "QUBO.md").read_text(encoding="utf-8")
-    found = re.findall(r"^\| (\w+)[^|]* \| (\d+) \| (\d+) \| (\d+, \d+, \d+, \d+) \|$", page, re.MULTILINE)
-    return {image: (int(memory), int(slot), tuple(map(int, most.split(", ")))) for image, memory, slot, most in found}
+    found = re.findall(
+        r"^\| (\w+)[^|]* \| (\d+) \| (\d+) \| (\d+, \d+, \d+, \d+) \|$", page, re.MULTILINE
+    )
+    return {
+        image: (int(memory), int(slot), tuple(map(int, most.split(", "))))
+        for image, memory, slot, most in found
+    }
 
 
 @pytest.mark.parametrize("image", SIZES)
@@ -43,12 +50,15 @@ def test_the_memory_of_an_image_is_what_its_build_gives_it(image: str) -> None:
 
 @pytest.mark.parametrize("image", SIZES)
 @pytest.mark.parametrize("column", range(len(DENSITIES)))
-def test_the_largest_workload_of_an_image_fits_and_the_next_one_does_not(image: str, column: int) -> None:
+def test_the_largest_workload_of_an_image_fits_and_the_next_one_does_not(
+    image: str, column: int
+) -> None:
     if not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):
         pytest.skip("no C compiler (Debian: gcc libc6-dev)")
     memory_b, slot_b, most = rows()[image]
     c = ctypes.CDLL(str(reference.library().compiled(None)))
-    c.nr_qubo_memory_b.restype, c.nr_qubo_memory_b.argtypes = ctypes.c_uint64, (ctypes.c_uint32, ctypes.c_uint32)
+    c.nr_qubo_memory_b.restype = ctypes.c_uint64
+    c.nr_qubo_memory_b.argtypes = (ctypes.c_uint32, ctypes.c_uint32)
 
     def fits(nodes: int) -> bool:
         workload = Workload(nodes, DENSITIES[column], 0)

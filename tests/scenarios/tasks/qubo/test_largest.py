@@ -28,11 +28,15 @@ VIRTUAL = ROOT / "benches" / "virtual-qubo.toml"
 
 
 def command(*arguments: object) -> Result:
-    return CliRunner().invoke(qubo, ["largest", *map(str, arguments)], standalone_mode=False, catch_exceptions=False)
+    return CliRunner().invoke(
+        qubo, ["largest", *map(str, arguments)], standalone_mode=False, catch_exceptions=False
+    )
 
 
 @given(st.integers(0, 5000), st.integers(1, 5000), st.integers(1, 64))
-def test_growth_and_bisection_find_the_largest_good_size_with_few_tries(best: int, limit: int, first: int) -> None:
+def test_growth_and_bisection_find_the_largest_good_size_with_few_tries(
+    best: int, limit: int, first: int
+) -> None:
     tried: list[int] = []
 
     def good(nodes: int) -> bool:
@@ -45,8 +49,12 @@ def test_growth_and_bisection_find_the_largest_good_size_with_few_tries(best: in
     assert max(tried) <= limit
 
 
-@pytest.mark.parametrize(("density", "edges_max"), [(0.01, 12_500_000), (1.0, 12_500_000), (1.0, 1), (0.01, 10**9)])
-def test_the_limit_of_the_host_is_the_last_size_with_so_few_edges(density: float, edges_max: int) -> None:
+@pytest.mark.parametrize(
+    ("density", "edges_max"), [(0.01, 12_500_000), (1.0, 12_500_000), (1.0, 1), (0.01, 10**9)]
+)
+def test_the_limit_of_the_host_is_the_last_size_with_so_few_edges(
+    density: float, edges_max: int
+) -> None:
     nodes = nodes_max(density, edges_max)
     assert Workload(nodes, density, 0).edges <= edges_max
     assert nodes == 65535 or Workload(nodes + 1, density, 0).edges > edges_max
@@ -71,7 +79,8 @@ def test_a_device_of_so_many_bytes_takes_what_fits_and_refuses_the_next(tmp_path
 
 def assert_evidence(one: dict[str, Any]) -> None:
     """Evaluate a kept vector on the dense matrix of networkx' graph."""
-    nodes, density = one["nodes"], one["density"]
+    nodes = one["nodes"]
+    density = one["density"]
     graph = networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), 0)
     matrix = -np.eye(nodes, dtype=np.int64) + 4 * networkx.to_numpy_array(graph, dtype=np.int64)
     bits = np.frombuffer(base64.b64decode(one["vector"]), np.uint8)
@@ -118,7 +127,8 @@ def test_a_device_that_answers_but_wrong_is_named(
 
 @pytest.mark.usefixtures("compiler")
 def test_after_a_device_is_lost_the_bench_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    original, seen = VirtualSut.solve, []
+    original = VirtualSut.solve
+    seen = []
 
     def solve(sut: VirtualSut, step: Any) -> Any:
         seen.append(sut)
@@ -128,7 +138,8 @@ def test_after_a_device_is_lost_the_bench_is_opened_anew(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(VirtualSut, "solve", solve)
     with Prober(VIRTUAL, (), 0.1) as prober:
-        first, second = prober.attempt(20, 0.01), prober.attempt(19, 0.01)
+        first = prober.attempt(20, 0.01)
+        second = prober.attempt(19, 0.01)
     assert (first.outcome, second.outcome) == ("failed", "good")
     assert "no end of the search" in first.detail
     assert seen[0] is not seen[1]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Official targets: the published file as it is, rows made as the rules say, and two targets side by side in the task."""
+"""Official targets: the published file as it is, rows made as the rules say, and two targets side
+by side in the task.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ FIRST = QuboTask.Settings(nodes=(250,), densities=(0.05,), seeds=(0, 1))
 
 
 def command(*arguments: object) -> Result:
-    return CliRunner().invoke(qubo, ["targets", *map(str, arguments)], standalone_mode=False, catch_exceptions=False)
+    return CliRunner().invoke(
+        qubo, ["targets", *map(str, arguments)], standalone_mode=False, catch_exceptions=False
+    )
 
 
 def written(folder: Path, *rows: str) -> Path:
@@ -41,8 +45,14 @@ def test_the_target_of_the_result_is_the_published_cost_and_ours_stands_beside_i
     lower = 0
     for row in targets.read().rows.values():
         if row.published is not None and row.cost < row.published and row.nodes <= 500:
-            task = QuboTask.open(QuboTask.Settings((row.nodes,), (row.density,), (row.seed,)), Table())
-            assert (task.target(0), task.official(0), task.best_known(0)) == (row.published, row.published, row.cost)
+            task = QuboTask.open(
+                QuboTask.Settings((row.nodes,), (row.density,), (row.seed,)), Table()
+            )
+            assert (task.target(0), task.official(0), task.best_known(0)) == (
+                row.published,
+                row.published,
+                row.cost,
+            )
             lower += 1
     assert lower > 20
 
@@ -53,20 +63,27 @@ def test_below_50_nodes_the_published_costs_are_the_proven_optima() -> None:
     assert all(row.proven and row.published == row.cost for row in small)
 
 
-def test_a_published_file_is_read_as_it_is_and_takes_the_place_of_the_shipped_costs(tmp_path: Path) -> None:
+def test_a_published_file_is_read_as_it_is_and_takes_the_place_of_the_shipped_costs(
+    tmp_path: Path,
+) -> None:
     path = written(tmp_path, "250,0.05,0,-60", "250,0.05,7,-61")
     task = opened(official=str(path))
     assert [task.official(index) for index in range(2)] == [-60, None]
     assert [task.target(index) for index in range(2)] == [-60, task.best_known(1)]
     about = task.provenance()
-    assert about["official_targets"] == str(path) and "not verified" in about["official_targets_source"]
+    assert (
+        about["official_targets"] == str(path)
+        and "not verified" in about["official_targets_source"]
+    )
     assert len(about["official_targets_sha256"]) == 64
     assert "1 of 2 workloads have no official target" in about["statement"]
     assert [row["official"] for row in about["workloads"]] == [-60, None]
     assert about["unofficial"] == "TUNING SEEDS, OFFICIAL TARGETS MISSING"
 
 
-def test_announced_seeds_can_be_used_the_day_they_are_published_without_a_vector_of_ours(tmp_path: Path) -> None:
+def test_announced_seeds_can_be_used_the_day_they_are_published_without_a_vector_of_ours(
+    tmp_path: Path,
+) -> None:
     task = opened(seeds=(77,), official=str(written(tmp_path, "250,0.05,77,-66")))
     assert (task.target(0), task.official(0), task.best_known(0)) == (-66, -66, None)
     about = task.provenance()["workloads"][0]
@@ -77,19 +94,29 @@ def test_announced_seeds_can_be_used_the_day_they_are_published_without_a_vector
 
 
 def test_below_50_nodes_a_proven_cost_is_official_where_the_file_has_none(tmp_path: Path) -> None:
-    task = QuboTask.open(QuboTask.Settings((25,), (0.25,), (0,), official=str(written(tmp_path, "250,0.05,0,-60"))), Table())
+    task = QuboTask.open(
+        QuboTask.Settings((25,), (0.25,), (0,), official=str(written(tmp_path, "250,0.05,0,-60"))),
+        Table(),
+    )
     assert task.official(0) == task.best_known(0) == -9
     assert "global optimum" in task.provenance()["workloads"][0]["official_source"]
 
 
 def test_a_cost_below_a_proven_optimum_is_one_of_other_graphs(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="proven is none below -9"):
-        QuboTask.open(QuboTask.Settings((25,), (0.25,), (0,), official=str(written(tmp_path, "25,0.25,0,-10"))), Table())
+        QuboTask.open(
+            QuboTask.Settings(
+                (25,), (0.25,), (0,), official=str(written(tmp_path, "25,0.25,0,-10"))
+            ),
+            Table(),
+        )
 
 
 def test_the_placeholder_of_a_cost_that_is_not_known_yet_is_none(tmp_path: Path) -> None:
     assert not official.read(written(tmp_path, "250,0.05,0,-1")).rows
-    assert official.read(written(tmp_path, "5,1.0,0,-1")).rows, "of a complete graph it is the optimum"
+    assert official.read(written(tmp_path, "5,1.0,0,-1")).rows, (
+        "of a complete graph it is the optimum"
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +133,9 @@ def test_the_placeholder_of_a_cost_that_is_not_known_yet_is_none(tmp_path: Path)
         ("\xff\xfe", "cannot be read|no table|other columns"),
     ],
 )
-def test_a_file_that_is_damaged_is_refused_and_the_line_named(tmp_path: Path, content: str, said: str) -> None:
+def test_a_file_that_is_damaged_is_refused_and_the_line_named(
+    tmp_path: Path, content: str, said: str
+) -> None:
     path = tmp_path / "official.csv"
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(DataError, match=said):
@@ -116,24 +145,43 @@ def test_a_file_that_is_damaged_is_refused_and_the_line_named(tmp_path: Path, co
 def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(tmp_path: Path) -> None:
     pytest.importorskip("dwave.samplers")
     path = written(tmp_path, "60,0.25,3,-11")
-    how = ("--official", path, "--method", "dwave-tabu", "--jobs", 1, "--density", 0.25, "--problem-seed", 3)
+    how = (
+        "--official",
+        path,
+        "--method",
+        "dwave-tabu",
+        "--jobs",
+        1,
+        "--density",
+        0.25,
+        "--problem-seed",
+        3,
+    )
     made = ("--reads", 3, "--restarts", 2, "--solver-seeds", 5)
     assert command(*how, *made, "--nodes", 25, "--nodes", 60, "--nodes", 70).return_value == 0
     found = official.read(path)
-    assert found.rows[Workload(60, 0.25, 3)] == Official(Workload(60, 0.25, 3), -11), "the published row stays as it is"
+    assert found.rows[Workload(60, 0.25, 3)] == Official(Workload(60, 0.25, 3), -11), (
+        "the published row stays as it is"
+    )
     optimum = found.rows[Workload(25, 0.25, 3)]
     assert optimum.cost == targets.read().rows[optimum.workload].cost
     assert optimum.made is not None and "global optimum" in optimum.made.source
     row = found.rows[Workload(70, 0.25, 3)]
     assert row.made is not None and (row.made.reads, row.made.restarts, row.made.seed) == (3, 2, 5)
-    assert row.made.version.startswith("dwave-samplers ") and "not the 100 reads and 50 restarts" in row.made.source
+    assert (
+        row.made.version.startswith("dwave-samplers ")
+        and "not the 100 reads and 50 restarts" in row.made.source
+    )
     graph = generate(row.workload)
     assert row.cost == cost(graph, targets.unpacked(row.made.solution, 70)) < -8
     plain = path.read_bytes().decode().split("\r\n")
     assert plain[0] + "\r\n" == HEAD and all(line.count(",") == 3 for line in plain if line), (
         "NeuroBench's loader takes four columns"
     )
-    assert "2 of 2 vectors cost what the table says; 1 are costs without" in command("--verify", "--official", path).output
+    assert (
+        "2 of 2 vectors cost what the table says; 1 are costs without"
+        in command("--verify", "--official", path).output
+    )
 
 
 def test_a_made_row_is_verified_and_one_that_was_changed_is_found(tmp_path: Path) -> None:
@@ -150,14 +198,20 @@ def test_a_made_row_is_verified_and_one_that_was_changed_is_found(tmp_path: Path
         official.read(path)
 
 
-def test_the_method_of_the_rules_is_called_as_neurobench_calls_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """QUBO/generation_scripts/find_optimal_costs.py, f9c0b4f: sample(bqm, timeout=None, num_reads=100, num_restarts=50)."""
+def test_the_method_of_the_rules_is_called_as_neurobench_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """QUBO/generation_scripts/find_optimal_costs.py, f9c0b4f: sample(bqm, timeout=None,
+    num_reads=100, num_restarts=50).
+    """
     samplers = pytest.importorskip("dwave.samplers")
     called: list[dict[str, Any]] = []
     own = samplers.TabuSampler.sample
 
     def sample(self: Any, bqm: Any, **how: Any) -> Any:
-        called.append({"linear": {*bqm.linear.values()}, "quadratic": {*bqm.quadratic.values()}, **how})
+        called.append(
+            {"linear": {*bqm.linear.values()}, "quadratic": {*bqm.quadratic.values()}, **how}
+        )
         return own(self, bqm, **(how | {"num_reads": 1, "num_restarts": 0}))
 
     monkeypatch.setattr(samplers.TabuSampler, "sample", sample)
@@ -170,7 +224,8 @@ def test_the_method_of_the_rules_is_called_as_neurobench_calls_it(tmp_path: Path
 
 def test_targets_that_were_made_with_fewer_reads_are_labelled(tmp_path: Path) -> None:
     pytest.importorskip("dwave.samplers")
-    path, settings = tmp_path / "quick.csv", {"nodes": (50,), "seeds": (0,)}
+    path = tmp_path / "quick.csv"
+    settings = {"nodes": (50,), "seeds": (0,)}
     row = tabu.make(Workload(50, 0.05, 0), 2, 1, 1)
     official.write([row], path)
     about = opened(**settings, official=str(path)).provenance()
@@ -186,6 +241,8 @@ def test_tabu_needs_a_file_and_one_seed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no file for the official costs"):
         command("--method", "dwave-tabu")
     with pytest.raises(ConfigError, match="one seed"):
-        command("--method", "dwave-tabu", "--official", tmp_path / "mine.csv", "--solver-seeds", "1-3")
+        command(
+            "--method", "dwave-tabu", "--official", tmp_path / "mine.csv", "--solver-seeds", "1-3"
+        )
     with pytest.raises(ConfigError, match="has no part in a local search"):
         command("--official", tmp_path / "mine.csv", "--nodes", 10)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The searches that this computer runs: the firmware's own, and D-Wave's where they are installed."""
+"""The searches that this computer runs: the firmware's own, and D-Wave's where they are
+installed.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,19 @@ Start = Callable[..., tuple[QuboTask, CpuSut]]
 
 @pytest.fixture
 def start(compiler: str) -> Iterator[Start]:
-    """Start a program by name, with parameters; all are ended. Skips where D-Wave's samplers are wanted and not there."""
+    """Start a program by name, with parameters; all are ended. Skips where D-Wave's samplers are
+    wanted and not there.
+    """
     with ExitStack() as stack:
 
         def opened(name: str, *parameters: dict[str, Any]) -> tuple[QuboTask, CpuSut]:
             if name != "reference":
                 pytest.importorskip("dwave.samplers", reason="the extra qubo is not installed")
             task = QuboTask.open(
-                QuboTask.Settings(SETTINGS.nodes, SETTINGS.densities, SETTINGS.seeds, parameters=parameters), Table()
+                QuboTask.Settings(
+                    SETTINGS.nodes, SETTINGS.densities, SETTINGS.seeds, parameters=parameters
+                ),
+                Table(),
             )
             table = Table(programs=task.programs)
             table.world.supply_on = True
@@ -50,11 +57,17 @@ def length_s(completion: Completion) -> float:
 
 
 @pytest.mark.parametrize("name", ["reference", "tabu", "annealing"])
-def test_each_program_answers_vectors_that_cost_what_it_claims_and_ends_at_its_target(start: Start, name: str) -> None:
+def test_each_program_answers_vectors_that_cost_what_it_claims_and_ends_at_its_target(
+    start: Start, name: str
+) -> None:
     task, sut = start(name)
     for index in range(len(task)):
         target = threshold_cost(task.target(index), 0.3)
-        completion = sut.solve(Solve(index, 20.0, seed=3, target=target, thresholds=(threshold_cost(target, 0.3), target)))
+        completion = sut.solve(
+            Solve(
+                index, 20.0, seed=3, target=target, thresholds=(threshold_cost(target, 0.3), target)
+            )
+        )
         score = task.score(index, completion.output)
         assert score.costs is not None
         assert score.costs.claimed == score.costs.cost <= target
@@ -71,7 +84,8 @@ def test_a_search_ends_after_its_time_where_nothing_can_be_reached(start: Start,
     score = task.score(0, completion.output)
     assert score.costs is not None and -50 <= score.costs.cost < 0
     assert completion.output[4] == 0
-    # Annealing ends early where no sweep fits any more; how late any of them is, the machine's load decides.
+    # Annealing ends early where no sweep fits any more; how late any of them is, the machine's load
+    # decides.
     assert length_s(completion) >= (0.2 if name == "reference" else 0.1)
 
 
@@ -87,7 +101,9 @@ def test_the_reference_makes_the_moves_of_the_firmware_in_this_process(start: St
 
 
 @pytest.mark.parametrize("name", ["tabu", "annealing"])
-def test_the_same_seed_gives_the_same_vector_and_another_one_another(start: Start, name: str) -> None:
+def test_the_same_seed_gives_the_same_vector_and_another_one_another(
+    start: Start, name: str
+) -> None:
     task, sut = start(name, {"sweeps": 4} if name == "annealing" else {"restarts": 1})
     target = threshold_cost(task.target(1), 0.5)
     outputs = [sut.solve(Solve(1, 20.0, seed=seed, target=target)).output for seed in (1, 1, 2)]
@@ -96,7 +112,11 @@ def test_the_same_seed_gives_the_same_vector_and_another_one_another(start: Star
 
 @pytest.mark.parametrize(
     ("name", "other", "said"),
-    [("reference", "sweeps", "it has none"), ("tabu", "sweeps", "tenure, restarts"), ("annealing", "tenure", "sweeps, beta")],
+    [
+        ("reference", "sweeps", "it has none"),
+        ("tabu", "sweeps", "tenure, restarts"),
+        ("annealing", "tenure", "sweeps, beta"),
+    ],
 )
 def test_a_parameter_that_a_program_does_not_have_is_refused_with_those_it_has(
     start: Start, name: str, other: str, said: str

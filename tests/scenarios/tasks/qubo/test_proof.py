@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs agree with networkx's exact search, find what was missed, and admit when they did not finish."""
+"""Proofs agree with networkx's exact search, find what was missed, and admit when they did not
+finish.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ pytestmark = pytest.mark.usefixtures("compiler")
 
 
 def largest(workload: Workload) -> int:
-    graph = networkx.gnm_random_graph(workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed)
+    graph = networkx.gnm_random_graph(
+        workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed
+    )
     return len(networkx.max_weight_clique(networkx.complement(graph), weight=None)[0])
 
 

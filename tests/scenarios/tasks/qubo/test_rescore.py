@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session is scored again against other targets: new gaps, what beats them, and not a raw byte changed."""
+"""A session is scored again against other targets: new gaps, what beats them, and not a raw byte
+changed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.rescore import RESCORED
 from tests.conftest import ROOT
 
-HUNDRED, TEN = Workload(100, 0.05, 0), Workload(10, 0.05, 0)
+HUNDRED = Workload(100, 0.05, 0)
+TEN = Workload(10, 0.05, 0)
 SHORT = [
     "scenario.optimization.timeouts_s=[0.01, 0.1]",
     "scenario.optimization.target_limit_s=0",
@@ -45,11 +48,15 @@ def session(measured: Path, tmp_path: Path) -> Path:
 
 
 def command(*arguments: object) -> Result:
-    return CliRunner().invoke(qubo, ["rescore", *map(str, arguments)], standalone_mode=False, catch_exceptions=False)
+    return CliRunner().invoke(
+        qubo, ["rescore", *map(str, arguments)], standalone_mode=False, catch_exceptions=False
+    )
 
 
 def table(path: Path, cost: int) -> Path:
-    """Write a table in which the target of 100 nodes is another cost; the vector does not matter here."""
+    """Write a table in which the target of 100 nodes is another cost; the vector does not matter
+    here.
+    """
     read = targets.read()
     rows = dict(read.rows)
     rows[HUNDRED] = dataclasses.replace(rows[HUNDRED], cost=cost, proven=False)
@@ -63,18 +70,29 @@ def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(session:
     after = {path: session_folder.sha256(path) for path in session.rglob("*") if path.is_file()}
     assert set(after) - set(before) == {session / RESCORED}
     # What was added is named there, so that nobody can add anything else.
-    assert {path for path, digest in before.items() if after[path] != digest} == {session / session_folder.EVENTS}
+    assert {path for path, digest in before.items() if after[path] != digest} == {
+        session / session_folder.EVENTS
+    }
     assert check(session).ok
     vectors = json.loads((session / RESCORED).read_text())["vectors"]
     assert len(vectors) == 8, "two workloads, two time-outs, two trials"
-    assert all(one["cost"] == one["stored_cost"] and one["gap"] == one["gap_before"] is not None for one in vectors)
+    assert all(
+        one["cost"] == one["stored_cost"] and one["gap"] == one["gap_before"] is not None
+        for one in vectors
+    )
     assert all(one["gap_best_known"] == one["gap_best_known_before"] is not None for one in vectors)
     assert check(session).ok
 
 
-def test_a_better_target_makes_the_gap_to_it_larger_and_leaves_the_official_one(session: Path, tmp_path: Path) -> None:
+def test_a_better_target_makes_the_gap_to_it_larger_and_leaves_the_official_one(
+    session: Path, tmp_path: Path
+) -> None:
     result = command(session, "--targets", table(tmp_path / "better.csv", -50))
-    of_hundred = [one for one in json.loads((session / RESCORED).read_text())["vectors"] if one["workload"][0] == 100]
+    of_hundred = [
+        one
+        for one in json.loads((session / RESCORED).read_text())["vectors"]
+        if one["workload"][0] == 100
+    ]
     assert of_hundred
     for one in of_hundred:
         assert one["gap_best_known"] == pytest.approx((one["cost"] + 50) / 50)
@@ -84,7 +102,9 @@ def test_a_better_target_makes_the_gap_to_it_larger_and_leaves_the_official_one(
     assert "targets version 41" in result.output and "best known -50" in result.output
 
 
-def test_a_session_is_scored_again_against_another_official_file(session: Path, tmp_path: Path) -> None:
+def test_a_session_is_scored_again_against_another_official_file(
+    session: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "announced.csv"
     path.write_text("num_vertices,density,random_seed,c_optimal\r\n100,0.05,0,-40\r\n")
     result = command(session, "--official", path)
@@ -96,8 +116,11 @@ def test_a_session_is_scored_again_against_another_official_file(session: Path, 
     assert "official -40" in result.output
 
 
-def test_a_beaten_target_is_said_and_its_vector_kept_as_proof(session: Path, tmp_path: Path) -> None:
-    weak, mine = table(tmp_path / "weak.csv", -30), tmp_path / "mine.csv"
+def test_a_beaten_target_is_said_and_its_vector_kept_as_proof(
+    session: Path, tmp_path: Path
+) -> None:
+    weak = table(tmp_path / "weak.csv", -30)
+    mine = tmp_path / "mine.csv"
     said = command(session, "--targets", weak).output
     assert "best known beaten" in said and "--keep" in said
     assert command(session, "--targets", weak, "--keep", mine).return_value == 0
@@ -108,12 +131,19 @@ def test_a_beaten_target_is_said_and_its_vector_kept_as_proof(session: Path, tmp
     assert "stays as it is" in command(session, "--targets", mine, "--keep", mine).output
 
 
-def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep(session: Path, tmp_path: Path) -> None:
-    few, mine = tmp_path / "few.csv", tmp_path / "mine.csv"
+def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep(
+    session: Path, tmp_path: Path
+) -> None:
+    few = tmp_path / "few.csv"
+    mine = tmp_path / "mine.csv"
     targets.write(targets.Targets(1, {TEN: targets.read().rows[TEN]}), few)
     assert "no best known" in command(session, "--targets", few, "--keep", mine).output
     assert targets.read(mine).rows[HUNDRED].check().ok
-    one = next(one for one in json.loads((session / RESCORED).read_text())["vectors"] if one["workload"][0] == 100)
+    one = next(
+        one
+        for one in json.loads((session / RESCORED).read_text())["vectors"]
+        if one["workload"][0] == 100
+    )
     assert (one["gap_best_known"], one["best_known"], one["beats_best_known"]) == (None, None, True)
     assert one["official"] == -44 and one["gap"] is not None
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search finds independent sets as large as there are, the same ones for the same seed, on the device's terms."""
+"""The search finds independent sets as large as there are, the same ones for the same seed, on the
+device's terms.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,20 @@ from tests.scenarios.tasks.qubo.conftest import Firmware
 
 
 def largest(workload: Workload) -> int:
-    """Return the size of a maximum independent set, from networkx: a maximum clique of the complement."""
-    graph = networkx.gnm_random_graph(workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed)
+    """Return the size of a maximum independent set, from networkx: a maximum clique of the
+    complement.
+    """
+    graph = networkx.gnm_random_graph(
+        workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed
+    )
     return len(networkx.max_weight_clique(networkx.complement(graph), weight=None)[0])
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 24), st.floats(0, 1.1), st.integers(0, 99), st.integers(0, 2**32 - 1))
-def test_small_graphs_are_solved_to_the_optimum(firmware: Firmware, nodes: int, density: float, seed: int, start: int) -> None:
+def test_small_graphs_are_solved_to_the_optimum(
+    firmware: Firmware, nodes: int, density: float, seed: int, start: int
+) -> None:
     workload = Workload(nodes, density, seed)
     graph = generate(workload)
     found = firmware.ask(edges.encode(graph), seed=start, polls=100)
@@ -36,7 +44,9 @@ def test_small_graphs_are_solved_to_the_optimum(firmware: Firmware, nodes: int, 
 
 
 @pytest.mark.parametrize("density", targets.DENSITIES)
-def test_the_best_vector_costs_what_the_solver_says_on_graphs_of_all_densities(firmware: Firmware, density: float) -> None:
+def test_the_best_vector_costs_what_the_solver_says_on_graphs_of_all_densities(
+    firmware: Firmware, density: float
+) -> None:
     graph = generate(Workload(250, density, 1))
     found = firmware.ask(edges.encode(graph), polls=400)
     assert cost(graph, found.vector(250)) == found.cost < 0
@@ -56,17 +66,23 @@ def test_the_device_stops_at_the_target_and_marks_each_threshold_once(firmware: 
     assert found.target_met
     assert found.cost <= -67
     assert [number for number, _ in found.crossings] == [0, 1, 2]
-    assert all(at <= threshold for (_, at), threshold in zip(found.crossings, (-60, -64, -66), strict=True))
+    assert all(
+        at <= threshold for (_, at), threshold in zip(found.crossings, (-60, -64, -66), strict=True)
+    )
 
 
-def test_a_search_that_ends_before_its_first_set_is_whole_returns_what_it_has(firmware: Firmware) -> None:
+def test_a_search_that_ends_before_its_first_set_is_whole_returns_what_it_has(
+    firmware: Firmware,
+) -> None:
     graph = generate(Workload(2500, 0.01, 0))
     found = firmware.ask(edges.encode(graph), polls=1, target=-400)
     assert cost(graph, found.vector(2500)) == found.cost
     assert -400 < found.cost < -5  # a poll's worth of work: some tens of nodes
 
 
-def test_a_threshold_is_told_as_soon_as_it_is_reached_also_by_a_set_that_can_still_grow(firmware: Firmware) -> None:
+def test_a_threshold_is_told_as_soon_as_it_is_reached_also_by_a_set_that_can_still_grow(
+    firmware: Firmware,
+) -> None:
     graph = generate(Workload(2500, 0.01, 0))
     found = firmware.ask(edges.encode(graph), polls=10_000, target=-30, thresholds=(-10, -20))
     assert found.target_met and list(found.crossings) == [(0, -10), (1, -20)]
@@ -126,13 +142,17 @@ def test_memory_is_what_the_firmware_needs_and_grows_with_the_edges(compiler: st
     assert dense.memory_b - sparse.memory_b == 4 * more
 
 
-def test_without_a_compiler_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_compiler_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DeviceNotFound, match="gcc"):
         Solver(generate(Workload(5, 0.5, 0)), tmp_path)
 
 
-def test_what_does_not_compile_is_told_with_the_compilers_words(compiler: str, tmp_path: Path) -> None:
+def test_what_does_not_compile_is_told_with_the_compilers_words(
+    compiler: str, tmp_path: Path
+) -> None:
     source = tmp_path / "wrong.c"
     source.write_text("int wrong( { return 0; }\n")
     with pytest.raises(BenchError, match="wrong"):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of targets: complete, never worse than the published costs, every vector evaluated; it only ever gets better."""
+"""The table of targets: complete, never worse than the published costs, every vector evaluated; it
+only ever gets better.
+"""
 
 from __future__ import annotations
 
@@ -47,20 +49,32 @@ def one(*nodes: int) -> np.ndarray:
     return chosen(generate(Workload(25, 0.1, 0)), nodes)
 
 
-def test_all_published_workloads_have_a_target_no_worse_than_the_published_one(shipped: Targets) -> None:
+def test_all_published_workloads_have_a_target_no_worse_than_the_published_one(
+    shipped: Targets,
+) -> None:
     assert set(shipped.rows) == set(GRID)
     assert len(GRID) == 180
-    assert all(row.published is not None and row.cost <= row.published for row in shipped.rows.values())
+    assert all(
+        row.published is not None and row.cost <= row.published for row in shipped.rows.values()
+    )
 
 
-def test_most_targets_from_250_nodes_up_are_better_than_the_published_ones(shipped: Targets) -> None:
+def test_most_targets_from_250_nodes_up_are_better_than_the_published_ones(
+    shipped: Targets,
+) -> None:
     large = [row for row in shipped.rows.values() if row.nodes >= 250]
-    assert sum(row.cost < row.published for row in large if row.published is not None) > len(large) / 2
+    assert (
+        sum(row.cost < row.published for row in large if row.published is not None) > len(large) / 2
+    )
 
 
 def test_small_workloads_and_the_easy_ones_of_250_nodes_are_proven(shipped: Targets) -> None:
     proven = {row.workload for row in shipped.rows.values() if row.proven}
-    due = {workload for workload in GRID if workload.nodes <= 100 or (workload.nodes == 250 and workload.density in (0.01, 0.25))}
+    due = {
+        workload
+        for workload in GRID
+        if workload.nodes <= 100 or (workload.nodes == 250 and workload.density in (0.01, 0.25))
+    }
     assert due <= proven
 
 
@@ -148,7 +162,8 @@ def test_a_wrong_row_is_found_and_named(changes: dict[str, object], word: str) -
         "nodes,density\n1,2\n",
         "# QUBO targets of neurorig, version 1; x\nnodes,density\n1,2\n",
         targets.HEAD.format(version=1)
-        + "nodes,density,seed,graph,cost,proven,method,date,published,solution\n10,0.1,0,aa,-1,perhaps,m,d,,AA==\n",
+        + "nodes,density,seed,graph,cost,proven,method,date,published,solution\n"
+        + "10,0.1,0,aa,-1,perhaps,m,d,,AA==\n",
     ],
 )
 def test_a_damaged_table_is_refused(content: str, tmp_path: Path) -> None:
@@ -158,7 +173,9 @@ def test_a_damaged_table_is_refused(content: str, tmp_path: Path) -> None:
         targets.read(path)
 
 
-def test_a_row_that_was_cut_off_and_bytes_that_are_no_text_are_refused(shipped: Targets, tmp_path: Path) -> None:
+def test_a_row_that_was_cut_off_and_bytes_that_are_no_text_are_refused(
+    shipped: Targets, tmp_path: Path
+) -> None:
     path = tmp_path / "targets.csv"
     targets.write(Targets(1, dict(list(shipped.rows.items())[:2])), path)
     whole = path.read_bytes()
@@ -171,7 +188,9 @@ def test_a_row_that_was_cut_off_and_bytes_that_are_no_text_are_refused(shipped: 
         targets.read(path)
 
 
-def test_a_table_in_a_folder_that_is_not_there_is_an_error_with_its_name(shipped: Targets, tmp_path: Path) -> None:
+def test_a_table_in_a_folder_that_is_not_there_is_an_error_with_its_name(
+    shipped: Targets, tmp_path: Path
+) -> None:
     with pytest.raises(BenchError, match="cannot be written"):
         targets.write(shipped, tmp_path / "none" / "targets.csv")
 

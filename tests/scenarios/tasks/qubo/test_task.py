@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads of a bench file are published graphs with their targets; a device's vector is evaluated here, whatever it claims."""
+"""Workloads of a bench file are published graphs with their targets; a device's vector is evaluated
+here, whatever it claims.
+"""
 
 from __future__ import annotations
 
@@ -56,16 +58,25 @@ def changed_table(folder: Path, **fields: object) -> Path:
 def test_workloads_are_all_of_nodes_densities_and_seeds_by_name() -> None:
     task = opened()
     names = [task.workload(index) for index in range(len(task))]
-    assert names == [f"{nodes}n_{density}pct_s{seed}" for nodes in (25, 100) for density in (5, 25) for seed in (0, 3)]
+    assert names == [
+        f"{nodes}n_{density}pct_s{seed}"
+        for nodes in (25, 100)
+        for density in (5, 25)
+        for seed in (0, 3)
+    ]
     assert task.cell(2) == "25n_25pct"
-    assert isinstance(task, Optimized) and isinstance(task, Searched) and isinstance(task, Programmed)
+    assert (
+        isinstance(task, Optimized) and isinstance(task, Searched) and isinstance(task, Programmed)
+    )
 
 
 def test_a_payload_is_the_published_graph() -> None:
     task = opened()
     graph = edges.decode(task.payload(4))
     theirs = networkx.gnm_random_graph(100, int(0.5 * 0.05 * 100**2), 0)
-    assert {frozenset(map(int, edge)) for edge in zip(*graph.ends, strict=True)} == {frozenset(edge) for edge in theirs.edges()}
+    assert {frozenset(map(int, edge)) for edge in zip(*graph.ends, strict=True)} == {
+        frozenset(edge) for edge in theirs.edges()
+    }
     assert task.target(4) == -44
 
 
@@ -76,7 +87,12 @@ def test_a_vector_is_evaluated_on_the_dense_matrix_and_the_claim_only_kept() -> 
     vector = np.random.default_rng(1).integers(0, 2, 100)
     score = task.score(4, answered(-99, 100, bits_of(vector)))
     assert score.costs == Costs(int(vector @ matrix @ vector), -44, -99, -44)
-    assert (score.correct, score.label, score.case, score.fault) == (False, "100n_5pct_s0", "100n_5pct", "")
+    assert (score.correct, score.label, score.case, score.fault) == (
+        False,
+        "100n_5pct_s0",
+        "100n_5pct",
+        "",
+    )
     assert score.answer == str(score.costs.cost)
 
 
@@ -102,7 +118,9 @@ def test_the_targets_own_vector_is_correct_and_so_is_a_better_one(tmp_path: Path
         (answered(0, 25, b"\0\0\0\2"), "beyond the last"),
     ],
 )
-def test_what_is_no_vector_of_the_workload_counts_for_nothing_and_says_why(output: bytes, said: str) -> None:
+def test_what_is_no_vector_of_the_workload_counts_for_nothing_and_says_why(
+    output: bytes, said: str
+) -> None:
     score = opened().score(0, output)
     assert said in score.fault
     assert (score.correct, score.costs, score.answer) == (False, None, "")
@@ -148,17 +166,35 @@ def test_the_provenance_says_which_graphs_targets_and_seeds_these_are() -> None:
     about = opened().provenance()
     row = about["workloads"][4]
     best = targets.read().rows[Workload(100, 0.05, 0)]
-    assert (row["name"], row["graph_sha256"], row["best_known"], row["proven"]) == ("100n_5pct_s0", best.graph, -44, True)
+    assert (row["name"], row["graph_sha256"], row["best_known"], row["proven"]) == (
+        "100n_5pct_s0",
+        best.graph,
+        -44,
+        True,
+    )
     assert row["official"] == -44 and "not verified" in row["official_source"]
     assert (about["targets_version"], about["official"]) == (targets.read().version, False)
     assert "not an official result" in about["statement"]
-    assert json.loads(json.dumps(about)) == about, "it is compared with itself when a session goes on"
+    assert json.loads(json.dumps(about)) == about, (
+        "it is compared with itself when a session goes on"
+    )
 
 
 def test_other_seeds_are_official_only_where_they_are_announced(tmp_path: Path) -> None:
     graph = generate(Workload(9, 0.5, 41))
     path = tmp_path / "mine.csv"
-    row = targets.Target(9, 0.5, 41, graph.sha256, 0, False, "none", "2026-01-01", None, targets.packed(np.zeros(9, np.int8)))
+    row = targets.Target(
+        9,
+        0.5,
+        41,
+        graph.sha256,
+        0,
+        False,
+        "none",
+        "2026-01-01",
+        None,
+        targets.packed(np.zeros(9, np.int8)),
+    )
     targets.write(targets.Targets(1, {row.workload: row}), path)
     task = opened(QuboTask.Settings((9,), (0.5,), (41,), str(path)))
     assert "official only where" in task.provenance()["statement"]
@@ -168,22 +204,32 @@ def test_other_seeds_are_official_only_where_they_are_announced(tmp_path: Path) 
 def test_a_bench_file_keeps_its_lists_and_tables(tmp_path: Path) -> None:
     text = (ROOT / "benches" / "cpu-qubo-virtual.toml").read_text()
     path = tmp_path / "bench.toml"
-    path.write_text(text + "\n[[task.qubo.parameters]]\nsweeps = 5\nbeta_range = [0.5, 4.0]\nnodes_to = 500\n")
+    path.write_text(
+        text + "\n[[task.qubo.parameters]]\nsweeps = 5\nbeta_range = [0.5, 4.0]\nnodes_to = 500\n"
+    )
     read = load(path)
     again = tmp_path / "again.toml"
     again.write_text(read.toml())
     assert config.load(again).task == read.task
-    assert read.task.settings.parameters == ({"sweeps": 5, "beta_range": [0.5, 4.0], "nodes_to": 500},)
+    assert read.task.settings.parameters == (
+        {"sweeps": 5, "beta_range": [0.5, 4.0], "nodes_to": 500},
+    )
 
 
 @pytest.mark.parametrize("scenario", ["single_stream", "offline"])
-def test_scenarios_that_ask_for_answers_refuse_workloads_to_search(scenario: str, tmp_path: Path) -> None:
-    bench, change = ROOT / "benches" / "virtual-qubo.toml", [f"scenario.{scenario}.idle_s=0.1"]
+def test_scenarios_that_ask_for_answers_refuse_workloads_to_search(
+    scenario: str, tmp_path: Path
+) -> None:
+    bench = ROOT / "benches" / "virtual-qubo.toml"
+    change = [f"scenario.{scenario}.idle_s=0.1"]
     plan, task, _ = open_plan(bench, change)
     with pytest.raises(ConfigError, match="workloads to search") as caught:
         steps(plan, task, 0)
     assert "optimization" in caught.value.try_next
-    with open_bench(bench, change) as opened_bench, pytest.raises(ConfigError, match="workloads to search"):
+    with (
+        open_bench(bench, change) as opened_bench,
+        pytest.raises(ConfigError, match="workloads to search"),
+    ):
         opened_bench.run(1, tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -201,13 +247,19 @@ def test_a_task_that_does_not_suit_the_scenario_is_named_and_not_the_device(
     bench: str, change: str, said: str, tmp_path: Path
 ) -> None:
     path = ROOT / "benches" / f"{bench}.toml"
-    with open_bench(path, [change]) as opened_bench, pytest.raises(ConfigError, match=said) as caught:
+    with (
+        open_bench(path, [change]) as opened_bench,
+        pytest.raises(ConfigError, match=said) as caught,
+    ):
         opened_bench.run(1, tmp_path)
     assert "task." in caught.value.try_next or "whose samples follow" in caught.value.try_next
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("value", ["rate_hz=nan", "power_w=-1", "variation=inf", "wrong_cost=10_000_000_000", "overrun_s=inf"])
+@pytest.mark.parametrize(
+    "value",
+    ["rate_hz=nan", "power_w=-1", "variation=inf", "wrong_cost=10_000_000_000", "overrun_s=inf"],
+)
 def test_a_virtual_search_that_no_device_does_is_refused_by_name(value: str) -> None:
     key = value.partition("=")[0]
     with (

@@ -40,8 +40,12 @@ def test_the_last_table_that_fits_has_the_say() -> None:
 
 
 @given(st.integers(2, 3000), st.floats(0.001, 1.0))
-def test_a_density_is_within_limits_that_are_itself_although_edges_are_whole(nodes: int, density: float) -> None:
-    assert given_to([{"density_from": density, "density_to": density, "sweeps": 1}], nodes, density) == {"sweeps": 1}
+def test_a_density_is_within_limits_that_are_itself_although_edges_are_whole(
+    nodes: int, density: float
+) -> None:
+    assert given_to(
+        [{"density_from": density, "density_to": density, "sweeps": 1}], nodes, density
+    ) == {"sweeps": 1}
 
 
 @pytest.mark.parametrize(
@@ -57,14 +61,25 @@ def test_a_density_is_within_limits_that_are_itself_although_edges_are_whole(nod
         {"sweeps": {"0": 100, "1": 200}},
     ],
 )
-def test_what_tells_one_problem_or_run_from_another_is_refused_with_the_rule(table: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="depend on the number of nodes and the density only") as caught:
+def test_what_tells_one_problem_or_run_from_another_is_refused_with_the_rule(
+    table: dict[str, Any],
+) -> None:
+    with pytest.raises(
+        ConfigError, match="depend on the number of nodes and the density only"
+    ) as caught:
         QuboTask.open(QuboTask.Settings(parameters=(table,)), Table())
     assert caught.value.path.startswith("task.qubo.parameters[0].")
 
 
 @pytest.mark.parametrize(
-    "table", [{"nodes_from": "a"}, {"nodes_to": -1}, {"density_to": True}, {"sweeps": [[1]]}, {"sweeps": None}]
+    "table",
+    [
+        {"nodes_from": "a"},
+        {"nodes_to": -1},
+        {"density_to": True},
+        {"sweeps": [[1]]},
+        {"sweeps": None},
+    ],
 )
 def test_limits_and_values_that_are_none_are_refused(table: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
@@ -73,18 +88,35 @@ def test_limits_and_values_that_are_none_are_refused(table: dict[str, Any]) -> N
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("nodes_fron", "nodes_from"), ("node_to", "nodes_to"), ("densty_from", "density_from"), ("sweep", "sweeps"), ("x", "")],
+    [
+        ("nodes_fron", "nodes_from"),
+        ("node_to", "nodes_to"),
+        ("densty_from", "density_from"),
+        ("sweep", "sweeps"),
+        ("x", ""),
+    ],
 )
-def test_a_name_that_is_neither_limit_nor_parameter_is_refused_with_what_may_be_meant(name: str, meant: str) -> None:
+def test_a_name_that_is_neither_limit_nor_parameter_is_refused_with_what_may_be_meant(
+    name: str, meant: str
+) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' is neither a limit nor a parameter") as caught:
         QuboTask.open(QuboTask.Settings(parameters=({name: 1000, "sweeps": 10},)), Table())
     assert caught.value.path == f"task.qubo.parameters[0].{name}"
-    assert meant in caught.value.try_next and "nodes_from" in caught.value.evidence and "tenure" in caught.value.evidence
+    assert (
+        meant in caught.value.try_next
+        and "nodes_from" in caught.value.evidence
+        and "tenure" in caught.value.evidence
+    )
 
 
 @pytest.mark.parametrize(
     "table",
-    [{"nodes_from": 100, "nodes_to": 50}, {"density_from": 0.2, "density_to": 0.1}, {"density_from": 5}, {"density_to": 25}],
+    [
+        {"nodes_from": 100, "nodes_to": 50},
+        {"density_from": 0.2, "density_to": 0.1},
+        {"density_from": 5},
+        {"density_to": 25},
+    ],
 )
 def test_limits_within_which_no_graph_lies_are_refused(table: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="no graph lies within"):
@@ -94,7 +126,9 @@ def test_limits_within_which_no_graph_lies_are_refused(table: dict[str, Any]) ->
 def test_the_provenance_says_what_each_workload_gets() -> None:
     tables = ({"sweeps": 10}, {"nodes_from": 50, "sweeps": 20})
     table = Table(program="annealing")
-    about = QuboTask.open(QuboTask.Settings((25, 50), (0.1,), (0,), parameters=tables), table).provenance()
+    about = QuboTask.open(
+        QuboTask.Settings((25, 50), (0.1,), (0,), parameters=tables), table
+    ).provenance()
     assert [row["parameters"] for row in about["workloads"]] == [
         {"sweeps": 10, "beta_range": (0.5, 8.0)},
         {"sweeps": 20, "beta_range": (0.5, 8.0)},
@@ -107,10 +141,18 @@ def test_the_provenance_of_a_device_that_gets_no_parameters_has_none() -> None:
     assert [row["parameters"] for row in about["workloads"]] == [{}]
 
 
-def test_parameters_for_a_device_that_gets_none_are_refused_before_anything_is_measured(tmp_path: Path) -> None:
+def test_parameters_for_a_device_that_gets_none_are_refused_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
     bench = tmp_path / "bench.toml"
-    bench.write_text((ROOT / "benches" / "virtual-qubo.toml").read_text() + "\n[[task.qubo.parameters]]\nsweeps = 5\n")
-    with pytest.raises(ConfigError, match="this device gets none") as caught, open_bench(bench) as opened:
+    bench.write_text(
+        (ROOT / "benches" / "virtual-qubo.toml").read_text()
+        + "\n[[task.qubo.parameters]]\nsweeps = 5\n"
+    )
+    with (
+        pytest.raises(ConfigError, match="this device gets none") as caught,
+        open_bench(bench) as opened,
+    ):
         opened.run(1, tmp_path / "sessions")
     assert caught.value.path == "task.qubo.parameters"
     assert not (tmp_path / "sessions").exists()
@@ -118,7 +160,10 @@ def test_parameters_for_a_device_that_gets_none_are_refused_before_anything_is_m
 
 def test_a_plan_needs_no_device_to_say_what_is_asked(tmp_path: Path) -> None:
     bench = tmp_path / "bench.toml"
-    bench.write_text((ROOT / "benches" / "cpu-qubo-virtual.toml").read_text() + "\n[[task.qubo.parameters]]\nsweeps = 5\n")
+    bench.write_text(
+        (ROOT / "benches" / "cpu-qubo-virtual.toml").read_text()
+        + "\n[[task.qubo.parameters]]\nsweeps = 5\n"
+    )
     _, task, _ = open_plan(bench)
     about = task.provenance()
     assert all(row["parameters"] == {"sweeps": 5} for row in about["workloads"])
