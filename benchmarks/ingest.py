@@ -42,8 +42,8 @@ from drivers.joulescope.models import Wanted, of_path, promised, readable
 from drivers.joulescope.stream_merger import Lanes
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.st_lpm01a.binary import BinaryParser
-from drivers.st_lpm01a.stream import AsciiParser, Edge, Samples
-from rig.interfaces.context import Table
+from drivers.st_lpm01a.stream import AsciiParser, Edge, SampleBlock
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
@@ -240,7 +240,7 @@ def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ing
                 )
                 for piece in pieces:
                     for item in parser.feed(piece):
-                        if isinstance(item, Samples):
+                        if isinstance(item, SampleBlock):
                             writer.analog(item.values, np.full(len(item.values), 3.3))
                         elif isinstance(item, Edge):
                             writer.stamp((item.at + 0.5) / sample_hz)
@@ -254,7 +254,7 @@ def keysight(seconds: float) -> Ingest:
     """Record the simulated N6705 in virtual time and count only what the driver's and the trace
     library's threads used.
     """
-    bench = Table()
+    bench = BenchContext()
     before = live.threads_s()
     watch = Stopwatch()
     monitor = KeysightN6705.open(KeysightN6705.Settings(resource="simulator"), bench)
@@ -505,7 +505,7 @@ def main() -> int:
         "memory; the rig all on disk.\n"
     )
     print("In real time; driver, library and simulator in CPU time per second")
-    kept = live.shown(live.table(3.0 if asked.quick else 10.0, all_kinds=not asked.quick))
+    kept = live.shown(live.context(3.0 if asked.quick else 10.0, all_kinds=not asked.quick))
     print("\nMemory", flush=True)
     minutes = "60" if asked.hour else "0.5" if asked.quick else "5"
     constant = not subprocess.run(

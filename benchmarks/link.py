@@ -32,8 +32,8 @@ from peer_download import PeerDownload
 from rig.host.serial_port import SerialPort
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.paced_pty import PacedLine
-from sut_backends.shim.link import Link
-from sut_backends.shim.timeouts import BITS_PER_BYTE, Patience
+from sut_backends.shim.link import ShimLink
+from sut_backends.shim.timeouts import BITS_PER_BYTE, RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.text_client import TextClient
@@ -109,7 +109,7 @@ def framed(program: Path, baud: int, rounds: int) -> Loads:
         text.attention(2.0)
         if not text.frame():
             raise RuntimeError("no framed layer")
-        client = FramedClient(Exchange(port, Link(Patience(baud))))
+        client = FramedClient(Exchange(port, ShimLink(RetransmissionTimeouts(baud))))
         client.hello(baud)
         durations_s = timed(lambda content: client.load(0, content), rounds)
         port.close()

@@ -27,12 +27,12 @@ from typing import Any
 from streams import PULSE_S, JoulescopeStreams
 
 from drivers.joulescope.driver import Joulescope
-from drivers.joulescope.link import Link
-from drivers.joulescope.recording import JoulescopeRecording, Pace, streams
-from drivers.joulescope.sim.simulator import SimulatorSettings
+from drivers.joulescope.link import DriverLink
+from drivers.joulescope.recording import BlockPace, JoulescopeRecording, streams
+from drivers.joulescope.sim.simulator import JoulescopeSimulatorSettings
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.st_lpm01a.driver import StLpm01a
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
@@ -84,7 +84,7 @@ def table(seconds: float, all_kinds: bool = True) -> Iterator[Row]:
     """Yield a row for each instrument, alone and beside a busy thread; without `all_kinds` the
     Joulescopes beside it.
     """
-    js110 = {"device": "simulator", "simulator": SimulatorSettings(model="js110")}
+    js110 = {"device": "simulator", "simulator": JoulescopeSimulatorSettings(model="js110")}
     binary = {"port": "simulator", "format": "bin_hexa", "sample_hz": 100_000, "events": False}
     for busy in (False, True) if all_kinds else (True,):
         yield _simulated("JS220, simulated", Joulescope, {"device": "simulator"}, seconds, busy)
@@ -128,7 +128,7 @@ def shown(rows: Iterator[Row]) -> bool:
 
 
 def _simulated(name: str, kind: Any, settings: dict[str, Any], seconds: float, busy: bool) -> Row:
-    bench = Table()
+    bench = BenchContext()
     before = threads_s()
     world = bench.world
     began_ns = time.monotonic_ns()
@@ -162,7 +162,7 @@ def _simulated(name: str, kind: Any, settings: dict[str, Any], seconds: float, b
     return _row(name, busy, seconds, late_s, trace, edges, energy, cpu)
 
 
-def _put(bench: Table, level: bool, power_w: float, duration_s: float) -> None:
+def _put(bench: BenchContext, level: bool, power_w: float, duration_s: float) -> None:
     bench.world.put(bench.world.now_ns(), level, power_w)
     time.sleep(duration_s)
 
@@ -176,7 +176,7 @@ def _apart(seconds: float, settings: dict[str, Any]) -> Row:
     ):
         assert board.stdout is not None
         port = board.stdout.readline().split()[1]
-        monitor = StLpm01a.open(StLpm01a.Settings(**settings | {"port": port}), Table())
+        monitor = StLpm01a.open(StLpm01a.Settings(**settings | {"port": port}), BenchContext())
         try:
             monitor.power(True)
             with tempfile.TemporaryDirectory() as folder, _busy(True):
@@ -207,7 +207,7 @@ def _prepared(seconds: float) -> Row:
     prepared = JoulescopeStreams.prepare("js110")
     before = threads_s()
     source = _PreparedDriver(prepared, seconds)
-    pace = Pace(
+    pace = BlockPace(
         lambda duration_ns: time.sleep(duration_ns / NS_PER_S), time.monotonic_ns, drains=False
     )
     with tempfile.TemporaryDirectory() as name, _busy(True):
@@ -223,7 +223,7 @@ def _prepared(seconds: float) -> Row:
                 about={},
             )
 
-        link = Link(source, "u/js110/prepared")
+        link = DriverLink(source, "u/js110/prepared")
         recording = JoulescopeRecording(
             link, streams(0), writer, 1, pace, NS_PER_S // 100, watch_loss=True, folder=folder
         )

@@ -13,9 +13,9 @@ import statistics
 import sys
 from contextlib import closing
 
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.steps import Solve
-from scenarios.tasks.qubo.cost import Gap
+from scenarios.tasks.qubo.cost import CostGap
 from scenarios.tasks.qubo.task import TUNING_SEEDS, QuboTask
 from sut_backends.cpu.backend import CpuSut
 
@@ -33,7 +33,7 @@ def row(task: QuboTask, sut: CpuSut, timeout_s: float) -> str:
         costs = task.score(index, completion.output).costs
         assert costs is not None and costs.cost == costs.claimed
         gaps.append(
-            Gap(
+            CostGap(
                 costs.cost, task.target(index) if costs.best_known is None else costs.best_known
             ).gap
             or 0.0
@@ -51,10 +51,12 @@ def main() -> int:
     print(f"{'':<28}" + "".join(f"{timeout_s:>18g} s" for timeout_s in TIMEOUTS_S))
     for nodes in sizes:
         for density in DENSITIES:
-            task = QuboTask.open(QuboTask.Settings((nodes,), (density,), TUNING_SEEDS), Table())
+            task = QuboTask.open(
+                QuboTask.Settings((nodes,), (density,), TUNING_SEEDS), BenchContext()
+            )
             for name, program in task.programs.items():
-                table = Table(programs={name: program})
-                with closing(CpuSut.open(CpuSut.Settings(name), table)) as sut:
+                context = BenchContext(programs={name: program})
+                with closing(CpuSut.open(CpuSut.Settings(name), context)) as sut:
                     cells = [row(task, sut, timeout_s) for timeout_s in TIMEOUTS_S]
                 print(
                     f"{nodes:>5} {100 * density:>3g} % {name:<18}"

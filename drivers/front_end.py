@@ -15,7 +15,7 @@ from rig.simulation.world import NS_PER_S, World
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class AnalogBlock:
     """`count` samples from number `first` on: mean power (W) of each, the share of it that SYNC was
     high, and the line's levels.
 
@@ -80,7 +80,7 @@ class FrontEnd:
         """Return how many samples end before `horizon_ns`, a true time, and have not been taken."""
         return max(int((horizon_ns - self._start_ns) / NS_PER_S / self.period_s) - self._at, 0)
 
-    def take(self, count: int) -> Block:
+    def take(self, count: int) -> AnalogBlock:
         """Return the next `count` samples; they must be due."""
         self._fetch()
         bounds_s: NDArray[np.float64] = (
@@ -103,7 +103,7 @@ class FrontEnd:
         first = self._at
         self._at = self._at + count
         self._forget(float(bounds_s[-1]))
-        return Block(first, power_w, high, levels, falls)
+        return AnalogBlock(first, power_w, high, levels, falls)
 
     def skip(self, count: int) -> None:
         """Leave out samples, as an instrument does that loses them."""

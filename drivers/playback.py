@@ -20,7 +20,7 @@ from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, storage_error
 from rig.importers.open import accuracy_beside, open_any
 from rig.importers.opened import Opened, Options
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import EDGES, GAPS, PARTIAL, TRACE
@@ -68,13 +68,13 @@ class Playback:
     def __init__(
         self,
         settings: Settings,
-        table: Table,
+        context: BenchContext,
         scratch: tempfile.TemporaryDirectory[str],
         first: Opened,
         promised: Accuracy,
     ) -> None:
         self._settings = settings
-        self._table = table
+        self._context = context
         self._scratch = scratch
         self._first = first
         self._accuracy = promised
@@ -85,7 +85,7 @@ class Playback:
         return
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open the first recording; raises ConfigError and DataError."""
         if not settings.path:
             raise ConfigError(
@@ -130,7 +130,7 @@ class Playback:
                     path=f"{_SIGNALS}.power",
                     try_next="rig measure takes it; a session needs current and voltage",
                 )
-            return cls(settings, table, scratch, first, first.promised(promised))
+            return cls(settings, context, scratch, first, first.promised(promised))
         except BaseException:
             scratch.cleanup()
             raise
@@ -168,7 +168,7 @@ class Playback:
 
     def record(self, folder: Path) -> PlaybackRecording:
         """Copy the recording of the trial at hand into `folder`."""
-        return PlaybackRecording(self, folder, self._table.trial)
+        return PlaybackRecording(self, folder, self._context.trial)
 
     def opened(self, number: int) -> Opened:
         """Return the recording of trial `number`.
@@ -209,7 +209,7 @@ class Playback:
 
     def start(self) -> None:
         """Let the time pass that the original recording took to begin."""
-        self._table.world.wait(round(self._settings.start_s * NS_PER_S))
+        self._context.world.wait(round(self._settings.start_s * NS_PER_S))
 
     def close(self) -> None:
         """Delete what was converted; closing twice is allowed."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from rig.bench.config import PathText
 from rig.errors import ConfigError, DeadlineError, storage_error
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
 from rig.simulation.world import NS_PER_S, World
 from rig.trace.trace import Gap
@@ -75,7 +75,7 @@ class VirtualMonitor:
         clock_limit_ppm: float = 50.0
         calibration: PathText = ""
 
-    def __init__(self, settings: Settings, table: Table) -> None:
+    def __init__(self, settings: Settings, context: BenchContext) -> None:
         if not 1_000 <= settings.sample_hz <= 1_000_000:
             raise ConfigError(
                 f"{settings.sample_hz} samples per second",
@@ -97,7 +97,7 @@ class VirtualMonitor:
                     f"{getattr(settings, name)}", path=f"monitor.virtual.{name}", try_next=rule
                 )
         self._settings = settings
-        self._table = table
+        self._context = context
         self._accuracy = (
             accuracy.load(Path(settings.calibration))
             if settings.calibration
@@ -111,10 +111,10 @@ class VirtualMonitor:
         return True
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Put the monitor on the table; the supply is off."""
-        table.world.supply_on = False
-        return cls(settings, table)
+        context.world.supply_on = False
+        return cls(settings, context)
 
     @property
     def info(self) -> MonitorInfo:
@@ -132,16 +132,16 @@ class VirtualMonitor:
 
     def power(self, on: bool) -> None:
         """Switch the DUT's supply."""
-        self._table.world.supply_on = on
+        self._context.world.supply_on = on
 
     def record(self, folder: Path) -> VirtualRecording:
         """Record into `folder`."""
         self._recordings += 1
         return VirtualRecording(
             self._settings,
-            self._table.world,
+            self._context.world,
             folder,
-            f"virtual-monitor-{self._table.seed}-{self._recordings}",
+            f"virtual-monitor-{self._context.seed}-{self._recordings}",
         )
 
     def close(self) -> None:

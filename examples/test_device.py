@@ -5,22 +5,22 @@
 
 from __future__ import annotations
 
-from rig.session.session import Bench, Result
+from rig.session.session import Bench, SessionResult
 
 
-def test_it_classifies_well_enough(rig_session: Result) -> None:
+def test_it_classifies_well_enough(rig_session: SessionResult) -> None:
     assert rig_session.metrics["accuracy"].value > 0.5
 
 
-def test_an_inference_costs_less_than_two_millijoules(rig_session: Result) -> None:
+def test_an_inference_costs_less_than_two_millijoules(rig_session: SessionResult) -> None:
     assert rig_session.metrics["energy_infer"].value < 2e-3
 
 
-def test_working_costs_more_than_waiting(rig_session: Result) -> None:
+def test_working_costs_more_than_waiting(rig_session: SessionResult) -> None:
     assert rig_session.metrics["power_dynamic"].value > 0
 
 
-def test_nothing_went_wrong_in_any_trial(rig_session: Result) -> None:
+def test_nothing_went_wrong_in_any_trial(rig_session: SessionResult) -> None:
     assert all(trial.valid for trial in rig_session.trials), rig_session.content["problems"]
 
 

@@ -3,6 +3,6 @@
 result.
 """
 
-from rig.session.session import Bench, Result, open_bench
+from rig.session.session import Bench, SessionResult, open_bench
 
-__all__ = ["Bench", "Result", "open_bench"]
+__all__ = ["Bench", "SessionResult", "open_bench"]

@@ -19,10 +19,10 @@ import pytest
 from rig.errors import RigError
 from rig.results import labels
 from rig.session.planning import open_plan
-from rig.session.session import Bench, Result, open_bench
+from rig.session.session import Bench, SessionResult, open_bench
 
 VIRTUAL = Path(__file__).with_name("demo.toml")
-_SESSIONS = pytest.StashKey[list[Result]]()
+_SESSIONS = pytest.StashKey[list[SessionResult]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -106,7 +106,7 @@ def rig_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
 @pytest.fixture(scope="session")
 def rig_session(
     rig_bench: Bench, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
-) -> Result:
+) -> SessionResult:
     """Run the bench once, all trials."""
     root = pytestconfig.getoption("--rig-sessions") or tmp_path_factory.mktemp("rig-sessions")
     result = rig_bench.run(root=root)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Self
 
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
@@ -58,7 +58,7 @@ class Offline:
         self._slots = slots
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Check the settings."""
         for key, ok, allowed in (
             (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Task
 from rig.model.steps import Idle, Load, Plan, Query
 from rig.model.trial import Measured, Metric, Sample
@@ -51,7 +51,7 @@ class SingleStream:
         self.settings = settings
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Check the settings."""
         if settings.warmup < 0 or settings.idle_every < 0:
             raise ConfigError("warmup and idle_every are 0 or more", path="scenario.single_stream")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 
 ROOT = Path(__file__).resolve().parent.parent
 VIRTUAL_NULL = ROOT / "benches" / "virtual-null.toml"
@@ -34,10 +34,10 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture
-def run_virtual(tmp_path: Path) -> Callable[..., Result]:
+def run_virtual(tmp_path: Path) -> Callable[..., SessionResult]:
     """Run the virtual bench with the null task and some overrides; sessions lie in tmp_path."""
 
-    def run(*overrides: str, trials: int = 1) -> Result:
+    def run(*overrides: str, trials: int = 1) -> SessionResult:
         with open_bench(
             VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1", *overrides]
         ) as bench:

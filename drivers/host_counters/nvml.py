@@ -20,7 +20,7 @@ from drivers.host_counters.recording import (
     ALWAYS_ON,
     STAND_IN,
     STAND_IN_V,
-    Clock,
+    CounterClock,
     CounterRecording,
     HostClock,
     Polling,
@@ -28,8 +28,8 @@ from drivers.host_counters.recording import (
 from drivers.host_counters.sim.nvml import NvmlSimulator
 from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
-from rig.interfaces.context import Table
-from rig.interfaces.monitor import Found, MonitorInfo
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
@@ -112,7 +112,7 @@ class Nvml:
             if settings.calibration
             else _accuracy(settings)
         )
-        self._clock: Clock = simulator.counter if simulator else HostClock()
+        self._clock: CounterClock = simulator.counter if simulator else HostClock()
         self._open = True
 
     @staticmethod
@@ -121,14 +121,16 @@ class Nvml:
         return settings.uuid == "simulator"
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Find the board and read its sensor once; the board stays on."""
         _validate(settings)
         simulator = (
-            NvmlSimulator(settings.simulator, table.world) if settings.uuid == "simulator" else None
+            NvmlSimulator(settings.simulator, context.world)
+            if settings.uuid == "simulator"
+            else None
         )
         if simulator:
-            table.world.supply_on = True
+            context.world.supply_on = True
         library = simulator or _binding()
         with _translated(library, "the driver"):
             library.nvmlInit()
@@ -140,7 +142,7 @@ class Nvml:
             raise
 
     @classmethod
-    def scan(cls, library: Any = None) -> list[Found]:
+    def scan(cls, library: Any = None) -> list[FoundInstrument]:
         """Return the boards of this host; none where there is no driver library. Raises ConfigError
         without the binding.
         """
@@ -303,7 +305,7 @@ def _described(library: Any, handle: Any) -> Board:
     return Board(handle, name, uuid, serial, library.nvmlSystemGetDriverVersion())
 
 
-def _found(library: Any, index: int) -> Found:
+def _found(library: Any, index: int) -> FoundInstrument:
     try:
         with _translated(library, f"GPU number {index}"):
             board = _described(library, library.nvmlDeviceGetHandleByIndex(index))
@@ -313,9 +315,9 @@ def _found(library: Any, index: int) -> Found:
         except BenchError:
             BoardPower(library, board).count()
             setting += f'\nsource = "{POWER}"'
-        return Found(board.name, board.serial, setting)
+        return FoundInstrument(board.name, board.serial, setting)
     except BenchError as error:
-        return Found(
+        return FoundInstrument(
             f"GPU {index}",
             "",
             f"index = {index}",

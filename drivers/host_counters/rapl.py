@@ -19,7 +19,7 @@ from drivers.host_counters.recording import (
     ALWAYS_ON,
     STAND_IN,
     STAND_IN_V,
-    Clock,
+    CounterClock,
     CounterRecording,
     HostClock,
     Polling,
@@ -27,8 +27,8 @@ from drivers.host_counters.recording import (
 from drivers.host_counters.sim.rapl import RaplSimulator
 from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
-from rig.interfaces.context import Table
-from rig.interfaces.monitor import Found, MonitorInfo
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
@@ -82,7 +82,7 @@ class Rapl:
         self.simulator = simulator
         self._counter = ZoneCounter(zone)
         self._accuracy = _accuracy(settings, self._counter)
-        self._clock: Clock = simulator.counter if simulator else HostClock()
+        self._clock: CounterClock = simulator.counter if simulator else HostClock()
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
@@ -90,14 +90,16 @@ class Rapl:
         return settings.root == "simulator"
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Find the counter and read it once; the host stays on."""
         _validate(settings)
         simulator = (
-            RaplSimulator(settings.simulator, table.world) if settings.root == "simulator" else None
+            RaplSimulator(settings.simulator, context.world)
+            if settings.root == "simulator"
+            else None
         )
         if simulator:
-            table.world.supply_on = True
+            context.world.supply_on = True
         try:
             return cls(
                 settings,
@@ -110,7 +112,7 @@ class Rapl:
             raise
 
     @classmethod
-    def scan(cls, root: str = POWERCAP) -> list[Found]:
+    def scan(cls, root: str = POWERCAP) -> list[FoundInstrument]:
         """Return the counters of this host, each with what is wrong with it."""
         found = []
         for zone in zones(Path(root)):
@@ -121,7 +123,9 @@ class Rapl:
                 problem = f"{error.cause}: {error.evidence}"
                 try_next = error.try_next
             found.append(
-                Found(f"RAPL {zone.label}", "", f'domain = "{zone.label}"', problem, try_next)
+                FoundInstrument(
+                    f"RAPL {zone.label}", "", f'domain = "{zone.label}"', problem, try_next
+                )
             )
         return found
 

@@ -45,7 +45,7 @@ class Counter(Protocol):
         """
 
 
-class Clock(Protocol):
+class CounterClock(Protocol):
     """The clock that readings are stamped with."""
 
     @property
@@ -129,7 +129,7 @@ class CounterRecording:
     def __init__(
         self,
         counter: Counter,
-        clock: Clock,
+        clock: CounterClock,
         polling: Polling,
         folder: Path,
         source: str,

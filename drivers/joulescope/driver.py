@@ -17,17 +17,21 @@ from typing import Any, Self
 
 from drivers.joulescope import models
 from drivers.joulescope.js110_log import Unheard
-from drivers.joulescope.link import Link
-from drivers.joulescope.models import Model, Wanted
-from drivers.joulescope.recording import JoulescopeRecording, Pace, streams
+from drivers.joulescope.link import DriverLink
+from drivers.joulescope.models import InstrumentModel, Wanted
+from drivers.joulescope.recording import BlockPace, JoulescopeRecording, streams
 from drivers.joulescope.shared import Shared
-from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument, SimulatorSettings
+from drivers.joulescope.sim.simulator import (
+    JoulescopeSimulatorSettings,
+    SimulatedDriver,
+    SimulatedInstrument,
+)
 from drivers.joulescope.stream_merger import TICK_HZ
 from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
 from rig.host.raw_clock import steady_ns
-from rig.interfaces.context import Table
-from rig.interfaces.monitor import Found, MonitorInfo
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
@@ -63,14 +67,19 @@ class Joulescope:
         voltage_range: str = "15 V"
         start_s: float = 0.01
         calibration: PathText = ""
-        simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
+        simulator: JoulescopeSimulatorSettings = field(default_factory=JoulescopeSimulatorSettings)
 
     def __init__(
-        self, settings: Settings, table: Table, link: Link, model: Model, found_on: bool
+        self,
+        settings: Settings,
+        context: BenchContext,
+        link: DriverLink,
+        model: InstrumentModel,
+        found_on: bool,
     ) -> None:
-        self._settings, self._table, self._link, self._model, self._stack = (
+        self._settings, self._context, self._link, self._model, self._stack = (
             settings,
-            table,
+            context,
             link,
             model,
             ExitStack(),
@@ -91,7 +100,7 @@ class Joulescope:
         return _simulated(settings.device)
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Find the instrument, switch the DUT's supply off and make every setting; raises
         ConfigError, DeviceNotFound, DeviceBusy and BenchError.
         """
@@ -113,7 +122,7 @@ class Joulescope:
             if simulated:
                 # Each bench file has a simulated desk of its own, with nothing on it that another
                 # one simulates.
-                instrument = SimulatedInstrument(settings.simulator, table.world, table.seed)
+                instrument = SimulatedInstrument(settings.simulator, context.world, context.seed)
                 paths = stack.enter_context(driver.attached(instrument))
             else:
                 paths = driver.device_paths()
@@ -124,7 +133,7 @@ class Joulescope:
             # Warnings are how a loss, or a refusal, of a JS110 becomes known.
             driver.log_level = "warning"
             stack.enter_context(shared.hold(path))
-            link = Link.open(driver, path, model.refuses_in_log)
+            link = DriverLink.open(driver, path, model.refuses_in_log)
             stack.callback(link.close)
             state = link.get(model.supply_topic)
             found_on = state is not None and not link.same(model.supply_topic, "off", state)
@@ -133,12 +142,12 @@ class Joulescope:
             link.set_all(
                 [(topic, value) for topic, value in model.optional(wanted) if link.knows(topic)]
             )
-            opened = cls(settings, table, link, model, found_on)
+            opened = cls(settings, context, link, model, found_on)
             opened._stack = stack.pop_all()
             return opened
 
     @classmethod
-    def scan(cls) -> list[Found]:
+    def scan(cls) -> list[FoundInstrument]:
         """Return the instruments that are attached, with what keeps one from being opened; none
         without the maker's driver.
         """
@@ -217,15 +226,17 @@ class Joulescope:
                     if not self._link.gone:
                         raise
 
-    def _pace(self) -> Pace:
-        world = self._table.world
+    def _pace(self) -> BlockPace:
+        world = self._context.world
         if not self._simulated:
-            return Pace(
+            return BlockPace(
                 lambda duration_ns: time.sleep(duration_ns / NS_PER_S), steady_ns, drains=False
             )
         # A simulated instrument knows nothing beyond the horizon: against that, not the present,
         # its blocks are prompt or late.
-        return Pace(world.wait, world.horizon_ns, not self._settings.simulator.discards, world.live)
+        return BlockPace(
+            world.wait, world.horizon_ns, not self._settings.simulator.discards, world.live
+        )
 
     def _described(self, found_on: bool) -> dict[str, Any]:
         details: dict[str, Any] = {
@@ -263,7 +274,7 @@ class Joulescope:
         return details
 
 
-def found(driver: Any, shared: Shared) -> list[Found]:
+def found(driver: Any, shared: Shared) -> list[FoundInstrument]:
     """Return what a driver object sees; each is opened as it stands and closed again, unless this
     process has it open.
     """
@@ -278,12 +289,12 @@ def found(driver: Any, shared: Shared) -> list[Found]:
         else:
             try:
                 with shared.hold(path):
-                    Link.open(driver, path).close()
+                    DriverLink.open(driver, path).close()
             except DeviceBusy as error:
                 problem = f"{error.cause}: {error.evidence}"
                 try_next = error.try_next
         name = f"Joulescope {path.split('/')[1].upper()}"
-        rows.append(Found(name, _serial(path), f'device = "{path}"', problem, try_next))
+        rows.append(FoundInstrument(name, _serial(path), f'device = "{path}"', problem, try_next))
     return rows
 
 
@@ -354,7 +365,7 @@ class _OffAnew(BenchError):
     supply_is_off = True
 
 
-def _switch_off(link: Link, model: Model, wanted: Wanted) -> None:
+def _switch_off(link: DriverLink, model: InstrumentModel, wanted: Wanted) -> None:
     """Disconnect the DUT's supply; where that fails, ask once more, as the instrument is opened
     anew for that, and say so before anything else.
     """
@@ -368,7 +379,9 @@ def _switch_off(link: Link, model: Model, wanted: Wanted) -> None:
         _switch_off_anew(link, model, wanted, error)
 
 
-def _switch_off_anew(link: Link, model: Model, wanted: Wanted, first: BenchError) -> None:
+def _switch_off_anew(
+    link: DriverLink, model: InstrumentModel, wanted: Wanted, first: BenchError
+) -> None:
     said = f"{first.cause}; {first.evidence}"
     try:
         link.set_all(model.supply(False, wanted))

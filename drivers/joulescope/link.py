@@ -23,7 +23,7 @@ _ABSENT = 0
 Setting = tuple[str, int | str]
 
 
-class Link:
+class DriverLink:
     """One opened instrument of a driver object with the interface of pyjoulescope_driver.Driver."""
 
     def __init__(self, driver: Any, path: str, refuses_in_log: bool = False) -> None:
@@ -43,7 +43,7 @@ class Link:
         ]
 
     @classmethod
-    def open(cls, driver: Any, path: str, refuses_in_log: bool = False) -> Link:
+    def open(cls, driver: Any, path: str, refuses_in_log: bool = False) -> DriverLink:
         """Open the instrument as it stands; raises DeviceBusy.
 
         `refuses_in_log`: its host driver acknowledges also what it does not carry out (JS110).

@@ -31,7 +31,7 @@ class Loss:
     lost_ns: int
 
 
-class Lag:
+class BlockLag:
     """Compares the ids of blocks with the host time at which they came.
 
     The least lag of a window is compared with that of the window before: less than 20 ms is what

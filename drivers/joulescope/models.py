@@ -51,7 +51,7 @@ class Wanted:
     voltage_range: str
 
 
-class Model(Protocol):
+class InstrumentModel(Protocol):
     """The settings of one model, in the order in which they are written."""
 
     name: str
@@ -279,12 +279,12 @@ class Js110:
         return 0.01 if current_range == "10 A" else 0.003
 
 
-def of_path(path: str) -> Model:
+def of_path(path: str) -> InstrumentModel:
     """Return the model of a device path, as u/js220/000415; raises ConfigError for one this driver
     does not know.
     """
     name = path.split("/")[1].lower()
-    models: dict[str, Model] = {"js110": Js110(), "js220": Js220()}
+    models: dict[str, InstrumentModel] = {"js110": Js110(), "js220": Js220()}
     if name in models:
         return models[name]
     reason = (
@@ -300,7 +300,7 @@ def of_path(path: str) -> Model:
     )
 
 
-def require(model: Model, wanted: Wanted) -> None:
+def require(model: InstrumentModel, wanted: Wanted) -> None:
     """Raise ConfigError for what the model cannot do."""
     for key, value, allowed in (
         ("gpi", wanted.gpi, model.gpis),
@@ -316,7 +316,7 @@ def require(model: Model, wanted: Wanted) -> None:
             )
 
 
-def readable(model: Model, wanted: Wanted) -> dict[str, Readable]:
+def readable(model: InstrumentModel, wanted: Wanted) -> dict[str, Readable]:
     """Return what is to be believed of current and voltage: in the highest range in use."""
     found = {}
     for signal, scale, ranges, chosen in (
@@ -335,7 +335,7 @@ def readable(model: Model, wanted: Wanted) -> dict[str, Readable]:
     return found
 
 
-def promised(model: Model, wanted: Wanted) -> Accuracy:
+def promised(model: InstrumentModel, wanted: Wanted) -> Accuracy:
     """Return the limits of error in the ranges that may be in use, ascending."""
     currents = model.current_ranges if wanted.current_range == "auto" else [wanted.current_range]
     voltages = (

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any
 
-from drivers.joulescope.link import Link
-from drivers.joulescope.loss_by_clock import Lag
+from drivers.joulescope.link import DriverLink
+from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.range_limits import Readable, unreadable
 from drivers.joulescope.stream_merger import CURRENT, SIGNALS, SYNC, TICK_HZ, VOLTAGE, Lanes
 from rig.errors import BenchError, RigError, storage_error
@@ -45,7 +45,7 @@ _PACKET_TICKS = 126
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class BlockPace:
     """How time passes for this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it goes by
     itself, and can be compared with the ids.
 
@@ -70,11 +70,11 @@ class JoulescopeRecording:
 
     def __init__(
         self,
-        link: Link,
+        link: DriverLink,
         streams: dict[str, str],
         writer: Callable[[], TraceWriter],
         sample_ticks: int,
-        pace: Pace,
+        pace: BlockPace,
         start_ns: int,
         watch_loss: bool,
         folder: Path,
@@ -93,7 +93,7 @@ class JoulescopeRecording:
         self._arrived: queue.SimpleQueue[tuple[str, Any, int] | None] = queue.SimpleQueue()
         self._receive = self._on_block
         self._log = _SkipLog(self._on_skip)
-        self._lag = Lag()
+        self._lag = BlockLag()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="joulescope")
         self._began_ns = self._last_ns = self._ended_ns = self._known_ns = 0

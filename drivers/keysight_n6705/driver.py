@@ -19,15 +19,15 @@ from typing import Any, Literal, Self
 from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import RANGES_A, promised
 from drivers.keysight_n6705.io_manager import STEP_S, IoManager, IoManagerSettings
-from drivers.keysight_n6705.link import Link, open_library
-from drivers.keysight_n6705.log import REAL, Clock, LogPlan, LogRecording
-from drivers.keysight_n6705.sim.log import SimulatorSettings
+from drivers.keysight_n6705.link import ScpiLink, open_library
+from drivers.keysight_n6705.log import REAL, LogClock, LogPlan, LogRecording
+from drivers.keysight_n6705.sim.log import N6705SimulatorSettings
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
 from rig.bench.config import PathText
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RigError
-from rig.interfaces.context import Table
-from rig.interfaces.monitor import Found, MonitorInfo
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
@@ -83,7 +83,7 @@ class KeysightN6705:
         timeout_s: float = 3.0
         calibration: PathText = ""
         io_manager: IoManagerSettings = field(default_factory=IoManagerSettings)
-        simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
+        simulator: N6705SimulatorSettings = field(default_factory=N6705SimulatorSettings)
 
         @property
         def logged_sync_channel(self) -> int | None:
@@ -107,7 +107,7 @@ class KeysightN6705:
             )
 
     def __init__(
-        self, settings: Settings, link: Link, world: World | None, io_manager: IoManager | None
+        self, settings: Settings, link: ScpiLink, world: World | None, io_manager: IoManager | None
     ) -> None:
         self._settings = settings
         self._link = link
@@ -126,7 +126,7 @@ class KeysightN6705:
         return settings.resource == _SIMULATOR
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Find the instrument and set it up, its output off.
 
         Raises ConfigError, DeviceNotFound, DeviceBusy, DeviceLost, BenchError (a step that it
@@ -140,13 +140,13 @@ class KeysightN6705:
             if settings.resource == _SIMULATOR:
                 simulator = Simulator(
                     settings.simulator,
-                    table.world,
+                    context.world,
                     settings.channel,
                     settings.sync_channel,
-                    table.seed,
+                    context.seed,
                 )
                 stack.callback(simulator.close)
-                world = table.world
+                world = context.world
                 resource = simulator.resource
                 if settings.sync == "io_manager":
                     manager = IoManagerSettings(
@@ -156,7 +156,7 @@ class KeysightN6705:
                         manager.longest_s,
                         manager.quiet_s,
                     )
-            link = Link(resource, settings.visa_library, settings.timeout_s)
+            link = ScpiLink(resource, settings.visa_library, settings.timeout_s)
             stack.callback(link.close)
             io_manager = None
             if settings.sync == "io_manager":
@@ -167,7 +167,7 @@ class KeysightN6705:
             return monitor
 
     @classmethod
-    def scan(cls) -> list[Found]:
+    def scan(cls) -> list[FoundInstrument]:
         """List the instruments at USB ports: with the vendor's VISA library, or with pyvisa-py
         where PyUSB is there.
 
@@ -397,11 +397,11 @@ def _require(settings: KeysightN6705.Settings) -> None:
             )
 
 
-def _clock_of(world: World) -> Clock:
+def _clock_of(world: World) -> LogClock:
     # Of a live device it is known only at the end of a phase how much time has passed for it: the
     # instrument's records end there too.
     present_ns = world.horizon_ns if world.live else world.now_ns
-    return Clock(
+    return LogClock(
         lambda: present_ns() / NS_PER_S,
         lambda duration_s: world.wait(round(duration_s * NS_PER_S)),
         watch=None if world.live else world.watch,
@@ -433,12 +433,12 @@ def _identity(resource: str) -> tuple[int, ...]:
         return ()
 
 
-def _found(library: str, resource: str) -> Found:
+def _found(library: str, resource: str) -> FoundInstrument:
     setting = f'resource = "{resource}"' + (
         f'\nvisa_library = "{library}"' if library != "@py" else ""
     )
     try:
-        link = Link(resource, library, 2.0)
+        link = ScpiLink(resource, library, 2.0)
         try:
             model, serial, _ = link.identity()
         finally:
@@ -447,5 +447,7 @@ def _found(library: str, resource: str) -> Found:
         problem = (
             " ".join(f"{error.cause}: {error.evidence}".split()) if error.evidence else error.cause
         )
-        return Found("Keysight N6705", "", setting, problem=problem, try_next=error.try_next)
-    return Found(f"Keysight {model}", serial, setting)
+        return FoundInstrument(
+            "Keysight N6705", "", setting, problem=problem, try_next=error.try_next
+        )
+    return FoundInstrument(f"Keysight {model}", serial, setting)

@@ -36,7 +36,7 @@ _INTERRUPTED = -410
 _NAME = re.compile(rb"[A-Za-z ]*, *(?:%s) *,[^,\n]*,[^,\n]*\r?\n" % "|".join(_MODELS).encode())
 
 
-class Refused(BenchError):
+class CommandRefused(BenchError):
     """The instrument put an error in its queue; `code` is the one of SCPI, or of the maker where it
     is positive.
     """
@@ -52,7 +52,7 @@ class _Silence(DeviceLost):
     """
 
 
-class Link:
+class ScpiLink:
     """One open VISA session; calls may come from any thread, one at a time.
 
     No answer is ever taken for that to another query: where one was not read to its end, whatever
@@ -179,7 +179,7 @@ class Link:
         )
         if code == _OPTION_MISSING:
             hint = "a mainframe with option 055 has no data logger: another mainframe"
-        raise Refused(
+        raise CommandRefused(
             f"the N6705 refused: {step}",
             code=code,
             evidence=f"{message} gave {'; '.join(f'{one} {what}' for one, what in found)}",

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.keysight_n6705.io_manager import IoManager
-from drivers.keysight_n6705.link import Link, Refused
-from drivers.keysight_n6705.loss_by_clock import Lag
+from drivers.keysight_n6705.link import CommandRefused, ScpiLink
+from drivers.keysight_n6705.loss_by_clock import RecordLag
 from drivers.keysight_n6705.supply import Supply
 from rig.errors import BenchError, DeadlineError, RigError, storage_error
 from rig.host.raw_clock import steady_ns
@@ -97,7 +97,7 @@ class LogPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class LogClock:
     """The host's clock, or that of a simulated world; `wait` lets it pass.
 
     Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after each jump
@@ -114,14 +114,19 @@ class Clock:
         return self.watch is not None
 
 
-REAL = Clock(lambda: steady_ns() / NS_PER_S, time.sleep)
+REAL = LogClock(lambda: steady_ns() / NS_PER_S, time.sleep)
 
 
 class LogRecording:
     """Starts the log, drains it, ends it; the trace is closed under its name whatever happens."""
 
     def __init__(
-        self, plan: LogPlan, link: Link, clock: Clock, folder: Path, io_manager: IoManager | None
+        self,
+        plan: LogPlan,
+        link: ScpiLink,
+        clock: LogClock,
+        folder: Path,
+        io_manager: IoManager | None,
     ) -> None:
         self._plan = plan
         self._link = link
@@ -132,7 +137,7 @@ class LogRecording:
         self._armed_s = 0.0
         self._begun_s: float | None = None
         self._fetched_s = self._answered_s = self._held_s = 0.0
-        self._lag = Lag(plan.period_s, None if clock.jumps else plan.held_back_s)
+        self._lag = RecordLag(plan.period_s, None if clock.jumps else plan.held_back_s)
         # Virtual time and its records go on in turns: so they can be counted against it.
         self._in_turns = plan.stamped and clock.jumps
         self._received = {plan.channel: 0} | (
@@ -328,7 +333,7 @@ class LogRecording:
                 values = self._link.block(
                     f"FETC:ELOG? {self._most},(@{channel})", "fetching records"
                 )
-            except Refused as refused:
+            except CommandRefused as refused:
                 if refused.code != _STALE or (
                     self._begun_s is not None and not self._stop.is_set()
                 ):

@@ -52,7 +52,7 @@ class _Fetch:
     most_s: float
 
 
-class Lag:
+class RecordLag:
     """Compares the number of records with the host's clock, at each fetch that left nothing behind.
 
     The least lag of the last five fetches is compared with that of those before: more than

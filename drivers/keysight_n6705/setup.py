@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from drivers.keysight_n6705.accuracy import MODULES
-from drivers.keysight_n6705.link import Link, Refused
+from drivers.keysight_n6705.link import CommandRefused, ScpiLink
 from rig.errors import BenchError, ConfigError, DeviceNotFound
 
 PATH = "monitor.keysight_n6705"
@@ -49,7 +49,7 @@ def require_limits(supply_v: float, current_limit_a: float) -> None:
     )
 
 
-def find_modules(link: Link, findings: Findings) -> None:
+def find_modules(link: ScpiLink, findings: Findings) -> None:
     """List the modules."""
     channels = int(link.numbers("SYST:CHAN?", "number of channels")[0])
     answer = link.ask(f"SYST:CHAN:MOD? (@1:{channels})", "models of the modules")
@@ -57,7 +57,7 @@ def find_modules(link: Link, findings: Findings) -> None:
     findings.modules.update({place: model for place, model in enumerate(models, start=1) if model})
 
 
-def require_logger(link: Link, findings: Findings) -> None:
+def require_logger(link: ScpiLink, findings: Findings) -> None:
     """Raise DeviceNotFound for a mainframe without data logger."""
     for channel in findings.modules:
         options = re.findall(
@@ -104,7 +104,7 @@ def require_modules(findings: Findings, channel: int, sync_channel: int | None, 
         )
 
 
-def output_off(link: Link, findings: Findings, channel: int) -> None:
+def output_off(link: ScpiLink, findings: Findings, channel: int) -> None:
     """Switch the output of our channel off where there is one and it is found on."""
     if (
         channel in findings.modules
@@ -114,7 +114,7 @@ def output_off(link: Link, findings: Findings, channel: int) -> None:
         findings.switched_off.append(channel)
 
 
-def outputs_off(link: Link, findings: Findings, sync_channel: int | None) -> None:
+def outputs_off(link: ScpiLink, findings: Findings, sync_channel: int | None) -> None:
     """Switch the output of the SYNC channel off; others that are found on stay as they are, and are
     told.
     """
@@ -125,7 +125,7 @@ def outputs_off(link: Link, findings: Findings, sync_channel: int | None) -> Non
             findings.left_on.append(channel)
 
 
-def switch(link: Link, channel: int, on: bool) -> None:
+def switch(link: ScpiLink, channel: int, on: bool) -> None:
     """Switch an output and read it back; raises BenchError where it does not follow."""
     word = "ON" if on else "OFF"
     link.do(f"OUTP {word},(@{channel})", f"output {channel} {word.lower()}")
@@ -138,7 +138,7 @@ def switch(link: Link, channel: int, on: bool) -> None:
         )
 
 
-def silence(link: Link, findings: Findings) -> None:
+def silence(link: ScpiLink, findings: Findings) -> None:
     """Switch off what anybody may have left on in the data log: each parameter takes 102.4 us from
     the period of all the others.
 
@@ -148,7 +148,7 @@ def silence(link: Link, findings: Findings) -> None:
     for channel, model in findings.modules.items():
         try:
             link.do(f"ABOR:ELOG (@{channel})", f"end of any data log of channel {channel}")
-        except Refused as refused:
+        except CommandRefused as refused:
             findings.refused.append(f"channel {channel}: {refused.evidence}")
         for function in _FUNCTIONS:
             try:
@@ -159,7 +159,7 @@ def silence(link: Link, findings: Findings) -> None:
                 stays = link.numbers(
                     f"SENS:ELOG:FUNC:{function}? (@{channel})", f"data log of channel {channel}"
                 )[0]
-            except Refused as refused:
+            except CommandRefused as refused:
                 if model in MODULES or function in ("CURR", "VOLT"):
                     raise
                 # A module that has no minimum and maximum to log cannot log them either.
@@ -174,7 +174,7 @@ def silence(link: Link, findings: Findings) -> None:
                 )
 
 
-def set_supply(link: Link, channel: int, supply_v: float, current_limit_a: float) -> None:
+def set_supply(link: ScpiLink, channel: int, supply_v: float, current_limit_a: float) -> None:
     """Set voltage and current limit of the DUT's supply and read them back; its output stays
     off.
     """
@@ -204,7 +204,7 @@ def set_supply(link: Link, channel: int, supply_v: float, current_limit_a: float
 
 
 def set_log(
-    link: Link,
+    link: ScpiLink,
     channel: int,
     sync_channel: int | None,
     *,
@@ -252,7 +252,7 @@ def set_log(
     return told_s[0]
 
 
-def _set_byte_order(link: Link) -> None:
+def _set_byte_order(link: ScpiLink) -> None:
     link.do("FORM:BORD NORM", "order of the bytes")
     told = link.ask("FORM:BORD?", "order of the bytes")
     if not told.upper().startswith("NORM"):
@@ -263,7 +263,7 @@ def _set_byte_order(link: Link) -> None:
         )
 
 
-def set_trigger_pin(link: Link, source: str) -> None:
+def set_trigger_pin(link: ScpiLink, source: str) -> None:
     """Make a pin of the digital port a trigger input for falling edges, where `source` is one; the
     rear BNC needs nothing.
     """
@@ -273,7 +273,13 @@ def set_trigger_pin(link: Link, source: str) -> None:
 
 
 def _set(
-    link: Link, what: str, channel: int, value: float, tolerance: float, step: str, before: str = ""
+    link: ScpiLink,
+    what: str,
+    channel: int,
+    value: float,
+    tolerance: float,
+    step: str,
+    before: str = "",
 ) -> None:
     link.do(f"{before}{what} {value:g},(@{channel})", step)
     told = link.numbers(f"{what}? (@{channel})", step)[0]

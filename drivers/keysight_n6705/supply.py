@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.keysight_n6705.link import FIRMWARE, Link
+from drivers.keysight_n6705.link import FIRMWARE, ScpiLink
 from rig.errors import BenchError, RemoteProtocolError
 
 #: A record may be off by this part of the voltage that was set: far beyond accuracy (0.03 %) and
@@ -51,13 +51,13 @@ class Supply:
     supply_v: float
     limit_a: float
 
-    def forget(self, link: Link) -> None:
+    def forget(self, link: ScpiLink) -> None:
         """Clear what the instrument remembers of the time before: a DUT's capacitors may reach the
         limit when switched on.
         """
         link.ask(f"STAT:QUES? (@{self.channel})", _STEP)
 
-    def require_held(self, link: Link, records: NDArray[np.float64]) -> None:
+    def require_held(self, link: ScpiLink, records: NDArray[np.float64]) -> None:
         """Refuse records (rows of A and V, those of one fetch) with another voltage; what is no
         number is passed over.
 
@@ -88,7 +88,7 @@ class Supply:
             "then OUTP:PROT:CLE, or Protect and Clear at the front panel",
         )
 
-    def _reasons(self, link: Link) -> list[str]:
+    def _reasons(self, link: ScpiLink) -> list[str]:
         # What has been since `forget`, and what has been all the time.
         asked = (f"STAT:QUES? (@{self.channel})", f"STAT:QUES:COND? (@{self.channel})")
         events, condition = (int(link.numbers(message, _STEP)[0]) for message in asked)

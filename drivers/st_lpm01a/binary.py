@@ -14,14 +14,14 @@ from drivers.st_lpm01a.stream import (
     PATIENCE_SAMPLES,
     STAMP_SAMPLES,
     TRY,
-    Clock,
+    AcquisitionEnd,
     Completed,
-    End,
     Item,
     Lost,
     Note,
-    Samples,
+    SampleBlock,
     Stamp,
+    StreamClock,
     Trouble,
     contradiction,
     unconfirmed,
@@ -56,7 +56,7 @@ class BinaryParser:
 
     def __init__(self, sample_hz: int, most: float) -> None:
         self._most = most
-        self._clock = Clock(sample_hz, _BINARY_WRAP_MS)
+        self._clock = StreamClock(sample_hz, _BINARY_WRAP_MS)
         self._buffer = bytearray()
         self._items: list[Item] = []
         self._values: list[NDArray[np.float64]] = []
@@ -194,7 +194,7 @@ class BinaryParser:
             )
             self._items.append(Lost(samples, f"a damaged stream: {self._damage}"))
         elif self._values:
-            self._items.append(Samples(np.concatenate(self._values)))
+            self._items.append(SampleBlock(np.concatenate(self._values)))
         self._clear()
         self._good(time_ms, load_percent)
         return len(frame)
@@ -210,7 +210,7 @@ class BinaryParser:
             raise contradiction(time_ms, self._clock, self._count)
 
     def _end(self) -> None:
-        self._items = [*self.finish(), End()]
+        self._items = [*self.finish(), AcquisitionEnd()]
         self._next = self._text
 
     def _spoilt(self, at: int, cause: str) -> int:

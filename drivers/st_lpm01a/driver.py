@@ -23,14 +23,14 @@ from serial.tools import list_ports
 
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
-from drivers.st_lpm01a.shell import TRY, Shell
-from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, SimulatorSettings
+from drivers.st_lpm01a.shell import TRY, ShellClient
+from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, Lpm01aSimulatorSettings
 from drivers.st_lpm01a.stream import AsciiParser
 from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
-from rig.interfaces.context import Table
-from rig.interfaces.monitor import Found, MonitorInfo
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -92,13 +92,17 @@ class StLpm01a:
         events: bool = True
         start_s: float = 0.01
         calibration: PathText = ""
-        simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
+        simulator: Lpm01aSimulatorSettings = field(default_factory=Lpm01aSimulatorSettings)
 
     def __init__(
-        self, settings: Settings, table: Table, shell: Shell, simulator: Lpm01aSimulator | None
+        self,
+        settings: Settings,
+        context: BenchContext,
+        shell: ShellClient,
+        simulator: Lpm01aSimulator | None,
     ) -> None:
         self._settings = settings
-        self._table = table
+        self._context = context
         self._shell = shell
         self._simulator = simulator
         self._accuracy = (
@@ -121,17 +125,17 @@ class StLpm01a:
         return settings.port == SIMULATOR
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Take control of the board, set it up and switch the supply off; raise RigError."""
         _require(settings)
         simulator = (
-            Lpm01aSimulator(settings.simulator, table) if settings.port == SIMULATOR else None
+            Lpm01aSimulator(settings.simulator, context) if settings.port == SIMULATOR else None
         )
         try:
             monitor = cls(
                 settings,
-                table,
-                Shell.open(simulator.port if simulator else settings.port, settings.baud),
+                context,
+                ShellClient.open(simulator.port if simulator else settings.port, settings.baud),
                 simulator,
             )
         except BaseException:
@@ -146,7 +150,7 @@ class StLpm01a:
         return monitor
 
     @classmethod
-    def scan(cls) -> list[Found]:
+    def scan(cls) -> list[FoundInstrument]:
         """List serial ports that may be a board; none is opened, since other STM32 devices have the
         same numbers.
         """
@@ -194,7 +198,7 @@ class StLpm01a:
         s = self._settings
         energy = self._settings.output == "energy"
         to_a = s.sample_hz / s.supply_v if energy else 1.0
-        world = self._table.world
+        world = self._context.world
         how = How(
             to_a=to_a,
             voltage_v=self.voltage_v,
@@ -424,12 +428,12 @@ def _promised(settings: StLpm01a.Settings) -> Accuracy:
     )
 
 
-def _found(device: str, number: str) -> Found:
+def _found(device: str, number: str) -> FoundInstrument:
     name = "STM32 virtual COM port, perhaps an X-NUCLEO-LPM01A: its answers were not checked"
     setting = f'port = "{device}"'
     if os.access(device, os.R_OK | os.W_OK):
-        return Found(name, number, setting)
-    return Found(
+        return FoundInstrument(name, number, setting)
+    return FoundInstrument(
         name, number, setting, problem=f"the port {device} may not be opened", try_next=DENIED_TRY
     )
 

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from drivers.st_lpm01a.shell import ANSWER_S, TRY, Shell
+from drivers.st_lpm01a.shell import ANSWER_S, TRY, ShellClient
 from drivers.st_lpm01a.stream import (
     STAMP_SAMPLES,
+    AcquisitionEnd,
     Completed,
     Edge,
-    End,
     Item,
     Lost,
     Parser,
-    Samples,
+    SampleBlock,
     Stamp,
     Suspect,
     Tail,
@@ -74,7 +74,7 @@ class LpmRecording:
     """
 
     def __init__(
-        self, shell: Shell, info: MonitorInfo, parser: Parser, folder: Path, how: How
+        self, shell: ShellClient, info: MonitorInfo, parser: Parser, folder: Path, how: How
     ) -> None:
         self._shell = shell
         self._info = info
@@ -257,7 +257,7 @@ class LpmRecording:
     def _put(self, writer: TraceWriter, item: Item) -> BenchError | None:
         """Append one item to the trace; return what the board has to say against itself."""
         match item:
-            case Samples(values):
+            case SampleBlock(values):
                 current_a = values * self._how.to_a
                 current_a[current_a > MOST_A] = np.nan
                 writer.analog(
@@ -287,13 +287,13 @@ class LpmRecording:
                     f"the PowerShield reports: {text}",
                     try_next="look at the wiring and the current of the DUT",
                 )
-            case End() if not self._stop.is_set():
+            case AcquisitionEnd() if not self._stop.is_set():
                 return BenchError(
                     "the PowerShield ended the acquisition by itself",
                     evidence=f"after {writer.samples / self._info.sample_hz:.3f} s",
                     try_next="look at its display: overcurrent, a full buffer, or a button",
                 )
-            case End():
+            case AcquisitionEnd():
                 self._ended = True
             case Completed():
                 self._completed = True

@@ -36,7 +36,7 @@ _GATHER_S = 0.005
 _PIECE_B = 1024
 
 
-class Shell:
+class ShellClient:
     """One open port with a board behind it. Every command is acknowledged by its own text."""
 
     def __init__(self, port: SerialPort) -> None:
@@ -45,7 +45,7 @@ class Shell:
         self._pending = bytearray()
 
     @classmethod
-    def open(cls, url: str, baud: int) -> Shell:
+    def open(cls, url: str, baud: int) -> ShellClient:
         """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
         return cls(SerialPort.open(url, baud, use=Use("monitor.st_lpm01a", _GONE, TRY)))
 

@@ -39,7 +39,7 @@ TRY = "a shorter USB cable without a hub; the trace up to here is kept"
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class SampleBlock:
     """The next samples, in A or J."""
 
     values: NDArray[np.float64]
@@ -101,7 +101,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class AcquisitionEnd:
     """The board has ended the acquisition."""
 
 
@@ -110,7 +110,9 @@ class Completed:
     """The board takes commands again."""
 
 
-Item = Samples | Lost | Tail | Suspect | Edge | Stamp | Trouble | Note | End | Completed
+Item = (
+    SampleBlock | Lost | Tail | Suspect | Edge | Stamp | Trouble | Note | AcquisitionEnd | Completed
+)
 
 
 class Parser(Protocol):
@@ -124,7 +126,7 @@ class Parser(Protocol):
 
 
 @dataclass(slots=True)
-class Clock:
+class StreamClock:
     """Turns time stamps into numbers of samples: every stamp against the last good one."""
 
     sample_hz: int
@@ -198,7 +200,7 @@ class AsciiParser:
 
     def __init__(self, sample_hz: int, most: float) -> None:
         self._most = most
-        self._clock = Clock(sample_hz, _ASCII_WRAP_MS)
+        self._clock = StreamClock(sample_hz, _ASCII_WRAP_MS)
         self._buffer = bytearray()
         self._segment = _Segment()
         self._base = 0
@@ -281,7 +283,7 @@ class AsciiParser:
             return []
         elif text == b"end" or text.startswith(b"summary beg"):
             self._ended = True
-            return [*self.finish(), End()]
+            return [*self.finish(), AcquisitionEnd()]
         elif (other := self._said(text.decode("ascii", "backslashreplace"))) is not None:
             return [other]
         self._segment.damage(line)
@@ -354,12 +356,12 @@ class AsciiParser:
     def _hand_out(self, segment: _Segment, before: int, missing: int) -> list[Item]:
         """Return the samples before a hole, the hole, those after it, and the edges outside it."""
         values = np.concatenate(segment.values) if segment.values else np.zeros(0)
-        items: list[Item] = [Samples(values[:before])] if before else []
+        items: list[Item] = [SampleBlock(values[:before])] if before else []
         if missing:
             items.append(Lost(missing, f"a damaged stream: {segment.excerpt}"))
         after = values[segment.last_damage :] if segment.damages or missing else values[before:]
         if len(after):
-            items.append(Samples(after))
+            items.append(SampleBlock(after))
         moved = self._base + before + missing + len(after) - segment.count
         for count, damages, number in segment.edges:
             place = self._base + count if not damages else moved + count
@@ -403,7 +405,7 @@ def unconfirmed(samples: int, damage: str) -> list[Item]:
     return [Tail(samples, cause)] if samples else []
 
 
-def contradiction(time_ms: int, clock: Clock, count: int) -> RemoteProtocolError:
+def contradiction(time_ms: int, clock: StreamClock, count: int) -> RemoteProtocolError:
     evidence = (
         f"{time_ms} ms after {clock.last_ms} ms, {count} samples between, "
         f"{clock.sample_hz} a second"

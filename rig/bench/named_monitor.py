@@ -17,21 +17,21 @@ from typing import Any
 from rig.bench import plugins
 from rig.bench.config import Choice
 from rig.errors import ConfigError, RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
 
 
-def open_monitor(rail: str, choice: Choice, table: Table) -> EnergyMonitor:
+def open_monitor(rail: str, choice: Choice, context: BenchContext) -> EnergyMonitor:
     """Open the monitor of a rail, of the empty name where it is the only one; raises what its
     driver does.
     """
     kind = plugins.find("monitor", choice.kind)
     if not rail:
-        monitor: EnergyMonitor = kind.open(choice.settings, table)
+        monitor: EnergyMonitor = kind.open(choice.settings, context)
         return monitor
     naming = _Naming(rail, choice.kind)
     with naming.errors():
-        return _Monitor(naming, kind.open(choice.settings, table))
+        return _Monitor(naming, kind.open(choice.settings, context))
 
 
 class _Naming:

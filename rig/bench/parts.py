@@ -7,10 +7,10 @@ from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import Config
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 
 
-def open_part(section: str, resolved: Config, table: Table) -> Any:
+def open_part(section: str, resolved: Config, context: BenchContext) -> Any:
     """Open the kind that a section of the bench file names."""
     choice = getattr(resolved, section)
-    return plugins.find(section, choice.kind).open(choice.settings, table)
+    return plugins.find(section, choice.kind).open(choice.settings, context)

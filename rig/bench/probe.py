@@ -15,9 +15,9 @@ from rig.bench.config import Choice
 from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_part
 from rig.bench.supply import Reading
-from rig.bench.supply_watchdog import Guardian
+from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Programmed
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.sut import SutInfo
@@ -26,7 +26,7 @@ from rig.model.completion import Completion
 from rig.model.finding import Finding
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
-from rig.timebase.attach import tie
+from rig.timebase.attach import attach
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.trace.trace import TRACE, Trace
 
@@ -44,53 +44,53 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
     more than that it opens.
     """
     resolved = config.load(Path(path), overrides)
-    table = Table(folder=resolved.folder, seed=resolved.bench.seed)
+    context = BenchContext(folder=resolved.folder, seed=resolved.bench.seed)
     yield Finding(
         "bench file",
         True,
         f"{resolved.sut.kind} and {_kinds(resolved.monitors) or 'no monitor'}, "
         f"{resolved.scenario.kind} of {resolved.task.kind}",
     )
-    with Guardian() as guardian, ExitStack() as stack:
-        task = open_part("task", resolved, table)
-        table.reference, table.sample = getattr(task, "reference", None), task.payload(0)
-        table.programs = task.programs if isinstance(task, Programmed) else {}
-        table.searcher = task.searcher if isinstance(task, Searched) else None
+    with SupplyWatchdog() as watchdog, ExitStack() as stack:
+        task = open_part("task", resolved, context)
+        context.reference, context.sample = getattr(task, "reference", None), task.payload(0)
+        context.programs = task.programs if isinstance(task, Programmed) else {}
+        context.searcher = task.searcher if isinstance(task, Searched) else None
         yield Finding(
             "task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
         )
-        table.monitored = bool(resolved.monitors)
-        table.world.supply_on = not table.monitored
+        context.monitored = bool(resolved.monitors)
+        context.world.supply_on = not context.monitored
         monitors: dict[str, EnergyMonitor] = {}
         if resolved.no_monitor is not None:
             yield _no_monitor(resolved.no_monitor)
         for rail, choice in resolved.monitors.items():
-            monitor = monitors[rail] = open_monitor(rail, choice, table)
+            monitor = monitors[rail] = open_monitor(rail, choice, context)
             stack.callback(monitor.close)
             yield Finding(
                 _of("monitor", rail),
                 True,
                 f"{monitor.info.name}, {monitor.info.sample_hz:g} samples per second",
             )
-        guardian.watch(
+        watchdog.watch(
             resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
         )
         for rail, monitor in monitors.items():
             if monitor.info.switches:
-                yield _off(_of("supply off", rail), monitor, table)
+                yield _off(_of("supply off", rail), monitor, context)
         for monitor in monitors.values():
             monitor.power(True)
         kind = plugins.find("sut", resolved.sut.kind)
         failed = False
         if hasattr(kind, "probe"):
-            for finding in kind.probe(resolved.sut.settings, table):
+            for finding in kind.probe(resolved.sut.settings, context):
                 yield finding
                 if not finding.ok:
                     failed = True
             if failed:
-                yield from _unanswered(monitors, table)
+                yield from _unanswered(monitors, context)
                 return
-        sut = stack.enter_context(closing(kind.open(resolved.sut.settings, table)))
+        sut = stack.enter_context(closing(kind.open(resolved.sut.settings, context)))
         yield Finding("device", True, _about(sut.info))
         yield _workload(sut.info, task)
         if not monitors and sut.info.clock == EDGE_CLOCK:
@@ -122,12 +122,12 @@ def _no_monitor(choice: Choice) -> Finding:
     )
 
 
-def _read(monitor: EnergyMonitor, table: Table) -> Reading | None:
+def _read(monitor: EnergyMonitor, context: BenchContext) -> Reading | None:
     """Read a supply for a moment."""
     with tempfile.TemporaryDirectory() as scratch:
         with monitor.record(Path(scratch)):
             # A simulated instrument lives in the table's time, a real one in ours.
-            (table.world.wait if monitor.info.simulated else _sleep)(round(_READ_S * NS_PER_S))
+            (context.world.wait if monitor.info.simulated else _sleep)(round(_READ_S * NS_PER_S))
         return Reading.of(Trace.open(Path(scratch) / TRACE), monitor.info.accuracy)
 
 
@@ -135,14 +135,14 @@ def _sleep(duration_ns: int) -> None:
     time.sleep(duration_ns / NS_PER_S)
 
 
-def _off(name: str, monitor: EnergyMonitor, table: Table) -> Finding:
+def _off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Finding:
     """Read a supply while it is off; a monitor that waits for the device's edges cannot."""
     if monitor.info.sync == "start":
         return Finding(name, True, "not read: this monitor records from the first edge of SYNC on")
-    return supply.off(name, _read(monitor, table), monitor.info)
+    return supply.off(name, _read(monitor, context), monitor.info)
 
 
-def _unanswered(monitors: Mapping[str, EnergyMonitor], table: Table) -> Iterator[Finding]:
+def _unanswered(monitors: Mapping[str, EnergyMonitor], context: BenchContext) -> Iterator[Finding]:
     """Read the supplies of a device that did not answer; a simulated one is not there by then."""
     real = {
         rail: monitor
@@ -151,7 +151,7 @@ def _unanswered(monitors: Mapping[str, EnergyMonitor], table: Table) -> Iterator
     }
     yield from supply.on(
         "supply on",
-        {rail: _read(monitor, table) for rail, monitor in real.items()},
+        {rail: _read(monitor, context) for rail, monitor in real.items()},
         {rail: monitor.info for rail, monitor in real.items()},
     )
 
@@ -189,7 +189,7 @@ def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Fi
             f"{len(told)} pulses of the device, as many edges at the monitor: they are its only "
             "clock",
         )
-    alignment = tie(trace, ticks, info.tick_hz, info.sync_hold_s, info.clock)
+    alignment = attach(trace, ticks, info.tick_hz, info.sync_hold_s, info.clock)
     said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
     if trace.sync == "clock":
         said = (

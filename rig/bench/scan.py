@@ -19,7 +19,7 @@ from typing import Any
 
 from rig.bench import plugins
 from rig.errors import RigError
-from rig.interfaces.monitor import Found
+from rig.interfaces.monitor import FoundInstrument
 
 MONITOR = "monitor"
 SERIAL = "serial port"
@@ -42,7 +42,7 @@ EMPTY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScanRow:
     """One thing found, one kind that could not look, or one that lacks its package.
 
     `setting` is what to put into a bench file to use it. `state` is FOUND, PROBLEM (with `problem`
@@ -62,7 +62,7 @@ def scan(
     monitors: Mapping[str, Callable[[], Any]] | None = None,
     ports: Callable[[], Iterable[Any]] | None = None,
     missing: Callable[[str], Iterable[str]] | None = None,
-) -> list[Row]:
+) -> list[ScanRow]:
     """Return what is attached: instruments first, then serial ports that none of them claimed;
     changes nothing on any of it.
 
@@ -83,23 +83,23 @@ def scan(
     return rows + _ports(ports or _comports, rows)
 
 
-def is_well(rows: Iterable[Row]) -> bool:
+def is_well(rows: Iterable[ScanRow]) -> bool:
     """Say whether nothing is wrong; a package that is not installed is nothing wrong."""
     return all(row.state != PROBLEM for row in rows)
 
 
-def is_empty(rows: Iterable[Row]) -> bool:
+def is_empty(rows: Iterable[ScanRow]) -> bool:
     """Say whether nothing was found that somebody attached, not even with a problem."""
     return all(row.state == MISSING or row.kind == ONBOARD for row in rows)
 
 
 def _instruments(
     kind: str, find: Callable[[], Any], missing: Callable[[str], Iterable[str]]
-) -> list[Row]:
+) -> list[ScanRow]:
     packages = list(missing(kind))
     if packages:
         return [
-            Row(
+            ScanRow(
                 kind,
                 ", ".join(packages),
                 MISSING,
@@ -112,14 +112,14 @@ def _instruments(
     except RigError as error:
         problem = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
         if "pip install" in error.try_next:
-            return [Row(kind, error.cause, MISSING, try_next=error.try_next)]
-        return [Row(kind, "not looked for", PROBLEM, problem=problem, try_next=error.try_next)]
+            return [ScanRow(kind, error.cause, MISSING, try_next=error.try_next)]
+        return [ScanRow(kind, "not looked for", PROBLEM, problem=problem, try_next=error.try_next)]
     except (
         Exception
     ) as error:  # a vendor's library may raise anything, and the others are to be looked for
         hint = "rig list says whether the driver loads; reinstall its package"
         return [
-            Row(
+            ScanRow(
                 kind,
                 "not looked for",
                 PROBLEM,
@@ -129,10 +129,10 @@ def _instruments(
         ]
 
 
-def _instrument(kind: str, found: Found) -> Row:
+def _instrument(kind: str, found: FoundInstrument) -> ScanRow:
     state = PROBLEM if found.problem else FOUND
     setting = f"[{MONITOR}.{kind}]\n{found.setting}" if found.setting else f"[{MONITOR}.{kind}]"
-    return Row(kind, found.name, state, found.serial, setting, found.problem, found.try_next)
+    return ScanRow(kind, found.name, state, found.serial, setting, found.problem, found.try_next)
 
 
 def _missing(kind: str) -> Iterable[str]:
@@ -154,14 +154,16 @@ def _comports() -> Iterable[Any]:
     return list_ports.comports()
 
 
-def _ports(comports: Callable[[], Iterable[Any]], rows: Iterable[Row]) -> list[Row]:
+def _ports(comports: Callable[[], Iterable[Any]], rows: Iterable[ScanRow]) -> list[ScanRow]:
     claimed = {
         os.path.realpath(quoted) for row in rows for quoted in re.findall(r'"([^"]*)"', row.setting)
     }
     try:
         ports = sorted(comports(), key=lambda port: str(port.device))
     except Exception as error:  # as with the instruments
-        return [Row(SERIAL, "not looked for", PROBLEM, problem=f"{type(error).__name__}: {error}")]
+        return [
+            ScanRow(SERIAL, "not looked for", PROBLEM, problem=f"{type(error).__name__}: {error}")
+        ]
     return [
         _port(port)
         for port in ports
@@ -169,7 +171,7 @@ def _ports(comports: Callable[[], Iterable[Any]], rows: Iterable[Row]) -> list[R
     ]
 
 
-def _port(port: Any) -> Row:
+def _port(port: Any) -> ScanRow:
     kind = SERIAL if port.vid is not None else ONBOARD
     named = f": {port.description}" if port.description not in (None, "", "n/a") else ""
     name = f"{port.device}{named}"
@@ -178,8 +180,8 @@ def _port(port: Any) -> Row:
     if os.access(
         port.device, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids
     ):
-        return Row(kind, name, FOUND, serial, setting)
-    return Row(kind, name, PROBLEM, serial, setting, *_refused(Path(port.device)))
+        return ScanRow(kind, name, FOUND, serial, setting)
+    return ScanRow(kind, name, PROBLEM, serial, setting, *_refused(Path(port.device)))
 
 
 def _refused(device: Path) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from types import TracebackType
 from rig.bench import config, plugins
 from rig.bench.config import Config
 from rig.errors import BenchError, RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 
 _RELEASED = "released\n"
 #: A killed process's ports are free at once, a USB instrument may need to be found again.
@@ -29,7 +29,7 @@ _TRIES = 10
 _PAUSE_S = 1.0
 
 
-class Guardian:
+class SupplyWatchdog:
     """Watch over the instruments of a bench from `watch` until the context is left."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Guardian:
             ) from error
         self._say(json.dumps({"bench": resolved.toml(), "rails": list(rails)}) + "\n")
 
-    def __enter__(self) -> Guardian:
+    def __enter__(self) -> SupplyWatchdog:
         return self
 
     def __exit__(
@@ -98,7 +98,7 @@ def _switch_off(resolved: Config, rail: str) -> str:
         if attempt:
             time.sleep(_PAUSE_S)
         try:
-            plugins.find("monitor", choice.kind).open(choice.settings, Table()).close()
+            plugins.find("monitor", choice.kind).open(choice.settings, BenchContext()).close()
         except RigError as error:
             said = f"the supply of {rail or 'the DUT'} may still be on: {error.cause}"
         else:

@@ -32,7 +32,7 @@ from rig.session.planning import trial_seed
 from rig.store import codec, inventory, session_folder, strict_json
 from rig.store.journal import Journal
 from rig.store.provenance import packages, revision
-from rig.store.segments import counted, sittings
+from rig.store.segments import counted, segments
 from rig.store.session_folder import (
     BENCH,
     CATALOGUE,
@@ -200,7 +200,7 @@ class _Session:
 
     def _traces(self, number: int, rails: Sequence[str]) -> list[Path]:
         places = [
-            place / rail / TRACE for place in sittings(self.folder.trial(number)) for rail in rails
+            place / rail / TRACE for place in segments(self.folder.trial(number)) for rail in rails
         ]
         return [path for path in places if path.exists()]
 
@@ -290,7 +290,7 @@ class _Session:
         """Score a trial's answers again, and compare its steps with the plan of its seed."""
         count = 0
         wrong = 0
-        for place in sittings(path):
+        for place in segments(path):
             name = str((place / COMPLETIONS).relative_to(self.folder.path))
             at = 0
             try:
@@ -481,7 +481,7 @@ def _cut_off(
     """Measure what a killed or failed trial left; the original files stay untouched."""
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            for place in sittings(path):
+            for place in segments(path):
                 for rail in context.provenance["monitors"]:
                     _readable(place / rail, Path(scratch) / place.relative_to(path) / rail)
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))

@@ -109,15 +109,15 @@ def _unlisted(
     for name in (BENCH, PROVENANCE, *([RESULTS] if journal.status == "success" else [])):
         if name not in listed:
             yield name, ""
-    sittings: dict[int, int] = {}
+    segments: dict[int, int] = {}
     for event in journal.events:
         match event["event"]:
             case "trial_started":
-                sittings[event["trial"]] = 1
+                segments[event["trial"]] = 1
             case "trial_resumed":
-                sittings[event["trial"]] = event["sitting"]
+                segments[event["trial"]] = event["sitting"]
             case "trial_finished":
-                due = _due_of_trial(sittings.get(event["trial"], 1), rails)
+                due = _due_of_trial(segments.get(event["trial"], 1), rails)
                 yield from (
                     (name, f" of trial-{event['trial']}")
                     for name in due
@@ -125,10 +125,10 @@ def _unlisted(
                 )
 
 
-def _due_of_trial(sittings: int, rails: Sequence[str]) -> Iterator[str]:
+def _due_of_trial(segments: int, rails: Sequence[str]) -> Iterator[str]:
     yield SAMPLES
     for place in (
-        [f"sitting-{number}/" for number in range(1, sittings + 1)] if sittings > 1 else [""]
+        [f"sitting-{number}/" for number in range(1, segments + 1)] if segments > 1 else [""]
     ):
         yield from (place + COMPLETIONS, place + UART)
         yield from (f"{place}{rail}/{TRACE}" if rail else place + TRACE for rail in rails)

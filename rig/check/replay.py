@@ -16,7 +16,7 @@ from rig.interfaces.scenario import Fitter, Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Optimized, Replicated, Task
 from rig.model.completion import Completion
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Load, Query, Step
 from rig.results.results import Context
 from rig.session.execute import done
@@ -51,12 +51,12 @@ class Replay:
         )
         return cls(scenario, task)
 
-    def score(self, item: Done) -> Done:
+    def score(self, item: StepRecord) -> StepRecord:
         """Return a step that is done with the scores that its output has; raise RigError where it
         can have none.
         """
         if item.step is None:
-            return Done(item.number, None, item.completion)
+            return StepRecord(item.number, None, item.completion)
         return done(self.task, item.number, item.step, item.completion)
 
     def rescored(
@@ -72,7 +72,7 @@ class Replay:
             # As JSON has it: a tuple is a list there.
             yield number, line, json.loads(json.dumps(again))
 
-    def differences(self, seed: int, told: Sequence[Done]) -> Iterator[str]:
+    def differences(self, seed: int, told: Sequence[StepRecord]) -> Iterator[str]:
         """Yield where what was done in a trial is not the plan of its seed; the first difference
         ends the comparison.
         """
@@ -111,7 +111,7 @@ class Replay:
         ):
             yield "the trial does not begin and end with a SYNC burst"
 
-    def phases(self, info: Mapping[str, Any], told: Sequence[Done]) -> list[str]:
+    def phases(self, info: Mapping[str, Any], told: Sequence[StepRecord]) -> list[str]:
         """Return the names of the phases that the device's marks stand for."""
         if any(isinstance(item.step, Query) and item.step.batch for item in told):
             return ["batch"]
@@ -136,7 +136,7 @@ def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:
             )
 
 
-def _refuse_strange(item: Done, samples: int) -> None:
+def _refuse_strange(item: StepRecord, samples: int) -> None:
     """Raise DataError where a step asks for a sample that there is not."""
     asked = [getattr(item.step, "index", 0), *getattr(item.step, "indices", ())]
     asked += [index for scene in getattr(item.step, "scenes", ()) for index in scene.indices]

@@ -152,7 +152,7 @@ def resume(path: Path) -> int:
     return _finish(result)
 
 
-def _finish(result: session.Result) -> int:
+def _finish(result: session.SessionResult) -> int:
     tables.print_results(OUT, result.content)
     OUT.print(f"report {escape(str(_write_report(result.folder)))}", soft_wrap=True)
     OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)

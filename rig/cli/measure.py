@@ -23,7 +23,7 @@ from rig.importers import markers
 from rig.importers.open import accuracy_beside, open_any
 from rig.importers.opened import LONGEST_S, Opened, Options
 from rig.measure import trace_windows
-from rig.measure.trace_windows import Row, Span
+from rig.measure.trace_windows import TraceSpan, WindowRow
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 from rig.units import scale
@@ -210,7 +210,7 @@ def _spans(
     times: Sequence[str],
     whole: bool,
     notes: list[str],
-) -> list[Span]:
+) -> list[TraceSpan]:
     trace = opened.trace
     if times:
         spans = trace_windows.by_times(times)
@@ -237,7 +237,7 @@ def _spans(
     return trace_windows.whole(trace)
 
 
-def _apart(spans: Sequence[Span], notes: list[str]) -> list[Span]:
+def _apart(spans: Sequence[TraceSpan], notes: list[str]) -> list[TraceSpan]:
     """Leave out windows without a length; raises DataError when nothing is left."""
     empty = [span.name for span in spans if span.stop_s <= span.start_s]
     said = f"markers at the same place make no window: {', '.join(empty)}"
@@ -248,7 +248,7 @@ def _apart(spans: Sequence[Span], notes: list[str]) -> list[Span]:
     return [span for span in spans if span.stop_s > span.start_s]
 
 
-def _told(row: Row) -> Row:
+def _told(row: WindowRow) -> WindowRow:
     """Return the row without what is no finite number: JSON has none for it. A window may be
     shorter than rounding.
     """
@@ -262,15 +262,19 @@ def _told(row: Row) -> Row:
         return row
     why = _NO_NUMBERS if "energy_j" in unknown else f"too short: it has no {', '.join(unknown)}"
     problem = row.problem or why
-    return Row(**values | dict.fromkeys(unknown) | {"problem": problem})
+    return WindowRow(**values | dict.fromkeys(unknown) | {"problem": problem})
 
 
-def _code(rows: Sequence[Row]) -> int:
+def _code(rows: Sequence[WindowRow]) -> int:
     return _INCOMPLETE if any(row.energy_j is None for row in rows[:-1]) else 0
 
 
 def _content(
-    path: Path, opened: Opened, promised: Accuracy | None, notes: list[str], rows: Sequence[Row]
+    path: Path,
+    opened: Opened,
+    promised: Accuracy | None,
+    notes: list[str],
+    rows: Sequence[WindowRow],
 ) -> dict[str, Any]:
     trace = opened.trace
     return {
@@ -297,8 +301,8 @@ def _content(
     }
 
 
-def _csv_text(rows: Sequence[Row]) -> str:
-    names = [field.name for field in dataclasses.fields(Row)]
+def _csv_text(rows: Sequence[WindowRow]) -> str:
+    names = [field.name for field in dataclasses.fields(WindowRow)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
@@ -308,7 +312,9 @@ def _csv_text(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def _print_table(out: tables.Terminal, path: Path, opened: Opened, rows: Sequence[Row]) -> None:
+def _print_table(
+    out: tables.Terminal, path: Path, opened: Opened, rows: Sequence[WindowRow]
+) -> None:
     """Print the windows within 80 columns: one prefix a column, four digits."""
     badge = "  [black on yellow] SIMULATED [/]" if opened.about.get("simulated") else ""
     table = Table(

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from rig.bench.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, Row, is_empty, is_well
+from rig.bench.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, ScanRow, is_empty, is_well
 from rig.bench.scan import scan as look
 from rig.cli.tables import Terminal
 from rig.errors import BenchError
@@ -36,7 +36,7 @@ def scan(as_json: bool) -> int:
     return 0 if is_well(rows) else BenchError.exit_code
 
 
-def show(console: Terminal, rows: Sequence[Row]) -> None:
+def show(console: Terminal, rows: Sequence[ScanRow]) -> None:
     """Print the table, what to copy into a bench file, and what is wrong; an empty desk says what
     to look at.
     """
@@ -80,7 +80,7 @@ def show(console: Terminal, rows: Sequence[Row]) -> None:
         )
 
 
-def _table(rows: Sequence[Row], width: int) -> Table:
+def _table(rows: Sequence[ScanRow], width: int) -> Table:
     table = Table(box=SIMPLE_HEAD, width=width)
     table.add_column("kind", no_wrap=True)
     table.add_column("what", overflow="fold", ratio=1)

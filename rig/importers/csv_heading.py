@@ -39,7 +39,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SyncColumn:
     """The SYNC line: a column of levels, one character `bit` of a column of several, or a
     voltage.
     """
@@ -58,7 +58,7 @@ class Heading:
     time: Column | None
     current: Column
     voltage: Column | None
-    sync: Line | None
+    sync: SyncColumn | None
     is_power: bool
     notes: tuple[str, ...]
     beside: Column | None = None
@@ -162,7 +162,7 @@ def _one(names: Sequence[str], role: str, wanted: str) -> Column | None:
     return found[0] if found else None
 
 
-def _beside(names: Sequence[str], line: Line | None) -> Column | None:
+def _beside(names: Sequence[str], line: SyncColumn | None) -> Column | None:
     """Return the column of a power that is not asked for; None where there is none, or more than
     one.
     """
@@ -204,7 +204,7 @@ def _column(name: str, at: int, unit: str) -> Column:
     return Column(name, at, _WRITTEN[unit], UNITS[unit][1])
 
 
-def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> Line | None:
+def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> SyncColumn | None:
     if wanted == "none":
         return None
     if not wanted:
@@ -229,13 +229,13 @@ def _line(names: Sequence[str], wanted: str, others: Sequence[Column]) -> Line |
                 "--sync COLUMN, another one, or --sync none",
             )
         if role == "voltage":
-            return Line(_column(wanted, at, unit), None, True)
-        return Line(Column(wanted, at))
+            return SyncColumn(_column(wanted, at, unit), None, True)
+        return SyncColumn(Column(wanted, at))
     for at, name in enumerate(names):
         bits = _BITS.fullmatch(name)
         asked = re.fullmatch(r"D(\d)", wanted)
         if bits and asked and int(bits[1]) <= int(asked[1]) <= int(bits[2]):
-            return Line(Column(name, at), int(asked[1]) - int(bits[1]))
+            return SyncColumn(Column(name, at), int(asked[1]) - int(bits[1]))
     raise _unclear(
         names, f"no column is called {wanted}", "--sync COLUMN, one of these, or --sync none"
     )

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.importers import dated, given_rate
-from rig.importers.csv_heading import Column, Heading, Line, choose
+from rig.importers.csv_heading import Column, Heading, SyncColumn, choose
 from rig.importers.csv_times import Stamps
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
 from rig.importers.numeral import CAUSE, DecimalMark, is_number, without_no_readings
 from rig.importers.opened import LARGEST, Opened, Options, require_rate
 from rig.importers.power_beside import PowerBeside
-from rig.importers.sampling_grid import JITTER, Layout, Run, lay_out
+from rig.importers.sampling_grid import JITTER, GridLayout, GridRun, lay_out
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
@@ -241,7 +241,7 @@ def _against_dates(path: Path, form: _Form, rows: int, options: Options) -> list
 
 def _laid_out(
     path: Path, form: _Form, numbers: Path, stamps: Stamps, heading: Heading, options: Options
-) -> Layout:
+) -> GridLayout:
     """Return how the rows lie; at a rate that was given, each is one sample, and their times only
     say whether that can be.
     """
@@ -266,7 +266,7 @@ def _laid_out(
             )
         else:
             notes = _against_dates(path, form, rows, options)
-        return Layout(options.rate_hz, 0.0, [Run(rows, 0, 1)], notes=tuple(notes))
+        return GridLayout(options.rate_hz, 0.0, [GridRun(rows, 0, 1)], notes=tuple(notes))
     try:
         return lay_out(path, pieces, stamps.resolution_s)
     except DataError as error:
@@ -452,7 +452,7 @@ class _Piece:
             )
 
     def _levels(
-        self, texts: NDArray[np.str_], line: Line, places: NDArray[np.int64]
+        self, texts: NDArray[np.str_], line: SyncColumn, places: NDArray[np.int64]
     ) -> NDArray[np.int8]:
         if line.bit is not None:
             texts = np.array([text[line.bit : line.bit + 1] for text in texts.tolist()])
@@ -476,7 +476,7 @@ def _kinds(numeric: int, texts: int) -> list[tuple[str, str]]:
 
 
 def _write(
-    numbers: Path, runs: Sequence[Run], heading: Heading, options: Options, writer: TraceWriter
+    numbers: Path, runs: Sequence[GridRun], heading: Heading, options: Options, writer: TraceWriter
 ) -> tuple[Levels, PowerBeside]:
     """Write the rows where their times put them, and leave out what is missing between runs."""
     levels = Levels(heading.sync.column.name if heading.sync else "")

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate, js110_raw
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
-from rig.importers.jls1_container import Block, TaggedFile
-from rig.importers.js110_raw import Calibration, Decoder
+from rig.importers.jls1_container import ContainerBlock, TaggedFile
+from rig.importers.js110_raw import Calibration, RawDecoder
 from rig.importers.opened import Opened, Options, require_rate
 from rig.importers.power_beside import PowerBeside
 from rig.trace.trace import TRACE, Gap, Trace
@@ -62,7 +62,7 @@ class _Recording:
     rate_hz: float = 0.0
     is_raw: bool = True
     known: Calibration | None = None
-    decoder: Decoder | None = None
+    decoder: RawDecoder | None = None
     voltage_range: int = 0
     samples: int = 0
     expected: int | None = None
@@ -203,7 +203,7 @@ def _ended(is_closed: bool, found: _Recording) -> Iterator[str]:
         )
 
 
-def _heading(blocks: Iterator[Block], found: _Recording) -> None:
+def _heading(blocks: Iterator[ContainerBlock], found: _Recording) -> None:
     """Read up to where the samples begin."""
     for block in blocks:
         if block.tag == "SUB" and block.value[:_NAME_B].split(b"\0")[0] == b"calibration":
@@ -225,7 +225,7 @@ def _heading(blocks: Iterator[Block], found: _Recording) -> None:
             evidence="its numbers are no amperes and volts",
             try_next="a recording with the instrument's calibration in it",
         )
-    found.decoder = Decoder(found.known)
+    found.decoder = RawDecoder(found.known)
 
 
 def _calibration(content: bytes, name: str) -> Calibration:
@@ -260,12 +260,14 @@ def _configure(content: dict[str, Any], found: _Recording) -> None:
     found.is_raw = form == "raw"
 
 
-def _pieces(blocks: Iterator[Block], found: _Recording) -> Iterator[_Piece]:
+def _pieces(blocks: Iterator[ContainerBlock], found: _Recording) -> Iterator[_Piece]:
     """Yield all samples, and take note of what stands between them."""
     for block in blocks:
         if block.tag == "CLS" and len(block.value) > _COLLECTION_B:
             _collect(
-                _json(Block(block.tag, block.value[_COLLECTION_B:], block.at), found), block, found
+                _json(ContainerBlock(block.tag, block.value[_COLLECTION_B:], block.at), found),
+                block,
+                found,
             )
         elif block.tag == "MJS":
             content = _json(block, found)
@@ -278,7 +280,7 @@ def _pieces(blocks: Iterator[Block], found: _Recording) -> Iterator[_Piece]:
             yield piece
 
 
-def _collect(content: dict[str, Any], block: Block, found: _Recording) -> None:
+def _collect(content: dict[str, Any], block: ContainerBlock, found: _Recording) -> None:
     """Begin a collection: the range of its voltage, and its place, which must be the one behind
     what was read.
     """
@@ -293,7 +295,7 @@ def _collect(content: dict[str, Any], block: Block, found: _Recording) -> None:
             raise _odd(block, found, f"sample {at} follows sample {found.first_id + read - 1}")
 
 
-def _raw(block: Block, decoder: Decoder, found: _Recording) -> _Piece:
+def _raw(block: ContainerBlock, decoder: RawDecoder, found: _Recording) -> _Piece:
     if len(block.value) % 4:
         raise _odd(block, found, f"{len(block.value)} bytes are no whole samples")
     samples = decoder.put(
@@ -304,7 +306,7 @@ def _raw(block: Block, decoder: Decoder, found: _Recording) -> _Piece:
     )
 
 
-def _arrays(block: Block, found: _Recording) -> _Piece:
+def _arrays(block: ContainerBlock, found: _Recording) -> _Piece:
     """Unpack samples that lie array by array."""
     try:
         columns = _unpack(block.value)
@@ -367,7 +369,7 @@ def _write(
         beside.add(piece.current, voltage, piece.power)
 
 
-def _json(block: Block, found: _Recording) -> dict[str, Any]:
+def _json(block: ContainerBlock, found: _Recording) -> dict[str, Any]:
     try:
         content = json.loads(block.value)
     except (ValueError, RecursionError) as error:
@@ -377,7 +379,7 @@ def _json(block: Block, found: _Recording) -> dict[str, Any]:
     return content
 
 
-def _odd(block: Block, found: _Recording, what: str) -> DataError:
+def _odd(block: ContainerBlock, found: _Recording, what: str) -> DataError:
     return DataError(
         f"{found.name}: block {block.tag} at byte {block.at} has another form", evidence=what
     )

@@ -30,7 +30,7 @@ _LARGEST_B = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ContainerBlock:
     """One block, and where it begins in the file."""
 
     tag: str
@@ -64,7 +64,7 @@ class TaggedFile:
         if 0 < length_b < self._size_b:
             raise self._damaged(f"it says to be {length_b} bytes long and is {self._size_b}", 0)
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[ContainerBlock]:
         """Yield blocks up to the end; of a file that was not closed properly, all that are
         complete.
         """
@@ -88,7 +88,7 @@ class TaggedFile:
                 raise self._damaged("a block does not have the CRC that it says", at)
             if tag == b"END":
                 return
-            yield Block(tag.decode("latin-1"), self._plain(rest[:length_b], flags, at), at)
+            yield ContainerBlock(tag.decode("latin-1"), self._plain(rest[:length_b], flags, at), at)
             at += whole_b
 
     def _plain(self, value: bytes, flags: int, at: int) -> bytes:

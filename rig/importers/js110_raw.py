@@ -93,7 +93,7 @@ def _numbers(values: Any, least: int) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class RawSamples:
     """Calibrated samples; `bits` are the lowest bits of current and voltage (columns 0 and 1),
     UNKNOWN where a sample was lost.
     """
@@ -106,20 +106,20 @@ class Samples:
     def __len__(self) -> int:
         return len(self.current_a)
 
-    def part(self, start: int, stop: int) -> Samples:
+    def part(self, start: int, stop: int) -> RawSamples:
         """Return samples start <= k < stop."""
         where = slice(start, stop)
-        return Samples(
+        return RawSamples(
             self.current_a[where], self.voltage_v[where], self.bits[where], self.ranges[where]
         )
 
-    def then(self, others: Samples) -> Samples:
+    def then(self, others: RawSamples) -> RawSamples:
         """Return these samples and `others` behind them."""
         columns = [(getattr(self, name), getattr(others, name)) for name in self.__slots__]
-        return Samples(*(np.concatenate(pair) for pair in columns))
+        return RawSamples(*(np.concatenate(pair) for pair in columns))
 
 
-class Decoder:
+class RawDecoder:
     """Makes samples of raw ones, piece by piece; what a change of range has not settled waits for
     the next piece.
 
@@ -130,7 +130,7 @@ class Decoder:
 
     def __init__(self, known: Calibration) -> None:
         self._known = known
-        self._before: Samples | None = None
+        self._before: RawSamples | None = None
         self._told = 0
         self._toggle = -1
         self.read = self.changes = self.interpolated = 0
@@ -141,7 +141,7 @@ class Decoder:
         """Return how many samples have been put in and not been given back."""
         return 0 if self._before is None else len(self._before) - self._told
 
-    def put(self, raw: NDArray[np.uint16], voltage_range: int) -> Samples:
+    def put(self, raw: NDArray[np.uint16], voltage_range: int) -> RawSamples:
         """Take samples, a row each of current and voltage; return those before the first that is
         not settled.
         """
@@ -162,7 +162,7 @@ class Decoder:
                 "the range of the current changes without an end",
                 evidence=f"up to sample {self.read}",
             )
-        given = Samples(settled, samples.voltage_v, samples.bits, samples.ranges).part(
+        given = RawSamples(settled, samples.voltage_v, samples.bits, samples.ranges).part(
             self._told, stop
         )
         # The last sample given back stays: the next change interpolates from it.
@@ -189,7 +189,7 @@ class Decoder:
         self._toggle = int(joined[-1])
         return still
 
-    def _calibrated(self, raw: NDArray[np.uint16], voltage_range: int) -> Samples:
+    def _calibrated(self, raw: NDArray[np.uint16], voltage_range: int) -> RawSamples:
         known = self._known
         lost = (raw == 0xFFFF).all(axis=1)
         ranges = np.where(lost, _LOST, (raw[:, 0] & 3) | ((raw[:, 1] & 1) << 2)).astype(np.uint8)
@@ -201,7 +201,7 @@ class Decoder:
         voltage[lost] = np.nan
         bits = ((raw >> 2) & 1).astype(np.int8)
         bits[lost] = UNKNOWN
-        return Samples(current.astype(np.float32), voltage.astype(np.float32), bits, ranges)
+        return RawSamples(current.astype(np.float32), voltage.astype(np.float32), bits, ranges)
 
     def _spans(self, ranges: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
         """Yield where the current is not settled: the first such sample, and the first good one

@@ -54,7 +54,7 @@ Pieces = Callable[[], Iterable[tuple[NDArray[np.float64], NDArray[np.int64]]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class GridRun:
     """Rows without a missing sample between them: how many, the place of the first on the grid, and
     its line in the file.
     """
@@ -65,14 +65,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GridLayout:
     """The rate of rows, how far it may be off, where they lie, and in words what the times leave
     open.
     """
 
     rate_hz: float
     rate_ppm: float
-    runs: list[Run]
+    runs: list[GridRun]
     known: str = ""
     notes: tuple[str, ...] = ()
 
@@ -81,7 +81,7 @@ class _UnevenError(DataError):
     """Intervals that are no whole number of samples."""
 
 
-def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> Layout:
+def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
     """Return how rows lie that have these times, in seconds, and lines in the file; `pieces` may be
     called several times.
 
@@ -125,14 +125,16 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> Layout:
     return _with_doubt(layout, pieces, resolution_s)
 
 
-def _explained(pieces: Pieces, resolution_s: float, grid: Grid) -> Layout | None:
+def _explained(pieces: Pieces, resolution_s: float, grid: Grid) -> GridLayout | None:
     """Return the layout of rows of an even sampling whose times were rounded, with as few missing
     rows as may be; None where rounding explains less.
     """
     even = even_rate(lambda: (times_s for times_s, _ in pieces()), resolution_s)
     if even is not None:
         rows, last_s = even
-        return _layout((rows - 1) / last_s, last_s, resolution_s, [Run(rows, 0, 1)], resolution_s)
+        return _layout(
+            (rows - 1) / last_s, last_s, resolution_s, [GridRun(rows, 0, 1)], resolution_s
+        )
     times_s, lines = _head(pieces)
     if len(times_s) > _MOST_ROWS or not (np.diff(times_s) > 0).all():
         return None
@@ -149,7 +151,7 @@ def _explained(pieces: Pieces, resolution_s: float, grid: Grid) -> Layout | None
     )
     breaks = [0, *(np.flatnonzero(np.diff(numbers) > 1) + 1).tolist(), len(numbers)]
     runs = [
-        Run(stop - start, int(numbers[start]), int(lines[start]))
+        GridRun(stop - start, int(numbers[start]), int(lines[start]))
         for start, stop in pairwise(breaks)
     ]
     layout = _layout(
@@ -183,11 +185,11 @@ def _head(pieces: Pieces) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return np.concatenate(times_s), np.concatenate(lines)
 
 
-def _lost(runs: list[Run]) -> int:
+def _lost(runs: list[GridRun]) -> int:
     return sum(after.first - before.first - before.rows for before, after in pairwise(runs))
 
 
-def _is_better(runs: list[Run], plain: list[Run]) -> bool:
+def _is_better(runs: list[GridRun], plain: list[GridRun]) -> bool:
     """Tell whether a lower rate explains more gaps than chance has it: their places are then evenly
     spaced, and none of these places has a row.
     """
@@ -201,7 +203,7 @@ def _is_better(runs: list[Run], plain: list[Run]) -> bool:
     ) < math.log(_BY_CHANCE)
 
 
-def _with_doubt(layout: Layout, pieces: Pieces, resolution_s: float) -> Layout:
+def _with_doubt(layout: GridLayout, pieces: Pieces, resolution_s: float) -> GridLayout:
     """Return a layout with gaps, where its times may mean a lower rate and fewer gaps: of one row
     where all steps are equal to the last digit.
     """
@@ -219,16 +221,16 @@ def _with_doubt(layout: Layout, pieces: Pieces, resolution_s: float) -> Layout:
     return replace(layout, rate_ppm=max(layout.rate_ppm, lower_ppm), notes=(note,))
 
 
-def _single(pair: tuple[Run, Run]) -> bool:
+def _single(pair: tuple[GridRun, GridRun]) -> bool:
     return pair[1].first - pair[0].first - pair[0].rows == 1
 
 
 def _layout(
-    rate_hz: float, duration_s: float, limit_s: float, runs: list[Run], resolution_s: float
-) -> Layout:
+    rate_hz: float, duration_s: float, limit_s: float, runs: list[GridRun], resolution_s: float
+) -> GridLayout:
     rate_ppm = limit_s / duration_s * 1e6
     if rate_ppm <= _CLOCK_PPM:
-        return Layout(rate_hz, rate_ppm, runs)
+        return GridLayout(rate_hz, rate_ppm, runs)
     why = (
         f"rounded to {_short(resolution_s)}"
         if limit_s <= resolution_s * len(runs)
@@ -236,7 +238,7 @@ def _layout(
     )
     # A rate that is given takes the rows for all samples.
     better = ": --rate HZ if you know it better" if len(runs) == 1 else ""
-    return Layout(
+    return GridLayout(
         rate_hz,
         rate_ppm,
         runs,
@@ -333,11 +335,11 @@ class Grid:
         whole = round(rate_hz)
         return float(whole) if whole and abs(rate_hz / whole - 1) < _WHOLE else rate_hz
 
-    def runs(self, rate_hz: float) -> list[Run]:
+    def runs(self, rate_hz: float) -> list[GridRun]:
         """Return the runs at their places on the grid of `rate_hz`; raises DataError where one does
         not fit it.
         """
-        runs: list[Run] = []
+        runs: list[GridRun] = []
         for stretch in self._stretches:
             first = round((stretch.first_s - self._stretches[0].first_s) * rate_hz)
             free = runs[-1].first + runs[-1].rows if runs else 0
@@ -356,7 +358,7 @@ class Grid:
                     f"samples off at {rate_hz:.10g} Hz",
                     try_next=_TRY,
                 )
-            runs.append(Run(stretch.rows, first, stretch.line))
+            runs.append(GridRun(stretch.rows, first, stretch.line))
         return runs
 
     @property

@@ -31,7 +31,7 @@ class Searcher(Protocol):
 
 
 @dataclass(slots=True)
-class Table:
+class BenchContext:
     """Handed to every backend, monitor and task when it is opened.
 
     `folder` is where the bench file lies: relative paths in it start there. `world` is the truth

@@ -43,7 +43,7 @@ class MonitorInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundInstrument:
     """One instrument that a scan found: how a bench file names it (KEY = VALUE), and what is wrong
     with it, empty when nothing is.
     """

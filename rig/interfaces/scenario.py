@@ -16,7 +16,7 @@ from rig.problems import Problem
 from rig.stats.interval import Intervals
 
 if TYPE_CHECKING:
-    from rig.model.step_record import Done
+    from rig.model.step_record import StepRecord
 
 
 class Scenario(Protocol):
@@ -66,7 +66,7 @@ class Surveyor(Protocol):
     may leave some undone.
     """
 
-    def survey(self, names: Sequence[str], done: Sequence[Done]) -> tuple[Covered, ...]:
+    def survey(self, names: Sequence[str], done: Sequence[StepRecord]) -> tuple[Covered, ...]:
         """Return the cells of one trial; `names` are those of the task's samples, `done` is what
         was done of the trial's plan.
         """

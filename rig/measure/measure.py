@@ -18,12 +18,12 @@ from rig.measure.spans import CROSSED, Span
 from rig.measure.spans import spans as spans_of
 from rig.measure.timed import Timed
 from rig.model.effects import Effects, merged, named
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
 from rig.model.trial import Measured, Window
 from rig.problems import Problem
 from rig.timebase.align import Alignment
-from rig.timebase.attach import on_trust, shifted, tie
+from rig.timebase.attach import at_nominal_rate, attach, shifted
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import Integral, Trace
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def measure(
-    done: Sequence[Done],
+    done: Sequence[StepRecord],
     phases: Sequence[str],
     tick_hz: float,
     hold_s: float,
@@ -79,8 +79,8 @@ def measure(
     if clock == EDGE_CLOCK:
         return _by_edges(done, phases, tick_hz, hold_s, rails, open_end)
     ticks = [mark.tick for item in done for mark in item.completion.marks]
-    alignments = [tie(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails]
-    first = alignments[0] if rails else on_trust(ticks, tick_hz, device_clock_ppm)
+    alignments = [attach(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails]
+    first = alignments[0] if rails else at_nominal_rate(ticks, tick_hz, device_clock_ppm)
     of_clocks = _of_rails(rails, alignments) if rails else list(first.problems)
     problems = [*of_clocks, *faults.of_steps(done, phases)]
     if not clock:
@@ -138,7 +138,11 @@ def measure(
 
 
 def covered(
-    done: Sequence[Done], tick_hz: float, hold_s: float, rails: Sequence[Rail], clock: str = ""
+    done: Sequence[StepRecord],
+    tick_hz: float,
+    hold_s: float,
+    rails: Sequence[Rail],
+    clock: str = "",
 ) -> int:
     """Return the number of the last step up to which the traces of a cut-off sitting hold
     everything; 0 where they hold nothing.
@@ -148,10 +152,11 @@ def covered(
         # missing
         return 0
 
-    def ties(items: Sequence[Done]) -> list[Timebase | None]:
+    def ties(items: Sequence[StepRecord]) -> list[Timebase | None]:
         told = [mark.tick for item in items for mark in item.completion.marks]
         return [
-            tie(rail.trace, told, tick_hz, hold_s, clock, open_end=True).timebase for rail in rails
+            attach(rail.trace, told, tick_hz, hold_s, clock, open_end=True).timebase
+            for rail in rails
         ]
 
     whole = list(takewhile(partial(_held, rails=rails, timebases=ties(done)), done))
@@ -161,7 +166,7 @@ def covered(
     return whole[-1].number
 
 
-def _held(item: Done, rails: Sequence[Rail], timebases: Sequence[Timebase | None]) -> bool:
+def _held(item: StepRecord, rails: Sequence[Rail], timebases: Sequence[Timebase | None]) -> bool:
     """Say whether all marks of a step lie within all traces."""
     return all(
         timebase is not None
@@ -172,35 +177,35 @@ def _held(item: Done, rails: Sequence[Rail], timebases: Sequence[Timebase | None
     )
 
 
-def together(sittings: Sequence[Outcome]) -> Outcome:
+def together(segments: Sequence[Outcome]) -> Outcome:
     """Return the outcome of a trial that was recorded in several sittings; its time base is that of
     the first.
     """
-    first = sittings[0]
-    if len(sittings) == 1:
+    first = segments[0]
+    if len(segments) == 1:
         return first
     return replace(
         first,
         measured=Measured(
             **{
                 part.name: tuple(
-                    item for one in sittings for item in getattr(one.measured, part.name)
+                    item for one in segments for item in getattr(one.measured, part.name)
                 )
                 for part in fields(Measured)
             }
         ),
         problems=tuple(
             replace(problem, detail=f"sitting {number}: {problem.detail}")
-            for number, one in enumerate(sittings, start=1)
+            for number, one in enumerate(segments, start=1)
             for problem in one.problems
         ),
-        retransmissions=sum(one.retransmissions for one in sittings),
-        counts={name: sum(one.counts[name] for one in sittings) for name in first.counts},
+        retransmissions=sum(one.retransmissions for one in segments),
+        counts={name: sum(one.counts[name] for one in segments) for name in first.counts},
     )
 
 
 def _by_edges(
-    done: Sequence[Done],
+    done: Sequence[StepRecord],
     phases: Sequence[str],
     host_hz: float,
     hold_s: float,
@@ -277,7 +282,11 @@ def _integrate(
             for tick in span.ticks
         )
         effects = of_energy(
-            integral, rail.accuracy, trace.sample_hz, (ends_u_s[0], ends_u_s[1]), timebase.on_trust
+            integral,
+            rail.accuracy,
+            trace.sample_hz,
+            (ends_u_s[0], ends_u_s[1]),
+            timebase.nominal_rate,
         )
         over = beyond(integral, rail.accuracy)
         energies.append(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rig.measure import search, stream
 from rig.measure.spans import CROSSED, Span, mark_fault
 from rig.model.effects import Effects
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Query, Solve, Stream
 from rig.model.trial import Window
 from rig.problems import Problem
@@ -44,7 +44,7 @@ class Energy(NamedTuple):
 Energies = Sequence[Energy | None]
 
 
-def of_steps(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
+def of_steps(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Problem]:
     """Return what is wrong with what the device said."""
     problems = [*_bad_marks(done, phases), *_miscounted(done), *_disturbed(done), *_restarted(done)]
     for item in done:
@@ -53,7 +53,7 @@ def of_steps(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
     return problems
 
 
-def late_marks(done: Sequence[Done], tick_hz: float, hold_s: float) -> list[Problem]:
+def late_marks(done: Sequence[StepRecord], tick_hz: float, hold_s: float) -> list[Problem]:
     """Return the problem of marks that came later than the device says that it knew what they tell:
     one of the two is wrong.
     """
@@ -71,7 +71,7 @@ def late_marks(done: Sequence[Done], tick_hz: float, hold_s: float) -> list[Prob
     )
 
 
-def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
+def _bad_marks(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Problem]:
     faults = [(item, fault) for item in done if (fault := mark_fault(item, phases))]
     if not faults:
         return []
@@ -79,7 +79,7 @@ def _bad_marks(done: Sequence[Done], phases: Sequence[str]) -> list[Problem]:
     return [Problem("clock", f"step {item.number} {fault} ({len(faults)} such steps)")]
 
 
-def _miscounted(done: Sequence[Done]) -> list[Problem]:
+def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
     """Compare the runs of each query that the device counted with those that were asked for: a
     latency is divided by them.
     """
@@ -101,7 +101,7 @@ def _miscounted(done: Sequence[Done]) -> list[Problem]:
     ]
 
 
-def _disturbed(done: Sequence[Done]) -> list[Problem]:
+def _disturbed(done: Sequence[StepRecord]) -> list[Problem]:
     # While a stream comes from the host, the link is meant to be busy.
     silent = [item for item in done if not isinstance(item.step, Stream) or item.step.preloaded]
     hit = [item for item in silent if item.completion.rx_in_window_b]
@@ -115,7 +115,7 @@ def _disturbed(done: Sequence[Done]) -> list[Problem]:
     return [Problem("link", detail)]
 
 
-def _restarted(done: Sequence[Done]) -> list[Problem]:
+def _restarted(done: Sequence[StepRecord]) -> list[Problem]:
     hit = [item for item in done if item.completion.restarts]
     if not hit:
         return []

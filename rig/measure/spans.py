@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from rig.measure import search, stream
 from rig.model.completion import BATCH, END, IDLE
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Query, Solve, Stream
 from rig.timebase.timebase import Timebase
 
@@ -27,7 +27,7 @@ class Span:
     stream's window that it is of.
     """
 
-    item: Done
+    item: StepRecord
     phase: str
     ticks: tuple[int, int]
     repeat: int
@@ -38,7 +38,7 @@ class Span:
         return timebase.seconds(self.ticks[0]), timebase.seconds(self.ticks[1])
 
 
-def spans(item: Done, phases: Sequence[str]) -> Iterator[Span]:
+def spans(item: StepRecord, phases: Sequence[str]) -> Iterator[Span]:
     """Yield the spans of a step; none where its marks are not those that are due."""
     marks = item.completion.marks
     # A SYNC burst has no window: its pulses are for the time base alone.
@@ -56,7 +56,7 @@ def spans(item: Done, phases: Sequence[str]) -> Iterator[Span]:
         yield Span(item, name, (begin.tick, end.tick), repeat)
 
 
-def _solve_spans(item: Done, step: Solve, phase: str) -> Iterator[Span]:
+def _solve_spans(item: StepRecord, step: Solve, phase: str) -> Iterator[Span]:
     """Yield the whole search, and its beginning up to each mark of a threshold."""
     marks = item.completion.marks
     yield Span(item, phase, (marks[0].tick, marks[-1].tick), 1)
@@ -65,7 +65,7 @@ def _solve_spans(item: Done, step: Solve, phase: str) -> Iterator[Span]:
             yield Span(item, CROSSED, ticks, 1)
 
 
-def _stream_spans(item: Done, phases: Sequence[str]) -> Iterator[Span]:
+def _stream_spans(item: StepRecord, phases: Sequence[str]) -> Iterator[Span]:
     """Yield the whole stream, and each window's phases."""
     marks = item.completion.marks
     each = len(phases) + 1
@@ -76,7 +76,7 @@ def _stream_spans(item: Done, phases: Sequence[str]) -> Iterator[Span]:
             yield Span(item, phases[phase], (begin.tick, end.tick), 1, hop)
 
 
-def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
+def _expected_phases(item: StepRecord, phases: Sequence[str]) -> list[int] | None:
     """Return the phase codes due in a step, or None where any will do (a SYNC burst):
     docs/PROTOCOL.md section 4.
     """
@@ -91,7 +91,7 @@ def _expected_phases(item: Done, phases: Sequence[str]) -> list[int] | None:
     return [IDLE, END] if isinstance(item.step, Idle) else None
 
 
-def mark_fault(item: Done, phases: Sequence[str]) -> str:
+def mark_fault(item: StepRecord, phases: Sequence[str]) -> str:
     """Say what is wrong with the marks of one step; empty when nothing is."""
     marks = item.completion.marks
     due = _expected_phases(item, phases)

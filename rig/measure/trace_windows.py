@@ -15,7 +15,7 @@ import numpy as np
 from rig.errors import ConfigError, DataError
 from rig.model.effects import OWN, Effect
 from rig.trace.marker import Marker
-from rig.trace.trace import STEPPED, End, Integral, Trace
+from rig.trace.trace import STEPPED, EndPower, Integral, Trace
 from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.window_effects import at_one_volt, beyond, of_energy, ranges_a
 
@@ -25,7 +25,7 @@ _UNIFORM = 1 / math.sqrt(12.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TraceSpan:
     """A window, in seconds from the first sample; `end_u_s` is the standard uncertainty of each of
     its ends.
     """
@@ -37,7 +37,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WindowRow:
     """What one window holds; None for what is not known, with the reason in `problem`.
 
     Names with `_u_` are standard uncertainties; charge and current are None where the trace tells
@@ -60,7 +60,7 @@ class Row:
     problem: str = ""
 
 
-def by_edges(trace: Trace, pattern: str) -> list[Span]:
+def by_edges(trace: Trace, pattern: str) -> list[TraceSpan]:
     """Return a window from each edge of one kind to the next of the other; raises DataError when
     there is none.
     """
@@ -82,12 +82,12 @@ def by_edges(trace: Trace, pattern: str) -> list[Span]:
             try_next="--edges with another pattern, --times, --markers or --whole",
         )
     return [
-        Span(str(number), *pair, _UNIFORM / trace.edge_hz)
+        TraceSpan(str(number), *pair, _UNIFORM / trace.edge_hz)
         for number, pair in enumerate(pairs, start=1)
     ]
 
 
-def by_markers(markers: Sequence[Marker]) -> list[Span]:
+def by_markers(markers: Sequence[Marker]) -> list[TraceSpan]:
     """Return the window between each pair of markers (1a and 1b); without pairs, from each marker
     to the next, or from each text to the next. Raises DataError when there is none.
     """
@@ -103,7 +103,7 @@ def by_markers(markers: Sequence[Marker]) -> list[Span]:
             evidence=f"{len(found[odd[0]])} of that name",
         )
     if found:
-        return [Span(name, min(at_s), max(at_s)) for name, at_s in found.items()]
+        return [TraceSpan(name, min(at_s), max(at_s)) for name, at_s in found.items()]
     single = (
         vertical if len(vertical) > 1 else [marker for marker in markers if marker.kind == "text"]
     )
@@ -115,11 +115,12 @@ def by_markers(markers: Sequence[Marker]) -> list[Span]:
             try_next="--times or --edges",
         )
     return [
-        Span(f"{begin.name} to {end.name}", begin.at_s, end.at_s) for begin, end in pairwise(single)
+        TraceSpan(f"{begin.name} to {end.name}", begin.at_s, end.at_s)
+        for begin, end in pairwise(single)
     ]
 
 
-def by_times(texts: Sequence[str]) -> list[Span]:
+def by_times(texts: Sequence[str]) -> list[TraceSpan]:
     """Return the windows that were given as "0.1-0.35", in seconds from the first sample; raises
     ConfigError.
     """
@@ -139,23 +140,23 @@ def by_times(texts: Sequence[str]) -> list[Span]:
                 evidence="the stop does not come after the start",
                 try_next="--times 0.1-0.35",
             )
-        spans.append(Span(str(number), start_s, stop_s))
+        spans.append(TraceSpan(str(number), start_s, stop_s))
     return spans
 
 
-def whole(trace: Trace) -> list[Span]:
+def whole(trace: Trace) -> list[TraceSpan]:
     """Return the whole trace as one window; raises DataError for an empty one."""
     if not trace.length:
         raise DataError(
             f"{trace.path} has no samples",
             try_next="another trace; rig check tells how its session ended",
         )
-    return [Span("whole", 0.0, trace.duration_s)]
+    return [TraceSpan("whole", 0.0, trace.duration_s)]
 
 
 def tabulate(
-    trace: Trace, spans: Sequence[Span], accuracy: Accuracy | None, has_current: bool = True
-) -> list[Row]:
+    trace: Trace, spans: Sequence[TraceSpan], accuracy: Accuracy | None, has_current: bool = True
+) -> list[WindowRow]:
     """Return a row for each window and one for all together; a window that touches a gap has no
     energy, and one that was measured beyond the ranges of the instrument no uncertainty.
 
@@ -181,7 +182,9 @@ def tabulate(
     for span, gap in zip(spans, gaps, strict=True):
         if gap is not None:
             problem = f"samples {gap.start} to {gap.stop}: {gap.cause}"
-            rows.append(Row(span.name, span.start_s, span.stop_s - span.start_s, problem=problem))
+            rows.append(
+                WindowRow(span.name, span.start_s, span.stop_s - span.start_s, problem=problem)
+            )
             continue
         part, doubt = next(told)
         rows.append(
@@ -218,7 +221,7 @@ class _Part:
         integral = self.integral
         if mean_w is not None:
             start, stop = (
-                End(end.outside_w - mean_w, end.inside_w - mean_w) for end in integral.ends
+                EndPower(end.outside_w - mean_w, end.inside_w - mean_w) for end in integral.ends
             )
             integral = replace(integral, ends=(start, stop))
             accuracy = replace(accuracy, clock_ppm=0.0)
@@ -232,14 +235,14 @@ def _row(
     accuracy: Accuracy | None,
     has_current: bool,
     problem: str = "",
-) -> Row:
+) -> WindowRow:
     """Return what windows hold together."""
     integrals = [part.integral for part in parts]
     duration_s = math.fsum(integral.duration_s for integral in integrals)
     energy_j, charge_c = (
         math.fsum(getattr(one, name) for one in integrals) for name in ("energy_j", "charge_c")
     )
-    row = Row(
+    row = WindowRow(
         name,
         start_s,
         duration_s,
@@ -267,12 +270,12 @@ def _row(
 
 
 def _total(
-    rows: Sequence[Row],
-    spans: Sequence[Span],
+    rows: Sequence[WindowRow],
+    spans: Sequence[TraceSpan],
     parts: Sequence[_Part],
     accuracy: Accuracy | None,
     has_current: bool,
-) -> Row:
+) -> WindowRow:
     """Return the sum over all windows; nothing where a part is missing or two windows share some
     time.
     """
@@ -283,7 +286,7 @@ def _total(
     elif any(later.start_s < earlier.stop_s for earlier, later in pairwise(ordered)):
         problem = "windows overlap: their sum would count some energy twice"
     if problem:
-        return Row("total", None, math.fsum(row.duration_s for row in rows), problem=problem)
+        return WindowRow("total", None, math.fsum(row.duration_s for row in rows), problem=problem)
     return _row("total", None, parts, accuracy, has_current)
 
 

@@ -11,7 +11,7 @@ from rig.model.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class StepRecord:
     """One step that is done: its number in the trial, what was asked, what the device said.
 
     A SYNC burst has no step; of a batch, `each` of its samples has a score.

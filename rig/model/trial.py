@@ -217,7 +217,7 @@ class Measured:
 class Trial:
     """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has
     all), and its problems; valid when it has none. `lines` state its results in the words of its
-    benchmark, where that has any; it was recorded in so many `sittings`.
+    benchmark, where that has any; it was recorded in so many `segments`.
     """
 
     number: int
@@ -231,7 +231,7 @@ class Trial:
     rails: dict[str, Timebase] = field(default_factory=dict)
     influences: dict[str, dict[str, Influence]] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
-    sittings: int = 1
+    segments: int = 1
     survey: tuple[Covered, ...] = ()
 
     @property

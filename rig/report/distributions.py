@@ -12,12 +12,12 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rig.report.samples import Samples
+from rig.report.samples import TrialSamples
 from rig.report.style import INK, SERIES, Array, Plot, svg
 from rig.units import scale
 
 
-def distributions(what: str, trials: Sequence[Samples], content: dict[str, Any]) -> Plot:
+def distributions(what: str, trials: Sequence[TrialSamples], content: dict[str, Any]) -> Plot:
     """Draw a histogram a phase over all trials, and under it each trial by itself."""
     phases = content["provenance"]["task"]["phases"]
     unit = "J" if what == "energy" else "s"
@@ -74,7 +74,7 @@ def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
 
 
 def _draw_ranges(
-    axes: Axes, trials: Sequence[Samples], values: Sequence[Array], colour: str
+    axes: Axes, trials: Sequence[TrialSamples], values: Sequence[Array], colour: str
 ) -> None:
     for row, (trial, each) in enumerate(zip(trials, values, strict=True)):
         known = each[np.isfinite(each)]

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rig.errors import DataError
-from rig.report.samples import Samples
+from rig.report.samples import TrialSamples
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
 from rig.store import codec, session_folder
 from rig.store.session_folder import SessionFolder
@@ -57,7 +57,7 @@ def residual_limit_s(content: dict[str, Any]) -> float:
     return float(RESIDUAL_LIMIT_PERIODS / edge_hz + 1 / provenance["sut"]["tick_hz"])
 
 
-def power(trace: Trace, trial: Samples, content: dict[str, Any]) -> Plot:
+def power(trace: Trace, trial: TrialSamples, content: dict[str, Any]) -> Plot:
     """Draw the power over the sample nearest to the median latency, its phases, idle power and the
     SYNC line.
     """
@@ -134,7 +134,9 @@ def _draw_power(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> tuple[
     )
 
 
-def _draw_phases(both: Sequence[Axes], trial: Samples, place: int, phases: Sequence[str]) -> None:
+def _draw_phases(
+    both: Sequence[Axes], trial: TrialSamples, place: int, phases: Sequence[str]
+) -> None:
     starts_ms, stops_ms = (
         (edge[place] - trial.start_s[place, 0]) * 1e3 for edge in (trial.start_s, trial.stop_s)
     )
@@ -220,7 +222,7 @@ def residuals(session: SessionFolder, trace: Trace, number: int, content: dict[s
             "Not drawn: the device tells no time, and the edges themselves are the times of its "
             "marks.",
         )
-    if timebase.on_trust:
+    if timebase.nominal_rate:
         return (
             Markup(),
             "Not drawn: no line is fitted, as marks and trace are tied at one instant, and clocks "

@@ -23,7 +23,7 @@ from rig.report import search, stream
 from rig.report.distributions import distributions
 from rig.report.power import open_trace, power, residual_limit_s, residuals
 from rig.report.replication import away_from, dots
-from rig.report.samples import Samples
+from rig.report.samples import TrialSamples
 from rig.report.style import STYLE, Plot
 from rig.report.throughput import throughput
 from rig.results import labels
@@ -243,7 +243,7 @@ def _value(value: Any) -> str:
 
 def _plots(session: SessionFolder, content: dict[str, Any]) -> dict[str, Plot]:
     phases = content["provenance"]["task"]["phases"]
-    trials = [Samples.read(session, trial, len(phases)) for trial in content["trials"]]
+    trials = [TrialSamples.read(session, trial, len(phases)) for trial in content["trials"]]
     measured = [trial for trial in trials if len(trial.latency_s)]
     plots = _of_one_trial(session, measured, content)
     plots |= {what: distributions(what, measured, content) for what in ("latency", "energy")}
@@ -274,7 +274,7 @@ def _special(session: SessionFolder, content: dict[str, Any]) -> list[tuple[str,
 
 
 def _of_one_trial(
-    session: SessionFolder, measured: list[Samples], content: dict[str, Any]
+    session: SessionFolder, measured: list[TrialSamples], content: dict[str, Any]
 ) -> dict[str, Plot]:
     """Draw what needs a trace: of the first valid trial that was tied to one, and recorded in one
     go.

@@ -14,7 +14,7 @@ from rig.store.session_folder import SessionFolder
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class TrialSamples:
     """The timed queries of one trial: arrays of (sample, phase), in seconds and joules; energy is
     NaN where samples were lost.
     """
@@ -28,7 +28,7 @@ class Samples:
     energy_j: Array
 
     @classmethod
-    def read(cls, folder: SessionFolder, trial: dict[str, Any], phases: int) -> Samples:
+    def read(cls, folder: SessionFolder, trial: dict[str, Any], phases: int) -> TrialSamples:
         """Read samples.jsonl of a trial of results.json."""
         lines = [
             line

@@ -15,7 +15,7 @@ from typing import Any
 
 from rig.bench import config, plugins
 from rig.bench.config import Config
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import (
     Comparer,
     Gatherer,
@@ -36,7 +36,7 @@ from rig.results import labels, replication, resolution
 from rig.stats.binomial import Share
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
-from rig.store.segments import counted, sittings
+from rig.store.segments import counted, segments
 from rig.store.session_folder import BENCH, SessionFolder
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import TRACE, Trace
@@ -66,7 +66,7 @@ class Context:
         """Read it."""
         resolved = config.load(folder.path / BENCH)
         scenario = plugins.find("scenario", resolved.scenario.kind).open(
-            resolved.scenario.settings, Table()
+            resolved.scenario.settings, BenchContext()
         )
         return cls(resolved, scenario, folder.provenance(), folder.catalogue())
 
@@ -114,7 +114,7 @@ def reduce_trial(
         rails=outcome.rails,
         influences=budget.influences(outcome.measured, metrics, context.summarise),
         lines=_lines(context, outcome.measured, problems),
-        sittings=len(sittings(folder)),
+        segments=len(segments(folder)),
         survey=survey_of(context, folder),
     )
 
@@ -140,7 +140,7 @@ def rails_of(context: Context, folder: Path) -> list[Rail]:
 def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
     """Measure each sitting of a trial, and put them together."""
     about = context.provenance["sut"]
-    places = sittings(folder)
+    places = segments(folder)
     steps = counted(folder)
     clocks = about["tick_hz"], about["sync_hold_s"]
     clock_ppm = 0.0 if context.monitored else context.provenance["device_clock"]["limit_ppm"]
@@ -275,7 +275,7 @@ def _trial(trial: Trial) -> dict[str, Any]:
             "problems": [_problem(problem) for problem in trial.problems],
         }
         | ({"lines": trial.lines} if trial.lines else {})
-        | ({"sittings": trial.sittings} if trial.sittings > 1 else {})
+        | ({"segments": trial.segments} if trial.segments > 1 else {})
     )
 
 

@@ -10,7 +10,7 @@ from rig.measure import stream
 from rig.measure.stream import Windows
 from rig.model.completion import Completion
 from rig.model.scores import Score
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream
 
 
@@ -56,18 +56,18 @@ def _windows(task: Task, step: Stream) -> Windows:
     return Windows(b"".join(scenes), step, width_b)
 
 
-def done(task: Task, number: int, step: Step, completion: Completion) -> Done:
+def done(task: Task, number: int, step: Step, completion: Completion) -> StepRecord:
     """Score what a query's samples, or a stream's windows, were answered; several outputs follow
     each other, all of one length.
     """
     if isinstance(step, Stream):
-        return Done(number, step, completion, each=stream.scores(task, step, completion))
+        return StepRecord(number, step, completion, each=stream.scores(task, step, completion))
     if isinstance(step, Solve):
-        return Done(number, step, completion, _searched(task, step, completion))
+        return StepRecord(number, step, completion, _searched(task, step, completion))
     if not isinstance(step, Query):
-        return Done(number, step, completion)
+        return StepRecord(number, step, completion)
     if not step.batch:
-        return Done(number, step, completion, task.score(step.indices[0], completion.output))
+        return StepRecord(number, step, completion, task.score(step.indices[0], completion.output))
     length_b, rest_b = divmod(len(completion.output), len(step.indices))
     if rest_b:
         raise RemoteProtocolError(
@@ -80,7 +80,7 @@ def done(task: Task, number: int, step: Step, completion: Completion) -> Done:
     each = tuple(
         task.score(index, output) for index, output in zip(step.indices, outputs, strict=True)
     )
-    return Done(number, step, completion, each=each)
+    return StepRecord(number, step, completion, each=each)
 
 
 def _searched(task: Task, step: Solve, completion: Completion) -> Score:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rig.errors import ConfigError, DataError, storage_error
 from rig.measure.measure import covered
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.results.results import Context, rails_of
 from rig.store import session_folder
-from rig.store.segments import counted, sitting, sittings
+from rig.store.segments import counted, segment, segments
 from rig.store.session_folder import SessionFolder
 from rig.trace.recovery import recover
 from rig.trace.trace import PARTIAL, TRACE
@@ -22,8 +22,8 @@ class Begun:
     """A trial that was cut off: its number, what of it counts, and in which sitting it goes on."""
 
     number: int
-    done: tuple[Done, ...]
-    sitting: int
+    done: tuple[StepRecord, ...]
+    segment: int
 
     @property
     def step(self) -> int:
@@ -86,7 +86,7 @@ def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None
     """
     path = folder.trial(number)
     _own_folder(path)
-    places = sittings(path)
+    places = segments(path)
     steps = counted(path)
     steps[-1] = _recovered(context, places[-1], steps[-1])
     if steps[-1]:
@@ -108,8 +108,8 @@ def _own_folder(path: Path) -> None:
     """Move the first sitting of a trial into a folder of its own; what stopped in the midst of that
     is finished.
     """
-    first = sitting(path, 1)
-    if sitting(path, 2).exists():
+    first = segment(path, 1)
+    if segment(path, 2).exists():
         return
     first.mkdir(exist_ok=True)
     for entry in sorted(path.iterdir()):
@@ -117,7 +117,7 @@ def _own_folder(path: Path) -> None:
             entry.rename(first / entry.name)
 
 
-def _recovered(context: Context, place: Path, done: list[Done]) -> list[Done]:
+def _recovered(context: Context, place: Path, done: list[StepRecord]) -> list[StepRecord]:
     """Make the traces of a cut-off sitting readable, and return the steps that they hold whole."""
     try:
         for rail in context.provenance["monitors"]:

@@ -16,16 +16,16 @@ from rig.bench.compatibility import refuse_invisible_pulses, refuse_mismatch, re
 from rig.bench.config import Config
 from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_part
-from rig.bench.supply_watchdog import Guardian
+from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import BenchError, ConfigError, DataError, RigError, storage_error
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Programmed
 from rig.interfaces.monitor import EnergyMonitor, Recording
 from rig.interfaces.scenario import Fitter, Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Catalogued, Optimized, Searched, Task
 from rig.model.completion import Completion
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Load, Query, Solve, Step, Stream
 from rig.model.trial import Metric, Trial
 from rig.results import results
@@ -44,7 +44,7 @@ from rig.store.events import (
     TrialResumed,
     TrialStarted,
 )
-from rig.store.segments import sitting
+from rig.store.segments import segment
 from rig.store.session_folder import LINES, RESULTS, SAMPLES, SessionFolder, hashes
 from rig.store.writer import Store
 
@@ -53,7 +53,7 @@ _TIMED = (Query, Solve, Stream)
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SessionResult:
     """A finished session: its folder, its trials, and the content of results.json."""
 
     folder: Path
@@ -87,7 +87,7 @@ class Bench:
     """An open bench: the DUT is powered and has answered."""
 
     config: Config
-    table: Table
+    bench_context: BenchContext
     task: Task
     scenario: Scenario
     monitors: dict[str, EnergyMonitor]
@@ -98,7 +98,7 @@ class Bench:
         trials: int | None = None,
         root: Path | str = "sessions",
         subscribers: Sequence[Subscriber] = (),
-    ) -> Result:
+    ) -> SessionResult:
         """Run all trials into a new session folder; raises RigError, and whatever happens keeps
         what was measured.
         """
@@ -116,31 +116,33 @@ def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) 
     """
     resolved = config.load(Path(path), overrides)
     seed = resolved.bench.seed
-    table = Table(folder=resolved.folder, seed=trial_seed(seed, -again) if again else seed)
-    with Guardian() as guardian, ExitStack() as stack:
-        task = open_part("task", resolved, table)
-        table.reference = getattr(task, "reference", None)
-        table.searcher = task.searcher if isinstance(task, Searched) else None
-        table.programs = task.programs if isinstance(task, Programmed) else {}
-        scenario = open_part("scenario", resolved, table)
+    bench_context = BenchContext(
+        folder=resolved.folder, seed=trial_seed(seed, -again) if again else seed
+    )
+    with SupplyWatchdog() as watchdog, ExitStack() as stack:
+        task = open_part("task", resolved, bench_context)
+        bench_context.reference = getattr(task, "reference", None)
+        bench_context.searcher = task.searcher if isinstance(task, Searched) else None
+        bench_context.programs = task.programs if isinstance(task, Programmed) else {}
+        scenario = open_part("scenario", resolved, bench_context)
         # Where no monitor is on its supply, the DUT has one of its own.
-        table.monitored = bool(resolved.monitors)
-        table.world.supply_on = not table.monitored
+        bench_context.monitored = bool(resolved.monitors)
+        bench_context.world.supply_on = not bench_context.monitored
         refuse_claim(resolved, scenario, task)
         monitors = {}
         for rail, choice in resolved.monitors.items():
-            monitors[rail] = open_monitor(rail, choice, table)
+            monitors[rail] = open_monitor(rail, choice, bench_context)
             stack.push(partial(_leave, monitors[rail].close))
-        guardian.watch(
+        watchdog.watch(
             resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
         )
         for monitor in monitors.values():
             stack.push(partial(_leave, partial(monitor.power, False)))
             monitor.power(True)
-        sut = open_part("sut", resolved, table)
+        sut = open_part("sut", resolved, bench_context)
         stack.callback(sut.close)
-        table.program = table.program or ""
-        yield Bench(resolved, table, task, scenario, monitors, sut)
+        bench_context.program = bench_context.program or ""
+        yield Bench(resolved, bench_context, task, scenario, monitors, sut)
 
 
 def _leave(
@@ -166,7 +168,7 @@ def _leave(
             error.add_note(note)
 
 
-def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]) -> Result:
+def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]) -> SessionResult:
     """Run the trials, reduce each from its raw files, and write the results."""
     bench_toml = bench.config.toml()
     about, queries = _prepared(bench, bench_toml)
@@ -178,7 +180,7 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
     )
 
 
-def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> Result:
+def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> SessionResult:
     """Go on with a session that was cut off, on the same bench.
 
     Finished trials stay; the one that was begun goes on behind the last step of which everything
@@ -238,9 +240,9 @@ def _session(
     started: SessionStarted | SessionResumed,
     stands: Standing,
     subscribers: Sequence[Subscriber],
-) -> Result:
+) -> SessionResult:
     folder = SessionFolder(started.folder)
-    bench.table.wire = keeper.wire
+    bench.bench_context.wire = keeper.wire
     everyone: tuple[Subscriber, ...] = (keeper, *subscribers)
 
     def emit(event: Event) -> None:
@@ -267,7 +269,7 @@ def _session(
                 "success", files={RESULTS: session_folder.sha256(folder.path / RESULTS)}
             )
         )
-        return Result(folder.path, tuple(finished), content)
+        return SessionResult(folder.path, tuple(finished), content)
     except KeyboardInterrupt:
         emit(SessionFinished("abort", "stopped by the user"))
         raise
@@ -279,7 +281,7 @@ def _session(
             )
         raise
     finally:
-        bench.table.wire = lambda direction, block: None
+        bench.bench_context.wire = lambda direction, block: None
         with suppress(RigError, OSError):
             keeper.close()
 
@@ -295,8 +297,8 @@ def _trial(
 ) -> Trial:
     path = folder.trial(number)
     seed = trial_seed(bench.config.bench.seed, number)
-    bench.table.trial = number
-    place = path if begun is None else sitting(path, begun.sitting)
+    bench.bench_context.trial = number
+    place = path if begun is None else segment(path, begun.segment)
     try:
         place.mkdir()
     except OSError as error:
@@ -304,7 +306,7 @@ def _trial(
     if begun is None:
         emit(TrialStarted(number, seed, path))
     else:
-        emit(TrialResumed(number, begun.sitting, begun.step, place, hashes(path)))
+        emit(TrialResumed(number, begun.segment, begun.step, place, hashes(path)))
     with ExitStack() as stack:
         recordings = [
             stack.enter_context(monitor.record(_rail_folder(place, rail)))
@@ -330,13 +332,13 @@ def _rail_folder(path: Path, rail: str) -> Path:
 
 
 def _carry_out(
-    bench: Bench, recordings: Sequence[Recording], seed: int, before: Sequence[Done] = ()
-) -> Iterator[Done]:
+    bench: Bench, recordings: Sequence[Recording], seed: int, before: Sequence[StepRecord] = ()
+) -> Iterator[StepRecord]:
     """Do the steps of one trial between two SYNC bursts; those `before` are done already, in a
     sitting that was cut off.
     """
     at = before[-1].number if before else 0
-    yield Done(at, None, bench.sut.sync())
+    yield StepRecord(at, None, bench.sut.sync())
     plan = bench.scenario.plan(bench.task, seed)
     number = 0
     completion = None
@@ -359,12 +361,12 @@ def _carry_out(
         completion = do(bench.sut, bench.task, step)
         if completion is not None:
             yield done(bench.task, number, step, completion)
-    yield Done(max(number, at) + 1, None, bench.sut.sync())
+    yield StepRecord(max(number, at) + 1, None, bench.sut.sync())
     for recording in recordings:
         recording.check()
 
 
-def _known(step: Step, item: Done | None, loaded: dict[int, None]) -> Completion | None:
+def _known(step: Step, item: StepRecord | None, loaded: dict[int, None]) -> Completion | None:
     """Return what came of a step in an earlier sitting; note what the device had in its memory by
     then.
     """

@@ -12,13 +12,13 @@ from typing import Any
 from rig.errors import DataError
 from rig.model.completion import Completion, Mark
 from rig.model.scores import Costs, Score
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Query, Scene, Solve, Step, Stream
 from rig.model.trial import Crossing, Sample, Streamed, Trial, Window
 from rig.store.session_folder import COMPLETIONS, read_lines
 
 
-def done_to_json(done: Done) -> dict[str, Any]:
+def done_to_json(done: StepRecord) -> dict[str, Any]:
     """Return one line of completions.jsonl."""
     completion = done.completion
     line: dict[str, Any] = {"step": done.number}
@@ -89,7 +89,7 @@ def _costs(line: dict[str, Any]) -> Costs:
     return Costs(**line)
 
 
-def done_from_json(line: dict[str, Any]) -> Done:
+def done_from_json(line: dict[str, Any]) -> StepRecord:
     """Return what one line of completions.jsonl says."""
     step: Step | None = None
     if line["kind"] == "query":
@@ -136,10 +136,10 @@ def done_from_json(line: dict[str, Any]) -> Done:
     completion = Completion(marks, bytes.fromhex(line["output"]), *counts, **said)
     score = _score(line) if "label" in line else None
     each = tuple(map(_score, line.get("each", ())))
-    return Done(line["step"], step, completion, score, each)
+    return StepRecord(line["step"], step, completion, score, each)
 
 
-def read_completions(folder: Path) -> list[Done]:
+def read_completions(folder: Path) -> list[StepRecord]:
     """Return what the device said in a trial, as far as it was written completely."""
     try:
         return [done_from_json(line) for line in read_lines(folder / COMPLETIONS)]

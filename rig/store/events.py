@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.model.catalogue import Entry
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.trial import Trial
 
 
@@ -55,7 +55,7 @@ class TrialResumed:
     """
 
     trial: int
-    sitting: int
+    segment: int
     step: int
     folder: Path
     files: dict[str, str]
@@ -66,7 +66,7 @@ class StepDone:
     """A SYNC burst, an idle time or a query is done."""
 
     trial: int
-    done: Done
+    done: StepRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,30 +12,30 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.store import codec
 
 _NAME = re.compile(r"sitting-([1-9][0-9]{0,5})")
 
 
-def sitting(folder: Path, number: int) -> Path:
+def segment(folder: Path, number: int) -> Path:
     """Return the folder of a sitting of a trial that has several."""
     return folder / f"sitting-{number}"
 
 
-def sittings(folder: Path) -> list[Path]:
+def segments(folder: Path) -> list[Path]:
     """Return the folders of a trial's sittings in order: the trial's own where there is but one."""
     numbers = sorted(
         int(found[1]) for path in folder.glob("sitting-*") if (found := _NAME.fullmatch(path.name))
     )
-    return [sitting(folder, number) for number in numbers] or [folder]
+    return [segment(folder, number) for number in numbers] or [folder]
 
 
-def counted(folder: Path) -> list[list[Done]]:
+def counted(folder: Path) -> list[list[StepRecord]]:
     """Return what the device said in a trial, for each sitting; of one that another follows, only
     what counts.
     """
-    read = [codec.read_completions(place) for place in sittings(folder)]
+    read = [codec.read_completions(place) for place in segments(folder)]
     for early, late in pairwise(read):
         last = late[0].number if late else 0
         early[:] = [done for done in early if done.number <= last]

@@ -290,7 +290,7 @@ def _matched(seen: _Seen, timebase: Timebase, reach_s: float) -> Pairing:
         more = pairing.match(due_s[free], seen.falls_s[bounces], reach_s)
         marks, edges = _joined(marks, edges, free[more[0]], bounces[more[1]])
     lit = np.union1d(edges, seen.leads)
-    stray_marks, stray_edges = pairing.strays(
+    stray_marks, stray_edges = pairing.unmatched(
         due_s,
         seen.falls_s[lit],
         marks,

@@ -27,7 +27,7 @@ SHIFT_LIMIT = 0.05
 _LOW_SHARE = 0.75
 
 
-def tie(
+def attach(
     trace: Trace,
     ticks: Sequence[int],
     tick_hz: float,
@@ -60,7 +60,7 @@ def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Prob
     """Return the problem of windows (start and stop tick) that one known instant cannot place well
     enough.
     """
-    if not timebase.on_trust:
+    if not timebase.nominal_rate:
         return []
     far = [
         (timebase.seconds_u_s(stop), timebase.interval_s(start, stop)) for start, stop in windows
@@ -107,7 +107,7 @@ def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, 
     return (Problem("sync", detail),)
 
 
-def on_trust(ticks: Sequence[int], tick_hz: float, limit_ppm: float) -> Alignment:
+def at_nominal_rate(ticks: Sequence[int], tick_hz: float, limit_ppm: float) -> Alignment:
     """Return the device's own clock as the time base, within a limit that is stated and not
     checked: there is no monitor.
 

@@ -179,7 +179,7 @@ def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indi
     return marks, edges
 
 
-def strays(
+def unmatched(
     due_s: Floats, edges_s: Floats, marks: Indices, edges: Indices, reach_s: float
 ) -> tuple[Indices, Indices]:
     """Return what `match` left over and yet must belong together: a mark and an edge within

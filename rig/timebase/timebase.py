@@ -208,7 +208,7 @@ class Timebase:
         )
 
     @property
-    def on_trust(self) -> bool:
+    def nominal_rate(self) -> bool:
         """Say whether the rate was stated and not fitted: its error is then the same in all
         trials.
         """

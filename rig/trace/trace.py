@@ -71,7 +71,7 @@ class Gap:
     cause: str
 
 
-class End(NamedTuple):
+class EndPower(NamedTuple):
     """The power beside an end of a window, in watts: of the sample outside and of the one inside of
     that in which the end lies.
     """
@@ -96,7 +96,7 @@ class Integral:
     charge_c: float
     least_w: float
     most_w: float
-    ends: tuple[End, End]
+    ends: tuple[EndPower, EndPower]
     range_energy_j: tuple[float, ...]
     range_charge_c: tuple[float, ...]
     range_volt_s: tuple[float, ...]
@@ -342,7 +342,7 @@ class Trace:
         before, after = (
             near.beside_w(at, self.length) for near, at in zip(around, (start, stop), strict=True)
         )
-        ends = (_seen(End(*before), sums), _seen(End(*reversed(after)), sums))
+        ends = (_seen(EndPower(*before), sums), _seen(EndPower(*reversed(after)), sums))
         return Integral(
             start_s,
             stop_s,
@@ -487,7 +487,7 @@ def blocks_of(reader: Any, signal: int, length: int, block: int) -> Iterator[Any
         yield reader.fsr(signal, at, min(block, length - at))
 
 
-def _seen(end: End, sums: Sums) -> End:
+def _seen(end: EndPower, sums: Sums) -> EndPower:
     """Return an end whose sample outside was lost with what the window has that is farthest from
     the power inside.
     """
@@ -496,7 +496,7 @@ def _seen(end: End, sums: Sums) -> End:
     seen_w = [
         power_w for power_w in (end.inside_w, sums.least_w, sums.most_w) if math.isfinite(power_w)
     ]
-    return End(max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w)
+    return EndPower(max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w)
 
 
 def _joined(gaps: Sequence[Gap]) -> list[Gap]:

@@ -14,7 +14,7 @@ from rig.model.effects import COMMON, OWN, TRIAL, Influence
 from rig.model.trial import Measured, Metric, Trial
 from rig.stats.coverage_factor import coverage_factor
 from rig.stats.summary import NORMAL_95, mean, standard_error
-from rig.uncertainty.propagation import Moving, Summarise, alike, anew, windows_of
+from rig.uncertainty.propagation import Moving, Summarise, correlated, independent, windows_of
 
 #: Metrics whose budgets are shown side by side.
 SHOWN = (
@@ -98,7 +98,7 @@ def influences(
         for group in groups:
             if len(group) == 1 and not getattr(measured, group[0]):
                 continue
-            deltas = (anew if kind == OWN else alike)(
+            deltas = (independent if kind == OWN else correlated)(
                 Moving(measured, metrics, summarise, component, group)
             )
             for name, delta in deltas.items():

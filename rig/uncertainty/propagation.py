@@ -49,14 +49,14 @@ class Moving:
         return max(min(windows, metric.n), 1) if "samples" in self.groups else windows
 
 
-def alike(moving: Moving) -> dict[str, float]:
+def correlated(moving: Moving) -> dict[str, float]:
     """Return what one error does to each metric that is the same in all windows, as large as each
     one's effect says.
     """
     return moving.deltas(moving.of)
 
 
-def anew(moving: Moving) -> dict[str, float]:
+def independent(moving: Moving) -> dict[str, float]:
     """Return what errors u do to each metric that are others in each window: the root of the sum of
     (c * u)**2, where it changes by c with a window (GUM 5.1.2).
 

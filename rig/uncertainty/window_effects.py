@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rig.model.effects import COMMON, OWN, TRIAL, Effect, Effects
 from rig.timebase.timebase import Timebase
-from rig.trace.trace import End, Integral
+from rig.trace.trace import EndPower, Integral
 from rig.uncertainty.accuracy import Accuracy, Range
 from rig.units import quantity
 
@@ -41,11 +41,11 @@ def of_latency(
     # Both marks were made somewhere within their ticks: the difference has a triangular error.
     effects = {"ticks": Effect(OWN, latency_s=math.sqrt(2.0) * _UNIFORM / tick_hz)}
     if accuracy is not None:
-        kind, shape = (COMMON, "rectangular") if timebase.on_trust else (TRIAL, "normal")
+        kind, shape = (COMMON, "rectangular") if timebase.nominal_rate else (TRIAL, "normal")
         effects["time base"] = Effect(kind, latency_s=timebase.interval_u_s(*ticks), shape=shape)
         clock_s = latency_s * accuracy.clock_ppm * 1e-6 / accuracy.divisor
         effects["clock"] = Effect(COMMON, latency_s=clock_s, shape=accuracy.distribution)
-    elif timebase.on_trust:
+    elif timebase.nominal_rate:
         # There is no monitor: nothing checks the device's clock, which errs alike in all trials.
         effects["device clock"] = Effect(
             COMMON, latency_s=timebase.interval_u_s(*ticks), shape="rectangular"
@@ -58,11 +58,11 @@ def of_energy(
     accuracy: Accuracy,
     sample_hz: float,
     ends_u_s: tuple[float, float],
-    on_trust: bool = False,
+    nominal_rate: bool = False,
 ) -> Effects:
     """Return the effects on the energy of one window; `ends_u_s` are the standard uncertainties of
-    its two ends, in seconds, and `on_trust` says that one edge ties all of them, so that they err
-    alike.
+    its two ends, in seconds, and `nominal_rate` says that one edge ties all of them, so that they
+    err alike.
 
     Each range of the current has a gain and an offset of its own, that err apart: what is in two
     ranges does not cancel in a difference.
@@ -102,7 +102,7 @@ def of_energy(
         "edge delay": Effect(COMMON, energy_j=delay_j, shape="rectangular"),
         "steps": Effect(COMMON, energy_j=step_common_j, shape="rectangular"),
         "edges": Effect(COMMON, energy_j=edges_j, shape="rectangular")
-        if on_trust
+        if nominal_rate
         else Effect(OWN, energy_j=edges_j),
         "edge bias": Effect(COMMON, energy_j=bias_j, shape="rectangular"),
         "noise": Effect(OWN, energy_j=noise_j),
@@ -187,7 +187,7 @@ def at_one_volt(integral: Integral) -> Integral:
     The time in each range and the current at the ends are told by the mean voltage.
     """
     volts = integral.volt_s / integral.duration_s
-    start, stop = (End(end.outside_w / volts, end.inside_w / volts) for end in integral.ends)
+    start, stop = (EndPower(end.outside_w / volts, end.inside_w / volts) for end in integral.ends)
     return replace(
         integral,
         energy_j=integral.charge_c,
@@ -237,7 +237,7 @@ def _shifts_j(
     )
 
 
-def _stepped_j(end: End, inward: float, u_s: float, sample_hz: float) -> tuple[float, float]:
+def _stepped_j(end: EndPower, inward: float, u_s: float, sample_hz: float) -> tuple[float, float]:
     """Return what a shift of an end costs that counts with the power inside: standard deviation and
     mean.
 

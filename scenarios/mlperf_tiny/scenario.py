@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.steps import Idle, Load, Plan, Query
@@ -61,7 +61,7 @@ class Tiny:
         self._tick_hz = tick_hz
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Check the settings: what would break the rule is refused here, before anything runs."""
         rule = f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts"
         for key, ok, allowed in (

@@ -92,13 +92,13 @@ def windows(task: Task, seed: int, length: Length, tick_hz: float = 0.0) -> Plan
             )
             if not took_s or took_s >= length.window_s * (1 + _CLOCKS):
                 break
-            pace = Pace(repeat, took_s / count, max(pace.whole_s, took_s / count))
+            pace = InferencePace(repeat, took_s / count, max(pace.whole_s, took_s / count))
             count = max(pace.runs(length), count + 1)
     yield Idle(length.idle_s)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class InferencePace:
     """What a calibration of `repeat` runs showed: seconds of one inference (in a batch: of one
     round), and of all phases of one; 0 where it showed nothing.
     """
@@ -119,7 +119,7 @@ class Pace:
 
 def calibrate(
     ask: Callable[..., Query], repeat: int, rate_hz: float
-) -> Generator[Step, Completion | None, Pace]:
+) -> Generator[Step, Completion | None, InferencePace]:
     """Ask for windows of `repeat` runs, and of more and more, until two of them tell how long a run
     takes; none of them counts.
 
@@ -134,7 +134,7 @@ def calibrate(
         longer = _pace((yield ask(repeat=more)), more, rate_hz)
         apart_s = longer.infer_s * more - pace.infer_s * pace.repeat
         if apart_s >= _APART_S:
-            return Pace(pace.repeat, apart_s / (more - pace.repeat), longer.whole_s)
+            return InferencePace(pace.repeat, apart_s / (more - pace.repeat), longer.whole_s)
         faster = min(_CALIBRATION_S / apart_s, _FASTER_MAX) if apart_s > 0 else _FASTER_MAX
         repeat = min(math.ceil(pace.repeat * faster), REPEAT_MAX)
         pace = _pace((yield ask(repeat=repeat)), repeat, rate_hz)
@@ -143,7 +143,7 @@ def calibrate(
 
 def _long_enough(
     ask: Callable[..., Query], repeat: int, rate_hz: float
-) -> Generator[Step, Completion | None, Pace]:
+) -> Generator[Step, Completion | None, InferencePace]:
     """Ask for windows of `repeat` runs, and of more and more, until one lasts long enough."""
     for attempt in range(1, _ATTEMPTS + 1):
         pace = _pace((yield ask(repeat=repeat)), repeat, rate_hz)
@@ -155,13 +155,13 @@ def _long_enough(
     return pace
 
 
-def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> Pace:
+def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> InferencePace:
     ticks = [mark.tick for mark in completion.marks] if completion is not None else []
     if len(ticks) < 2 or not rate_hz:
-        return Pace(repeat, 0.0, 0.0)
+        return InferencePace(repeat, 0.0, 0.0)
     # Inference is the last phase: before it there may be marks of pre-processing, which is not
     # timed here.
-    return Pace(
+    return InferencePace(
         repeat,
         (ticks[-1] - ticks[-2]) / rate_hz / repeat,
         (ticks[-1] - ticks[0]) / rate_hz / repeat,

@@ -15,7 +15,7 @@ from rig.model.trial import Metric, Sample
 from rig.stats.summary import mean, ratio, standard_error
 from rig.units import quantity
 from scenarios.optimization import overrun
-from scenarios.tasks.qubo.cost import BEST_KNOWN, KINDS, OFFICIAL, Gap, target_of
+from scenarios.tasks.qubo.cost import BEST_KNOWN, KINDS, OFFICIAL, CostGap, target_of
 
 Groups = Mapping[tuple[str, float], Sequence[Sample]]
 
@@ -122,12 +122,12 @@ def gap_name(kind: str, cell: str, timeout_s: float) -> str:
     return metric_name("_".join(filter(None, ("gap", kind))), cell, timeout_s)
 
 
-def _of(samples: Sequence[Sample], kind: str) -> list[Gap]:
+def _of(samples: Sequence[Sample], kind: str) -> list[CostGap]:
     """Return the gaps of those samples that have a vector and a target of this kind."""
     known = [
         (sample.costs.cost, target_of(sample.costs, kind)) for sample in samples if sample.costs
     ]
-    return [Gap(cost, target) for cost, target in known if target is not None]
+    return [CostGap(cost, target) for cost, target in known if target is not None]
 
 
 def _gaps(samples: Sequence[Sample], kind: str) -> list[float]:

@@ -12,7 +12,7 @@ from rig.model.scores import Costs
 from rig.model.trial import Sample
 from rig.stats.summary import mean
 from scenarios.optimization.fixed_timeout import timeout_name
-from scenarios.tasks.qubo.cost import BEST_KNOWN, OFFICIAL, Gap, target_of
+from scenarios.tasks.qubo.cost import BEST_KNOWN, OFFICIAL, CostGap, target_of
 
 #: What a time-to-solution run is called among the ways to search.
 TO_TARGET = "target"
@@ -61,7 +61,7 @@ def _row(cell: str, workload: str, limit_s: float, group: Sequence[Costs]) -> Co
 
 def _gap(group: Sequence[Costs], kind: str) -> float | None:
     pairs = [(costs.cost, target_of(costs, kind)) for costs in group]
-    return _mean([None if target is None else Gap(cost, target).gap for cost, target in pairs])
+    return _mean([None if target is None else CostGap(cost, target).gap for cost, target in pairs])
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

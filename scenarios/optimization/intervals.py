@@ -15,7 +15,7 @@ from scenarios.optimization import fixed_timeout, overrun, shares, time_to_solut
 from scenarios.optimization import values as search_values
 from scenarios.optimization.shares import Tried
 from scenarios.optimization.time_to_solution import Runs
-from scenarios.optimization.values import Kind, Value, effects_of
+from scenarios.optimization.values import Value, ValueKind, effects_of
 from scenarios.tasks.qubo.cost import KINDS
 
 
@@ -44,7 +44,7 @@ def intervals(
                 for sample in chosen
             ]
             found[time_to_solution.wade_name(kind, cell, curve)] = search_values.of_mean(
-                values, Kind.SHARE
+                values, ValueKind.SHARE
             )
     return found
 
@@ -80,7 +80,7 @@ def _at_time_out(
         if len(known) == len(group):
             values = [_value(sample, of_trial, gap) for sample, gap in known]
             found[fixed_timeout.gap_name(kind, cell, timeout_s)] = search_values.of_mean(
-                values, Kind.ANY
+                values, ValueKind.ANY
             )
     whole = [
         (sample, sample.windows[0]) for sample in group if sample.windows[0].energy_j is not None
@@ -93,7 +93,7 @@ def _at_time_out(
         mean_s = math.fsum(window.latency_s for _, window in whole) / len(whole)
         powers = [_power(sample, window, of_trial, at_w, mean_s) for sample, window in whole]
         found[fixed_timeout.metric_name("power", cell, timeout_s)] = search_values.of_mean(
-            powers, Kind.ANY
+            powers, ValueKind.ANY
         )
     return found
 
@@ -124,10 +124,10 @@ def _to_gap(runs: Runs, of_trial: Mapping[int, int]) -> dict[str, Intervals]:
         ),
     }
     if len(latencies) == len(tried):
-        found[runs.name("latency")] = search_values.of_mean(latencies, Kind.TIME)
+        found[runs.name("latency")] = search_values.of_mean(latencies, ValueKind.TIME)
         known = [energy for energy in energies if energy is not None]
         if len(known) == len(tried):
-            found[runs.name("energy")] = search_values.of_mean(known, Kind.TIME)
+            found[runs.name("energy")] = search_values.of_mean(known, ValueKind.TIME)
     return found
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Optimized, Task
 from rig.model.comparison import Compared
@@ -26,7 +26,7 @@ from scenarios.single_stream import IDLE_MAX_S
 from scenarios.tasks.qubo.cost import threshold_cost
 
 if TYPE_CHECKING:
-    from rig.model.step_record import Done
+    from rig.model.step_record import StepRecord
 
 #: QUBO.md: fixed time-outs of 1e-3 to 1e2 s.
 TIMEOUTS_S = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
@@ -81,7 +81,7 @@ class Optimization:
         self._thresholds_max = thresholds_max
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Check the settings."""
         times_s = settings.timeouts_s
         for key, ok, allowed in (
@@ -239,7 +239,7 @@ class Optimization:
             *dict.fromkeys(beaten),
         )
 
-    def survey(self, names: Sequence[str], done: Sequence[Done]) -> tuple[Covered, ...]:
+    def survey(self, names: Sequence[str], done: Sequence[StepRecord]) -> tuple[Covered, ...]:
         """Return for each workload and time-out how often a trial asks for it, and what came of
         that.
         """

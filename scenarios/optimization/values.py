@@ -25,7 +25,7 @@ from rig.stats.summary import mean
 BUDGET = ", with the budget of instrument and time base"
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What values may be: any number, a time or an energy (skewed, not negative), or within 0 and
     1.
     """
@@ -63,7 +63,7 @@ def effects_of(
     return {name: (effect, change(effect)) for name, effect in window.effects.of.items()}
 
 
-def of_mean(values: Sequence[Value], kind: Kind) -> Intervals:
+def of_mean(values: Sequence[Value], kind: ValueKind) -> Intervals:
     """Return both intervals of the mean of all values."""
     budget = systematic(values)
     return Intervals(
@@ -106,7 +106,7 @@ def by_cell(values: Sequence[Value], read: Reading) -> Strata:
 def _stated(
     values: Sequence[Value],
     strata: Callable[[Sequence[Value], Reading], Strata],
-    kind: Kind,
+    kind: ValueKind,
     budget: float,
     units: str,
     alone: str,
@@ -117,10 +117,10 @@ def _stated(
     if counts == {1}:
         return Interval.missing(alone)
     at = mean([one.value for one in values])
-    method = few_values.FOURTH_ROOT if kind is Kind.TIME else few_values.STUDENT
+    method = few_values.FOURTH_ROOT if kind is ValueKind.TIME else few_values.STUDENT
     method += BUDGET if budget else ""
     ends = [_ends(_rounds(strata(values, read)), kind) for read in _readings(values)]
-    if not all(ends) and kind is Kind.ANY:
+    if not all(ends) and kind is ValueKind.ANY:
         return Interval.missing(
             f"the means of all {counts.pop()} are equal: their scatter tells nothing", method
         )
@@ -129,7 +129,7 @@ def _stated(
     lows, highs = zip(*(end for end in ends if end is not None), strict=True)
     low = at - math.hypot(at - min(*lows, at), budget)
     high = at + math.hypot(max(*highs, at) - at, budget)
-    if kind is Kind.SHARE:
+    if kind is ValueKind.SHARE:
         low = max(low, 0.0)
         high = min(high, 1.0)
     early = sum(one.bounded for one in values)
@@ -138,7 +138,7 @@ def _stated(
         if early
         else ""
     )
-    return Interval(max(low, 0.0) if kind is Kind.TIME else low, high, method, units)
+    return Interval(max(low, 0.0) if kind is ValueKind.TIME else low, high, method, units)
 
 
 def _readings(values: Sequence[Value]) -> list[Reading]:
@@ -154,13 +154,13 @@ def _rounds(strata: Strata) -> list[float]:
     return [mean(column) for column in zip(*strata.values(), strict=True)]
 
 
-def _ends(rounds: Sequence[float], kind: Kind) -> tuple[float, float] | None:
+def _ends(rounds: Sequence[float], kind: ValueKind) -> tuple[float, float] | None:
     """Return the ends of the mean's interval; None where equal values tell nothing, as costs and
     shares may be by accident.
     """
-    if kind is not Kind.TIME and max(rounds) == min(rounds):
+    if kind is not ValueKind.TIME and max(rounds) == min(rounds):
         return None
-    return few_values.of_times(rounds) if kind is Kind.TIME else few_values.of_any(rounds)
+    return few_values.of_times(rounds) if kind is ValueKind.TIME else few_values.of_any(rounds)
 
 
 def _of_equal(at: float, count: int, units: str) -> Interval:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Played, Task
 from rig.model.steps import Idle, Plan, Stream
@@ -61,7 +61,7 @@ class RealTime:
         self._slots = slots
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Check the settings."""
         shortest_s, longest_s = settings.scene_s
         for key, ok, allowed in (

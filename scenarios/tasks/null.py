@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from rig.errors import ConfigError, DataError, RemoteProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 
@@ -41,7 +41,7 @@ class NullTask:
         self._settings = settings
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Check the settings."""
         if settings.samples < 1 or settings.payload_b < 1:
             raise ConfigError("samples and payload_b are 1 or more", path="task.null")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rig.errors import BenchError, ConfigError, LocalProtocolError, SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
@@ -107,26 +107,26 @@ class CpuSut:
         return False
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Start the program; ConfigError where the task has none of that name or the core does not
         exist.
         """
         _validate(settings)
-        name = settings.program or next(iter(table.programs), "")
-        if name not in table.programs:
+        name = settings.program or next(iter(context.programs), "")
+        if name not in context.programs:
             raise ConfigError(
                 f"this task has no program {name!r} for a CPU"
                 if name
                 else "this task has no program for a CPU",
                 path="sut.cpu.program",
-                try_next=f"one of {', '.join(table.programs)}"
-                if table.programs
+                try_next=f"one of {', '.join(context.programs)}"
+                if context.programs
                 else "another task, or another SUT",
             )
-        table.program = name
-        process = CpuProcess(table.programs[name], settings.core, settings.threads)
-        wire = ImaginedWire(table.world, settings.power_w, settings.sync_hold_us * 1000)
-        return cls(settings, name, table.programs[name], process, wire)
+        context.program = name
+        process = CpuProcess(context.programs[name], settings.core, settings.threads)
+        wire = ImaginedWire(context.world, settings.power_w, settings.sync_hold_us * 1000)
+        return cls(settings, name, context.programs[name], process, wire)
 
     @property
     def info(self) -> SutInfo:

@@ -46,7 +46,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedStream:
     """What came of a stream: what each processed window gave, and what went wrong, in words."""
 
     marks: Marks
@@ -131,7 +131,7 @@ def played(
     slots: MutableMapping[int, Any],
     inlet: Inlet,
     tell: Callable[[], None],
-) -> Played:
+) -> PlayedStream:
     """Play a stream to its end, or until it starves, overruns or fails; `tell` is called when it
     has started.
     """
@@ -161,7 +161,7 @@ def played(
             f"{ending}; the stream ended with {len(results)} of {len(signal.sizes_b)} windows "
             "answered"
         )
-    return Played(marks, results, faults)
+    return PlayedStream(marks, results, faults)
 
 
 def _missed(signal: Signal, window: int, slots: MutableMapping[int, Any], elapsed_ns: int) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from rig.bench.config import PathText
 from rig.errors import ConfigError, DeviceNotFound
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from sut_backends.hosted.posix_process import DutProcess
@@ -112,30 +112,30 @@ class PosixSut(WatchedSut):
         return not settings.host_clock
 
     @classmethod
-    def open(cls, settings: PosixSut.Settings, table: Table) -> PosixSut:
+    def open(cls, settings: PosixSut.Settings, context: BenchContext) -> PosixSut:
         """Start the program and find the DUT; raise as UartSut.open does, and DeviceNotFound where
         the program is missing.
         """
-        if not table.world.supply_on:
+        if not context.world.supply_on:
             raise DeviceNotFound(
                 "the DUT has no supply", try_next="switch the monitor's supply on first"
             )
         with ExitStack() as stack:
-            process, edges = _start(settings, table, stack)
+            process, edges = _start(settings, context, stack)
             with watched(process, edges):
-                uart = UartSut.open(_uart(settings, process.port), table)
+                uart = UartSut.open(_uart(settings, process.port), context)
             stack.callback(uart.close)
             return cls(uart, process, edges, settings, stack.pop_all())
 
     @staticmethod
-    def probe(settings: PosixSut.Settings, table: Table) -> Iterator[Finding]:
+    def probe(settings: PosixSut.Settings, context: BenchContext) -> Iterator[Finding]:
         """Start the program, and say step by step what works between here and the DUT; raises as
         `open` where it does not start.
         """
         with ExitStack() as stack:
-            process, _ = _start(settings, table, stack)
+            process, _ = _start(settings, context, stack)
             uart = _uart(settings, process.port)
-            yield from probe(uart, table, lambda: UartSut.open(uart, table))
+            yield from probe(uart, context, lambda: UartSut.open(uart, context))
 
     @property
     def info(self) -> SutInfo:
@@ -164,9 +164,9 @@ def _uart(settings: PosixSut.Settings, port: str) -> PortSettings:
 
 
 def _start(
-    settings: PosixSut.Settings, table: Table, stack: ExitStack
+    settings: PosixSut.Settings, context: BenchContext, stack: ExitStack
 ) -> tuple[DutProcess, EdgeWire]:
-    program = table.folder / settings.program
+    program = context.folder / settings.program
     if settings.host_clock and (settings.ppm or settings.offset_ticks):
         raise ConfigError(
             "the clock of this host has no error to set",
@@ -181,8 +181,8 @@ def _start(
         )
     read_fd, write_fd = os.pipe()
     # The world's time goes on where it is: a second device on the same table does not begin at 0.
-    origin_ns = time.monotonic_ns() - table.world.now_ns()
-    table.world.monotonic_ns = origin_ns
+    origin_ns = time.monotonic_ns() - context.world.now_ns()
+    context.world.monotonic_ns = origin_ns
     try:
         process = DutProcess(program, settings.arguments, write_fd)
     except BaseException:
@@ -190,7 +190,7 @@ def _start(
         raise
     finally:
         os.close(write_fd)
-    edges = EdgeWire(read_fd, table.world, settings.power_w, origin_ns)
+    edges = EdgeWire(read_fd, context.world, settings.power_w, origin_ns)
     stack.callback(edges.close)
     stack.callback(process.close)
     return process, edges

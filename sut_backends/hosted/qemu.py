@@ -15,7 +15,7 @@ from typing import Literal
 
 from rig.bench.config import PathText
 from rig.errors import ConfigError, DeviceNotFound
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from sut_backends.hosted.guest_sync_wire import GuestWire
@@ -77,11 +77,11 @@ class QemuSut(WatchedSut):
         return True
 
     @classmethod
-    def open(cls, settings: QemuSut.Settings, table: Table) -> QemuSut:
+    def open(cls, settings: QemuSut.Settings, context: BenchContext) -> QemuSut:
         """Start the emulator and find the DUT; raise as UartSut.open does, DeviceNotFound where
         emulator or image is missing.
         """
-        if not table.world.supply_on:
+        if not context.world.supply_on:
             raise DeviceNotFound(
                 "the DUT has no supply", try_next="switch the monitor's supply on first"
             )
@@ -92,12 +92,12 @@ class QemuSut(WatchedSut):
                 try_next="firmware/build/mps2/asc.elf, after make -C firmware emulated",
             )
         with ExitStack() as stack:
-            process, edges = _start(settings, table, stack)
+            process, edges = _start(settings, context, stack)
             line = SocketLine(
                 process.line,
                 settings.machine,
                 settings.baud,
-                lambda direction, block: table.wire(direction, block),
+                lambda direction, block: context.wire(direction, block),
             )
             with watched(process, edges):
                 uart = UartSut.on(
@@ -109,12 +109,14 @@ class QemuSut(WatchedSut):
             return cls(uart, process, edges, settings, stack.pop_all())
 
     @staticmethod
-    def probe(settings: QemuSut.Settings, table: Table) -> Iterator[Finding]:
+    def probe(settings: QemuSut.Settings, context: BenchContext) -> Iterator[Finding]:
         """Start the emulator, and say step by step what works in the DUT; raises as `open` where it
         does not start.
         """
-        with closing(QemuSut.open(settings, table)) as sut:
-            yield from examine(sut._uart, table.sample, own_time=True, sync_needed=table.monitored)
+        with closing(QemuSut.open(settings, context)) as sut:
+            yield from examine(
+                sut._uart, context.sample, own_time=True, sync_needed=context.monitored
+            )
 
     @property
     def info(self) -> SutInfo:
@@ -134,14 +136,14 @@ class QemuSut(WatchedSut):
 
 
 def _start(
-    settings: QemuSut.Settings, table: Table, stack: ExitStack
+    settings: QemuSut.Settings, context: BenchContext, stack: ExitStack
 ) -> tuple[EmulatorProcess, GuestWire]:
     # The world's time goes on where it is: a second device on the same table does not begin at 0.
-    origin_ns = max(table.world.now_ns(), table.world.states()[-1].time_ns)
-    program = table.folder / settings.program
+    origin_ns = max(context.world.now_ns(), context.world.states()[-1].time_ns)
+    program = context.folder / settings.program
     process = EmulatorProcess(settings.emulator, settings.machine, program, settings.icount_shift)
     stack.callback(process.line.close)
-    edges = GuestWire(process.wire.detach(), table.world, settings.power_w, origin_ns)
+    edges = GuestWire(process.wire.detach(), context.world, settings.power_w, origin_ns)
     stack.callback(edges.close)
     stack.callback(process.close)
     return process, edges

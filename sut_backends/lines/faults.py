@@ -13,7 +13,7 @@ from sut_backends.lines.line import Line
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class LineFaults:
     """Probabilities per byte, in each direction; `flip` changes one bit."""
 
     drop: float = 0.0
@@ -49,7 +49,7 @@ class FaultyLink:
     sizes change nothing.
     """
 
-    def __init__(self, line: Line, faults: Faults) -> None:
+    def __init__(self, line: Line, faults: LineFaults) -> None:
         self._line = line
         self._faults = faults
         self.injected = {"tx": Injected(), "rx": Injected()}

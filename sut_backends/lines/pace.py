@@ -20,7 +20,7 @@ class _Piece:
     due_s: float
 
 
-class Pace:
+class LinePace:
     """One direction of a line: `baud`, and `delay_s` on top, as bridges and schedulers add; times
     are the caller's, in seconds.
 

@@ -19,7 +19,7 @@ import tty
 from typing import Self
 
 from rig.errors import DeviceNotFound
-from sut_backends.lines.pace import Pace
+from sut_backends.lines.pace import LinePace
 
 _QUANTUM_S = (
     0.0002  # a byte may be late by so much where others follow it; the last of a block is on time
@@ -69,7 +69,7 @@ class PacedLine:
 class _End:
     """One end of the line: where its bytes go, and how those that come for it are paced."""
 
-    def __init__(self, fd: int, pace: Pace) -> None:
+    def __init__(self, fd: int, pace: LinePace) -> None:
         self.fd = fd
         self.pace = pace
         os.set_blocking(fd, False)
@@ -132,8 +132,8 @@ def main() -> None:
     sys.stdout.flush()
     carry(
         (
-            _End(master_fd, Pace(given.baud, given.delay_s)),
-            _End(port_fd, Pace(given.baud, given.delay_s)),
+            _End(master_fd, LinePace(given.baud, given.delay_s)),
+            _End(port_fd, LinePace(given.baud, given.delay_s)),
         ),
         sys.stdin.fileno(),
     )

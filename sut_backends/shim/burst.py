@@ -6,8 +6,8 @@ No port, no clock.
 from __future__ import annotations
 
 from sut_backends.shim.frame import Frame, encode
-from sut_backends.shim.messages import Kind
-from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.messages import MessageKind
+from sut_backends.shim.timeouts import RetransmissionTimeouts
 
 _FAR_AHEAD = 128  # numbers: neither in any window nor one that is repeated
 
@@ -20,7 +20,9 @@ class Burst:
     `number` stays the next one.
     """
 
-    def __init__(self, frames: int, payload_b: int, number: int, patience: Patience) -> None:
+    def __init__(
+        self, frames: int, payload_b: int, number: int, timeouts: RetransmissionTimeouts
+    ) -> None:
         self.frames = frames
         self.following = number
         self.answer: Frame | None = None
@@ -28,12 +30,12 @@ class Burst:
         self.repeats = 0
         self.acknowledged = 0
         payload = bytes(at & 0xFF for at in range(payload_b))
-        self._code = encode(Frame(Kind.PING, (number + _FAR_AHEAD) & 0xFF, payload)) * frames
+        self._code = encode(Frame(MessageKind.PING, (number + _FAR_AHEAD) & 0xFF, payload)) * frames
         self.sent_b = len(self._code)
         self._due = True
         self._over = False
         self._heard_s = 0.0
-        self._line_s, self._rto_s = patience.line_s(self.sent_b), patience.rto_s(2 * payload_b)
+        self._line_s, self._rto_s = timeouts.line_s(self.sent_b), timeouts.rto_s(2 * payload_b)
 
     @property
     def finished(self) -> bool:
@@ -60,7 +62,7 @@ class Burst:
 
     def receive(self, frame: Frame, now_s: float) -> None:
         """Take a frame from the DUT."""
-        self.acknowledged += frame.kind == Kind.ACK
+        self.acknowledged += frame.kind == MessageKind.ACK
         self.noise(now_s)
 
     def noise(self, now_s: float) -> None:

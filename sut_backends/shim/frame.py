@@ -79,7 +79,7 @@ def decode(code: bytes) -> Frame:
     return Frame(body[0], body[1], body[2:])
 
 
-class Decoder:
+class FrameDecoder:
     """Find frames in a stream that may hold anything. `max_payload_b` bounds what is kept.
 
     `dropped` counts what stood between delimiters and was no frame; `dropped_tail` is the end of

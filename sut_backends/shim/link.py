@@ -10,11 +10,11 @@ from typing import Protocol
 
 from rig.errors import LocalProtocolError
 from sut_backends.shim.burst import Burst
-from sut_backends.shim.frame import Decoder, Frame
-from sut_backends.shim.messages import FIRST_MAX_PAYLOAD_B, Kind
+from sut_backends.shim.frame import Frame, FrameDecoder
+from sut_backends.shim.messages import FIRST_MAX_PAYLOAD_B, MessageKind
 from sut_backends.shim.request import REPEATS_MAX, Request, Silence
-from sut_backends.shim.timeouts import Patience
-from sut_backends.shim.window import Stream
+from sut_backends.shim.timeouts import RetransmissionTimeouts
+from sut_backends.shim.window import RequestWindow
 
 BOOT_TEXT = (b"m-init-done", b"m-ready")
 
@@ -40,16 +40,16 @@ class Transfer(Protocol):
     def expire(self, now_s: float) -> None: ...
 
 
-class Link:
+class ShimLink:
     """One thing under way at a time, in one order of numbers.
 
     `received_b` counts bytes and `retransmissions` frames sent again, over the whole session;
     `restarted` is set when the DUT sends what it only sends at power-up.
     """
 
-    def __init__(self, patience: Patience) -> None:
-        self.patience = patience
-        self.decoder = Decoder()
+    def __init__(self, timeouts: RetransmissionTimeouts) -> None:
+        self.timeouts = timeouts
+        self.decoder = FrameDecoder()
         self.window = 1
         self.max_payload_b = FIRST_MAX_PAYLOAD_B
         self.received_b = 0
@@ -79,7 +79,7 @@ class Link:
 
     def request(
         self,
-        kind: Kind,
+        kind: MessageKind,
         payload: bytes = b"",
         silence: Silence | None = None,
         repeats_max: int = REPEATS_MAX,
@@ -87,22 +87,24 @@ class Link:
         """Begin one request."""
         self._check(payload)
         request = Request(
-            kind, payload, self._free(), self.patience, silence, repeats_max, self.max_payload_b
+            kind, payload, self._free(), self.timeouts, silence, repeats_max, self.max_payload_b
         )
         self._begin(request)
         return request
 
-    def stream(self, requests: Sequence[tuple[Kind, bytes]], fragile: bool = False) -> Stream:
+    def stream(
+        self, requests: Sequence[tuple[MessageKind, bytes]], fragile: bool = False
+    ) -> RequestWindow:
         """Begin a stream of requests; `fragile` ones are abandoned where most of them break."""
         for _, payload in requests:
             self._check(payload)
-        stream = Stream(requests, self._free(), self.window, self.patience, fragile)
+        stream = RequestWindow(requests, self._free(), self.window, self.timeouts, fragile)
         self._begin(stream)
         return stream
 
     def burst(self) -> Burst:
         """Begin a burst of as many full frames as the DUT takes at once."""
-        burst = Burst(self.window, self.max_payload_b, self._free(), self.patience)
+        burst = Burst(self.window, self.max_payload_b, self._free(), self.timeouts)
         self._begin(burst)
         return burst
 

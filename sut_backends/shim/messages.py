@@ -26,7 +26,7 @@ GUARD_RESTARTS_MAX = 8
 THRESHOLDS_MAX = 16  # of OPTIMIZE
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     """The type byte of a frame."""
 
     HELLO = 0x01
@@ -122,41 +122,41 @@ def _split(payload: bytes, shape: struct.Struct, what: str) -> tuple[tuple[int, 
 
 
 @dataclass(frozen=True, slots=True)
-class Hello(_Numbers):
+class HelloMessage(_Numbers):
     """Open a session."""
 
-    kind: ClassVar[Kind] = Kind.HELLO
+    kind: ClassVar[MessageKind] = MessageKind.HELLO
     shape: ClassVar[struct.Struct] = struct.Struct("<IB")
     nonce: int
     version: int = PROTOCOL
 
 
 @dataclass(frozen=True, slots=True)
-class Baud(_Numbers):
+class BaudMessage(_Numbers):
     """Ask for another line rate."""
 
-    kind: ClassVar[Kind] = Kind.BAUD
+    kind: ClassVar[MessageKind] = MessageKind.BAUD
     shape: ClassVar[struct.Struct] = struct.Struct("<I")
     baud: int
 
 
 @dataclass(frozen=True, slots=True)
-class SelfTest(_Numbers):
+class SelfTestMessage(_Numbers):
     """Ask for a REPORT: read the timer `reads` times in a row, and time empty queries of `repeat`
     repetitions.
     """
 
-    kind: ClassVar[Kind] = Kind.SELFTEST
+    kind: ClassVar[MessageKind] = MessageKind.SELFTEST
     shape: ClassVar[struct.Struct] = struct.Struct("<HH")
     reads: int
     repeat: int
 
 
 @dataclass(frozen=True, slots=True)
-class Load(_Numbers):
+class LoadMessage(_Numbers):
     """Open a slot for `length_b` bytes whose CRC is `crc32`."""
 
-    kind: ClassVar[Kind] = Kind.LOAD
+    kind: ClassVar[MessageKind] = MessageKind.LOAD
     shape: ClassVar[struct.Struct] = struct.Struct("<HII")
     slot: int
     length_b: int
@@ -164,10 +164,10 @@ class Load(_Numbers):
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class DataMessage:
     """Put `content` at `offset_b` of the opened slot."""
 
-    kind: ClassVar[Kind] = Kind.DATA
+    kind: ClassVar[MessageKind] = MessageKind.DATA
     shape: ClassVar[struct.Struct] = struct.Struct("<I")
     offset_b: int
     content: bytes
@@ -177,26 +177,26 @@ class Data:
         return self.shape.pack(self.offset_b) + self.content
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Data:
+    def unpack(cls, payload: bytes) -> DataMessage:
         """Read a payload."""
         (offset_b,), content = _split(payload, cls.shape, "DATA")
         return cls(offset_b, content)
 
 
 @dataclass(frozen=True, slots=True)
-class Commit(_Numbers):
+class CommitMessage(_Numbers):
     """Check the slot; only then may it be run."""
 
-    kind: ClassVar[Kind] = Kind.COMMIT
+    kind: ClassVar[MessageKind] = MessageKind.COMMIT
     shape: ClassVar[struct.Struct] = struct.Struct("<H")
     slot: int
 
 
 @dataclass(frozen=True, slots=True)
-class Run(_Numbers):
+class RunMessage(_Numbers):
     """Process a slot, each phase `repeat` times in a row."""
 
-    kind: ClassVar[Kind] = Kind.RUN
+    kind: ClassVar[MessageKind] = MessageKind.RUN
     shape: ClassVar[struct.Struct] = struct.Struct("<HIIH")
     slot: int
     repeat: int
@@ -205,10 +205,10 @@ class Run(_Numbers):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchMessage:
     """Process `slots` one after the other in one window, `repeat` rounds over them."""
 
-    kind: ClassVar[Kind] = Kind.BATCH
+    kind: ClassVar[MessageKind] = MessageKind.BATCH
     shape: ClassVar[struct.Struct] = struct.Struct("<IIH")
     repeat: int
     guard_us: int
@@ -227,7 +227,7 @@ class Batch:
             ) from error
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Batch:
+    def unpack(cls, payload: bytes) -> BatchMessage:
         """Read a payload."""
         (repeat, guard_us, hold_us), rest = _split(payload, cls.shape, "BATCH")
         if not rest or len(rest) % 2:
@@ -241,12 +241,12 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Optimize:
+class OptimizeMessage:
     """Search a slot until a cost at or below `target` is found, or `timeout_us` are over; mark the
     `thresholds`.
     """
 
-    kind: ClassVar[Kind] = Kind.OPTIMIZE
+    kind: ClassVar[MessageKind] = MessageKind.OPTIMIZE
     shape: ClassVar[struct.Struct] = struct.Struct("<HIIiIH")
     no_target: ClassVar[int] = -(2**31)
     slot: int
@@ -270,7 +270,7 @@ class Optimize:
             ) from error
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Optimize:
+    def unpack(cls, payload: bytes) -> OptimizeMessage:
         """Read a payload."""
         (slot, seed, timeout_us, target, guard_us, hold_us), rest = _split(
             payload, cls.shape, "OPTIMIZE"
@@ -281,7 +281,7 @@ class Optimize:
         return cls(slot, seed, timeout_us, target, guard_us, hold_us, thresholds)
 
     @classmethod
-    def most(cls, caps: Caps) -> int:
+    def most(cls, caps: CapsMessage) -> int:
         """Return how many thresholds a request can name, and DONE can tell."""
         return max(
             min((caps.max_payload_b - cls.shape.size) // 4, caps.marks_max - 2, THRESHOLDS_MAX), 0
@@ -289,21 +289,21 @@ class Optimize:
 
 
 @dataclass(frozen=True, slots=True)
-class Knew(_Numbers):
+class KnewMessage(_Numbers):
     """Ask when the device knew each threshold of the last OPTIMIZE reached, from number `first`
     on.
     """
 
-    kind: ClassVar[Kind] = Kind.KNEW
+    kind: ClassVar[MessageKind] = MessageKind.KNEW
     shape: ClassVar[struct.Struct] = struct.Struct("<B")
     first: int
 
 
 @dataclass(frozen=True, slots=True)
-class Idle(_Numbers):
+class IdleMessage(_Numbers):
     """Stay configured and ready for `duration_us`."""
 
-    kind: ClassVar[Kind] = Kind.IDLE
+    kind: ClassVar[MessageKind] = MessageKind.IDLE
     shape: ClassVar[struct.Struct] = struct.Struct("<IIH")
     duration_us: int
     guard_us: int
@@ -311,10 +311,10 @@ class Idle(_Numbers):
 
 
 @dataclass(frozen=True, slots=True)
-class Sync(_Numbers):
+class SyncMessage(_Numbers):
     """Give `count` pulses; the interval after pulse i is `period_us` times 1, 2, 1, 4."""
 
-    kind: ClassVar[Kind] = Kind.SYNC
+    kind: ClassVar[MessageKind] = MessageKind.SYNC
     shape: ClassVar[struct.Struct] = struct.Struct("<BIIH")
     intervals: ClassVar[tuple[int, ...]] = (1, 2, 1, 4)
     count: int
@@ -324,19 +324,19 @@ class Sync(_Numbers):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(_Numbers):
+class ResultMessage(_Numbers):
     """Ask for the last output from `offset_b` on."""
 
-    kind: ClassVar[Kind] = Kind.RESULT
+    kind: ClassVar[MessageKind] = MessageKind.RESULT
     shape: ClassVar[struct.Struct] = struct.Struct("<I")
     offset_b: int
 
 
 @dataclass(frozen=True, slots=True)
-class Stream(_Numbers):
+class StreamMessage(_Numbers):
     """Play `windows` windows of a signal at `sample_hz`; `hop` and `window` are in samples."""
 
-    kind: ClassVar[Kind] = Kind.STREAM
+    kind: ClassVar[MessageKind] = MessageKind.STREAM
     shape: ClassVar[struct.Struct] = struct.Struct("<IIIIH")
     windows: int
     hop: int
@@ -346,10 +346,10 @@ class Stream(_Numbers):
 
 
 @dataclass(frozen=True, slots=True)
-class Take(_Numbers):
+class TakeMessage(_Numbers):
     """Ask for answers of a stream from window `next` on; those before it are acknowledged."""
 
-    kind: ClassVar[Kind] = Kind.TAKE
+    kind: ClassVar[MessageKind] = MessageKind.TAKE
     shape: ClassVar[struct.Struct] = struct.Struct("<I")
     next: int
 
@@ -366,21 +366,21 @@ class StreamState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ack(_Numbers):
+class AckMessage(_Numbers):
     """What the DUT has: bit i of `received` is the number after the next expected one, plus i."""
 
-    kind: ClassVar[Kind] = Kind.ACK
+    kind: ClassVar[MessageKind] = MessageKind.ACK
     shape: ClassVar[struct.Struct] = struct.Struct("<I")
     received: int
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class CapsMessage:
     """What the DUT is and can do; the lengths in bytes, the times in microseconds, the rate in
     hertz.
     """
 
-    kind: ClassVar[Kind] = Kind.CAPS
+    kind: ClassVar[MessageKind] = MessageKind.CAPS
     shape: ClassVar[struct.Struct] = struct.Struct("<IBBHHIIHIHBB")
     nonce: int
     protocol: int
@@ -426,7 +426,7 @@ class Caps:
         return head + told + (bytes([self.more]) if self.more else b"")
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Caps:
+    def unpack(cls, payload: bytes) -> CapsMessage:
         """Read a payload; bytes behind `more`, where that is there, are ignored: a later firmware
         may add to it.
         """
@@ -470,12 +470,12 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DoneMessage:
     """The end of a window: `marks` as (phase, tick), as much of the output as fits, and how often
     the last phase was completed.
     """
 
-    kind: ClassVar[Kind] = Kind.DONE
+    kind: ClassVar[MessageKind] = MessageKind.DONE
     shape: ClassVar[struct.Struct] = struct.Struct("<HHII")
     mark: ClassVar[struct.Struct] = struct.Struct("<BQ")
     rx_in_window_b: int
@@ -492,7 +492,7 @@ class Done:
         return head + b"".join(self.mark.pack(*mark) for mark in self.marks) + self.output
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Done:
+    def unpack(cls, payload: bytes) -> DoneMessage:
         """Read a payload."""
         (rx_in_window_b, count, total_b, iterations), rest = _split(payload, cls.shape, "DONE")
         size = count * cls.mark.size
@@ -505,12 +505,12 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownMessage:
     """When the device knew thresholds reached, by its own timer: of `total`, those from number
     `first` on, as far as they fit.
     """
 
-    kind: ClassVar[Kind] = Kind.KNOWN
+    kind: ClassVar[MessageKind] = MessageKind.KNOWN
     shape: ClassVar[struct.Struct] = struct.Struct("<BB")
     total: int
     first: int
@@ -523,7 +523,7 @@ class Known:
         )
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Known:
+    def unpack(cls, payload: bytes) -> KnownMessage:
         """Read a payload."""
         (total, first), rest = _split(payload, cls.shape, "KNOWN")
         if len(rest) % 8 or first + len(rest) // 8 > total:
@@ -534,12 +534,12 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenMessage:
     """Answers of a stream: `count` records from window `first` on. Of `late` windows `worst_window`
     was late most.
     """
 
-    kind: ClassVar[Kind] = Kind.TAKEN
+    kind: ClassVar[MessageKind] = MessageKind.TAKEN
     shape: ClassVar[struct.Struct] = struct.Struct("<BBQQIIIIIIB")
     unequal: ClassVar[int] = 2**32 - 1  # in place of the workload's code: outputs differ in length
     state: StreamState
@@ -570,7 +570,7 @@ class Taken:
         return self.shape.pack(self.state, self.room, *ticks, *numbers) + self.records
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Taken:
+    def unpack(cls, payload: bytes) -> TakenMessage:
         """Read a payload."""
         numbers, records = _split(payload, cls.shape, "TAKEN")
         state, room, start, end, done, late, worst, ticks, code, first, count = numbers
@@ -607,12 +607,12 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Report(_Numbers):
+class ReportMessage(_Numbers):
     """What a DUT found out about itself: docs/PROTOCOL.md section 7. What is received is counted
     since the REPORT before.
     """
 
-    kind: ClassVar[Kind] = Kind.REPORT
+    kind: ClassVar[MessageKind] = MessageKind.REPORT
     shape: ClassVar[struct.Struct] = struct.Struct("<QIHHIIIIIIBBBIII")
     unknown: ClassVar[int] = 2**32 - 1
     level_unknown: ClassVar[int] = 0xFF
@@ -635,10 +635,10 @@ class Report(_Numbers):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ChunkMessage:
     """A part of the last output."""
 
-    kind: ClassVar[Kind] = Kind.CHUNK
+    kind: ClassVar[MessageKind] = MessageKind.CHUNK
     shape: ClassVar[struct.Struct] = struct.Struct("<I")
     offset_b: int
     content: bytes
@@ -648,17 +648,17 @@ class Chunk:
         return self.shape.pack(self.offset_b) + self.content
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Chunk:
+    def unpack(cls, payload: bytes) -> ChunkMessage:
         """Read a payload."""
         (offset_b,), content = _split(payload, cls.shape, "CHUNK")
         return cls(offset_b, content)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusalMessage:
     """An ERROR: why the DUT refuses."""
 
-    kind: ClassVar[Kind] = Kind.ERROR
+    kind: ClassVar[MessageKind] = MessageKind.ERROR
     shape: ClassVar[struct.Struct] = struct.Struct("<BI")
     code: int
     detail: int
@@ -669,26 +669,26 @@ class Refusal:
         return self.shape.pack(self.code, self.detail) + self.text.encode("ascii")
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Refusal:
+    def unpack(cls, payload: bytes) -> RefusalMessage:
         """Read a payload."""
         (code, detail), text = _split(payload, cls.shape, "ERROR")
         return cls(code, detail, text.decode("ascii", "backslashreplace"))
 
 
 Request = (
-    Hello
-    | Baud
-    | SelfTest
-    | Load
-    | Data
-    | Commit
-    | Run
-    | Batch
-    | Optimize
-    | Knew
-    | Stream
-    | Take
-    | Idle
-    | Sync
-    | Result
+    HelloMessage
+    | BaudMessage
+    | SelfTestMessage
+    | LoadMessage
+    | DataMessage
+    | CommitMessage
+    | RunMessage
+    | BatchMessage
+    | OptimizeMessage
+    | KnewMessage
+    | StreamMessage
+    | TakeMessage
+    | IdleMessage
+    | SyncMessage
+    | ResultMessage
 )

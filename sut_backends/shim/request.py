@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from sut_backends.shim import messages
 from sut_backends.shim.frame import Frame, encode
-from sut_backends.shim.messages import Kind
-from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.messages import MessageKind
+from sut_backends.shim.timeouts import RetransmissionTimeouts
 
 REPEATS_MAX = 12
 # how often DONE is asked for with no sound in return before one believes that the window is still
@@ -39,10 +39,10 @@ class Request:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: MessageKind,
         payload: bytes,
         number: int,
-        patience: Patience,
+        timeouts: RetransmissionTimeouts,
         silence: Silence | None = None,
         repeats_max: int = REPEATS_MAX,
         longest_b: int = messages.CAPS_MAX_PAYLOAD_B,
@@ -56,7 +56,7 @@ class Request:
         self.acknowledged = False
         self.repeats = 0
         self._code = encode(frame)
-        self._patience = patience
+        self._timeouts = timeouts
         self._repeats_max = messages.GUARD_RESTARTS_MAX if silence else repeats_max
         self._due = True  # to be sent at the next occasion
         self._sent = 0
@@ -68,9 +68,9 @@ class Request:
         self._calls = 0  # how often DONE has been asked for since the last silence
         self._last_call = False
         # One value for the whole exchange: the guard that the DUT was told depends on it.
-        self._rto_s = patience.rto_s(len(self._code) + _FRAME_B + 4)
+        self._rto_s = timeouts.rto_s(len(self._code) + _FRAME_B + 4)
         # What is heard of DONE extends the wait, so this need not be the time of all of it.
-        self._done_s = patience.rto_s(len(self._code) + _on_line_b(messages.CAPS_MAX_PAYLOAD_B))
+        self._done_s = timeouts.rto_s(len(self._code) + _on_line_b(messages.CAPS_MAX_PAYLOAD_B))
         self._answer_b = _on_line_b(_answer_payload_b(frame, longest_b))
 
     @property
@@ -81,7 +81,7 @@ class Request:
     @property
     def awaited(self) -> str:
         """Return what is missing, for people."""
-        name = Kind(self.frame.kind).name
+        name = MessageKind(self.frame.kind).name
         if self.silence is None:
             return f"answer to {name}"
         return f"DONE of {name}" if self.acknowledged else f"acknowledgement of {name}"
@@ -109,12 +109,12 @@ class Request:
 
     def receive(self, frame: Frame, now_s: float) -> None:
         """Take a frame from the DUT."""
-        if frame.kind == Kind.ACK:
+        if frame.kind == MessageKind.ACK:
             if self.silence and frame.seq == (self.frame.seq + 1) & 0xFF:
                 self._begin_guard(self.silence, now_s, frame)
-        elif frame.kind == Kind.CAPS and self.frame.kind != Kind.HELLO:
+        elif frame.kind == MessageKind.CAPS and self.frame.kind != MessageKind.HELLO:
             return  # HELLO has no place in the order: a late answer to one may carry this number
-        elif frame.seq == self.frame.seq and frame.kind >= Kind.ACK:
+        elif frame.seq == self.frame.seq and frame.kind >= MessageKind.ACK:
             if not self.silence:
                 self._learn(now_s, frame)
             self.answer = frame
@@ -165,11 +165,11 @@ class Request:
             # The DUT begins its guard anew so often and no more: after that only waiting helps one
             # that stands still.
             return (
-                max(self._rto_s, self._patience.timeout_s)
+                max(self._rto_s, self._timeouts.timeout_s)
                 if self.repeats == self._repeats_max
                 else self._rto_s
             )
-        return self._patience.rto_s(len(self._code) + self._answer_b, self.repeats)
+        return self._timeouts.rto_s(len(self._code) + self._answer_b, self.repeats)
 
     def _call(self) -> None:
         self._calls += 1
@@ -182,7 +182,7 @@ class Request:
 
     def _learn(self, now_s: float, frame: Frame) -> None:
         if self._sent == 1:
-            self._patience.learn(
+            self._timeouts.learn(
                 now_s - self._sent_s,
                 len(self._code) + messages.FRAME_OVERHEAD_B + 3 + len(frame.payload),
             )
@@ -193,12 +193,12 @@ def _on_line_b(payload_b: int) -> int:
 
 
 def _answer_payload_b(frame: Frame, longest_b: int) -> int:
-    if frame.kind == Kind.PING:
+    if frame.kind == MessageKind.PING:
         return len(frame.payload)
     longer = {
-        Kind.HELLO: messages.CAPS_MAX_PAYLOAD_B,
-        Kind.RESULT: longest_b,
-        Kind.SELFTEST: messages.Report.shape.size,
-        Kind.TAKE: longest_b,
+        MessageKind.HELLO: messages.CAPS_MAX_PAYLOAD_B,
+        MessageKind.RESULT: longest_b,
+        MessageKind.SELFTEST: messages.ReportMessage.shape.size,
+        MessageKind.TAKE: longest_b,
     }
-    return longer.get(Kind(frame.kind), 4)
+    return longer.get(MessageKind(frame.kind), 4)

@@ -33,7 +33,7 @@ class Inference:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TextAnswer:
     """The parts of an answer: the DUT's stamps (none where it tells no time), the text of the
     results, None where it is unreadable, and which lines tell of the window's begin and end.
     """
@@ -44,7 +44,7 @@ class Answer:
     stop_line: int
 
 
-def take_apart(lines: Sequence[str], repeat: int, tells_time: bool) -> Answer:
+def take_apart(lines: Sequence[str], repeat: int, tells_time: bool) -> TextAnswer:
     """Return the parts of the answer to `infer`; raise RemoteProtocolError where a line is missing,
     spoilt or a stranger.
     """
@@ -56,21 +56,21 @@ def take_apart(lines: Sequence[str], repeat: int, tells_time: bool) -> Answer:
             "or a byte was lost on the line"
         )
         raise RemoteProtocolError(cause, evidence=repr(strangers), try_next=try_next)
-    laps = [match for line in lines if (match := LAP.fullmatch(line))]
+    timestamps = [match for line in lines if (match := LAP.fullmatch(line))]
     begin = ["m-warmup-start-0", "m-warmup-done", f"m-infer-start-{repeat}"]
-    due = [*begin, *(match[0] for match in laps), _DONE]
-    if list(lines[:-1]) != due or len(laps) != 2 * tells_time:
+    due = [*begin, *(match[0] for match in timestamps), _DONE]
+    if list(lines[:-1]) != due or len(timestamps) != 2 * tells_time:
         try_next = (
             "a byte was lost on the line"
-            if laps or not tells_time
+            if timestamps or not tells_time
             else "does the DUT print its time stamps no more?"
         )
         raise RemoteProtocolError(
             "the answer to `infer` is incomplete", evidence=repr(list(lines)), try_next=try_next
         )
     results = RESULTS.fullmatch(lines[-1])
-    return Answer(
-        tuple(int(match[1]) for match in laps),
+    return TextAnswer(
+        tuple(int(match[1]) for match in timestamps),
         results[1] if results else None,
         len(begin) - 1,
         len(due) - 1,

@@ -13,7 +13,7 @@ GUARD_MARGIN = (
 )
 
 
-class Patience:
+class RetransmissionTimeouts:
     """Estimate the retransmission time-out (RTO) as RFC 6298 does, with the time on the line taken
     out and added back.
 

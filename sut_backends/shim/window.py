@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sut_backends.shim.frame import Frame, encode
-from sut_backends.shim.messages import Ack, Kind
-from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.messages import AckMessage, MessageKind
+from sut_backends.shim.timeouts import RetransmissionTimeouts
 
 ROUNDS_MAX = 20  # time-outs in a row
 BITMAP_BITS = 32
@@ -18,7 +18,7 @@ ACK_B = 16
 _ABANDON_PER_FRAME = 2
 _ABANDON_MORE = 6  # repeats beyond this: two frames of three do not get through
 _BURST = 2  # frames made before they are written: the line runs while the next are made
-_ANSWERS = (Kind.STATUS, Kind.PONG, Kind.ERROR)
+_ANSWERS = (MessageKind.STATUS, MessageKind.PONG, MessageKind.ERROR)
 
 
 @dataclass(slots=True)
@@ -27,13 +27,13 @@ class _Flight:
     be sent.
     """
 
-    kind: Kind
+    kind: MessageKind
     code: bytes
     order: int = 0
     called: bool = False
 
 
-class Stream:
+class RequestWindow:
     """Send requests numbered from `first` on, at most `window` unacknowledged, until all are there
     or it is hopeless.
 
@@ -46,16 +46,16 @@ class Stream:
 
     def __init__(
         self,
-        requests: Sequence[tuple[Kind, bytes]],
+        requests: Sequence[tuple[MessageKind, bytes]],
         first: int,
         window: int,
-        patience: Patience,
+        timeouts: RetransmissionTimeouts,
         fragile: bool = False,
     ) -> None:
         self._requests = requests
         self._first = first
         self._window = window
-        self._patience = patience
+        self._timeouts = timeouts
         self._fragile = fragile
         self._flights: dict[int, _Flight] = {}
         self._next = first
@@ -64,7 +64,7 @@ class Stream:
         self._timer_s = 0.0
         self._ending = False
         self.answer: Frame | None = None
-        self.asked = Kind.DATA
+        self.asked = MessageKind.DATA
         self.failed = False
         self.repeats = 0
 
@@ -87,7 +87,7 @@ class Stream:
     def awaited(self) -> str:
         """Return what is missing, for people."""
         kind = self._requests[min(self._base - self._first, len(self._requests) - 1)][0]
-        what = "acknowledgement of" if kind is Kind.DATA else "answer to"
+        what = "acknowledgement of" if kind is MessageKind.DATA else "answer to"
         return (
             f"{what} {kind.name}, {self._base - self._first + 1} of {len(self._requests)} requests"
         )
@@ -98,7 +98,7 @@ class Stream:
         if self._unsent or self._room:
             return self._timer_s
         under_way_b = sum(len(flight.code) for flight in self._flights.values()) + ACK_B
-        return self._timer_s + self._patience.rto_s(under_way_b, self._rounds)
+        return self._timer_s + self._timeouts.rto_s(under_way_b, self._rounds)
 
     def outgoing(self, now_s: float) -> bytes:
         """Return what is to be sent now."""
@@ -122,7 +122,7 @@ class Stream:
 
     def receive(self, frame: Frame, now_s: float) -> None:
         """Take a frame from the DUT."""
-        if frame.kind == Kind.ACK:
+        if frame.kind == MessageKind.ACK:
             self._acknowledge(frame, now_s)
         elif frame.kind in _ANSWERS:
             number = next((number for number in self._flights if number & 0xFF == frame.seq), None)
@@ -161,7 +161,7 @@ class Stream:
         expected = self._base + ((frame.seq - self._base) & 0xFF)
         if expected > self._next:
             return  # older than what is known already
-        received = Ack.unpack(frame.payload).received
+        received = AckMessage.unpack(frame.payload).received
         there = {number for number in self._flights if number < expected}
         there |= {
             expected + 1 + bit
@@ -169,7 +169,12 @@ class Stream:
             if received >> bit & 1 and expected + 1 + bit in self._flights
         }
         last = self._flights.get(self._end - 1)
-        if last and last.kind is not Kind.DATA and self._end - 1 in there and not self._ending:
+        if (
+            last
+            and last.kind is not MessageKind.DATA
+            and self._end - 1 in there
+            and not self._ending
+        ):
             there.remove(self._end - 1)
             if (
                 not last.called
@@ -180,7 +185,7 @@ class Stream:
 
     def _answered(self, number: int, frame: Frame, now_s: float) -> None:
         """Take an answer to one request: all before it were executed too."""
-        if not self._ending and (frame.kind == Kind.ERROR or number == self._end - 1):
+        if not self._ending and (frame.kind == MessageKind.ERROR or number == self._end - 1):
             self.answer = frame
             self.asked = self._flights[number].kind
             self._ending = number != self._end - 1
@@ -212,4 +217,7 @@ class Stream:
         if not self._ending:
             return
         for number, flight in self._flights.items():
-            flight.kind, flight.code = Kind.PING, encode(Frame(Kind.PING, number & 0xFF))
+            flight.kind, flight.code = (
+                MessageKind.PING,
+                encode(Frame(MessageKind.PING, number & 0xFF)),
+            )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from rig.errors import RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
 from rig.model.finding import Finding
@@ -42,11 +42,11 @@ class UartSut:
         return settings.simulated
 
     @classmethod
-    def open(cls, settings: PortSettings, table: Table) -> UartSut:
+    def open(cls, settings: PortSettings, context: BenchContext) -> UartSut:
         """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with
         what to try next.
         """
-        return cls.on(open_line(settings.port, settings, table), settings, settings.simulated)
+        return cls.on(open_line(settings.port, settings, context), settings, settings.simulated)
 
     @classmethod
     def on(cls, line: Line, settings: LinkSettings, simulated: bool) -> UartSut:
@@ -62,11 +62,11 @@ class UartSut:
             raise
 
     @staticmethod
-    def probe(settings: PortSettings, table: Table) -> Iterator[Finding]:
+    def probe(settings: PortSettings, context: BenchContext) -> Iterator[Finding]:
         """Say step by step what works between here and the DUT; tries other line rates where
         nothing does.
         """
-        return probe(settings, table, lambda: UartSut.open(settings, table))
+        return probe(settings, context, lambda: UartSut.open(settings, context))
 
     @property
     def info(self) -> SutInfo:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from rig.errors import DeadlineError, ProtocolError, RigError, SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import Solving, SutInfo, SystemUnderTest
 from rig.model.completion import Completion
 from rig.model.finding import Finding
@@ -35,13 +35,13 @@ class Probed(SystemUnderTest, Solving, Protocol):
 
 
 def probe(
-    settings: PortSettings, table: Table, open_sut: Callable[[], Probed]
+    settings: PortSettings, context: BenchContext, open_sut: Callable[[], Probed]
 ) -> Iterator[Finding]:
     """Try port, answer, SYNC line, timer, burst, load, run, self-test in this order, to the first
     that fails. Raise no RigError.
     """
     try:
-        open_line(settings.port, settings, table).close()
+        open_line(settings.port, settings, context).close()
     except RigError as error:
         yield _failed("port", error)
         return
@@ -52,13 +52,13 @@ def probe(
         yield _failed("answer", error)
         if isinstance(error, DeadlineError | ProtocolError):
             yield from (
-                _at(dataclasses.replace(settings, baud=baud), table)
+                _at(dataclasses.replace(settings, baud=baud), context)
                 for baud in USUAL_BAUDS
                 if baud != settings.baud
             )
         return
     try:
-        yield from examine(sut, table.sample, sync_needed=table.monitored)
+        yield from examine(sut, context.sample, sync_needed=context.monitored)
     finally:
         sut.close()
 
@@ -160,10 +160,10 @@ def _said(completion: Completion | None, info: SutInfo) -> str:
     )
 
 
-def _at(settings: PortSettings, table: Table) -> Finding:
+def _at(settings: PortSettings, context: BenchContext) -> Finding:
     name = f"answer at {settings.baud} baud"
     try:
-        line = open_line(settings.port, settings, table)
+        line = open_line(settings.port, settings, context)
     except RigError as error:
         return _failed(name, error)
     try:

@@ -10,12 +10,12 @@ from typing import Literal
 
 from rig.errors import ConfigError, DeadlineError, ProtocolError, RigError, SutError
 from rig.host.serial_port import SerialPort
-from rig.interfaces.context import Table
-from sut_backends.lines.faults import Faults, FaultyLink
+from rig.interfaces.context import BenchContext
+from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.io_manager import IoManagerLine
 from sut_backends.lines.line import Line
 from sut_backends.uart.framed_layer import FramedLayer
-from sut_backends.uart.layer import Layer, Pulses
+from sut_backends.uart.layer import ProtocolLayer, Pulses
 from sut_backends.uart.text_client import TextClient
 from sut_backends.uart.text_layer import TextLayer
 
@@ -36,7 +36,7 @@ class LinkSettings:
     sync_count: int = 8
     sync_period_us: int = 5_000
     timeout_s: float = 2.0
-    faults: Faults = field(default_factory=Faults)
+    faults: LineFaults = field(default_factory=LineFaults)
 
     def __post_init__(self) -> None:
         ranges = {
@@ -64,19 +64,19 @@ class PortSettings(LinkSettings):
     simulated: bool = False
 
 
-def open_line(port: str, settings: LinkSettings, table: Table) -> Line:
+def open_line(port: str, settings: LinkSettings, context: BenchContext) -> Line:
     """Open the port, with an IO manager found by itself, and the faults of `settings` in front of
     it where there are any.
     """
     # The table's `wire` changes from session to session: it is looked up anew for every block.
     opened = SerialPort.open(
-        port, settings.baud, lambda direction, block: table.wire(direction, block)
+        port, settings.baud, lambda direction, block: context.wire(direction, block)
     )
     line = IoManagerLine(opened) if settings.through == "auto" else opened
     return FaultyLink(line, settings.faults) if settings.faults.any else line
 
 
-def enter(line: Line, settings: LinkSettings) -> Layer:
+def enter(line: Line, settings: LinkSettings) -> ProtocolLayer:
     if line.baud != settings.baud:
         line.set_baud(settings.baud)  # a DUT that restarts does so at its first rate
     pulses = Pulses(settings.sync_hold_us, settings.sync_count, settings.sync_period_us)

@@ -12,8 +12,8 @@ from rig.errors import DeadlineError, DeviceRestarted, RemoteProtocolError, RigE
 from sut_backends.lines.line import Line
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame
-from sut_backends.shim.link import Link, Transfer
-from sut_backends.shim.messages import ERROR_MEANING, Kind, Refusal
+from sut_backends.shim.link import ShimLink, Transfer
+from sut_backends.shim.messages import ERROR_MEANING, MessageKind, RefusalMessage
 from sut_backends.shim.request import REPEATS_MAX, Silence
 
 _READ_MAX_S = 1.0
@@ -22,17 +22,19 @@ _READ_MAX_S = 1.0
 class Exchange:
     """Drive one transfer after the other to its end."""
 
-    def __init__(self, line: Line, link: Link, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, line: Line, link: ShimLink, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.line = line
         self.link = link
         self._clock = clock
 
     def ask(
         self,
-        kind: Kind,
+        kind: MessageKind,
         payload: bytes = b"",
         *,
-        expect: Kind = Kind.STATUS,
+        expect: MessageKind = MessageKind.STATUS,
         silence: Silence | None = None,
         repeats_max: int = REPEATS_MAX,
     ) -> bytes:
@@ -45,7 +47,7 @@ class Exchange:
         self._drive(request)
         return _accepted(request.answer, kind, expect)
 
-    def stream(self, requests: Sequence[tuple[Kind, bytes]], fragile: bool = False) -> bool:
+    def stream(self, requests: Sequence[tuple[MessageKind, bytes]], fragile: bool = False) -> bool:
         """Send requests without waiting for answers in between, until all are there and the last is
         answered; raise as `ask` does.
 
@@ -54,7 +56,7 @@ class Exchange:
         stream = self.link.stream(requests, fragile)
         self._drive(stream)
         if stream.answer:
-            _accepted(stream.answer, stream.asked, Kind.STATUS)
+            _accepted(stream.answer, stream.asked, MessageKind.STATUS)
         return not stream.abandoned
 
     def burst(self) -> Burst:
@@ -123,8 +125,8 @@ class Exchange:
         return DeadlineError(transfer.awaited, waited_s, evidence=evidence, try_next=try_next)
 
 
-def _accepted(answer: Frame | None, asked: Kind, expect: Kind) -> bytes:
-    if answer is not None and answer.kind == Kind.ERROR:
+def _accepted(answer: Frame | None, asked: MessageKind, expect: MessageKind) -> bytes:
+    if answer is not None and answer.kind == MessageKind.ERROR:
         raise _refused(asked.name, answer)
     if answer is None or answer.kind != expect:
         raise RemoteProtocolError(
@@ -136,7 +138,7 @@ def _accepted(answer: Frame | None, asked: Kind, expect: Kind) -> bytes:
 
 def _refused(what: str, answer: Frame) -> SutError:
     try:
-        refusal = Refusal.unpack(answer.payload)
+        refusal = RefusalMessage.unpack(answer.payload)
     except ValueError as error:
         raise RemoteProtocolError(f"{what}: the DUT's ERROR cannot be read: {error}") from error
     meaning = ERROR_MEANING.get(refusal.code, "unknown code")

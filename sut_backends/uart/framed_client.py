@@ -18,7 +18,14 @@ from rig.errors import (
 )
 from sut_backends.shim import messages
 from sut_backends.shim.burst import Burst
-from sut_backends.shim.messages import Caps, Done, Flag, Kind, Report, Taken
+from sut_backends.shim.messages import (
+    CapsMessage,
+    DoneMessage,
+    Flag,
+    MessageKind,
+    ReportMessage,
+    TakenMessage,
+)
 from sut_backends.shim.request import Silence
 from sut_backends.uart.exchange import Exchange
 
@@ -51,9 +58,9 @@ class FramedClient:
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
-        self._step_b = messages.FIRST_MAX_PAYLOAD_B - messages.Data.shape.size
+        self._step_b = messages.FIRST_MAX_PAYLOAD_B - messages.DataMessage.shape.size
         self._slot_open = False
-        self.caps = Caps(0, 0, 1, messages.FIRST_MAX_PAYLOAD_B, 0, 0, 0, 0, 0, 0, 0, Flag(0))
+        self.caps = CapsMessage(0, 0, 1, messages.FIRST_MAX_PAYLOAD_B, 0, 0, 0, 0, 0, 0, 0, Flag(0))
 
     @property
     def retransmissions(self) -> int:
@@ -63,15 +70,18 @@ class FramedClient:
     @property
     def guard_s(self) -> float:
         """Return how long the DUT will be told to listen after its ACK."""
-        return self._exchange.link.patience.guard_s(_WINDOW_REQUEST_B)
+        return self._exchange.link.timeouts.guard_s(_WINDOW_REQUEST_B)
 
-    def hello(self, nonce: int) -> Caps:
+    def hello(self, nonce: int) -> CapsMessage:
         """Open a session, read what the DUT can do, and measure the round trip. The last byte of
         the nonce becomes a `%`.
         """
         nonce = nonce & ~0xFF | ord("%")
         caps = _read(
-            Caps, self._exchange.ask(Kind.HELLO, messages.Hello(nonce).pack(), expect=Kind.CAPS)
+            CapsMessage,
+            self._exchange.ask(
+                MessageKind.HELLO, messages.HelloMessage(nonce).pack(), expect=MessageKind.CAPS
+            ),
         )
         if (
             caps.nonce != nonce
@@ -80,7 +90,7 @@ class FramedClient:
         ):
             raise RemoteProtocolError("the DUT's CAPS makes no sense", evidence=repr(caps))
         self.caps = caps
-        self._step_b = caps.max_payload_b - messages.Data.shape.size
+        self._step_b = caps.max_payload_b - messages.DataMessage.shape.size
         self._exchange.link.establish(min(caps.window, 32), caps.max_payload_b)
         for number in range(_PINGS):
             self.ping(bytes([number]))
@@ -88,20 +98,22 @@ class FramedClient:
 
     def ping(self, content: bytes = b"") -> None:
         """See that the DUT returns `content`."""
-        answer = self._exchange.ask(Kind.PING, content, expect=Kind.PONG)
+        answer = self._exchange.ask(MessageKind.PING, content, expect=MessageKind.PONG)
         if answer != content:
             raise RemoteProtocolError(
                 "PONG differs from PING", evidence=f"{answer!r}, not {content!r}"
             )
 
-    def self_test(self, reads: int, repeat: int) -> Report:
+    def self_test(self, reads: int, repeat: int) -> ReportMessage:
         """Let the DUT look at itself, as section 7 says; what it received is counted since the last
         time.
         """
         return _read(
-            Report,
+            ReportMessage,
             self._exchange.ask(
-                Kind.SELFTEST, messages.SelfTest(reads, repeat).pack(), expect=Kind.REPORT
+                MessageKind.SELFTEST,
+                messages.SelfTestMessage(reads, repeat).pack(),
+                expect=MessageKind.REPORT,
             ),
         )
 
@@ -131,22 +143,30 @@ class FramedClient:
         self._slot_open = False
         self._fit(len(requests), self.retransmissions - before)
 
-    def run(self, slot: int, repeat: int, hold_us: int, limit_s: float) -> Done:
+    def run(self, slot: int, repeat: int, hold_us: int, limit_s: float) -> DoneMessage:
         """Process `slot`; the window must be over within `limit_s`."""
         guard_us = self._guard_us
         done = self._window(
-            Kind.RUN, messages.Run(slot, repeat, guard_us, hold_us).pack(), guard_us, limit_s
+            MessageKind.RUN,
+            messages.RunMessage(slot, repeat, guard_us, hold_us).pack(),
+            guard_us,
+            limit_s,
         )
         self._within(done, limit_s)
         return done
 
-    def batch(self, slots: tuple[int, ...], repeat: int, hold_us: int, limit_s: float) -> Done:
+    def batch(
+        self, slots: tuple[int, ...], repeat: int, hold_us: int, limit_s: float
+    ) -> DoneMessage:
         """Process all `slots` in one window, `repeat` rounds over them; it must be over within
         `limit_s`.
         """
         guard_us = self._guard_us
         done = self._window(
-            Kind.BATCH, messages.Batch(repeat, guard_us, hold_us, slots).pack(), guard_us, limit_s
+            MessageKind.BATCH,
+            messages.BatchMessage(repeat, guard_us, hold_us, slots).pack(),
+            guard_us,
+            limit_s,
         )
         self._within(done, limit_s)
         return done
@@ -160,17 +180,19 @@ class FramedClient:
         thresholds: tuple[int, ...],
         hold_us: int,
         grace_s: float,
-    ) -> Done:
+    ) -> DoneMessage:
         """Search `slot`; the window must be over `grace_s` after the time-out."""
         timeout_us = round(timeout_s * _US_PER_S)
         guard_us = self._guard_us
-        goal = messages.Optimize.no_target if target is None else target
+        goal = messages.OptimizeMessage.no_target if target is None else target
         if not 0 < timeout_us <= _U32_MAX:
             raise LocalProtocolError(
                 f"a time-out of {timeout_s} s is not 1 to {_U32_MAX} microseconds"
             )
-        request = messages.Optimize(slot, seed, timeout_us, goal, guard_us, hold_us, thresholds)
-        done = self._window(Kind.OPTIMIZE, request.pack(), guard_us, timeout_s + grace_s)
+        request = messages.OptimizeMessage(
+            slot, seed, timeout_us, goal, guard_us, hold_us, thresholds
+        )
+        done = self._window(MessageKind.OPTIMIZE, request.pack(), guard_us, timeout_s + grace_s)
         self._within(done, timeout_s + grace_s)
         return done
 
@@ -181,9 +203,9 @@ class FramedClient:
         ticks: tuple[int, ...] = ()
         while True:
             answer = self._exchange.ask(
-                Kind.KNEW, messages.Knew(len(ticks)).pack(), expect=Kind.KNOWN
+                MessageKind.KNEW, messages.KnewMessage(len(ticks)).pack(), expect=MessageKind.KNOWN
             )
-            told = _read(messages.Known, answer)
+            told = _read(messages.KnownMessage, answer)
             if told.first != len(ticks) or (not told.ticks and told.total > len(ticks)):
                 evidence = (
                     f"{len(told.ticks)} of {told.total} from {told.first} on, asked for "
@@ -196,7 +218,7 @@ class FramedClient:
             if len(ticks) == told.total:
                 return ticks
 
-    def idle(self, duration_s: float, hold_us: int, grace_s: float) -> Done:
+    def idle(self, duration_s: float, hold_us: int, grace_s: float) -> DoneMessage:
         """Let the DUT be idle for `duration_s`; it may take `grace_s` longer."""
         duration_us = round(duration_s * _US_PER_S)
         guard_us = self._guard_us
@@ -205,37 +227,41 @@ class FramedClient:
                 f"an idle time of {duration_s} s does not fit into 32 bits of microseconds"
             )
         return self._window(
-            Kind.IDLE,
-            messages.Idle(duration_us, guard_us, hold_us).pack(),
+            MessageKind.IDLE,
+            messages.IdleMessage(duration_us, guard_us, hold_us).pack(),
             guard_us,
             duration_s + grace_s,
         )
 
-    def sync(self, count: int, period_us: int, hold_us: int, grace_s: float) -> Done:
+    def sync(self, count: int, period_us: int, hold_us: int, grace_s: float) -> DoneMessage:
         """Let the DUT give `count` pulses; it may take `grace_s` longer than that needs."""
-        pattern = messages.Sync.intervals
+        pattern = messages.SyncMessage.intervals
         burst_us = sum(period_us * pattern[number % len(pattern)] for number in range(count))
         guard_us = self._guard_us
-        request = messages.Sync(count, period_us, guard_us, hold_us).pack()
-        return self._window(Kind.SYNC, request, guard_us, burst_us / _US_PER_S + grace_s)
+        request = messages.SyncMessage(count, period_us, guard_us, hold_us).pack()
+        return self._window(MessageKind.SYNC, request, guard_us, burst_us / _US_PER_S + grace_s)
 
     def stream(self, windows: int, hop: int, window: int, sample_hz: int, hold_us: int) -> None:
         """Start a stream whose first windows are loaded; `hop` and `window` are in samples."""
         self._exchange.ask(
-            Kind.STREAM, messages.Stream(windows, hop, window, sample_hz, hold_us).pack()
+            MessageKind.STREAM,
+            messages.StreamMessage(windows, hop, window, sample_hz, hold_us).pack(),
         )
 
-    def take(self, first: int) -> Taken:
+    def take(self, first: int) -> TakenMessage:
         """Return the answers to a stream that are there, from window `first` on; those before it
         are acknowledged.
         """
         return _read(
-            Taken, self._exchange.ask(Kind.TAKE, messages.Take(first).pack(), expect=Kind.TAKEN)
+            TakenMessage,
+            self._exchange.ask(
+                MessageKind.TAKE, messages.TakeMessage(first).pack(), expect=MessageKind.TAKEN
+            ),
         )
 
     def expect_busy(self, busy_s: float) -> None:
         """Be patient from here on: the DUT may be at work for `busy_s`, and listen only then."""
-        self._exchange.link.patience.busy_s = busy_s
+        self._exchange.link.timeouts.busy_s = busy_s
 
     def switch_baud(self, baud: int) -> Switch:
         """Change the line rate as PROTOCOL section 6 says; stay at the old one where the new one
@@ -245,7 +271,7 @@ class FramedClient:
             return Switch(self._exchange.line.baud, "the DUT cannot change its line rate")
         for _ in range(_BAUD_ATTEMPTS):
             try:
-                self._exchange.ask(Kind.BAUD, messages.Baud(baud).pack())
+                self._exchange.ask(MessageKind.BAUD, messages.BaudMessage(baud).pack())
             except SutError as error:
                 return Switch(self._exchange.line.baud, f"{error.cause} ({error.evidence})")
             if self._moved(baud):
@@ -260,9 +286,9 @@ class FramedClient:
         """
         try:
             self._exchange.ask(
-                Kind.HELLO,
-                messages.Hello(self.caps.nonce).pack(),
-                expect=Kind.CAPS,
+                MessageKind.HELLO,
+                messages.HelloMessage(self.caps.nonce).pack(),
+                expect=MessageKind.CAPS,
                 repeats_max=_REMEMBER_REPEATS,
             )
         except DeviceRestarted:
@@ -275,15 +301,19 @@ class FramedClient:
 
     def leave(self) -> None:
         """Take the DUT back to the text layer."""
-        self._exchange.ask(Kind.TEXT, repeats_max=_LEAVE_REPEATS)
+        self._exchange.ask(MessageKind.TEXT, repeats_max=_LEAVE_REPEATS)
 
     @property
     def _guard_us(self) -> int:
         return math.ceil(self.guard_s * _US_PER_S)
 
-    def _window(self, kind: Kind, payload: bytes, guard_us: int, limit_s: float) -> Done:
+    def _window(
+        self, kind: MessageKind, payload: bytes, guard_us: int, limit_s: float
+    ) -> DoneMessage:
         silence = Silence(guard_us / _US_PER_S, limit_s)
-        done = _read(Done, self._exchange.ask(kind, payload, expect=Kind.DONE, silence=silence))
+        done = _read(
+            DoneMessage, self._exchange.ask(kind, payload, expect=MessageKind.DONE, silence=silence)
+        )
         output = done.output
         while len(output) < done.output_total_b:
             output += self._chunk(len(output), done.output_total_b)
@@ -291,8 +321,12 @@ class FramedClient:
 
     def _chunk(self, offset_b: int, total_b: int) -> bytes:
         chunk = _read(
-            messages.Chunk,
-            self._exchange.ask(Kind.RESULT, messages.Result(offset_b).pack(), expect=Kind.CHUNK),
+            messages.ChunkMessage,
+            self._exchange.ask(
+                MessageKind.RESULT,
+                messages.ResultMessage(offset_b).pack(),
+                expect=MessageKind.CHUNK,
+            ),
         )
         if chunk.offset_b != offset_b or not 0 < len(chunk.content) <= total_b - offset_b:
             evidence = (
@@ -310,9 +344,11 @@ class FramedClient:
         if repeats * 4 > frames:
             self._step_b = max(self._step_b // 2, _STEP_MIN_B)
         elif repeats == 0:
-            self._step_b = min(self._step_b * 2, self.caps.max_payload_b - messages.Data.shape.size)
+            self._step_b = min(
+                self._step_b * 2, self.caps.max_payload_b - messages.DataMessage.shape.size
+            )
 
-    def _within(self, done: Done, limit_s: float) -> None:
+    def _within(self, done: DoneMessage, limit_s: float) -> None:
         ticks = done.marks[-1][1] - done.marks[0][1] if done.marks else 0
         if ticks > limit_s * self.caps.tick_hz:
             took = f"it took {ticks / self.caps.tick_hz:.6g} s by its own clock"
@@ -344,11 +380,13 @@ class FramedClient:
 
     def _set_baud(self, baud: int) -> None:
         self._exchange.line.set_baud(baud)
-        self._exchange.link.patience.baud = baud
+        self._exchange.link.timeouts.baud = baud
 
     def _answers(self) -> bool:
         try:
-            self._exchange.ask(Kind.PING, b"baud", expect=Kind.PONG, repeats_max=_BAUD_PINGS)
+            self._exchange.ask(
+                MessageKind.PING, b"baud", expect=MessageKind.PONG, repeats_max=_BAUD_PINGS
+            )
         except (DeadlineError, RemoteProtocolError):
             # the DUT may never have seen this number: the next PING carries it again
             self._exchange.link.rewind()
@@ -356,11 +394,18 @@ class FramedClient:
         return True
 
 
-def _load(slot: int, content: bytes, step_b: int) -> list[tuple[Kind, bytes]]:
+def _load(slot: int, content: bytes, step_b: int) -> list[tuple[MessageKind, bytes]]:
     offsets = range(0, len(content), step_b)
-    data = [(Kind.DATA, messages.Data(at, content[at : at + step_b]).pack()) for at in offsets]
-    load = messages.Load(slot, len(content), zlib.crc32(content)).pack()
-    return [(Kind.LOAD, load), *data, (Kind.COMMIT, messages.Commit(slot).pack())]
+    data = [
+        (MessageKind.DATA, messages.DataMessage(at, content[at : at + step_b]).pack())
+        for at in offsets
+    ]
+    load = messages.LoadMessage(slot, len(content), zlib.crc32(content)).pack()
+    return [
+        (MessageKind.LOAD, load),
+        *data,
+        (MessageKind.COMMIT, messages.CommitMessage(slot).pack()),
+    ]
 
 
 def _read(shape: _Readable[_Reply], payload: bytes) -> _Reply:

@@ -12,9 +12,9 @@ from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
 from rig.model.steps import Query, Solve, Stream
 from sut_backends.lines.line import Line
-from sut_backends.shim.link import Link
-from sut_backends.shim.messages import Batch, Done, Flag, More, Optimize
-from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.link import ShimLink
+from sut_backends.shim.messages import BatchMessage, DoneMessage, Flag, More, OptimizeMessage
+from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.layer import Pulses, only_index
@@ -51,15 +51,15 @@ class FramedLayer:
         `bauds` are the rate to leave it at, and the one to change to now (0: no change).
         """
         first_baud, frame_baud = bauds
-        patience = Patience(line.baud, timeout_s)
-        client = FramedClient(Exchange(line, Link(patience)))
+        timeouts = RetransmissionTimeouts(line.baud, timeout_s)
+        client = FramedClient(Exchange(line, ShimLink(timeouts)))
         client.hello(nonce)
         layer = cls(client, line, pulses, timeout_s, first_baud)
         if frame_baud and frame_baud != line.baud:
             switch = client.switch_baud(frame_baud)
             if switch.refusal:
                 layer._notes["frame_baud_refused"] = f"{frame_baud}: {switch.refusal}"
-        layer._notes["round_trip_s"] = round(patience.round_trip_s or 0.0, 6)
+        layer._notes["round_trip_s"] = round(timeouts.round_trip_s or 0.0, 6)
         layer._notes["guard_s"] = round(client.guard_s, 6)
         return layer
 
@@ -199,12 +199,16 @@ class FramedLayer:
     @property
     def _batch_max(self) -> int:
         caps = self._client.caps
-        return min(caps.slots, Batch.most(caps.max_payload_b)) if Flag.BATCH in caps.flags else 0
+        return (
+            min(caps.slots, BatchMessage.most(caps.max_payload_b))
+            if Flag.BATCH in caps.flags
+            else 0
+        )
 
     @property
     def _thresholds_max(self) -> int:
         caps = self._client.caps
-        return Optimize.most(caps) if Flag.OPTIMIZE in caps.flags else 0
+        return OptimizeMessage.most(caps) if Flag.OPTIMIZE in caps.flags else 0
 
     @property
     def untold_retransmissions(self) -> int:
@@ -233,7 +237,7 @@ class FramedLayer:
             self._client.switch_baud(self._first_baud)
         self._client.leave()
 
-    def _completion(self, done: Done) -> Completion:
+    def _completion(self, done: DoneMessage) -> Completion:
         before = self._told
         self._told = self._client.retransmissions
         marks = tuple(Mark(phase, tick) for phase, tick in done.marks)

@@ -24,7 +24,7 @@ class Pulses:
     period_us: int
 
 
-class Layer(Protocol):
+class ProtocolLayer(Protocol):
     """One way to speak with the DUT; the methods are those of
     rig.interfaces.sut.SystemUnderTest.
     """

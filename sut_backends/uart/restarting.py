@@ -13,7 +13,7 @@ from rig.errors import DeadlineError, DeviceLost, DeviceRestarted, RemoteProtoco
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
 from rig.model.steps import Query, Solve, Stream
-from sut_backends.uart.layer import Layer
+from sut_backends.uart.layer import ProtocolLayer
 
 _Result = TypeVar("_Result")
 
@@ -26,7 +26,7 @@ class ResumingLayer:
     there were since the one before. A DUT that restarts twice in one step is lost.
     """
 
-    def __init__(self, enter: Callable[[], Layer]) -> None:
+    def __init__(self, enter: Callable[[], ProtocolLayer]) -> None:
         self._enter = enter
         self.layer = enter()
         self._samples: dict[int, bytes] = {}  # what was acknowledged, least recently used first

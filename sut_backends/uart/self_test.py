@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from rig.model.finding import Finding
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame, encode
-from sut_backends.shim.messages import Caps, Flag, Kind, Report, SelfTest
+from sut_backends.shim.messages import (
+    CapsMessage,
+    Flag,
+    MessageKind,
+    ReportMessage,
+    SelfTestMessage,
+)
 from sut_backends.uart.framed_client import FramedClient
 
 SPAN_S = 1.0  # between the two readings of the timer
@@ -18,14 +24,16 @@ RATE_LIMIT = 0.02  # an RC oscillator is good to 1 or 2 %, a wrong prescaler is 
 _RATE_ATTEMPTS = 3  # a busy host is late now and then, a wrong timer always
 _READS = 1000
 _REPEATS = (1, 101)  # of the empty queries before and after the burst
-_REQUEST_B = len(encode(Frame(Kind.SELFTEST, 1, SelfTest(_READS, _REPEATS[1]).pack())))
+_REQUEST_B = len(
+    encode(Frame(MessageKind.SELFTEST, 1, SelfTestMessage(_READS, _REPEATS[1]).pack()))
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedQueries:
     """A report, and the host's times (s) of its request and of its answer."""
 
-    report: Report
+    report: ReportMessage
     asked_s: float
     answered_s: float
 
@@ -49,7 +57,7 @@ class TimerRate:
     error_s: float
 
     @classmethod
-    def between(cls, first: Timed, second: Timed, tick_hz: int) -> TimerRate:
+    def between(cls, first: TimedQueries, second: TimedQueries, tick_hz: int) -> TimerRate:
         """Compare the two clocks; what an answer and a request were under way is known only to be
         within their round trips.
         """
@@ -69,9 +77,9 @@ class TimerRate:
 class SelfTested:
     """Reports before and after a burst, and the rate of the timer."""
 
-    caps: Caps
-    first: Report
-    second: Report
+    caps: CapsMessage
+    first: ReportMessage
+    second: ReportMessage
     burst: Burst
     rate: TimerRate
 
@@ -91,7 +99,7 @@ class SelfTested:
     def _receive_burst(self) -> Finding:
         burst = self.burst
         report = self.second
-        known = Report.unknown not in (self.first.rx_lost_b, report.rx_lost_b)
+        known = ReportMessage.unknown not in (self.first.rx_lost_b, report.rx_lost_b)
         lost_b = (report.rx_lost_b - self.first.rx_lost_b) % 2**32 if known else 0
         arrived_b = min(max(report.rx_b - _REQUEST_B, 0), burst.sent_b)
         whole = min(max(report.rx_frames - 1, 0), burst.frames)
@@ -146,7 +154,7 @@ class SelfTested:
         step = min(self.first.step_ticks, self.second.step_ticks)
         fine = (
             ""
-            if step == Report.unknown
+            if step == ReportMessage.unknown
             else f"; smallest step seen {step} ticks, {step / stated_hz * 1e6:.3g} us"
         )
         known = f"known to {100 * rate.error_s / rate.span_s:.2g} %"
@@ -162,7 +170,7 @@ class SelfTested:
 
     def _sync_pin(self) -> Finding:
         levels = (self.second.rest_level, self.second.pulse_level, self.second.end_level)
-        if Report.level_unknown in levels:
+        if ReportMessage.level_unknown in levels:
             return Finding(
                 "SYNC pin",
                 True,
@@ -233,7 +241,7 @@ def self_test(client: FramedClient, span_s: float = SPAN_S) -> SelfTested:
     return SelfTested(client.caps, first.report, second.report, burst, rate)
 
 
-def _timed(client: FramedClient, repeat: int) -> Timed:
+def _timed(client: FramedClient, repeat: int) -> TimedQueries:
     asked_s = time.monotonic()
     report = client.self_test(_READS, repeat)
-    return Timed(report, asked_s, time.monotonic())
+    return TimedQueries(report, asked_s, time.monotonic())

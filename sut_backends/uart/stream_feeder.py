@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError
 from rig.model.completion import DECIDED, END, STREAM, Mark
 from rig.model.steps import Stream
-from sut_backends.shim.messages import FRAME_OVERHEAD_B, StreamState, Take, Taken
+from sut_backends.shim.messages import FRAME_OVERHEAD_B, StreamState, TakeMessage, TakenMessage
 from sut_backends.uart.framed_client import FramedClient
 
 # at most: an answer that is late by so little delays nothing, and the DUT is not kept from its
@@ -25,7 +25,7 @@ _BUSY_GUESS = 0.5
 # or a hop, if that is more: so much behind its last sample a preloaded stream may end before it
 # is asked for
 _PEACE_S = 0.5
-_TAKE_B = FRAME_OVERHEAD_B + 3 + Take.shape.size
+_TAKE_B = FRAME_OVERHEAD_B + 3 + TakeMessage.shape.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Feed:
         self._client.load(self._loaded % self._slots, self._windows[self._loaded])
         self._loaded += 1
 
-    def _follow(self) -> Taken:
+    def _follow(self) -> TakenMessage:
         limit_s = self._ready_s(len(self._windows) - 1) + self._step.limit_s
         end_s = self._started_s + limit_s
         if self._step.preloaded:
@@ -133,7 +133,7 @@ class Feed:
             elif fetched:
                 self._pause(taken.done)
 
-    def _take(self) -> Taken:
+    def _take(self) -> TakenMessage:
         """Fetch what is there; from its ticks follows how long the DUT may be busy."""
         caps = self._client.caps
         taken = self._client.take(len(self._answers))
@@ -177,7 +177,7 @@ class Feed:
     def _ready_s(self, window: int) -> float:
         return (window * self._step.hop + self._step.window) / self._step.sample_hz
 
-    def _late(self, taken: Taken, waited_s: float) -> DeadlineError:
+    def _late(self, taken: TakenMessage, waited_s: float) -> DeadlineError:
         evidence = f"{taken.done} of {len(self._windows)} windows were answered"
         return DeadlineError(
             "end of the stream",
@@ -186,7 +186,7 @@ class Feed:
             try_next="a longer limit_s, or a faster DUT",
         )
 
-    def _heard(self, taken: Taken) -> Heard:
+    def _heard(self, taken: TakenMessage) -> Heard:
         if len({len(output) for _, output in self._answers}) > 1:
             raise RemoteProtocolError("the DUT's answers to a stream differ in length")
         marks = [Mark(STREAM, taken.start_tick)]
@@ -199,7 +199,7 @@ class Feed:
             tuple(marks), output, len(self._answers), self._disturbed_b, tuple(self._faults(taken))
         )
 
-    def _faults(self, taken: Taken) -> list[str]:
+    def _faults(self, taken: TakenMessage) -> list[str]:
         played = f"the stream ended with {taken.done} of {len(self._windows)} windows answered"
         endings = {
             StreamState.FINISHED: "",
@@ -213,7 +213,7 @@ class Feed:
         ending = endings.get(taken.state, f"the device knows of no stream any more; {played}")
         return [fault for fault in (self._lateness(taken), ending) if fault]
 
-    def _lateness(self, taken: Taken) -> str:
+    def _lateness(self, taken: TakenMessage) -> str:
         """Say which windows came late; one that never came is the ending's matter."""
         missed = taken.state == StreamState.STARVED
         late = taken.late - missed
@@ -229,5 +229,9 @@ class Feed:
         )
 
 
-def _reason(taken: Taken) -> str:
-    return "its outputs differ in length" if taken.code == Taken.unequal else f"code {taken.code}"
+def _reason(taken: TakenMessage) -> str:
+    return (
+        "its outputs differ in length"
+        if taken.code == TakenMessage.unequal
+        else f"code {taken.code}"
+    )

@@ -14,7 +14,7 @@ from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Query, Solve, Stream
 from rig.timebase.edge_clock import EDGE_CLOCK
-from sut_backends.shim.messages import Sync
+from sut_backends.shim.messages import SyncMessage
 from sut_backends.uart.layer import Pulses, only_index
 from sut_backends.uart.text_client import TextClient
 
@@ -94,7 +94,9 @@ class TextLayer:
             time.sleep(max(due_s - time.monotonic(), 0.0))
             due_s = (
                 time.monotonic()
-                + Sync.intervals[number % len(Sync.intervals)] * self._pulses.period_us / _US_PER_S
+                + SyncMessage.intervals[number % len(SyncMessage.intervals)]
+                * self._pulses.period_us
+                / _US_PER_S
             )
             marks.append(Mark(SYNC, self._client.timestamp()))
         return Completion(tuple(marks))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Self
 
 from rig.errors import ConfigError, DeadlineError, LocalProtocolError, SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC, Completion, Mark
 from rig.model.steps import Query, Solve, Stream
@@ -70,7 +70,7 @@ class VirtualSut:
         slot_b: int = 0
         solve: SearchModel = field(default_factory=SearchModel)
 
-    def __init__(self, settings: Settings, table: Table) -> None:
+    def __init__(self, settings: Settings, context: BenchContext) -> None:
         if settings.tick_hz < 1:
             raise ConfigError(
                 f"{settings.tick_hz} ticks per second",
@@ -88,17 +88,17 @@ class VirtualSut:
                 try_next="1 or more; 0: of any size",
             )
         settings.solve.refuse_impossible("sut.virtual.solve")
-        if table.reference is None and table.searcher is None:
+        if context.reference is None and context.searcher is None:
             raise ConfigError(
                 "this task has no reference answers, so a virtual device cannot run it",
                 path="sut.virtual",
             )
         self._settings = settings
-        self._world = table.world
+        self._world = context.world
         # Trials may repeat the same payloads, and a reference may take its time.
-        self._reference = lru_cache(_ANSWERS_KEPT)(table.reference or _none)
-        self._searcher = table.searcher
-        self._random = random.Random(f"virtual-sut-{table.seed}")
+        self._reference = lru_cache(_ANSWERS_KEPT)(context.reference or _none)
+        self._searcher = context.searcher
+        self._random = random.Random(f"virtual-sut-{context.seed}")
         self._loaded: dict[int, bytes] = {}
         self._free_ns = 0
         self._info = SutInfo(
@@ -109,9 +109,9 @@ class VirtualSut:
             task="any",
             slots=settings.slots,
             batch_max=settings.slots,
-            streams=table.reference is not None,
-            solves=table.searcher is not None,
-            thresholds_max=THRESHOLDS_MAX if table.searcher else 0,
+            streams=context.reference is not None,
+            solves=context.searcher is not None,
+            thresholds_max=THRESHOLDS_MAX if context.searcher else 0,
             slot_bytes=settings.slot_b,
             sync_hold_s=settings.sync_hold_us / 1e6,
             details={"clock_ppm": settings.clock_ppm},
@@ -124,9 +124,9 @@ class VirtualSut:
         return True
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> Self:
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Put the device on the table."""
-        return cls(settings, table)
+        return cls(settings, context)
 
     @property
     def info(self) -> SutInfo:

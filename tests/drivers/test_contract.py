@@ -21,84 +21,85 @@ from drivers.host_counters.rapl import Rapl
 from drivers.host_counters.sim.nvml import NvmlSimulator
 from drivers.host_counters.sim.rapl import RaplSimulator
 from drivers.joulescope.driver import Joulescope
-from drivers.joulescope.sim.simulator import SimulatorSettings as SimulatedJoulescope
+from drivers.joulescope.sim.simulator import JoulescopeSimulatorSettings as SimulatedJoulescope
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.playback import Playback
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.virtual import VirtualMonitor
 from rig.errors import BenchError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
 from rig.measure.measure import Rail, measure
 from rig.model.completion import END, SYNC, Completion, Mark
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Query
 from rig.trace.trace import EDGES, Trace
 from rig.uncertainty.window_effects import energy_u_j, ranges_a
 
 
-def lpm01a(table: Table, **settings: Any) -> EnergyMonitor:
-    return StLpm01a.open(StLpm01a.Settings(port="simulator", **settings), table)
+def lpm01a(context: BenchContext, **settings: Any) -> EnergyMonitor:
+    return StLpm01a.open(StLpm01a.Settings(port="simulator", **settings), context)
 
 
-def n6705(table: Table, **settings: Any) -> EnergyMonitor:
-    return KeysightN6705.open(KeysightN6705.Settings(resource="simulator", **settings), table)
+def n6705(context: BenchContext, **settings: Any) -> EnergyMonitor:
+    return KeysightN6705.open(KeysightN6705.Settings(resource="simulator", **settings), context)
 
 
 #: All that see the edges of a SYNC line.
-EDGED: dict[str, Callable[[Table], EnergyMonitor]] = {
-    "virtual": lambda table: VirtualMonitor.open(VirtualMonitor.Settings(), table),
-    "js220": lambda table: Joulescope.open(Joulescope.Settings(device="simulator"), table),
-    "js110": lambda table: Joulescope.open(
-        Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")), table
+EDGED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
+    "virtual": lambda context: VirtualMonitor.open(VirtualMonitor.Settings(), context),
+    "js220": lambda context: Joulescope.open(Joulescope.Settings(device="simulator"), context),
+    "js110": lambda context: Joulescope.open(
+        Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")),
+        context,
     ),
     "lpm01a": lpm01a,
-    "lpm01a energy": lambda table: lpm01a(table, output="energy", sample_hz=1000),
+    "lpm01a energy": lambda context: lpm01a(context, output="energy", sample_hz=1000),
     "n6705": n6705,
-    "n6705 io manager": lambda table: n6705(table, sync="io_manager"),
+    "n6705 io manager": lambda context: n6705(context, sync="io_manager"),
 }
 #: All that see one, or its first edge alone.
-SYNCED = EDGED | {"n6705 trigger": lambda table: n6705(table, sync="trigger")}
+SYNCED = EDGED | {"n6705 trigger": lambda context: n6705(context, sync="trigger")}
 #: All that supply the DUT or are wired to its supply.
 MONITORS = SYNCED | {
-    "lpm01a binary": lambda table: lpm01a(table, format="bin_hexa", sample_hz=10_000)
+    "lpm01a binary": lambda context: lpm01a(context, format="bin_hexa", sample_hz=10_000)
 }
 #: The same, with a supply that is on before they are opened.
-FOUND_ON: dict[str, Callable[[Table], EnergyMonitor]] = {
-    "virtual": lambda table: VirtualMonitor.open(VirtualMonitor.Settings(), supplied(table)),
-    "js220": lambda table: Joulescope.open(
-        faulty(Joulescope.Settings(device="simulator"), found_on=True), table
+FOUND_ON: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
+    "virtual": lambda context: VirtualMonitor.open(VirtualMonitor.Settings(), supplied(context)),
+    "js220": lambda context: Joulescope.open(
+        faulty(Joulescope.Settings(device="simulator"), found_on=True), context
     ),
-    "js110": lambda table: Joulescope.open(
+    "js110": lambda context: Joulescope.open(
         faulty(
             Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")),
             found_on=True,
         ),
-        table,
+        context,
     ),
-    "lpm01a": lambda table: StLpm01a.open(
-        faulty(StLpm01a.Settings(port="simulator"), supply_found_on=True), table
+    "lpm01a": lambda context: StLpm01a.open(
+        faulty(StLpm01a.Settings(port="simulator"), supply_found_on=True), context
     ),
-    "n6705": lambda table: KeysightN6705.open(
-        faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), table
+    "n6705": lambda context: KeysightN6705.open(
+        faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), context
     ),
 }
 #: Those that cannot switch off what they measure: counters of the host they run on, and what was
 #: measured before.
-UNSWITCHED: dict[str, Callable[[Table], EnergyMonitor]] = {
-    "rapl": lambda table: Rapl.open(
+UNSWITCHED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
+    "rapl": lambda context: Rapl.open(
         Rapl.Settings(
             root="simulator",
             gain_limit=0.03,
             simulator=RaplSimulator.Settings(base_w=BASE_W["rapl"]),
         ),
-        table,
+        context,
     ),
-    "nvml": lambda table: Nvml.open(
+    "nvml": lambda context: Nvml.open(
         Nvml.Settings(uuid="simulator", simulator=NvmlSimulator.Settings(base_w=BASE_W["nvml"])),
-        table,
+        context,
     ),
-    "playback": lambda table: played(table),
+    "playback": lambda context: played(context),
 }
 EVERY = MONITORS | UNSWITCHED
 #: Whose recording waits for nothing but the first edge.
@@ -124,7 +125,7 @@ MS = 1_000_000
 PULSE_MS = 2
 PULSES = 24
 PHASES = ("one", "two", "three")
-Bench = tuple[EnergyMonitor, Table]
+Bench = tuple[EnergyMonitor, BenchContext]
 
 
 @dataclass(slots=True)
@@ -145,9 +146,9 @@ class Load:
 
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    table = Table(folder=tmp_path)
-    monitor = EVERY[request.param](table)
-    yield monitor, table
+    context = BenchContext(folder=tmp_path)
+    monitor = EVERY[request.param](context)
+    yield monitor, context
     monitor.close()
 
 
@@ -155,10 +156,10 @@ def each_of(names: Iterable[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("bench", names, indirect=True)
 
 
-def played(table: Table) -> EnergyMonitor:
+def played(context: BenchContext) -> EnergyMonitor:
     """Open the playback of a virtual recording of the known load."""
-    folder = table.folder / "original"
-    rehearsal = Table()
+    folder = context.folder / "original"
+    rehearsal = BenchContext()
     folder.mkdir()
     recorder = VirtualMonitor.open(VirtualMonitor.Settings(), rehearsal)
     known_load(recorder, rehearsal, folder)
@@ -167,7 +168,7 @@ def played(table: Table) -> EnergyMonitor:
     settings = Playback.Settings(
         path=str(folder / "trace.jls"), calibration=str(folder / "calibration.toml"), start_s=0.01
     )
-    return Playback.open(settings, table)
+    return Playback.open(settings, context)
 
 
 def faulty(settings: Any, **fault: Any) -> Any:
@@ -178,35 +179,35 @@ def faulty(settings: Any, **fault: Any) -> Any:
     )
 
 
-def supplied(table: Table) -> Table:
-    table.world.supply_on = True
-    return table
+def supplied(context: BenchContext) -> BenchContext:
+    context.world.supply_on = True
+    return context
 
 
-def draw(table: Table, power_w: float, duration_ms: float, level: bool = True) -> None:
-    table.world.put(table.world.now_ns(), level, power_w)
-    table.world.advance(round(duration_ms * MS))
+def draw(context: BenchContext, power_w: float, duration_ms: float, level: bool = True) -> None:
+    context.world.put(context.world.now_ns(), level, power_w)
+    context.world.advance(round(duration_ms * MS))
 
 
-def pulse(table: Table, power_w: float, duration_ms: float) -> tuple[int, int]:
+def pulse(context: BenchContext, power_w: float, duration_ms: float) -> tuple[int, int]:
     """Draw power from a falling edge on; return the true times of the edges."""
-    fall_ns = table.world.now_ns()
-    draw(table, power_w, PULSE_MS, level=False)
-    rise_ns = table.world.now_ns()
-    draw(table, power_w, duration_ms - PULSE_MS)
+    fall_ns = context.world.now_ns()
+    draw(context, power_w, PULSE_MS, level=False)
+    rise_ns = context.world.now_ns()
+    draw(context, power_w, duration_ms - PULSE_MS)
     return fall_ns, rise_ns
 
 
-def known_load(monitor: EnergyMonitor, table: Table, folder: Path) -> tuple[Trace, Load]:
+def known_load(monitor: EnergyMonitor, context: BenchContext, folder: Path) -> tuple[Trace, Load]:
     """Record 10 mW with uneven pulses, then windows of 50, 80 and 20 mW between edges; what counts
     its own host's energy slowly gets watts, for longer.
     """
     power_w, times = (1000.0, 30.0) if monitor.info.sync == "clock" else (1.0, 1.0)
     rest = 0.01 * power_w
     monitor.power(True)
-    load = Load(table.world.now_ns())
+    load = Load(context.world.now_ns())
     with monitor.record(folder):
-        draw(table, rest, 50.05 * times)
+        draw(context, rest, 50.05 * times)
         # No two intervals are alike, and pulses fall on all parts of a period; 20 periods of the
         # slowest events apart.
         parts = [(rest, (42 + 10 * (0.618034 * number % 1)) * times) for number in range(PULSES)]
@@ -216,19 +217,19 @@ def known_load(monitor: EnergyMonitor, table: Table, folder: Path) -> tuple[Trac
             (0.02 * power_w, 120.4 * times),
         ]
         for each_w, duration_ms in (*parts, *windows, (rest, 50)):
-            fall_ns, rise_ns = pulse(table, each_w, duration_ms)
+            fall_ns, rise_ns = pulse(context, each_w, duration_ms)
             load.falls_ns.append(fall_ns)
             load.rises_ns.append(rise_ns)
     base_w = BASE_W.get(monitor.info.kind, 0.0)
     load.energies_j = [
-        table.world.true_energy_j(*window) + base_w * (window[1] - window[0]) / 1e9
+        context.world.true_energy_j(*window) + base_w * (window[1] - window[0]) / 1e9
         for window in load.windows_ns
     ]
     return Trace.open(folder / "trace.jls"), load
 
 
 def stated(
-    monitor: EnergyMonitor, table: Table, trace: Trace, load: Load
+    monitor: EnergyMonitor, context: BenchContext, trace: Trace, load: Load
 ) -> list[tuple[float, float]]:
     """Return energy and standard uncertainty (J) of each window as a session states them, of a
     device whose clock is true.
@@ -245,14 +246,14 @@ def stated(
             (each.energy_j, energy_u_j(each, info.accuracy, info.sample_hz, info.edge_hz))
             for each in found
         ]
-    ticks = [table.world.monotonic_ns + fall_ns for fall_ns in load.falls_ns]
+    ticks = [context.world.monotonic_ns + fall_ns for fall_ns in load.falls_ns]
     burst = tuple(Mark(SYNC, tick) for tick in ticks[:PULSES])
     marks = tuple(
         Mark(phase, tick) for phase, tick in zip((1, 2, 3, END), ticks[PULSES:], strict=True)
     )
     done = [
-        Done(0, None, Completion(burst, iterations=0)),
-        Done(1, Query((0,)), Completion(marks, iterations=1)),
+        StepRecord(0, None, Completion(burst, iterations=0)),
+        StepRecord(1, Query((0,)), Completion(marks, iterations=1)),
     ]
     outcome = measure(
         done, PHASES, 1e9, PULSE_MS / 1e3, [Rail("", trace, info.accuracy)], "CLOCK_MONOTONIC"
@@ -267,10 +268,10 @@ def stated(
 def test_the_energies_of_a_known_load_are_found_within_their_stated_uncertainties(
     bench: Bench, tmp_path: Path
 ) -> None:
-    monitor, table = bench
-    trace, load = known_load(monitor, table, tmp_path)
+    monitor, context = bench
+    trace, load = known_load(monitor, context, tmp_path)
     for (found_j, uncertainty_j), expected_j in zip(
-        stated(monitor, table, trace, load), load.energies_j, strict=True
+        stated(monitor, context, trace, load), load.energies_j, strict=True
     ):
         assert abs(found_j - expected_j) < 2 * uncertainty_j, (found_j, expected_j, uncertainty_j)
         # A simulator is better than its limits: a wrong scale or a lost sample would show.
@@ -282,8 +283,8 @@ def test_the_energies_of_a_known_load_are_found_within_their_stated_uncertaintie
 def test_many_edges_are_found_in_their_order_where_they_happened(
     bench: Bench, tmp_path: Path
 ) -> None:
-    monitor, table = bench
-    trace, load = known_load(monitor, table, tmp_path)
+    monitor, context = bench
+    trace, load = known_load(monitor, context, tmp_path)
     info = monitor.info
     stamped = monitor.info.sync == "stamps"
     assert len(trace.falls_s) == len(load.falls_ns) == PULSES + len(PHASES) + 1
@@ -308,8 +309,8 @@ def test_many_edges_are_found_in_their_order_where_they_happened(
 # The clock of an IO manager is trusted so little that its edges may lie anywhere near.
 @each_of([name for name in (*EDGED, "playback") if name != "n6705 io manager"])
 def test_an_edge_at_which_the_power_steps_lies_where_it_does(bench: Bench, tmp_path: Path) -> None:
-    monitor, table = bench
-    trace, _ = known_load(monitor, table, tmp_path)
+    monitor, context = bench
+    trace, _ = known_load(monitor, context, tmp_path)
     fall_s = float(trace.falls_s[PULSES])
     low_w = trace.mean_w(fall_s - 0.02, fall_s - 0.005)
     high_w = trace.mean_w(fall_s + 0.005, fall_s + 0.02)
@@ -322,10 +323,10 @@ def test_an_edge_at_which_the_power_steps_lies_where_it_does(bench: Bench, tmp_p
 def test_edges_that_an_instrument_stamps_are_written_in_the_order_they_had(
     name: str, tmp_path: Path
 ) -> None:
-    table = Table()
-    monitor = EDGED[name](table)
+    context = BenchContext()
+    monitor = EDGED[name](context)
     try:
-        load = known_load(monitor, table, tmp_path)[1]
+        load = known_load(monitor, context, tmp_path)[1]
     finally:
         monitor.close()
     lines = [json.loads(line) for line in (tmp_path / EDGES).read_text().splitlines()]
@@ -343,10 +344,10 @@ def test_the_same_load_has_the_same_energy_on_every_instrument_within_their_unce
     found: dict[str, list[tuple[float, float]]] = {}
     for name in MONITORS:
         (tmp_path / name).mkdir()
-        table = Table()
-        monitor = MONITORS[name](table)
+        context = BenchContext()
+        monitor = MONITORS[name](context)
         try:
-            found[name] = stated(monitor, table, *known_load(monitor, table, tmp_path / name))
+            found[name] = stated(monitor, context, *known_load(monitor, context, tmp_path / name))
         finally:
             monitor.close()
     for one, others in ((one, other) for one in found for other in found):
@@ -369,27 +370,27 @@ def test_the_limits_of_error_say_where_they_come_from(bench: Bench) -> None:
 def test_the_supply_is_off_until_switched_on_and_off_after_close(
     bench: Bench, tmp_path: Path
 ) -> None:
-    monitor, table = bench
-    assert not table.world.supply_on
+    monitor, context = bench
+    assert not context.world.supply_on
     with monitor.record(tmp_path):
-        pulse(table, 0.05, 20)
+        pulse(context, 0.05, 20)
     trace = Trace.open(tmp_path / "trace.jls")
     assert abs(trace.mean_w(0.0, trace.duration_s)) < 0.05 * 0.001
     monitor.power(True)
-    assert table.world.supply_on
+    assert context.world.supply_on
     monitor.power(False)
-    assert not table.world.supply_on
+    assert not context.world.supply_on
     monitor.power(True)
     monitor.close()
     monitor.close()
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
 @pytest.mark.parametrize("name", FOUND_ON)
 def test_a_supply_found_on_is_off_once_the_monitor_is_open(name: str) -> None:
-    table = Table()
-    monitor = FOUND_ON[name](table)
-    on = table.world.supply_on
+    context = BenchContext()
+    monitor = FOUND_ON[name](context)
+    on = context.world.supply_on
     monitor.close()
     assert not on
 
@@ -398,10 +399,10 @@ def test_a_supply_found_on_is_off_once_the_monitor_is_open(name: str) -> None:
 def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_off(
     bench: Bench, tmp_path: Path
 ) -> None:
-    monitor, table = bench
+    monitor, context = bench
     monitor.power(True)
     with pytest.raises(BenchError, match="cable"), monitor.record(tmp_path):
-        pulse(table, 0.05, 42)
+        pulse(context, 0.05, 42)
         raise BenchError("the cable is out")
     duration_s = Trace.open(tmp_path / "trace.jls").duration_s
     assert duration_s >= 0.04
@@ -409,20 +410,20 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace_and_the_supply_goes_o
         "start and end of a recording take their time"
     )
     monitor.close()
-    assert not table.world.supply_on or monitor.info.kind in UNSWITCHED
+    assert not context.world.supply_on or monitor.info.kind in UNSWITCHED
 
 
 @each_of([name for name in EVERY if name not in WAITING])
 def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_trace(
     bench: Bench, tmp_path: Path
 ) -> None:
-    monitor, table = bench
+    monitor, context = bench
     threads = threading.active_count()
 
     def interrupted(duration_ns: int) -> None:
         raise KeyboardInterrupt
 
-    table.world.wait = interrupted  # type: ignore[method-assign]
+    context.world.wait = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt), monitor.record(tmp_path):
         pass
     assert threading.active_count() <= threads
@@ -432,21 +433,21 @@ def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_t
 
 @each_of(SYNCED)
 def test_a_second_recording_sees_nothing_of_the_first(bench: Bench, tmp_path: Path) -> None:
-    monitor, table = bench
+    monitor, context = bench
     monitor.power(True)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         with monitor.record(tmp_path / name):
-            draw(table, 0.05, 5)
-            draw(table, 0.05, 2, level=False)
-            draw(table, 0.05, 5)
+            draw(context, 0.05, 5)
+            draw(context, 0.05, 2, level=False)
+            draw(context, 0.05, 5)
         assert len(Trace.open(tmp_path / name / "trace.jls").falls_s) == 1
 
 
 @each_of(EVERY)
 def test_closing_twice_and_after_a_recording_is_allowed(bench: Bench, tmp_path: Path) -> None:
-    monitor, table = bench
+    monitor, context = bench
     with monitor.record(tmp_path):
-        pulse(table, 0.05, 42)
+        pulse(context, 0.05, 42)
     monitor.close()
     monitor.close()

@@ -20,8 +20,8 @@ from rig.bench import plugins
 from rig.check.check import check
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, RigError
 from rig.importers.opened import Options
-from rig.interfaces.context import Table
-from rig.session.session import Result, open_bench, resume
+from rig.interfaces.context import BenchContext
+from rig.session.session import SessionResult, open_bench, resume
 from rig.store.events import Event, StepDone, TrialFinished
 from rig.trace.trace import Trace
 from tests.conftest import VIRTUAL_NULL
@@ -48,10 +48,10 @@ def calibration(tmp_path: Path) -> str:
 
 
 def opened(path: Path, **settings: Any) -> Playback:
-    return Playback.open(Playback.Settings(path=str(path), **settings), Table())
+    return Playback.open(Playback.Settings(path=str(path), **settings), BenchContext())
 
 
-def played(root: Path, path: str, trials: int = 2) -> Result:
+def played(root: Path, path: str, trials: int = 2) -> SessionResult:
     (root / "again").mkdir(exist_ok=True)
     with open_bench(
         VIRTUAL_NULL, [*SMALL, f"monitor.playback.path={path}", "monitor.playback.start_s=0.01"]
@@ -76,7 +76,7 @@ def table_file(folder: Path) -> Path:
 
 
 def test_the_traces_of_a_session_played_back_give_its_energies_again(
-    run_virtual: Callable[..., Result], tmp_path: Path
+    run_virtual: Callable[..., SessionResult], tmp_path: Path
 ) -> None:
     first = run_virtual(trials=2)
     again = played(tmp_path, f"{first.folder}/trial-{{n}}/trace.jls")
@@ -147,7 +147,7 @@ def traces(folder: Path) -> list[bytes]:
     ids=["behind trial 1", "behind trial 2", "as trial 2 begins", "in trial 2", "in trial 1"],
 )
 def test_a_resumed_session_plays_each_trial_its_own_recording(
-    run_virtual: Callable[..., Result], tmp_path: Path, ends: Callable[[Event], None]
+    run_virtual: Callable[..., SessionResult], tmp_path: Path, ends: Callable[[Event], None]
 ) -> None:
     original = run_virtual(*ALIKE, trials=3).folder
     result = resume(cut_off(tmp_path / "again", original, ends))
@@ -157,7 +157,7 @@ def test_a_resumed_session_plays_each_trial_its_own_recording(
 
 
 def test_a_trial_that_was_begun_is_played_anew_and_what_was_heard_of_it_is_kept(
-    run_virtual: Callable[..., Result], tmp_path: Path
+    run_virtual: Callable[..., SessionResult], tmp_path: Path
 ) -> None:
     folder = cut_off(
         tmp_path / "again", run_virtual(*ALIKE, trials=3).folder, after(StepDone, 2, 6)
@@ -174,7 +174,7 @@ def test_a_trial_that_was_begun_is_played_anew_and_what_was_heard_of_it_is_kept(
 
 
 def test_a_second_session_on_an_open_bench_plays_the_recordings_from_the_first_on(
-    run_virtual: Callable[..., Result], tmp_path: Path
+    run_virtual: Callable[..., SessionResult], tmp_path: Path
 ) -> None:
     original = run_virtual(*ALIKE, trials=3).folder
     words = [
@@ -194,12 +194,12 @@ def test_a_converted_recording_is_played_as_often_as_its_trial_begins(
     for trial in (1, 2):
         rows = "".join(f"{k},{0.001 * trial},3\n" for k in range(400))
         (tmp_path / f"r-{trial}.csv").write_text("time_ms,current_a,voltage_v\n" + rows)
-    table = Table()
+    context = BenchContext()
     monitor = Playback.open(
-        Playback.Settings(path=str(tmp_path / "r-{n}.csv"), calibration=calibration), table
+        Playback.Settings(path=str(tmp_path / "r-{n}.csv"), calibration=calibration), context
     )
     for at, trial in enumerate((2, 1, 2, 1)):
-        table.trial = trial
+        context.trial = trial
         (tmp_path / str(at)).mkdir()
         with monitor.record(tmp_path / str(at)):
             pass
@@ -209,7 +209,7 @@ def test_a_converted_recording_is_played_as_often_as_its_trial_begins(
     monitor.close()
 
 
-def test_what_is_known_of_a_recording_is_told(run_virtual: Callable[..., Result]) -> None:
+def test_what_is_known_of_a_recording_is_told(run_virtual: Callable[..., SessionResult]) -> None:
     folder = run_virtual().folder
     monitor = opened(folder / "trial-1")
     info = monitor.info
@@ -307,7 +307,7 @@ def test_a_file_that_cannot_be_played_back_is_refused_when_opened(
     with pytest.raises(error, match=message):
         Playback.open(
             Playback.Settings(path=str(tmp_path / name) if name else "", calibration=calibration),
-            Table(),
+            BenchContext(),
         )
 
 
@@ -318,7 +318,7 @@ def test_a_recording_of_power_alone_is_refused(tmp_path: Path, calibration: str)
 
 
 def test_more_trials_than_recordings_end_the_session_with_the_number_that_is_missing(
-    run_virtual: Callable[..., Result], tmp_path: Path
+    run_virtual: Callable[..., SessionResult], tmp_path: Path
 ) -> None:
     first = run_virtual(trials=2)
     with pytest.raises(DeviceNotFound, match=r"recording 3: .*trial-3/trace\.jls cannot be read"):
@@ -326,18 +326,18 @@ def test_more_trials_than_recordings_end_the_session_with_the_number_that_is_mis
 
 
 def test_a_recording_of_another_rate_is_refused(
-    run_virtual: Callable[..., Result], tmp_path: Path, calibration: str
+    run_virtual: Callable[..., SessionResult], tmp_path: Path, calibration: str
 ) -> None:
     for number, rate in ((1, "200000"), (2, "100000")):
         folder = run_virtual(
             f"monitor.virtual.sample_hz={rate}", "sut.virtual.sync_hold_us=50"
         ).folder
         shutil.copytree(folder / "trial-1", tmp_path / f"kept-{number}")
-    table = Table()
+    context = BenchContext()
     monitor = Playback.open(
-        Playback.Settings(path=str(tmp_path / "kept-{n}"), calibration=calibration), table
+        Playback.Settings(path=str(tmp_path / "kept-{n}"), calibration=calibration), context
     )
-    table.trial = 2
+    context.trial = 2
     with (
         pytest.raises(BenchError, match="recording 2 is not of the kind of the first"),
         monitor.record(tmp_path),

@@ -15,7 +15,7 @@ import pytest
 
 from drivers.playback import Playback
 from rig.errors import BenchError, ConfigError, DataError, RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.session.session import open_bench
 
 CALIBRATION = """
@@ -194,12 +194,12 @@ def test_a_recording_without_sync_names_the_key_and_no_option(recordings: Path) 
 def test_a_later_recording_that_cannot_be_read_is_named_with_what_to_do(recordings: Path) -> None:
     shutil.copyfile(recordings / "a.csv", recordings / "r-1.csv")
     shutil.copyfile(recordings / "nothing.csv", recordings / "r-2.csv")
-    table = Table()
+    context = BenchContext()
     settings = Playback.Settings(
         path=str(recordings / "r-{n}.csv"), calibration=str(recordings / "calibration.toml")
     )
-    monitor = Playback.open(settings, table)
-    table.trial = 2
+    monitor = Playback.open(settings, context)
+    context.trial = 2
     with pytest.raises(BenchError) as caught, monitor.record(recordings):
         pass
     assert type(caught.value) is BenchError

@@ -11,20 +11,20 @@ import pytest
 
 from drivers.virtual import VirtualMonitor
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.trace.trace import Trace
 
 MS = 1_000_000
 
 
 def recorded(folder: Path, power_w: float = 0.033, **settings: float) -> Trace:
-    table = Table()
+    context = BenchContext()
     quiet = {"noise_a": 0.0, "lsb_a": 0.0, "clock_ppm": 0.0} | settings
-    monitor = VirtualMonitor.open(VirtualMonitor.Settings(**quiet), table)  # type: ignore[arg-type]
+    monitor = VirtualMonitor.open(VirtualMonitor.Settings(**quiet), context)  # type: ignore[arg-type]
     monitor.power(True)
     with monitor.record(folder):
-        table.world.put(table.world.now_ns(), True, power_w)
-        table.world.advance(1000 * MS)
+        context.world.put(context.world.now_ns(), True, power_w)
+        context.world.advance(1000 * MS)
     return Trace.open(folder / "trace.jls")
 
 
@@ -64,17 +64,17 @@ def test_two_ranges_have_errors_of_their_own(tmp_path: Path, power_w: float, mea
 
 @pytest.mark.parametrize("edge_delay_s", [-2e-3, 0.0, 2e-3])
 def test_sync_is_seen_later_than_power_by_the_delay(tmp_path: Path, edge_delay_s: float) -> None:
-    table = Table()
+    context = BenchContext()
     monitor = VirtualMonitor.open(
         VirtualMonitor.Settings(noise_a=0.0, lsb_a=0.0, clock_ppm=0.0, edge_delay_s=edge_delay_s),
-        table,
+        context,
     )
     monitor.power(True)
     with monitor.record(tmp_path):
         for power_w in (0.01, 0.03, 0.02):
-            table.world.put(table.world.now_ns(), False, power_w)
-            table.world.put(table.world.now_ns() + MS // 10, True, power_w)
-            table.world.advance(20 * MS)
+            context.world.put(context.world.now_ns(), False, power_w)
+            context.world.put(context.world.now_ns() + MS // 10, True, power_w)
+            context.world.advance(20 * MS)
     trace = Trace.open(tmp_path / "trace.jls")
     falls_s = trace.falls_s
     assert len(falls_s) == 3 and np.diff(falls_s) == pytest.approx(0.02, abs=5e-6)
@@ -106,22 +106,22 @@ def test_a_fast_clock_takes_more_samples(tmp_path: Path, ppm: float) -> None:
 @pytest.mark.parametrize("sample_hz", [0, 999, 1_000_001])
 def test_a_rate_it_cannot_keep_is_refused(sample_hz: int) -> None:
     with pytest.raises(ConfigError, match="samples per second"):
-        VirtualMonitor.open(VirtualMonitor.Settings(sample_hz=sample_hz), Table())
+        VirtualMonitor.open(VirtualMonitor.Settings(sample_hz=sample_hz), BenchContext())
 
 
 def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     started_ns = time.monotonic_ns()
     # A horizon that promises too much: the state below comes 50 ms after its time has been given
     # away.
-    table.world.follow(
+    context.world.follow(
         lambda: time.monotonic_ns() - started_ns, lambda: time.monotonic_ns() - started_ns
     )
-    monitor = VirtualMonitor.open(VirtualMonitor.Settings(), table)
+    monitor = VirtualMonitor.open(VirtualMonitor.Settings(), context)
     with monitor.record(tmp_path):
         time.sleep(0.15)
-        late_ns = table.world.now_ns() - 50 * MS
-        table.world.put(late_ns, False, 0.5)
+        late_ns = context.world.now_ns() - 50 * MS
+        context.world.put(late_ns, False, 0.5)
         time.sleep(0.1)
     monitor.close()
     gaps = Trace.open(tmp_path / "trace.jls").gaps

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from rig.errors import SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.completion import END, IDLE, REACHED, SYNC, Completion
 from rig.model.steps import Query, Solve
 from rig.simulation.world import World
@@ -43,11 +43,13 @@ def start() -> Iterator[Opener]:
     opened: list[QemuSut] = []
 
     def open_board(port: str, workload: str, **settings: object) -> QemuSut:
-        table = Table(seed=1)
-        table.world.supply_on = True
+        context = BenchContext(seed=1)
+        context.world.supply_on = True
         program = str(image(port, workload))
         opened.append(
-            QemuSut.open(QemuSut.Settings(program=program, machine=BOARDS[port], **settings), table)
+            QemuSut.open(
+                QemuSut.Settings(program=program, machine=BOARDS[port], **settings), context
+            )
         )  # type: ignore[arg-type]
         return opened[-1]
 
@@ -177,11 +179,11 @@ def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(
 ) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
-    task = AscTask.open(AscTask.Settings(samples=2), Table(folder=ROOT, seed=1))
-    table = Table(seed=1)
-    table.world.supply_on = True
+    task = AscTask.open(AscTask.Settings(samples=2), BenchContext(folder=ROOT, seed=1))
+    context = BenchContext(seed=1)
+    context.world.supply_on = True
     board = start(port, "asc")
-    process = PosixSut.open(PosixSut.Settings(program=str(posix_program("asc"))), table)
+    process = PosixSut.open(PosixSut.Settings(program=str(posix_program("asc"))), context)
     outputs = set()
     elapsed = []
     try:
@@ -218,11 +220,11 @@ def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_an
 ) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
-    table = Table(seed=1)
-    table.world.supply_on = True
+    context = BenchContext(seed=1)
+    context.world.supply_on = True
     # The shortest pulses: a mark waits for the one before it.
     board = start(port, "qubo", sync_hold_us=0)
-    process = PosixSut.open(PosixSut.Settings(program=str(posix_program("qubo"))), table)
+    process = PosixSut.open(PosixSut.Settings(program=str(posix_program("qubo"))), context)
     try:
         for workload, step in SEARCHES:
             payload = encode(generate(workload))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from rig.errors import LocalProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.completion import DECIDED, END, STREAM, Mark
 from rig.model.steps import Query, Scene, Stream
 from scenarios.tasks.asc.task import AscTask
@@ -24,10 +24,10 @@ SIGNAL = bytes(range(250)) * 4
 
 @contextmanager
 def board(port: str, workload: str) -> Iterator[QemuSut]:
-    table = Table(seed=1)
-    table.world.supply_on = True
+    context = BenchContext(seed=1)
+    context.world.supply_on = True
     settings = QemuSut.Settings(program=str(image(port, workload)), machine=BOARDS[port])  # type: ignore[arg-type]
-    sut = QemuSut.open(settings, table)
+    sut = QemuSut.open(settings, context)
     try:
         yield sut
     finally:
@@ -89,7 +89,7 @@ def test_a_core_with_one_slot_plays_what_it_holds_and_refuses_more() -> None:
 
 
 def test_asc_hears_in_a_stream_what_it_hears_in_a_query() -> None:
-    task = AscTask.open(AscTask.Settings(samples=2), Table(folder=ROOT, seed=1))
+    task = AscTask.open(AscTask.Settings(samples=2), BenchContext(folder=ROOT, seed=1))
     step, windows = stream_of(
         task.payload(0) + task.payload(1), 2, 4000, 8000, 8000, preloaded=True
     )

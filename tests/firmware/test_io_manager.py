@@ -26,12 +26,12 @@ import serial
 
 from drivers.keysight_n6705.io_manager import IoManager, IoManagerSettings
 from rig.errors import ConfigError, DeadlineError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.completion import END
 from rig.model.steps import Query
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.hosted.posix_process import DutProcess
-from sut_backends.lines.faults import Faults
+from sut_backends.lines.faults import LineFaults
 from sut_backends.uart.backend import UartSut
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 
@@ -407,10 +407,10 @@ def chain(built: Callable[..., Path]) -> Iterator[Chain]:
 
 @contextmanager
 def driven(chain: Chain, **settings: Any) -> Iterator[UartSut]:
-    table = Table(folder=FIRMWARE, seed=1)
+    context = BenchContext(folder=FIRMWARE, seed=1)
     sut = UartSut.open(
         UartSut.Settings(**{"port": chain.port, "simulated": True, "timeout_s": 10.0, **settings}),
-        table,
+        context,
     )
     try:
         yield sut
@@ -479,8 +479,8 @@ def test_stamps_in_the_io_managers_clock_are_those_of_the_duts_edges(chain: Chai
 
 
 def test_a_host_that_died_among_frames_is_followed_by_another(chain: Chain) -> None:
-    table = Table(folder=FIRMWARE, seed=1)
-    dead = UartSut.open(UartSut.Settings(port=chain.port, simulated=True, through="auto"), table)
+    context = BenchContext(folder=FIRMWARE, seed=1)
+    dead = UartSut.open(UartSut.Settings(port=chain.port, simulated=True, through="auto"), context)
     dead.line.write(b"\x00\x05\x11")
     dead.line._line.close()  # type: ignore[attr-defined]  # not even its own close() ran
     with driven(chain) as sut:
@@ -526,7 +526,7 @@ def test_a_dead_dut_behind_it_is_named(chain: Chain) -> None:
 
 
 def test_lost_and_spoilt_bytes_are_repaired_through_it(chain: Chain) -> None:
-    with driven(chain, faults=Faults(drop=0.001, flip=0.001, seed=3)) as sut:
+    with driven(chain, faults=LineFaults(drop=0.001, flip=0.001, seed=3)) as sut:
         sample = bytes(range(250)) * 2
         sut.load(0, sample)
         assert sut.run(Query((0,), limit_s=5.0)).output == sample[:64]
@@ -547,7 +547,7 @@ def test_a_public_device_is_driven_through_the_io_manager_as_it_is_without(
         running(built("io-manager", "avr-harness"), "--dut", device.port) as avr,
     ):
         settings = UartSut.Settings(port=avr.port, simulated=True, timeout_s=10.0)
-        sut = UartSut.open(settings, Table())
+        sut = UartSut.open(settings, BenchContext())
         try:
             assert "through neurorig io-manager" in sut.info.link
             assert sut.info.clock == (EDGE_CLOCK if energy else "")

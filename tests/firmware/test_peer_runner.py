@@ -21,8 +21,8 @@ from statistics import median
 import pytest
 import serial
 
-from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, SimulatorSettings
-from rig.interfaces.context import Table
+from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, Lpm01aSimulatorSettings
+from rig.interfaces.context import BenchContext
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.hosted.sync_wire import EdgeWire, Power
 from tests.builds import built
@@ -322,13 +322,13 @@ def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devi
     """With the firmware's SYNC at D7 of the simulated PowerShield; the truth is the energy log of
     the simulated world.
     """
-    table = Table(seed=3)
+    context = BenchContext(seed=3)
     read_fd, write_fd = os.pipe()
-    origin_ns = time.monotonic_ns() - table.world.now_ns()
+    origin_ns = time.monotonic_ns() - context.world.now_ns()
     process = DutProcess(programs / "asc", [], write_fd)
     os.close(write_fd)
-    edges = EdgeWire(read_fd, table.world, Power(), origin_ns)
-    board = Lpm01aSimulator(SimulatorSettings(), table)
+    edges = EdgeWire(read_fd, context.world, Power(), origin_ns)
+    board = Lpm01aSimulator(Lpm01aSimulatorSettings(), context)
     runner = Runner(process.port)
     energy = Energy(board.port)
     count = 20
@@ -339,11 +339,11 @@ def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devi
         runner.infer(count, 1)
         energy.until(lambda: len(energy.events) == 2)
         energy.stop()
-        states = table.world.states()
+        states = context.world.states()
         falls_ns = [
             after.time_ns for before, after in pairwise(states) if before.level and not after.level
         ]
-        truth_j = table.world.true_energy_j(falls_ns[0], falls_ns[1])
+        truth_j = context.world.true_energy_j(falls_ns[0], falls_ns[1])
     finally:
         for part in (energy, runner, board, edges, process):
             part.close()

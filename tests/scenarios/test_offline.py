@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Fitter, Reviewer
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import BATCH, END, IDLE, Completion, Mark
@@ -26,7 +26,7 @@ TICK_HZ = 1_000_000
 
 
 def offline(slots: int = 0, **settings: Any) -> Offline:
-    scenario = Offline.open(Offline.Settings(**settings), Table())
+    scenario = Offline.open(Offline.Settings(**settings), BenchContext())
     return scenario.fitted(device(slots)) if slots else scenario
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from sut_backends.hosted.posix_process import DutProcess
 from tests.builds import built
 
@@ -44,8 +44,8 @@ def start_dut(null_program: Path) -> Iterator[Callable[..., DutProcess]]:
 
 
 @pytest.fixture
-def table() -> Table:
+def context() -> BenchContext:
     """Give a table whose supply is on."""
-    table = Table(folder=ROOT, seed=1)
-    table.world.supply_on = True
-    return table
+    context = BenchContext(folder=ROOT, seed=1)
+    context.world.supply_on = True
+    return context

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rig.errors import DeadlineError, LocalProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import Solving, Streaming, SystemUnderTest
 from rig.measure.stream import captured
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM
@@ -47,34 +47,36 @@ class Opened:
     host_time: bool = True
 
 
-def virtual(table: Table, program: Path, port: Callable[[], str]) -> Opened:
-    table.reference = lambda payload: payload
-    return Opened(VirtualSut.open(VirtualSut.Settings(slots=4), table), 2)
+def virtual(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+    context.reference = lambda payload: payload
+    return Opened(VirtualSut.open(VirtualSut.Settings(slots=4), context), 2)
 
 
-def posix(table: Table, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(PosixSut.open(PosixSut.Settings(program=str(program)), table), 2)
+def posix(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+    return Opened(PosixSut.open(PosixSut.Settings(program=str(program)), context), 2)
 
 
-def cpu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
-    table.programs = {"null": public_programs.program("null")}
-    return Opened(CpuSut.open(CpuSut.Settings(slots=4), table), 2)
+def cpu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+    context.programs = {"null": public_programs.program("null")}
+    return Opened(CpuSut.open(CpuSut.Settings(slots=4), context), 2)
 
 
-def qemu(table: Table, program: Path, port: Callable[[], str]) -> Opened:
+def qemu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
     return Opened(
-        QemuSut.open(QemuSut.Settings(program=str(image("mps2", "null"))), table),
+        QemuSut.open(QemuSut.Settings(program=str(image("mps2", "null"))), context),
         2,
         host_time=False,
     )
 
 
-def uart_framed(table: Table, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(UartSut.open(UartSut.Settings(port=port(), layer="framed"), table), 2)
+def uart_framed(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+    return Opened(UartSut.open(UartSut.Settings(port=port(), layer="framed"), context), 2)
 
 
-def uart_text(table: Table, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(UartSut.open(UartSut.Settings(port=port(), layer="text"), table), 1, counts=False)
+def uart_text(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+    return Opened(
+        UartSut.open(UartSut.Settings(port=port(), layer="text"), context), 1, counts=False
+    )
 
 
 @pytest.fixture(
@@ -83,9 +85,9 @@ def uart_text(table: Table, program: Path, port: Callable[[], str]) -> Opened:
 def opened(
     request: pytest.FixtureRequest, null_program: Path, start_dut: Callable[..., object]
 ) -> Iterator[Opened]:
-    table = Table()
-    table.world.supply_on = True
-    found = request.param(table, null_program, lambda: start_dut().port)  # type: ignore[attr-defined]
+    context = BenchContext()
+    context.world.supply_on = True
+    found = request.param(context, null_program, lambda: start_dut().port)  # type: ignore[attr-defined]
     yield found
     found.sut.close()
 
@@ -258,25 +260,27 @@ def test_closing_twice_is_allowed(opened: Opened) -> None:
 @pytest.fixture(scope="module")
 def task() -> QuboTask:
     """Give one small workload."""
-    return QuboTask.open(QuboTask.Settings(nodes=(50,), densities=(0.1,), seeds=(0,)), Table())
+    return QuboTask.open(
+        QuboTask.Settings(nodes=(50,), densities=(0.1,), seeds=(0,)), BenchContext()
+    )
 
 
-def virtual_solver(table: Table, program: Path) -> SystemUnderTest:
-    return VirtualSut.open(VirtualSut.Settings(), table)
+def virtual_solver(context: BenchContext, program: Path) -> SystemUnderTest:
+    return VirtualSut.open(VirtualSut.Settings(), context)
 
 
-def posix_solver(table: Table, program: Path) -> SystemUnderTest:
-    return PosixSut.open(PosixSut.Settings(program=str(program.with_name("qubo"))), table)
+def posix_solver(context: BenchContext, program: Path) -> SystemUnderTest:
+    return PosixSut.open(PosixSut.Settings(program=str(program.with_name("qubo"))), context)
 
 
-def cpu_solver(table: Table, program: Path) -> SystemUnderTest:
+def cpu_solver(context: BenchContext, program: Path) -> SystemUnderTest:
     if not shutil.which("cc"):
         pytest.skip("the reference search needs a C compiler: apt-get install gcc libc6-dev")
-    return CpuSut.open(CpuSut.Settings("reference"), table)
+    return CpuSut.open(CpuSut.Settings("reference"), context)
 
 
-def qemu_solver(table: Table, program: Path) -> SystemUnderTest:
-    return QemuSut.open(QemuSut.Settings(program=str(image("mps2", "qubo"))), table)
+def qemu_solver(context: BenchContext, program: Path) -> SystemUnderTest:
+    return QemuSut.open(QemuSut.Settings(program=str(image("mps2", "qubo"))), context)
 
 
 @pytest.fixture(
@@ -286,9 +290,9 @@ def qemu_solver(table: Table, program: Path) -> SystemUnderTest:
 def solver(
     request: pytest.FixtureRequest, null_program: Path, task: QuboTask
 ) -> Iterator[SystemUnderTest]:
-    table = Table(searcher=task.searcher, programs=task.programs)
-    table.world.supply_on = True
-    found = request.param(table, null_program)
+    context = BenchContext(searcher=task.searcher, programs=task.programs)
+    context.world.supply_on = True
+    found = request.param(context, null_program)
     yield found
     found.close()
 

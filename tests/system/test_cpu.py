@@ -43,7 +43,7 @@ def test_its_integer_program_gives_the_bytes_of_the_firmware(firmware: Path) -> 
     with open_bench(ROOT / "benches" / "cpu-asc-virtual.toml") as bench:
         payloads = [bench.task.payload(index) for index in range(len(bench.task))]
         of_cpu = answers(bench.sut, payloads)
-        device = PosixSut.open(PosixSut.Settings(program=str(firmware / "asc")), bench.table)
+        device = PosixSut.open(PosixSut.Settings(program=str(firmware / "asc")), bench.context)
         try:
             assert of_cpu == answers(device, payloads)
         finally:

@@ -10,13 +10,13 @@ from pathlib import Path
 from rig.check.check import check
 from rig.model.completion import DECIDED, END, STREAM
 from rig.model.steps import Stream
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from rig.store.codec import read_completions
 from tests.boards import image
 from tests.conftest import ROOT
 
 
-def run(name: str, workload: str, folder: Path, *overrides: str) -> Result:
+def run(name: str, workload: str, folder: Path, *overrides: str) -> SessionResult:
     program = f"sut.qemu.program={image('mps2', workload)}"
     with open_bench(ROOT / "benches" / f"{name}.toml", [program, *overrides]) as bench:
         return bench.run(1, folder)

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from drivers.st_lpm01a.driver import StLpm01a
-from drivers.st_lpm01a.sim.simulator import Faults, SimulatorSettings
-from rig.interfaces.context import Table
+from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulatorSettings
+from rig.interfaces.context import BenchContext
 from rig.measure.measure import Outcome, Rail, measure
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Query, Step
 from rig.model.trial import Window
 from rig.timebase.edge_clock import EDGE_CLOCK
@@ -42,12 +42,12 @@ PHASES = {"start": 0x02, "stop": 0x00}
 
 
 @contextmanager
-def wired(table: Table) -> Iterator[PublicDevice]:
+def wired(context: BenchContext) -> Iterator[PublicDevice]:
     """Give a public device in energy mode whose pulses and power are states of the simulated
     world.
     """
     read_fd, write_fd = os.pipe()
-    edges = EdgeWire(read_fd, table.world, Power(), time.monotonic_ns() - table.world.now_ns())
+    edges = EdgeWire(read_fd, context.world, Power(), time.monotonic_ns() - context.world.now_ns())
 
     def pulse(level: bool, what: str) -> None:
         now_ns = time.monotonic_ns()
@@ -62,49 +62,51 @@ def wired(table: Table) -> Iterator[PublicDevice]:
 
 
 def measured(
-    folder: Path, faults: Faults | None = None
+    folder: Path, faults: Lpm01aFaults | None = None
 ) -> tuple[Outcome, list[float], list[float]]:
     """Return what is measured of two windows, and the true duration (s) and energy (J) of an
     inference in each.
     """
-    table = Table(seed=5)
-    simulator = SimulatorSettings(clock_ppm=0.0, faults=faults or Faults())
+    context = BenchContext(seed=5)
+    simulator = Lpm01aSimulatorSettings(clock_ppm=0.0, faults=faults or Lpm01aFaults())
     with ExitStack() as stack:
         monitor = stack.enter_context(
-            closing(StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator), table))
+            closing(
+                StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator), context)
+            )
         )
         monitor.power(True)
-        device = stack.enter_context(wired(table))
+        device = stack.enter_context(wired(context))
         sut = stack.enter_context(
-            closing(UartSut.open(UartSut.Settings(port=device.port, simulated=True), table))
+            closing(UartSut.open(UartSut.Settings(port=device.port, simulated=True), context))
         )
         with monitor.record(folder):
             done = [
-                Done(0, None, sut.sync()),
+                StepRecord(0, None, sut.sync()),
                 *carried_out(sut),
-                Done(len(STEPS) + 1, None, sut.sync()),
+                StepRecord(len(STEPS) + 1, None, sut.sync()),
             ]
         rail = Rail("", Trace.open(folder / TRACE), monitor.info.accuracy)
         info = sut.info
     assert info.clock == EDGE_CLOCK
     return measure(done, ("infer",), info.tick_hz, info.sync_hold_s, [rail], info.clock), *truth(
-        table
+        context
     )
 
 
-def carried_out(sut: UartSut) -> Iterator[Done]:
+def carried_out(sut: UartSut) -> Iterator[StepRecord]:
     for number, step in enumerate(STEPS, start=1):
         match step:
             case Load(index):
                 sut.load(index, SAMPLE)
             case Idle(duration_s):
-                yield Done(number, step, sut.idle(duration_s))
+                yield StepRecord(number, step, sut.idle(duration_s))
             case Query():
-                yield Done(number, step, sut.run(step))
+                yield StepRecord(number, step, sut.run(step))
 
 
-def truth(table: Table) -> tuple[list[float], list[float]]:
-    states = table.world.states()
+def truth(context: BenchContext) -> tuple[list[float], list[float]]:
+    states = context.world.states()
     falls = [after for before, after in pairwise(states) if before.level and not after.level]
     ends = [(fall, stop) for fall, stop in pairwise(falls) if fall.power_w == Power().infer]
     shares = [
@@ -113,7 +115,7 @@ def truth(table: Table) -> tuple[list[float], list[float]]:
     ]
     lasted_s = [(stop_ns - start_ns) / 1e9 / repeat for start_ns, stop_ns, repeat in shares]
     return lasted_s, [
-        table.world.true_energy_j(start_ns, stop_ns) / repeat
+        context.world.true_energy_j(start_ns, stop_ns) / repeat
         for start_ns, stop_ns, repeat in shares
     ]
 
@@ -138,7 +140,7 @@ def test_the_windows_of_a_device_that_tells_no_time_are_measured_between_its_edg
 
 
 def test_one_edge_that_the_monitor_missed_leaves_no_window_and_is_named(tmp_path: Path) -> None:
-    outcome, _, _ = measured(tmp_path, Faults(event_skipped=9))
+    outcome, _, _ = measured(tmp_path, Lpm01aFaults(event_skipped=9))
     assert [problem.code for problem in outcome.problems] == ["edges"]
     assert "24 marks, 23 falling edges" in outcome.problems[0].detail
     assert outcome.measured.samples == outcome.measured.idles == ()

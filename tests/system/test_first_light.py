@@ -19,7 +19,7 @@ import pytest
 from rig.bench.probe import probe
 from rig.check.check import check
 from rig.errors import DeadlineError, DeviceLost, ProtocolError, RigError, SutError
-from rig.session.session import Bench, Result, open_bench
+from rig.session.session import Bench, SessionResult, open_bench
 from rig.store.codec import read_completions
 from tests.conftest import ROOT
 
@@ -29,12 +29,12 @@ POSIX_NULL = ROOT / "benches" / "posix-null.toml"
 SMALL = ["task.null.samples=8", "scenario.single_stream.idle_s=0.1"]
 
 
-def run(bench: Path, root: Path, overrides: Sequence[str] = (), trials: int = 1) -> Result:
+def run(bench: Path, root: Path, overrides: Sequence[str] = (), trials: int = 1) -> SessionResult:
     with open_bench(bench, overrides) as opened:
         return opened.run(trials, root)
 
 
-def outputs(result: Result) -> dict[tuple[int, ...], bytes]:
+def outputs(result: SessionResult) -> dict[tuple[int, ...], bytes]:
     done = read_completions(result.folder / "trial-1")
     return {
         item.step.indices: item.completion.output for item in done if hasattr(item.step, "indices")
@@ -48,9 +48,9 @@ def test_the_firmware_answers_bit_for_bit_as_the_integer_model(
         POSIX_ASC, ["task.asc.samples=24", "scenario.single_stream.idle_s=0.1"]
     ) as bench:
         result = bench.run(1, tmp_path)
-        assert bench.table.reference is not None
+        assert bench.context.reference is not None
         expected = {
-            (index,): bench.table.reference(bench.task.payload(index))
+            (index,): bench.context.reference(bench.task.payload(index))
             for index in range(len(bench.task))
         }
     assert outputs(result) == expected
@@ -123,7 +123,7 @@ def test_a_device_that_dies_in_the_middle_is_named_and_the_rest_readable(
         pytest.raises(DeviceLost),
         open_bench(POSIX_NULL, [*SMALL, "sut.posix.die_after_queries=5"]) as bench,
     ):
-        world = bench.table.world
+        world = bench.context.world
         bench.run(1, tmp_path)
     assert not world.supply_on
     cut_off = next(

@@ -33,9 +33,9 @@ from rig.errors import (
     RemoteProtocolError,
     RigError,
 )
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.session import session
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
 from rig.store.events import Event
 from rig.store.session_folder import SAMPLES
@@ -48,7 +48,7 @@ class Instrument:
     seconds from the first sample.
     """
 
-    table: str
+    context: str
     sut: str
     inside_s: float
     outside_s: float
@@ -56,7 +56,7 @@ class Instrument:
     @property
     def faults(self) -> str:
         """Return where its faults lie in the bench file."""
-        return f"{self.table.splitlines()[0].strip('[]')}.simulator.faults"
+        return f"{self.context.splitlines()[0].strip('[]')}.simulator.faults"
 
 
 JOULESCOPE = '[monitor.joulescope]\ndevice = "simulator"\n'
@@ -107,7 +107,7 @@ class Seen:
     after.
     """
 
-    result: Result | None
+    result: SessionResult | None
     error: RigError | None
     world: World
     root: Path
@@ -148,14 +148,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def start(name: str, faults: Sequence[str] = (), pace_s: float = 0.0) -> Seen:
         instrument = INSTRUMENTS[name]
-        tables = list[Table]()
+        tables = list[BenchContext]()
         root = tmp_path / "sessions"
         (tmp_path / "bench.toml").write_text(
             BENCH.format(
                 sut=instrument.sut
                 if "load_s" in instrument.sut
                 else f"load_s = 0.1\n{instrument.sut}",
-                monitor=instrument.table,
+                monitor=instrument.context,
             )
         )
         overrides = [
@@ -165,14 +165,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             for fault in faults
         ]
 
-        def table(**settings: Any) -> Table:
-            tables.append(Table(**settings))
+        def context(**settings: Any) -> BenchContext:
+            tables.append(BenchContext(**settings))
             return tables[-1]
 
         def pace(event: Event) -> None:
             time.sleep(pace_s)
 
-        monkeypatch.setattr(session, "Table", table)
+        monkeypatch.setattr(session, "BenchContext", context)
         before = set(threading.enumerate())
         result = None
         error = None
@@ -908,7 +908,7 @@ REFUSED: dict[str, Ending] = {
     **{
         f"{name}, no calibration file": (
             name,
-            [f'{INSTRUMENTS[name].table.splitlines()[0].strip("[]")}.calibration="nowhere.toml"'],
+            [f'{INSTRUMENTS[name].context.splitlines()[0].strip("[]")}.calibration="nowhere.toml"'],
             ConfigError,
             "calibration file",
         )

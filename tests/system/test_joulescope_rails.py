@@ -14,7 +14,7 @@ import pytest
 
 from rig.check.check import check
 from rig.errors import BenchError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.session import session
 from rig.session.session import open_bench, resume
 from rig.trace.trace import Trace
@@ -50,15 +50,15 @@ LOSS = [
 
 
 @pytest.fixture
-def tables(monkeypatch: pytest.MonkeyPatch) -> list[Table]:
+def tables(monkeypatch: pytest.MonkeyPatch) -> list[BenchContext]:
     """Return the tables of the sessions, in order."""
-    made: list[Table] = []
+    made: list[BenchContext] = []
 
-    def table(**settings: Any) -> Table:
-        made.append(Table(**settings))
+    def context(**settings: Any) -> BenchContext:
+        made.append(BenchContext(**settings))
         return made[-1]
 
-    monkeypatch.setattr(session, "Table", table)
+    monkeypatch.setattr(session, "BenchContext", context)
     return made
 
 
@@ -84,7 +84,7 @@ def test_a_loss_of_a_js110_beside_a_js220_is_a_gap_of_its_own_and_no_problem_out
 
 
 def test_a_loss_of_one_of_two_js110_is_one_error_and_the_session_goes_on_where_it_stopped(
-    tmp_path: Path, tables: list[Table]
+    tmp_path: Path, tables: list[BenchContext]
 ) -> None:
     before = set(threading.enumerate())
     with pytest.raises(BenchError, match="one of several JS110 lost samples") as caught:

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from rig.check.check import check
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.report.report import write_report
 from rig.session import session
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from rig.trace.trace import Trace
 
 #: Pulses that come at multiples of an instrument's period all meet the same part of it, and their
@@ -57,29 +57,29 @@ TRIALS = 2
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Table]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionResult, BenchContext]:
     """Return the result of a session, and its table with the truth."""
     folder = tmp_path_factory.mktemp("rails")
     made = []
 
-    def table(**settings: Any) -> Table:
-        made.append(Table(**settings))
+    def context(**settings: Any) -> BenchContext:
+        made.append(BenchContext(**settings))
         return made[-1]
 
     (folder / "bench.toml").write_text(BENCH)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "Table", table)
+        patch.setattr(session, "BenchContext", context)
         with open_bench(folder / "bench.toml") as bench:
             result = bench.run(TRIALS, folder / "sessions")
     return result, made[0]
 
 
-def trials(measured: tuple[Result, Table]) -> Iterator[tuple[Path, list[int]]]:
+def trials(measured: tuple[SessionResult, BenchContext]) -> Iterator[tuple[Path, list[int]]]:
     """Yield the folder of each trial, and the true times of its marks."""
-    result, table = measured
+    result, context = measured
     falls_ns = [
         after.time_ns
-        for before, after in pairwise(table.world.states())
+        for before, after in pairwise(context.world.states())
         if before.level and not after.level
     ]
     for trial in result.content["trials"]:
@@ -96,15 +96,15 @@ def windows(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_session_of_three_different_instruments_has_no_problem_and_is_recomputed(
-    measured: tuple[Result, Table],
+    measured: tuple[SessionResult, BenchContext],
 ) -> None:
-    result, table = measured
+    result, context = measured
     assert result.content["problems"] == [] and check(result.folder).ok
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
 def test_the_energies_of_three_different_instruments_add_up_to_the_true_one(
-    measured: tuple[Result, Table],
+    measured: tuple[SessionResult, BenchContext],
 ) -> None:
     world = measured[1].world
     for folder, falls_ns in trials(measured):
@@ -124,7 +124,7 @@ def test_the_energies_of_three_different_instruments_add_up_to_the_true_one(
 
 
 def test_each_of_three_different_instruments_has_its_own_part_of_the_energy(
-    measured: tuple[Result, Table],
+    measured: tuple[SessionResult, BenchContext],
 ) -> None:
     world = measured[1].world
     for folder, falls_ns in trials(measured):
@@ -137,7 +137,7 @@ def test_each_of_three_different_instruments_has_its_own_part_of_the_energy(
 
 
 def test_the_skew_of_each_of_three_different_clocks_is_found_and_shown(
-    measured: tuple[Result, Table],
+    measured: tuple[SessionResult, BenchContext],
 ) -> None:
     result = measured[0]
     page = write_report(result.folder).read_text()

@@ -23,7 +23,7 @@ from rig.bench.probe import probe
 from rig.check.check import check
 from rig.errors import ConfigError
 from rig.report.report import write_report
-from rig.session.session import Result, open_bench, resume
+from rig.session.session import SessionResult, open_bench, resume
 from sut_backends.lines.paced_pty import PacedLine
 from tests.conftest import ROOT
 from tests.scenarios.mlperf_tiny.test_scenario import AUC, ENERGY, THROUGHPUT, TOP_1
@@ -34,12 +34,12 @@ BENCHES = ROOT / "benches"
 ENERGETIC = re.compile(r"(energy|power)_")
 
 
-def run(bench: str | Path, folder: Path, *overrides: str, trials: int = 1) -> Result:
+def run(bench: str | Path, folder: Path, *overrides: str, trials: int = 1) -> SessionResult:
     with open_bench(BENCHES / bench, overrides) as opened:
         return opened.run(trials, folder)
 
 
-def assert_sound(result: Result, simulated: bool) -> None:
+def assert_sound(result: SessionResult, simulated: bool) -> None:
     """Say of a session what holds of every one without a monitor."""
     content = result.content
     assert content["problems"] == []
@@ -168,7 +168,7 @@ def device() -> Iterator[PublicDevice]:
         yield device
 
 
-def tiny(port: str, folder: Path, *overrides: str) -> Result:
+def tiny(port: str, folder: Path, *overrides: str) -> SessionResult:
     data = [f"task.mlperf_tiny.cache={folder / 'cache'}", "task.mlperf_tiny.files=12"]
     return run("uart-tiny.toml", folder / "sessions", f"sut.uart.port={port}", *data, *overrides)
 

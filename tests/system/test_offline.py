@@ -16,7 +16,7 @@ from rig.errors import ConfigError
 from rig.model.completion import BATCH, END
 from rig.model.steps import Query
 from rig.report.report import write_report
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from rig.store.codec import read_completions
 from tests.conftest import ROOT
 
@@ -58,14 +58,14 @@ payload_b = 20_000
 """
 
 
-def run(folder: Path, text: str, *overrides: str, trials: int = 1) -> Result:
+def run(folder: Path, text: str, *overrides: str, trials: int = 1) -> SessionResult:
     path = folder / "bench.toml"
     path.write_text(text)
     with open_bench(path, overrides) as bench:
         return bench.run(trials, folder / "sessions")
 
 
-def batches(result: Result, number: int = 1) -> list[dict[str, object]]:
+def batches(result: SessionResult, number: int = 1) -> list[dict[str, object]]:
     lines = (result.folder / f"trial-{number}" / "samples.jsonl").read_text().splitlines()
     return [line for line in map(json.loads, lines) if "step" in line]
 
@@ -102,7 +102,7 @@ def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
     path.write_text(VIRTUAL)
     with open_bench(path) as bench:
         result = bench.run(1, tmp_path / "sessions")
-        world = bench.table.world
+        world = bench.context.world
     falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
     at = 0
     found = {line["step"]: line for line in batches(result)}

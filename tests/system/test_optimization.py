@@ -25,7 +25,7 @@ from rig.model.completion import REACHED
 from rig.model.steps import Load, Solve
 from rig.report.report import write_report
 from rig.results.results import Context, reduce_trial
-from rig.session.session import Result, open_bench, resume
+from rig.session.session import SessionResult, open_bench, resume
 from rig.store import session_folder
 from rig.store.codec import done_to_json, read_completions
 from rig.store.events import Event, StepDone
@@ -82,7 +82,7 @@ def compiler() -> None:
 
 def run(
     folder: Path, text: str, *overrides: str, trials: int = 1, subscribers: tuple[Any, ...] = ()
-) -> Result:
+) -> SessionResult:
     folder.mkdir(exist_ok=True)
     path = folder / "bench.toml"
     path.write_text(text)
@@ -90,7 +90,7 @@ def run(
         return bench.run(trials, folder / "sessions", subscribers)
 
 
-def searches(result: Result, number: int = 1) -> list[dict[str, Any]]:
+def searches(result: SessionResult, number: int = 1) -> list[dict[str, Any]]:
     lines = (result.folder / f"trial-{number}" / "samples.jsonl").read_text().splitlines()
     return [line for line in map(json.loads, lines) if "solve" in line]
 
@@ -114,7 +114,7 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
     path.write_text(VIRTUAL)
     with open_bench(path) as bench:
         result = bench.run(1, tmp_path / "sessions")
-        world = bench.table.world
+        world = bench.bench_context.world
     assert not result.content["problems"]
     falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
     at = 0

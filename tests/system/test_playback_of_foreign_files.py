@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rig.check.check import check
 from rig.errors import ConfigError
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from tests.conftest import VIRTUAL_NULL
 
 TRIALS = 5
@@ -66,12 +66,12 @@ class Samples:
 Write = Callable[[Path, Samples], None]
 
 
-def recorded(folder: Path, words: Sequence[str], sample_hz: int = SAMPLE_HZ) -> Result:
+def recorded(folder: Path, words: Sequence[str], sample_hz: int = SAMPLE_HZ) -> SessionResult:
     with open_bench(VIRTUAL_NULL, [*words, f"monitor.virtual.sample_hz={sample_hz}"]) as bench:
         return bench.run(TRIALS, folder)
 
 
-def read(result: Result) -> list[Samples]:
+def read(result: SessionResult) -> list[Samples]:
     """Return what the recordings of a session hold, by the library alone."""
     found = []
     for trial in range(1, TRIALS + 1):
@@ -88,17 +88,17 @@ def read(result: Result) -> list[Samples]:
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def original(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
     return recorded(tmp_path_factory.mktemp("original"), SUT)
 
 
 @pytest.fixture(scope="module")
-def samples(original: Result) -> list[Samples]:
+def samples(original: SessionResult) -> list[Samples]:
     return read(original)
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Callable[..., Result]:
+def played(tmp_path: Path) -> Callable[..., SessionResult]:
     """Write a recording for each trial, and measure a session from them; `signals` are keys of the
     bench file, `words` say what the device does.
     """
@@ -109,7 +109,7 @@ def played(tmp_path: Path) -> Callable[..., Result]:
         suffix: str,
         *signals: str,
         words: Sequence[str] = SUT,
-    ) -> Result:
+    ) -> SessionResult:
         (tmp_path / "calibration.toml").write_text(CALIBRATION)
         (tmp_path / "again").mkdir()
         for trial, sampled in enumerate(samples, start=1):
@@ -128,7 +128,7 @@ def played(tmp_path: Path) -> Callable[..., Result]:
     return play
 
 
-def windows(result: Result, trial: int) -> list[dict[str, Any]]:
+def windows(result: SessionResult, trial: int) -> list[dict[str, Any]]:
     """Return every window of a trial, the idle ones too."""
     lines = (
         (result.folder / f"trial-{trial}" / "samples.jsonl")
@@ -297,9 +297,9 @@ OTII = ("time='Timestamp:s'", "current='Value:A'", f"supply_v={SUPPLY_V}")
     ],
 )
 def test_a_session_from_foreign_files_has_the_energies_of_the_session_that_was_recorded(
-    original: Result,
+    original: SessionResult,
     samples: Sequence[Samples],
-    played: Callable[..., Result],
+    played: Callable[..., SessionResult],
     write: Write,
     suffix: str,
     signals: tuple[str, ...],
@@ -308,14 +308,14 @@ def test_a_session_from_foreign_files_has_the_energies_of_the_session_that_was_r
 
 
 def test_a_playback_at_4000_samples_a_second_has_the_energies_of_the_session(
-    tmp_path: Path, played: Callable[..., Result]
+    tmp_path: Path, played: Callable[..., SessionResult]
 ) -> None:
     words = [*SUT[:2], "sut.virtual.sync_hold_us=1000", "sut.virtual.sync_period_us=8003"]
     slow = recorded(tmp_path / "slow", words, 4000)
     assert_alike(slow, played(read(slow), write_otii, ".csv", *OTII, "sync='GPI 1'", words=words))
 
 
-def assert_alike(original: Result, again: Result) -> None:
+def assert_alike(original: SessionResult, again: SessionResult) -> None:
     """Hold a session against the one whose samples it was measured from, window by window."""
     assert original.ok and again.ok and again.content["problems"] == [] and check(again.folder).ok
     assert again.content["simulated"] and again.content["samples"]["per_trial"] == [4] * TRIALS
@@ -352,7 +352,7 @@ def assert_alike(original: Result, again: Result) -> None:
 def test_a_session_from_files_that_tell_no_line_is_refused_with_the_key_that_names_one(
     tmp_path: Path,
     samples: Sequence[Samples],
-    played: Callable[..., Result],
+    played: Callable[..., SessionResult],
     write: Write,
     suffix: str,
     signals: tuple[str, ...],
@@ -371,7 +371,7 @@ def test_a_session_from_files_that_tell_no_line_is_refused_with_the_key_that_nam
 
 
 def test_pulses_that_may_lie_between_the_samples_of_a_recording_are_refused(
-    tmp_path: Path, samples: Sequence[Samples], played: Callable[..., Result]
+    tmp_path: Path, samples: Sequence[Samples], played: Callable[..., SessionResult]
 ) -> None:
     few = [
         Samples(4000, one.current_a[::25], one.voltage_v[::25], one.levels[::25]) for one in samples
@@ -386,7 +386,7 @@ def test_pulses_that_may_lie_between_the_samples_of_a_recording_are_refused(
 
 
 def test_a_line_that_never_moves_is_no_sync_and_its_trials_are_not_valid(
-    samples: Sequence[Samples], played: Callable[..., Result]
+    samples: Sequence[Samples], played: Callable[..., SessionResult]
 ) -> None:
     result = played(samples, write_ppk2, ".ppk2", f"supply_v={SUPPLY_V}", "sync=D3")
     assert not result.ok and {row["code"] for row in result.content["problems"]} == {"edges"}
@@ -394,7 +394,7 @@ def test_a_line_that_never_moves_is_no_sync_and_its_trials_are_not_valid(
 
 
 def test_an_inverted_line_is_named(
-    samples: Sequence[Samples], played: Callable[..., Result]
+    samples: Sequence[Samples], played: Callable[..., SessionResult]
 ) -> None:
     upside_down = [dataclasses.replace(sampled, levels=1 - sampled.levels) for sampled in samples]
     result = played(upside_down, write_jls, ".jls")
@@ -405,7 +405,7 @@ def test_an_inverted_line_is_named(
 
 
 def test_recordings_of_other_trials_fit_no_marks(
-    samples: Sequence[Samples], played: Callable[..., Result]
+    samples: Sequence[Samples], played: Callable[..., SessionResult]
 ) -> None:
     result = played(samples[::-1], write_jls, ".jls")
     middle = TRIALS // 2

@@ -18,7 +18,7 @@ from rig.errors import ConfigError
 from rig.model.completion import DECIDED, END, STREAM
 from rig.model.steps import Stream
 from rig.report.report import write_report
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
 from rig.store.codec import read_completions
 from scenarios.tasks.asc.task import AscTask
@@ -52,7 +52,7 @@ SHORT = ("scenario.real_time.duration_s=4.0", "scenario.real_time.scene_s=[1.3, 
 class Session:
     """A session of one trial, the world it took place in, and its lines of samples.jsonl."""
 
-    result: Result
+    result: SessionResult
     world: World
 
     @property
@@ -78,7 +78,7 @@ def run(folder: Path, *overrides: str, trials: int = 1) -> Session:
     path = folder / "bench.toml"
     path.write_text(BENCH)
     with open_bench(path, overrides) as bench:
-        return Session(bench.run(trials, folder / "sessions"), bench.table.world)
+        return Session(bench.run(trials, folder / "sessions"), bench.context.world)
 
 
 @pytest.fixture(scope="module")

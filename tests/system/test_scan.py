@@ -28,17 +28,17 @@ from pyvisa_py import sessions
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
+from drivers.joulescope.sim.simulator import N6705SimulatorSettings as JoulescopeSettings
 from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument
-from drivers.joulescope.sim.simulator import SimulatorSettings as JoulescopeSettings
-from drivers.joulescope.sim.streams import Faults
+from drivers.joulescope.sim.streams import JoulescopeFaults
 from drivers.keysight_n6705.driver import KeysightN6705
-from drivers.keysight_n6705.sim.log import SimulatorFaults, SimulatorSettings
+from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
-from drivers.st_lpm01a.sim.shell import SimulatorSettings as Lpm01aSettings
+from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings as Lpm01aSettings
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator
 from rig.cli import rig
-from rig.interfaces.context import Table
-from rig.interfaces.monitor import Found
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import FoundInstrument
 from rig.simulation.world import World
 
 #: An N6705B, an N6705C, and an oscilloscope of the same maker, as a vendor's library prints them.
@@ -83,7 +83,7 @@ def n6705() -> Iterator[Callable[..., Simulator]]:
 
         def make(**faults: Any) -> Simulator:
             simulator = Simulator(
-                SimulatorSettings(faults=SimulatorFaults(**faults)), World(), 1, 2, 0
+                N6705SimulatorSettings(faults=SimulatorFaults(**faults)), World(), 1, 2, 0
             )
             stack.callback(simulator.close)
             return simulator
@@ -114,7 +114,7 @@ def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(
     )
     assert vendor.opened == [N6705C], "nobody else's instrument is asked for its name"
     settings = KeysightN6705.Settings(**tomllib.loads(found.setting))
-    monitor = KeysightN6705.open(settings, Table())
+    monitor = KeysightN6705.open(settings, BenchContext())
     assert settings.visa_library == "@ivi", "whatever the environment names as the default"
     assert monitor.info.serial == "SIMULATED" and not monitor.info.simulated
     monitor.close()
@@ -130,7 +130,7 @@ def test_each_identity_of_an_n6705_is_known(
     assert [found.serial for found in KeysightN6705.scan()] == ["SIMULATED"]
 
 
-def only(found: list[Found]) -> Found:
+def only(found: list[FoundInstrument]) -> FoundInstrument:
     [one] = found
     assert one.serial == "" and one.setting.startswith(f'resource = "{N6705B}"')
     return one
@@ -185,7 +185,8 @@ def joulescope(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 super().__init__()
                 self._desk = ExitStack()
                 instrument = SimulatedInstrument(
-                    JoulescopeSettings(serials=(serial,), faults=Faults(**faults)), World()
+                    JoulescopeSettings(serials=(serial,), faults=JoulescopeFaults(**faults)),
+                    World(),
                 )
                 self._desk.enter_context(self.attached(instrument))
 
@@ -245,7 +246,7 @@ def test_a_scan_lists_an_instrument_of_each_maker_with_its_number_and_its_lines(
     vendor.behind = {N6705C: n6705()}
     joulescope("000415")
     (tmp_path / "device").touch()
-    board = Lpm01aSimulator(Lpm01aSettings(), Table())
+    board = Lpm01aSimulator(Lpm01aSettings(), BenchContext())
     try:
         ports((board.port, LPM01A, "2059"), (str(tmp_path / "device"), ST_LINK, "0667FF"))
         _, rows = scanned()

@@ -13,7 +13,7 @@ import pytest
 
 from rig.check.check import check
 from rig.errors import SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.session.session import open_bench
 from sut_backends.hosted.posix import PosixSut
 from tests.conftest import ROOT
@@ -38,16 +38,18 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def table() -> Table:
-    table = Table(folder=ROOT, seed=1)
-    table.world.supply_on = True
-    return table
+def context() -> BenchContext:
+    context = BenchContext(folder=ROOT, seed=1)
+    context.world.supply_on = True
+    return context
 
 
-def test_the_probe_passes_and_says_that_there_is_no_self_test(program: Path, table: Table) -> None:
+def test_the_probe_passes_and_says_that_there_is_no_self_test(
+    program: Path, context: BenchContext
+) -> None:
     found = {
         finding.name: finding
-        for finding in PosixSut.probe(PosixSut.Settings(program=str(program)), table)
+        for finding in PosixSut.probe(PosixSut.Settings(program=str(program)), context)
     }
     assert all(finding.ok for finding in found.values()), found
     assert found["query"].ok and "this firmware has none" in found["self-test"].detail
@@ -64,9 +66,9 @@ def test_a_bench_measures_it(program: Path, tmp_path: Path) -> None:
 
 
 def test_what_was_left_out_is_unknown_to_it_and_the_host_has_the_words(
-    program: Path, table: Table
+    program: Path, context: BenchContext
 ) -> None:
-    sut = PosixSut.open(PosixSut.Settings(program=str(program)), table)
+    sut = PosixSut.open(PosixSut.Settings(program=str(program)), context)
     try:
         with pytest.raises(SutError, match="SELFTEST: unknown message type") as refused:
             sut.self_test()
@@ -76,7 +78,7 @@ def test_what_was_left_out_is_unknown_to_it_and_the_host_has_the_words(
         sut.close()
 
 
-def test_without_frames_there_is_no_session_with_it(program: Path, table: Table) -> None:
+def test_without_frames_there_is_no_session_with_it(program: Path, context: BenchContext) -> None:
     with pytest.raises(SutError, match="the DUT refused `profile`") as refused:
-        PosixSut.open(PosixSut.Settings(program=str(program), layer="text"), table)
+        PosixSut.open(PosixSut.Settings(program=str(program), layer="text"), context)
     assert "only name and frame 1" in refused.value.evidence

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from rig.errors import LocalProtocolError
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from tests.conftest import ROOT
 
 BENCH = ROOT / "benches" / "virtual-tiny.toml"
 
 
-def run(firmware: Path, folder: Path, *overrides: str) -> Result:
+def run(firmware: Path, folder: Path, *overrides: str) -> SessionResult:
     settings = [
         f"sut.posix.program={firmware / 'null'}",
         "sut.posix.sync_hold_us=400",

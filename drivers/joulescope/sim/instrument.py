@@ -20,7 +20,11 @@ from typing import Any
 import numpy as np
 
 from drivers.joulescope.sim.ranges import Span, spans
-from drivers.joulescope.sim.streams import Acquisition, SimulatorSettings, Unplugged
+from drivers.joulescope.sim.streams import (
+    JoulescopeAcquisition,
+    JoulescopeSimulatorSettings,
+    Unplugged,
+)
 from drivers.joulescope.sim.topics import JS110, JS220
 from rig.errors import ConfigError
 from rig.simulation.world import World
@@ -67,7 +71,7 @@ class Device:
 class SimulatedInstrument:
     """What one bench file attaches to the driver; the one that is opened measures its world."""
 
-    def __init__(self, settings: SimulatorSettings, world: World, seed: int = 0) -> None:
+    def __init__(self, settings: JoulescopeSimulatorSettings, world: World, seed: int = 0) -> None:
         require(settings)
         self.settings = settings
         self._world = world
@@ -85,7 +89,7 @@ class SimulatedInstrument:
             self._instrument[self._supply] = 128 if settings.model == "js110" else 1
         self._asked = dict(self._instrument)  # by the host of a JS110, carried out or not
         world.supply_on = settings.faults.found_on
-        self._acquisition: Acquisition | None = None
+        self._acquisition: JoulescopeAcquisition | None = None
         self._end_watch: Callable[[], None] = lambda: None
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._moved = threading.Condition()
@@ -231,7 +235,7 @@ class SimulatedInstrument:
 
     def _start(self, name: str) -> None:
         if self._acquisition is None:
-            self._acquisition = Acquisition(
+            self._acquisition = JoulescopeAcquisition(
                 self.settings,
                 self._world,
                 self._send,
@@ -312,7 +316,7 @@ class SimulatedInstrument:
                 self._deliver("@/!remove", device.path)
 
 
-def require(settings: SimulatorSettings) -> None:
+def require(settings: JoulescopeSimulatorSettings) -> None:
     """Raise ConfigError for an instrument that cannot be."""
     if settings.model not in ("js110", "js220", "js320"):
         raise ConfigError(

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from drivers.joulescope.sim.instrument import ABSENT, CLOSED, OPEN, Device, SimulatedInstrument
-from drivers.joulescope.sim.streams import SimulatorSettings
+from drivers.joulescope.sim.streams import JoulescopeSimulatorSettings
 from drivers.joulescope.sim.topics import Options
 from rig.errors import ConfigError
 
-__all__ = ["SimulatedDriver", "SimulatedInstrument", "SimulatorSettings"]
+__all__ = ["JoulescopeSimulatorSettings", "SimulatedDriver", "SimulatedInstrument"]
 
 _LOGGER = "jsdrv"
 _TIMEOUT_S = 1.0

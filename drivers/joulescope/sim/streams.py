@@ -30,7 +30,7 @@ _PACKET_TICKS = 126  # that a JS110 sends at once, or loses
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class JoulescopeFaults:
     """What goes wrong, each once; ticks are 0.5 us from the first sample, 0 is never.
 
     `drop_ticks` are lost from `drop_at_tick` on, of `drop_signal` ("i", "v", "gpi" or "all"); a
@@ -70,7 +70,7 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatorSettings:
+class JoulescopeSimulatorSettings:
     """A simulated instrument and its true errors.
 
     `model`: "js220" or "js110"; `serials`: of all that are attached, the one that is opened
@@ -100,7 +100,7 @@ class SimulatorSettings:
     sync_gpi: int = 0
     vref_wired: bool = False
     discards: bool = False
-    faults: Faults = field(default_factory=Faults)
+    faults: JoulescopeFaults = field(default_factory=JoulescopeFaults)
 
 
 class Unplugged(Exception):
@@ -151,7 +151,7 @@ class _Stream:
             )
 
 
-class Acquisition:
+class JoulescopeAcquisition:
     """Samples the world from the moment it is made, and sends blocks of the streams that are on.
 
     `send` is given a topic and a block. A JS220's ids begin anywhere, a JS110's at 0. One thread
@@ -160,7 +160,7 @@ class Acquisition:
 
     def __init__(
         self,
-        settings: SimulatorSettings,
+        settings: JoulescopeSimulatorSettings,
         world: World,
         send: Callable[[str, dict[str, Any]], None],
         warn: Callable[[str], None],

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
 from drivers.keysight_n6705.sim.module import Channel
-from drivers.keysight_n6705.sim.scpi import CONFLICT, STALE, Refusal
+from drivers.keysight_n6705.sim.scpi import CONFLICT, STALE, ScpiError
 from rig.simulation.world import NS_PER_S, World
 
 _STEP_S = 20.48e-6
@@ -90,7 +90,7 @@ class SimulatorFaults:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatorSettings:
+class N6705SimulatorSettings:
     """The instrument's true errors.
 
     `clock_ppm`: how fast its clock is. `sync_high_v`: the SYNC line at rest. `point_s`: distance of
@@ -124,7 +124,7 @@ class SimulatedLog:
     """
 
     def __init__(
-        self, errors: SimulatorSettings, world: World, channels: list[Channel], seed: int
+        self, errors: N6705SimulatorSettings, world: World, channels: list[Channel], seed: int
     ) -> None:
         self._errors = errors
         self._world = world
@@ -157,7 +157,7 @@ class SimulatedLog:
         self._begun_ns = None
         for channel in channels:
             if not channel.functions:
-                raise Refusal(CONFLICT)
+                raise ScpiError(CONFLICT)
             channel.state = "waiting"
             channel.front_end = None
             channel.lost = False
@@ -209,7 +209,7 @@ class SimulatedLog:
         no log.
         """
         if channel.state == "idle" and channel.front_end is None:
-            raise Refusal(STALE)
+            raise ScpiError(STALE)
         self.catch_up()
         with self._changed:
             taken = channel.fifo[:count]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
-from drivers.keysight_n6705.sim.scpi import CONFLICT, Refusal
+from drivers.keysight_n6705.sim.scpi import CONFLICT, ScpiError
 
 #: Bits of the Questionable Status register: switched off by the over-voltage protection; in the
 #: positive current limit.
@@ -100,7 +100,7 @@ class Channel:
             self.range_v if asked_v is None else min(one for one in self.ranges_v if one >= asked_v)
         )
         if volt > range_v:
-            raise Refusal(CONFLICT)
+            raise ScpiError(CONFLICT)
         self.volt = volt
         self.range_v = range_v
 
@@ -108,7 +108,7 @@ class Channel:
         """Switch a function of the log; a module with one converter logs voltage or current."""
         others = {one for one in self.functions if one[:4] != name[:4]}
         if on and others and not self.smu:
-            raise Refusal(CONFLICT)
+            raise ScpiError(CONFLICT)
         (self.functions.add if on else self.functions.discard)(name)
 
     def supply(

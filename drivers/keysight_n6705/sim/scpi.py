@@ -65,7 +65,7 @@ _SHORT = {
 _DEFAULT = {"AMPL", "COUN", "DATA", "DC", "EVEN", "IMM", "LEV", "POS", "STAT", "UPP"}
 
 
-class Refusal(Exception):
+class ScpiError(Exception):
     """An entry for the error queue: code and text as the instrument writes them."""
 
 
@@ -107,7 +107,7 @@ def canonical(header: str) -> str:
         parts = re.fullmatch(r"([A-Z]*)(\d*)", node)
         word, number = parts.groups() if parts else ("", "")
         if word not in _SHORT:
-            raise Refusal(UNDEFINED)
+            raise ScpiError(UNDEFINED)
         # STAT is a node that may be left out (STATe), but at the beginning (STATus).
         if _SHORT[word] not in _DEFAULT or not nodes:
             nodes.append(_SHORT[word] + number)
@@ -132,41 +132,41 @@ def arguments(rest: str) -> tuple[list[str], list[int]]:
             first, _, last = part.partition(":")
             channels += range(int(first), int(last or first) + 1)
     except ValueError:
-        raise Refusal(OUT_OF_RANGE) from None
+        raise ScpiError(OUT_OF_RANGE) from None
     return words, channels
 
 
 def number(words: Sequence[str], low: float, high: float) -> float:
     """Return the first parameter; raises Refusal for anything but a number from `low` to `high`."""
     if not words:
-        raise Refusal(MISSING)
+        raise ScpiError(MISSING)
     try:
         value = float(words[0])
     except ValueError:
-        raise Refusal('-104,"Data type error"') from None
+        raise ScpiError('-104,"Data type error"') from None
     if not low <= value <= high:
-        raise Refusal(OUT_OF_RANGE)
+        raise ScpiError(OUT_OF_RANGE)
     return value
 
 
 def boolean(words: Sequence[str]) -> bool:
     """Return the first parameter: ON, OFF, 1 or 0."""
     if not words:
-        raise Refusal(MISSING)
+        raise ScpiError(MISSING)
     if words[0].upper() not in ("ON", "OFF", "1", "0"):
-        raise Refusal(ILLEGAL)
+        raise ScpiError(ILLEGAL)
     return words[0].upper() in ("ON", "1")
 
 
 def choice(words: Sequence[str], *allowed: str) -> str:
     """Return the first parameter in its short form: one of `allowed`, written as keywords are."""
     if not words:
-        raise Refusal(MISSING)
+        raise ScpiError(MISSING)
     for word in allowed:
         short = re.sub("[a-z]", "", word)
         if words[0].upper() in (short, word.upper()):
             return short
-    raise Refusal(ILLEGAL)
+    raise ScpiError(ILLEGAL)
 
 
 def numbers(values: Sequence[float]) -> bytes:

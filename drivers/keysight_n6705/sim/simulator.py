@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from drivers.keysight_n6705.sim import scpi
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
-from drivers.keysight_n6705.sim.log import SimulatedLog, SimulatorSettings
+from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatedLog
 from drivers.keysight_n6705.sim.module import Channel
 from rig.simulation.world import World
 
@@ -33,7 +33,7 @@ class Simulator:
 
     def __init__(
         self,
-        settings: SimulatorSettings,
+        settings: N6705SimulatorSettings,
         world: World,
         dut_channel: int,
         sync_channel: int,
@@ -133,7 +133,7 @@ class Simulator:
                 if name not in _COUPLED:
                     self._settle()
                 answer = self._unit(name, rest)
-            except scpi.Refusal as refusal:
+            except scpi.ScpiError as refusal:
                 self._errors.append(str(refusal))
                 if not str(refusal).startswith("-2"):
                     # an error in a command, not in carrying it out: the rest of the message is
@@ -149,7 +149,7 @@ class Simulator:
         for channel in self._channels.values():
             try:
                 channel.settle()
-            except scpi.Refusal as refusal:
+            except scpi.ScpiError as refusal:
                 self._errors.append(str(refusal))
 
     def _unit(self, name: str, rest: str) -> bytes | None:
@@ -158,15 +158,15 @@ class Simulator:
             self._lates += 1
             self._late = self._lates == faults.late_at
         if faults.refuse and name == faults.refuse:
-            raise scpi.Refusal(faults.refuse_error)
+            raise scpi.ScpiError(faults.refuse_error)
         if faults.read_back_of and name == faults.read_back_of:
             return faults.read_back.encode()
         act = self._commands.get(name)
         if act is None:
-            raise scpi.Refusal(scpi.UNDEFINED)
+            raise scpi.ScpiError(scpi.UNDEFINED)
         words, listed = scpi.arguments(rest)
         if not set(listed) <= set(self._channels):
-            raise scpi.Refusal(scpi.OUT_OF_RANGE)
+            raise scpi.ScpiError(scpi.OUT_OF_RANGE)
         return act(words, [self._channels[one] for one in listed])
 
     def _supply(self) -> None:
@@ -274,7 +274,7 @@ class Simulator:
         )
         for channel in channels:
             if not channel.smu or (wanted == "PS4Q" and channel.model != "N6784A"):
-                raise scpi.Refusal(scpi.UNSUPPORTED)
+                raise scpi.ScpiError(scpi.UNSUPPORTED)
             channel.emulation = wanted
 
     def _volt(self, words: list[str], channels: list[Channel]) -> None:
@@ -301,14 +301,14 @@ class Simulator:
         wanted = scpi.choice(words, "MAIN", "AUXiliary")
         for channel in channels:
             if channel.model not in ("N6781A", "N6785A"):
-                raise scpi.Refusal(scpi.UNSUPPORTED)
+                raise scpi.ScpiError(scpi.UNSUPPORTED)
             channel.input = wanted
 
     def _function(self, name: str) -> Act:
         def act(words: list[str], channels: list[Channel]) -> None:
             for channel in channels:
                 if self._faults.no_minmax and name.endswith("MINM") and not channel.smu:
-                    raise scpi.Refusal(scpi.UNSUPPORTED)
+                    raise scpi.ScpiError(scpi.UNSUPPORTED)
                 channel.log_function(name, scpi.boolean(words))
 
         return act
@@ -345,7 +345,7 @@ class Simulator:
 
     def _source(self, words: list[str], channels: list[Channel]) -> None:
         if not words:
-            raise scpi.Refusal(scpi.MISSING)
+            raise scpi.ScpiError(scpi.MISSING)
         wanted = words[0].upper()
         pin = wanted.startswith("PIN") and wanted[3:] in tuple("1234567")
         for channel in channels:
@@ -353,7 +353,7 @@ class Simulator:
 
     def _fetch(self, words: list[str], channels: list[Channel]) -> bytes:
         if len(channels) != 1:
-            raise scpi.Refusal(scpi.ILLEGAL)
+            raise scpi.ScpiError(scpi.ILLEGAL)
         values = self._log.fetch(channels[0], int(scpi.number(words, 1, 1e9)))
         self._fetches += bool(len(values))
         if not self._real:

@@ -37,7 +37,7 @@ _NUMBERS = {"trigdelay": (0.0, 600.0), "currthre": (0.0, 10e-3), "currthres": (0
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class Lpm01aFaults:
     """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of
     each one, and below 0 is never.
 
@@ -76,7 +76,7 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatorSettings:
+class Lpm01aSimulatorSettings:
     """The board's true errors and habits.
 
     `clock_ppm`: how fast its clock is; `gain`, `offset_a`, `noise_a` (of one sample): of the
@@ -106,10 +106,10 @@ class SimulatorSettings:
     pwr_get: str = "ack pwr get {state}"
     bare: str = ""
     event: str = "ris"
-    faults: Faults = field(default_factory=Faults)
+    faults: Lpm01aFaults = field(default_factory=Lpm01aFaults)
 
 
-class Refused(Exception):
+class ShellRefusal(Exception):
     """A command that the board answers with an error; the text is its detail."""
 
 
@@ -119,7 +119,7 @@ def number(text: str) -> float:
     """
     match = re.fullmatch(r"(\d+)(?:([umk])|([+-]\d+))?", text)
     if match is None:
-        raise Refused(f"wrong numerical value '{text}'")
+        raise ShellRefusal(f"wrong numerical value '{text}'")
     power = {"u": -6, "m": -3, "k": 3, None: 0}[match[2]] if match[3] is None else int(match[3])
     return float(f"{match[1]}e{power}")
 
@@ -142,10 +142,10 @@ def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     return rows
 
 
-class Shell:
+class SimulatedShell:
     """The board's commands and what they have set."""
 
-    def __init__(self, settings: SimulatorSettings) -> None:
+    def __init__(self, settings: Lpm01aSimulatorSettings) -> None:
         self._settings = settings
         self.host = False
         self.sample_hz = 100
@@ -185,7 +185,7 @@ class Shell:
             self.error = ""
             return (self._settings.status.format(said=said),)
         if not self.host and name not in _STANDALONE:
-            raise Refused("command available only when PowerShield is controlled by host")
+            raise ShellRefusal("command available only when PowerShield is controlled by host")
         if name in ("htc", "hrc"):
             self.host = name == "htc"
         elif name == "powershield":
@@ -204,26 +204,26 @@ class Shell:
 
     def _power(self, command: str, words: list[str], supply_on: bool) -> tuple[str, ...]:
         if self._version() < (1, 0, 2):
-            raise Refused("unknown command")
+            raise ShellRefusal("unknown command")
         if (
             not words
             or words[0] not in ("auto", "on", "off", "get")
             or words[1:] not in ([], ["nostatus"], ["status"])
         ):
-            raise Refused("wrong argument")
+            raise ShellRefusal("wrong argument")
         if words[0] != "get":
             return (f"ack {command}",)
         return (self._settings.pwr_get.format(state="on" if supply_on else "off"),)
 
     def _volt(self, command: str, words: list[str]) -> tuple[str, ...]:
         if len(words) != 1:
-            raise Refused("one argument is needed")
+            raise ShellRefusal("one argument is needed")
         if words[0] == "get":
             true_v = self.supply_v * (1 + self._settings.supply_v_error)
             return (f"ack {command} {decimal(np.array([true_v]))[0, :7].tobytes().decode()}",)
         volts = number(words[0])
         if not 1.8 <= volts <= 3.3:
-            raise Refused("value out of range [1800m; 3300m]")
+            raise ShellRefusal("value out of range [1800m; 3300m]")
         self.supply_v = volts
         self.error = self._settings.faults.calibration_error
         return (f"ack {command}",)
@@ -235,52 +235,52 @@ class Shell:
             self._start()
         elif name == "eventsrc":
             if self._version() < (1, 0, 6):
-                raise Refused("unknown command")
+                raise ShellRefusal("unknown command")
             if words != [
                 "d7",
                 "fal",
             ]:  # a choice: the truth behind the simulator tells falling edges only
-                raise Refused("simulated: d7 fal only")
+                raise ShellRefusal("simulated: d7 fal only")
             self.events = True
         elif len(words) != 1:
-            raise Refused(
+            raise ShellRefusal(
                 "unknown command"
                 if name not in (*_CHOICES, *_NUMBERS, "freq", "acqtime")
                 else "one argument is needed"
             )
         elif name in _CHOICES:
             if words[0] not in _CHOICES[name]:
-                raise Refused(f"argument not among {', '.join(_CHOICES[name])}")
+                raise ShellRefusal(f"argument not among {', '.join(_CHOICES[name])}")
             self.set[name] = words[0]
         elif name in _NUMBERS:
             if not _NUMBERS[name][0] <= number(words[0]) <= _NUMBERS[name][1]:
-                raise Refused("value out of range")
+                raise ShellRefusal("value out of range")
         else:
             self._rate_or_time(name, words[0])
 
     def _rate_or_time(self, name: str, word: str) -> None:
         if name == "freq":
             if number(word) not in _RATES.values():
-                raise Refused(f"value not among {', '.join(_RATES)}")
+                raise ShellRefusal(f"value not among {', '.join(_RATES)}")
             self.sample_hz = round(number(word))
         elif name == "acqtime":
             seconds = 0.0 if word == "inf" else number(word)
             if seconds and not 100e-6 <= seconds <= 10:
-                raise Refused("value out of range [100u; 10]")
+                raise ShellRefusal("value out of range [100u; 10]")
             self.acquisition_s = seconds
         else:
-            raise Refused("unknown command")
+            raise ShellRefusal("unknown command")
 
     def _start(self) -> None:
         if self.set["trigsrc"] != "sw" or self.set["acqmode"] != "dyn":
-            raise Refused("simulated: trigger sw and mode dyn only")
+            raise ShellRefusal("simulated: trigger sw and mode dyn only")
         ascii_limit_s = {10_000: 1.0, 20_000: 0.5, 50_000: 0.0, 100_000: 0.0}.get(self.sample_hz)
         if (
             self.set["format"] == "ascii_dec"
             and ascii_limit_s is not None
             and not 0 < self.acquisition_s <= ascii_limit_s
         ):
-            raise Refused("acquisition time too long for this frequency and format")
+            raise ShellRefusal("acquisition time too long for this frequency and format")
 
     def _version(self) -> tuple[int, ...]:
         return tuple(int(part) for part in self._settings.firmware.split("."))

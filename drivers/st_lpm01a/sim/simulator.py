@@ -20,13 +20,18 @@ from typing import TextIO
 
 import numpy as np
 
-from drivers.st_lpm01a.sim.shell import Faults, Refused, Shell, SimulatorSettings
-from drivers.st_lpm01a.sim.stream import Acquisition
+from drivers.st_lpm01a.sim.shell import (
+    Lpm01aFaults,
+    Lpm01aSimulatorSettings,
+    ShellRefusal,
+    SimulatedShell,
+)
+from drivers.st_lpm01a.sim.stream import Lpm01aAcquisition
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 
-__all__ = ["Faults", "Lpm01aSimulator", "SimulatorSettings", "main"]
+__all__ = ["Lpm01aFaults", "Lpm01aSimulator", "Lpm01aSimulatorSettings", "main"]
 
 _TX_B = (
     32_768  # what the board holds back before it stops sampling; the real size is not documented
@@ -46,17 +51,17 @@ class Lpm01aSimulator:
 
     def __init__(
         self,
-        settings: SimulatorSettings,
-        table: Table,
+        settings: Lpm01aSimulatorSettings,
+        context: BenchContext,
         supply: Callable[[bool], None] = lambda on: None,
     ) -> None:
         import pty
         import tty
 
         self._settings = settings
-        self._world = table.world
+        self._world = context.world
         self._supply = supply
-        self._random = np.random.default_rng([table.seed, settings.seed])
+        self._random = np.random.default_rng([context.seed, settings.seed])
         self._master, self._slave = pty.openpty()
         # Else the line discipline would echo our output back to us until somebody opens the port.
         tty.setraw(self._slave)
@@ -64,8 +69,8 @@ class Lpm01aSimulator:
         self.port = os.ttyname(self._slave)
         self._tx = bytearray()
         self._rx = bytearray()
-        self._shell = Shell(settings)
-        self._acquisition: Acquisition | None = None
+        self._shell = SimulatedShell(settings)
+        self._acquisition: Lpm01aAcquisition | None = None
         self._acquisitions = 0
         self._stopping = threading.Event()
         self._unwatch: Callable[[], None] = lambda: None
@@ -172,16 +177,16 @@ class Lpm01aSimulator:
             return
         try:
             if self._struck(faults.error_to, command):
-                raise Refused(faults.error_detail)
+                raise ShellRefusal(faults.error_detail)
             if command == "stop" and self._acquisition is not None:
                 # It is answered by the end of the stream alone (mlcommons/tiny: "stop does not
                 # ack").
                 self._acquisition.stop_ns = self._world.now_ns()
                 return
             if command == "start" and self._acquisition is not None:
-                raise Refused("acquisition on going")
+                raise ShellRefusal("acquisition on going")
             answer = self._shell.answer(command, self._world.supply_on)
-        except Refused as refusal:
+        except ShellRefusal as refusal:
             self._say(self._settings.refusal.format(command=command), f"Error detail: {refusal}")
             return
         self._switch(self._shell.supply(command, self._world.supply_on))
@@ -216,7 +221,7 @@ class Lpm01aSimulator:
         faults = self._settings.faults if self._acquisitions == 1 else replace(
             self._settings.faults, lose_byte_at=-1, flip_byte_at=-1, insert_byte_at=-1
         )  # fmt: skip
-        self._acquisition = Acquisition(
+        self._acquisition = Lpm01aAcquisition(
             replace(self._settings, faults=faults), self._shell, self._world, self._random
         )
         self._tx += self._acquisition.begin()
@@ -257,7 +262,7 @@ class _UnpluggedError(Exception):
     """The simulated cable is out."""
 
 
-def main(out: TextIO, settings: SimulatorSettings | None = None) -> None:
+def main(out: TextIO, settings: Lpm01aSimulatorSettings | None = None) -> None:
     """Be a board in a process of its own until a signal ends it, in a world of real time in which
     the DUT draws 33 mW.
 
@@ -275,8 +280,8 @@ def main(out: TextIO, settings: SimulatorSettings | None = None) -> None:
     world.put(0, True, 0.033)
     signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
     board = Lpm01aSimulator(
-        settings or SimulatorSettings(),
-        Table(world=world),
+        settings or Lpm01aSimulatorSettings(),
+        BenchContext(world=world),
         lambda on: tell(f"supply {'on' if on else 'off'}"),
     )
     try:

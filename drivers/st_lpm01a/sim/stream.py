@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
-from drivers.st_lpm01a.sim.shell import Shell, SimulatorSettings, decimal
+from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings, SimulatedShell, decimal
 from rig.simulation.world import World
 
 STAMP_SAMPLES = 1000
@@ -35,13 +35,17 @@ def hexadecimal(values_a: NDArray[np.float64]) -> bytes:
     return words.astype(">u2").tobytes()
 
 
-class Acquisition:
+class Lpm01aAcquisition:
     """One acquisition: what the front end sees becomes bytes of the stream, with metadata where
     they belong.
     """
 
     def __init__(
-        self, settings: SimulatorSettings, shell: Shell, world: World, random: np.random.Generator
+        self,
+        settings: Lpm01aSimulatorSettings,
+        shell: SimulatedShell,
+        world: World,
+        random: np.random.Generator,
     ) -> None:
         self._settings = settings
         self._shell = shell

@@ -70,7 +70,7 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DatasetLayout:
     """Where the parts of a data set lie."""
 
     name: str
@@ -80,7 +80,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class TauDataset:
     """The recordings of both splits, in the order of their samples."""
 
     folder: Path
@@ -134,7 +134,7 @@ def official(counts: tuple[object, object], cities: frozenset[str]) -> bool:
     return counts == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES) and cities <= CITIES
 
 
-def open_dataset(folder: Path) -> Dataset:
+def open_dataset(folder: Path) -> TauDataset:
     """Read lists and headers of the data set in `folder`; no audio. Raise DataError where lists and
     disk disagree.
     """
@@ -159,19 +159,19 @@ def open_dataset(folder: Path) -> Dataset:
             f"{folder}: no recording of device {DEVICE} and the four classes to "
             f"{'test' if train else 'train'} with"
         )
-    return Dataset(
+    return TauDataset(
         folder, layout.name, tuple(clip(on_disk[name], True) for name in train), tuple(test)
     )
 
 
-def find_layout(folder: Path) -> Layout:
+def find_layout(folder: Path) -> DatasetLayout:
     """Return the layout of the data set in `folder`."""
     lists = folder / "evaluation_setup"
     if (folder / "audio").is_dir() and lists.is_dir():
-        return Layout("original", folder / "audio", lists, folder / META_LIST)
+        return DatasetLayout("original", folder / "audio", lists, folder / META_LIST)
     for root in (folder, folder / "data"):
         if (root / "raw").is_dir():
-            return Layout("flattened", root / "raw", root, root / META_LIST)
+            return DatasetLayout("flattened", root / "raw", root, root / META_LIST)
     raise DataError(
         f"{folder} holds no TAU Urban Acoustic Scenes data set",
         evidence="neither audio/ with evaluation_setup/ nor raw/ or data/raw/",

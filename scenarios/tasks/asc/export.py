@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from scenarios.tasks.asc.model import Layer, Model
+from scenarios.tasks.asc.model import AscModel, NetworkLayer
 from scenarios.tasks.asc.nirfile import read_model
 
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
@@ -54,7 +54,7 @@ def array(kind: str, name: str, numbers: NDArray[Any]) -> Iterator[str]:
     yield "};"
 
 
-def layer_arrays(number: int, layer: Layer) -> Iterator[str]:
+def layer_arrays(number: int, layer: NetworkLayer) -> Iterator[str]:
     """Write the arrays of one layer."""
     for kind, name in (
         ("int8_t", "weight"),
@@ -65,7 +65,7 @@ def layer_arrays(number: int, layer: Layer) -> Iterator[str]:
         yield from array(kind, f"{name}_{number}", getattr(layer, name))
 
 
-def layer_entry(number: int, layer: Layer) -> str:
+def layer_entry(number: int, layer: NetworkLayer) -> str:
     """Write one layer's entry in the table of layers."""
     arrays = ", ".join(
         f"nr_asc_{name}_{number}" for name in ("weight", "dash_syn", "dash_mem", "threshold")
@@ -73,7 +73,7 @@ def layer_entry(number: int, layer: Layer) -> str:
     return f"    {{{arrays}, {layer.inputs}, {layer.neurons}, {layer.spikes_max}}},"
 
 
-def header(model: Model) -> str:
+def header(model: AscModel) -> str:
     """Return the text of nr_asc_model.h for `model`."""
     neurons = sum(layer.neurons for layer in model.layers)
     lines = [

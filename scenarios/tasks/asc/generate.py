@@ -80,7 +80,7 @@ def gain(db: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class GeneratedRecording:
     """One file to generate, of a location of its own: `split` is "train", "evaluate" or "extra" (on
     disk and in neither list).
     """
@@ -106,7 +106,7 @@ class Recording:
         )
 
 
-def recordings(files_per_class: int) -> list[Recording]:
+def recordings(files_per_class: int) -> list[GeneratedRecording]:
     """List what to generate: a third of the locations, at least one, is held out; the last file of
     each class is in no list.
     """
@@ -124,7 +124,7 @@ def recordings(files_per_class: int) -> list[Recording]:
                 if location == files_per_class - 1
                 else "evaluate"
             )
-            listed.append(Recording(scene, location, split))
+            listed.append(GeneratedRecording(scene, location, split))
     return listed
 
 

@@ -21,9 +21,9 @@ from scenarios.tasks.asc.model import (
     SPIKE_SHIFT_BITS,
     STATE_MAX,
     STEPS,
+    AscModel,
     FilterBank,
-    Layer,
-    Model,
+    NetworkLayer,
 )
 
 Ints = NDArray[np.int64]
@@ -106,7 +106,7 @@ def saturated(value: Ints) -> Ints:
     return np.clip(value, -STATE_MAX - 1, STATE_MAX)
 
 
-def run_layer(layer: Layer, spikes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:
+def run_layer(layer: NetworkLayer, spikes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:
     """Run a layer over spikes (slices, steps, inputs) -> spikes (slices, steps, neurons), last
     membrane (slices, neurons).
     """
@@ -127,7 +127,7 @@ def run_layer(layer: Layer, spikes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8
     return out, membrane
 
 
-def infer(model: Model, counts: NDArray[np.uint8]) -> tuple[Ints, Ints]:
+def infer(model: AscModel, counts: NDArray[np.uint8]) -> tuple[Ints, Ints]:
     """Run the network from rest over counts (slices, 125, 16) -> output spikes and last membranes,
     both (slices, 4).
     """
@@ -138,7 +138,7 @@ def infer(model: Model, counts: NDArray[np.uint8]) -> tuple[Ints, Ints]:
     return spikes.sum(axis=1, dtype=np.int64), membrane
 
 
-def outputs(model: Model, audio: NDArray[np.int16]) -> NDArray[np.int32]:
+def outputs(model: AscModel, audio: NDArray[np.int16]) -> NDArray[np.int32]:
     """Run front end and network on audio (slices, 8000) -> (slices, 4): count * 65536 + membrane +
     32768.
     """

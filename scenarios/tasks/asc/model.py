@@ -74,7 +74,7 @@ class FilterBank:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
+class NetworkLayer:
     """Spiking neurons with synaptic current and membrane: `weight` int8 (neurons, inputs), the rest
     (neurons,).
 
@@ -119,12 +119,12 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
+class AscModel:
     """Everything that decides an output; `sha256` covers every number of it."""
 
     name: str
     bank: FilterBank
-    layers: tuple[Layer, ...]
+    layers: tuple[NetworkLayer, ...]
 
     def __post_init__(self) -> None:
         if len(self.layers) < 2:

@@ -23,9 +23,9 @@ from scenarios.tasks.asc.model import (
     CLASSES_COUNT,
     STATE_MAX,
     STEP_S,
+    AscModel,
     FilterBank,
-    Layer,
-    Model,
+    NetworkLayer,
 )
 
 FORMAT = "neurorig-asc"
@@ -33,7 +33,7 @@ FORMAT_VERSION = 1
 SPIKE_RULE = "v >= v_threshold; v -= v_threshold for each spike"
 
 
-def write_model(model: Model, path: Path) -> None:
+def write_model(model: AscModel, path: Path) -> None:
     """Write `model` to `path`."""
     bank = {name: getattr(model.bank, name) for name in ("b0", "a1", "a2", "offset")}
     nodes: dict[str, Any] = {"input": nir.Input(np.array([CHANNELS]))}
@@ -55,7 +55,7 @@ def write_model(model: Model, path: Path) -> None:
     nir.write(str(path), nir.NIRGraph(nodes, list(pairwise(names)), metadata=about))
 
 
-def neuron_node(layer: Layer) -> Any:
+def neuron_node(layer: NetworkLayer) -> Any:
     """Return the CubaLIF node of a layer."""
     steps_syn, steps_mem = (
         np.exp2(dash.astype(np.float32)) for dash in (layer.dash_syn, layer.dash_mem)
@@ -79,7 +79,7 @@ def neuron_node(layer: Layer) -> Any:
     )
 
 
-def read_model(path: Path) -> Model:
+def read_model(path: Path) -> AscModel:
     """Read and check the model at `path`; DataError with the cause if any number of it cannot be
     right.
     """
@@ -103,7 +103,7 @@ def read_model(path: Path) -> Model:
         ) from problem
 
 
-def built(graph: Any) -> Model:
+def built(graph: Any) -> AscModel:
     """Turn a NIR graph into a model."""
     about = graph.metadata
     if about.get("format") != FORMAT or about.get("format_version") != FORMAT_VERSION:
@@ -129,7 +129,7 @@ def built(graph: Any) -> Model:
             "the nodes are not one chain from input to output", evidence=f"{graph.edges}"
         )
     layers = tuple(layer(graph.nodes, number) for number in range(count))
-    model = Model(str(about.get("name")), filter_bank(graph.nodes["input"]), layers)
+    model = AscModel(str(about.get("name")), filter_bank(graph.nodes["input"]), layers)
     if about.get("sha256") != model.sha256:
         hashes = f"hash {model.sha256}, stored {about.get('sha256')}"
         raise DataError("the numbers are not those the file was written with", evidence=hashes)
@@ -147,7 +147,7 @@ def filter_bank(node: Any) -> FilterBank:
     return FilterBank(b0, a1, a2, whole(stored["offset"], np.int16, "filter bank offset"))
 
 
-def layer(nodes: dict[str, Any], number: int) -> Layer:
+def layer(nodes: dict[str, Any], number: int) -> NetworkLayer:
     """Read layer `number` from its Linear and its CubaLIF node."""
     where = f"layer {number}"
     linear = nodes[f"weight_{number}"]
@@ -177,7 +177,7 @@ def layer(nodes: dict[str, Any], number: int) -> Layer:
             f"{where}: weights of shape {weight.shape}", evidence="wanted a matrix within -127..127"
         )
     threshold = whole(neurons.v_threshold / scale(neurons, where), np.int16, f"{where} v_threshold")
-    return Layer(weight, dash_syn, dash_mem, threshold, int(about["spikes_max"]))
+    return NetworkLayer(weight, dash_syn, dash_mem, threshold, int(about["spikes_max"]))
 
 
 def scale(node: Any, where: str) -> float:

@@ -16,13 +16,13 @@ import numpy as np
 from rig.interfaces.cpu_program import Program, Routine
 from scenarios.tasks.asc.integer import infer, spike_counts
 from scenarios.tasks.asc.interpreter import read_network, run_network
-from scenarios.tasks.asc.model import SLICE_SAMPLES, STATE_MAX, Model
+from scenarios.tasks.asc.model import SLICE_SAMPLES, STATE_MAX, AscModel
 from scenarios.tasks.asc.nirfile import read_model
 
 _SPIKE = 65_536
 
 
-def programs(path: Path, model: Model) -> dict[str, Program]:
+def programs(path: Path, model: AscModel) -> dict[str, Program]:
     """Return the programs of a model: its integer arithmetic, and its NIR graph in floating
     point.
     """

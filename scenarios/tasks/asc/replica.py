@@ -33,7 +33,7 @@ def scored(label: str, output: bytes) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class AscReplica:
     """Labels and recordings of the samples, from the catalogue; `holes` are samples that do not
     follow the one before in time.
     """
@@ -50,7 +50,7 @@ class Replica:
     @classmethod
     def of(
         cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> Replica:
+    ) -> AscReplica:
         """Check what the session says of the samples; raises DataError."""
         odd = next(
             (index for index, entry in enumerate(entries) if entry.label not in CLASSES), None

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scenarios.tasks.asc.model import STATE_MAX, Layer
+from scenarios.tasks.asc.model import STATE_MAX, NetworkLayer
 
 try:
     import torch
@@ -59,7 +59,7 @@ def spike_slope(ratio: Any, spikes_max: int) -> Any:
 
 
 # torch is not followed by the type checker
-class Neurons(torch.autograd.Function):  # type: ignore[misc]
+class SurrogateNeurons(torch.autograd.Function):  # type: ignore[misc]
     """Spiking neurons over time: drive (steps, slices, neurons) -> spikes of the same shape, last
     membrane (slices, neurons).
     """
@@ -151,15 +151,15 @@ class SpikingLayer:
         drive = spikes @ self.whole_weight().T
         drive = drive + (torch.round(drive) - drive).detach()
         shares = torch.exp2(-self.dash_syn), torch.exp2(-self.dash_mem)
-        spikes, membrane = Neurons.apply(drive, *shares, self.threshold, self.spikes_max)
+        spikes, membrane = SurrogateNeurons.apply(drive, *shares, self.threshold, self.spikes_max)
         return spikes, membrane
 
-    def integers(self) -> Layer:
+    def integers(self) -> NetworkLayer:
         """Return the layer as integers."""
         weight = torch.round(self.whole_weight()).detach().numpy().astype(np.int8)
         dash_syn, dash_mem = (
             dash.numpy().astype(np.uint8) for dash in (self.dash_syn, self.dash_mem)
         )
-        return Layer(
+        return NetworkLayer(
             weight, dash_syn, dash_mem, self.threshold.numpy().astype(np.int16), self.spikes_max
         )

@@ -17,25 +17,25 @@ import soxr
 
 from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
 from scenarios.tasks.asc.audio import ClipReader
-from scenarios.tasks.asc.dataset import CLASSES, Clip, Dataset, official, open_dataset
+from scenarios.tasks.asc.dataset import CLASSES, Clip, TauDataset, official, open_dataset
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
 from scenarios.tasks.asc.integer import outputs
 from scenarios.tasks.asc.model import RATE_HZ
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.programs import programs
-from scenarios.tasks.asc.replica import Replica, scored
+from scenarios.tasks.asc.replica import AscReplica, scored
 
 GENERATED = "generated"
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class AscSample:
     """One second of a recording."""
 
     clip: Clip
@@ -73,7 +73,7 @@ class AscTask:
     @classmethod
     def replica(
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> Replica:
+    ) -> AscReplica:
         """Return a stand-in that has labels, recordings and scores, and no audio."""
         if settings.samples not in (0, len(entries)):
             raise DataError(
@@ -96,28 +96,28 @@ class AscTask:
                 "provenance.json calls data official that are not: by their cities, their counts, "
                 "or bench.toml"
             )
-        return Replica.of(cls.name, cls.phases, facts, entries)
+        return AscReplica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> AscTask:
+    def open(cls, settings: Settings, context: BenchContext) -> AscTask:
         """Open the data and the model; DataError or ConfigError if they are not as the rules want
         them.
         """
         if settings.data == GENERATED:
             folder = ensure(
-                cache_folder(settings.cache, table), settings.files_per_class, settings.seed
+                cache_folder(settings.cache, context), settings.files_per_class, settings.seed
             )
         else:
-            folder = table.folder / Path(settings.data).expanduser()
+            folder = context.folder / Path(settings.data).expanduser()
         model = (
-            table.folder / Path(settings.model).expanduser() if settings.model else SHIPPED_MODEL
+            context.folder / Path(settings.model).expanduser() if settings.model else SHIPPED_MODEL
         )
         return cls(settings, open_dataset(folder), model)
 
-    def __init__(self, settings: Settings, dataset: Dataset, path: Path) -> None:
+    def __init__(self, settings: Settings, dataset: TauDataset, path: Path) -> None:
         self._settings, self._dataset, self._model = settings, dataset, read_model(path)
         self.programs = programs(path.resolve(), self._model)
-        every = [Sample(clip, second) for clip in dataset.test for second in range(clip.samples)]
+        every = [AscSample(clip, second) for clip in dataset.test for second in range(clip.samples)]
         self._samples = (
             balanced(every, settings.samples, settings.seed) if settings.samples else every
         )
@@ -140,7 +140,7 @@ class AscTask:
         parts of recordings only.
         """
         found: list[tuple[str, tuple[int, ...]]] = []
-        before: Sample | None = None
+        before: AscSample | None = None
         for index, sample in enumerate(self._samples):
             follows = (
                 before is not None
@@ -233,15 +233,15 @@ def made_up(cities: frozenset[str]) -> bool:
     return cities <= frozenset(CITIES)
 
 
-def cache_folder(setting: str, table: Table) -> Path:
+def cache_folder(setting: str, context: BenchContext) -> Path:
     """Return where generated data is kept: the setting, or neurorig in the user's cache."""
     if setting:
-        return table.folder / Path(setting).expanduser()
+        return context.folder / Path(setting).expanduser()
     user_cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(user_cache) if user_cache else Path.home() / ".cache") / "neurorig"
 
 
-def balanced(every: list[Sample], count: int, seed: int) -> list[Sample]:
+def balanced(every: list[AscSample], count: int, seed: int) -> list[AscSample]:
     """Draw `count` samples, as many of each class or one more of the first classes, in the order of
     the split.
     """

@@ -29,8 +29,8 @@ from scenarios.tasks.asc.model import (
     OUTPUT_SPIKES_MAX,
     SLICE_SAMPLES,
     SPIKE_SHIFT_BITS,
+    AscModel,
     FilterBank,
-    Model,
 )
 from scenarios.tasks.asc.nirfile import write_model
 from scenarios.tasks.asc.surrogate import (
@@ -161,7 +161,7 @@ def trained(
     return layers
 
 
-def accuracy(model: Model, clips: Sequence[Clip]) -> tuple[int, int]:
+def accuracy(model: AscModel, clips: Sequence[Clip]) -> tuple[int, int]:
     """Return the numbers of correct and of all samples of `clips`, by the integer model."""
     correct = total = 0
     for clip in clips:
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     bank = equalised(designed(), levels)
     log.info("%d slices of %d recordings", len(levels), len(dataset.train))
     layers = trained(bank, levels, labels, Settings(updates=chosen.updates, seed=chosen.seed))
-    model = Model(chosen.name, bank, tuple(layer.integers() for layer in layers))
+    model = AscModel(chosen.name, bank, tuple(layer.integers() for layer in layers))
     write_model(model, chosen.out)
     for split, clips in (("train", dataset.train), ("test", dataset.test)):
         correct, total = accuracy(model, clips)

@@ -11,27 +11,27 @@ from pathlib import Path
 
 from rig.errors import DataError
 from scenarios.tasks.mlperf_tiny.benchmarks import Benchmark
-from scenarios.tasks.mlperf_tiny.labels import Row, read_labels
+from scenarios.tasks.mlperf_tiny.labels import LabelRow, read_labels
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """What a device gets for one inference: `length_b` bytes from `offset_b` of a listed file."""
 
-    row: Row
+    row: LabelRow
     offset_b: int
     length_b: int
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class TinyDataset:
     """The tensors of a folder, in the order of its list; `unused_b` are bytes at the ends of files
     that no window reaches.
     """
 
     folder: Path
     labels: Path
-    rows: tuple[Row, ...]
+    rows: tuple[LabelRow, ...]
     tensors: tuple[Tensor, ...]
     unused_b: int
 
@@ -81,7 +81,7 @@ class Dataset:
         return found
 
 
-def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> Dataset:
+def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> TinyDataset:
     """Read the list of labels and look at every file it names; raises DataError with file and line
     where they do not agree.
     """
@@ -107,10 +107,10 @@ def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> Data
                 "name is held to no sizes",
             )
         tensors += mine
-    return Dataset(folder, path, tuple(rows), tuple(tensors), unused_b)
+    return TinyDataset(folder, path, tuple(rows), tuple(tensors), unused_b)
 
 
-def _tensors(folder: Path, labels: Path, row: Row) -> tuple[list[Tensor], int]:
+def _tensors(folder: Path, labels: Path, row: LabelRow) -> tuple[list[Tensor], int]:
     """Return the tensors of one file and how many bytes of it are in none."""
     path = folder / row.file
     try:

@@ -18,7 +18,7 @@ _TRY = "file,classes,class, or file,classes,class,window bytes,stride bytes; cla
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LabelRow:
     """One line: the file, how many classes there are, which one is right, and the window slid over
     it (0: the whole file).
     """
@@ -31,7 +31,7 @@ class Row:
     stride_b: int = 0
 
 
-def read_labels(path: Path) -> list[Row]:
+def read_labels(path: Path) -> list[LabelRow]:
     """Read a list of labels; raises DataError with file and line where a row cannot be meant."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -50,7 +50,7 @@ def read_labels(path: Path) -> list[Row]:
     return rows
 
 
-def _row(path: Path, line: int, fields: Sequence[str]) -> Row:
+def _row(path: Path, line: int, fields: Sequence[str]) -> LabelRow:
     where = f"{path}, line {line}"
     evidence = ",".join(fields)
     if len(fields) not in _FORMS:
@@ -65,7 +65,7 @@ def _row(path: Path, line: int, fields: Sequence[str]) -> Row:
                 f"{where}: {column} {text!r} is no whole number", evidence=evidence, try_next=_TRY
             )
         numbers.append(int(text))
-    row = Row(line, name, *numbers)
+    row = LabelRow(line, name, *numbers)
     if not name or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
         raise DataError(f"{where}: {name!r} is no file of this folder", evidence=evidence)
     if row.classes < 2 or row.label >= row.classes:
@@ -77,7 +77,7 @@ def _row(path: Path, line: int, fields: Sequence[str]) -> Row:
     return row
 
 
-def _agree(path: Path, rows: Sequence[Row]) -> None:
+def _agree(path: Path, rows: Sequence[LabelRow]) -> None:
     """Raise where a file is listed twice, or rows differ in what is the same for a whole set."""
     first: dict[str, int] = {}
     for row in rows:

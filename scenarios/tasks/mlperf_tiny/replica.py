@@ -16,7 +16,7 @@ from scenarios.tasks.mlperf_tiny import answer
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class TinyReplica:
     """Labels and files of the tensors, from the catalogue; `same` tells of some which earlier one
     has the same bytes.
     """
@@ -32,7 +32,7 @@ class Replica:
     @classmethod
     def of(
         cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> Replica:
+    ) -> TinyReplica:
         """Check what the session says of the tensors; raises DataError."""
         classes = int(facts["classes"])
         odd = next(

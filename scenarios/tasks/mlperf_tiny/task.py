@@ -13,15 +13,15 @@ from typing import Any
 
 from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
 from scenarios.tasks.mlperf_tiny import answer, generate
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
-from scenarios.tasks.mlperf_tiny.dataset import Dataset, open_dataset
-from scenarios.tasks.mlperf_tiny.replica import Replica
+from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
+from scenarios.tasks.mlperf_tiny.replica import TinyReplica
 
 GENERATED = "generated"
 
@@ -58,7 +58,7 @@ class MlperfTiny:
     @classmethod
     def replica(
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> Replica:
+    ) -> TinyReplica:
         """Return a stand-in that has labels, files and scores, and no tensors."""
         source = GENERATED if settings.data == GENERATED else "folder"
         labels.refuse_other(
@@ -72,7 +72,7 @@ class MlperfTiny:
             facts,
             official=known is not None and source != GENERATED and facts["files"] in known.files,
         )
-        replica = Replica.of(cls.name, cls.phases, facts, entries)
+        replica = TinyReplica.of(cls.name, cls.phases, facts, entries)
         if replica.form != settings.output or settings.outputs not in (0, replica.outputs):
             raise DataError(
                 f"bench.toml has {settings.output}, provenance.json {facts.get('output')!r}"
@@ -80,7 +80,7 @@ class MlperfTiny:
         return replica
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> MlperfTiny:
+    def open(cls, settings: Settings, context: BenchContext) -> MlperfTiny:
         """Open the data; DataError names file and line of what is wrong with them, ConfigError the
         setting.
         """
@@ -91,7 +91,7 @@ class MlperfTiny:
                 try_next="0, or how many the device answers",
             )
         if settings.data != GENERATED:
-            folder = table.folder / Path(settings.data).expanduser()
+            folder = context.folder / Path(settings.data).expanduser()
             name = settings.benchmark or (folder.name if folder.name in BENCHMARKS else "")
             return cls(settings, name, open_dataset(folder, settings.labels, BENCHMARKS.get(name)))
         if settings.output != "thousandths" or settings.outputs:
@@ -101,7 +101,7 @@ class MlperfTiny:
                 try_next="the default",
             )
         folder = generate.ensure(
-            _cache(settings.cache, table), settings.benchmark, settings.files, settings.seed
+            _cache(settings.cache, context), settings.benchmark, settings.files, settings.seed
         )
         return cls(
             settings,
@@ -109,7 +109,7 @@ class MlperfTiny:
             open_dataset(folder, generate.LABELS, generate.shape(settings.benchmark)),
         )
 
-    def __init__(self, settings: Settings, benchmark: str, dataset: Dataset) -> None:
+    def __init__(self, settings: Settings, benchmark: str, dataset: TinyDataset) -> None:
         self._settings = settings
         self._benchmark = benchmark
         self._dataset = dataset
@@ -229,9 +229,9 @@ class MlperfTiny:
         )
 
 
-def _cache(setting: str, table: Table) -> Path:
+def _cache(setting: str, context: BenchContext) -> Path:
     """Return where generated data are kept: the setting, or neurorig in the user's cache."""
     if setting:
-        return table.folder / Path(setting).expanduser()
+        return context.folder / Path(setting).expanduser()
     user_cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(user_cache) if user_cache else Path.home() / ".cache") / "neurorig"

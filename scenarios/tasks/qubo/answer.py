@@ -21,7 +21,7 @@ TARGET = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QuboAnswer:
     """A device's vector (nodes, int8), the cost that it claims for it, and whether it ended at its
     target.
     """
@@ -36,7 +36,7 @@ def encode(claimed: int, met: bool, nodes: int, bits: bytes) -> bytes:
     return HEAD.pack(claimed, TARGET if met else TIMEOUT, nodes) + bits
 
 
-def decode(output: bytes, nodes: int) -> Answer:
+def decode(output: bytes, nodes: int) -> QuboAnswer:
     """Return what a device answered to a graph of `nodes`; raise DataError where that is of another
     form or length.
     """
@@ -56,7 +56,7 @@ def decode(output: bytes, nodes: int) -> Answer:
     every = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little").astype(np.int8)
     if every[nodes:].any():
         raise DataError(f"bits beyond the last of {nodes} nodes are set")
-    return Answer(claimed, end == TARGET, every[:nodes])
+    return QuboAnswer(claimed, end == TARGET, every[:nodes])
 
 
 def packed_bits(vector: NDArray[np.int8]) -> bytes:

@@ -137,7 +137,7 @@ def engine(jobs: int | None, dask: str, connect_s: float = 10.0) -> Iterator[Exe
         yield pool
 
 
-class Journal:
+class CampaignJournal:
     """The finished jobs of a campaign, one JSON line each; a line that was cut off by a crash is
     done again.
     """
@@ -170,7 +170,9 @@ class Journal:
             raise storage_error(error, self._path) from error
 
 
-def campaign(jobs: Iterable[Job], journal: Journal, pool: Executor) -> Iterator[tuple[Job, Target]]:
+def campaign(
+    jobs: Iterable[Job], journal: CampaignJournal, pool: Executor
+) -> Iterator[tuple[Job, Target]]:
     """Yield each job with its result, those in the journal first, the others as they are finished
     and kept.
 

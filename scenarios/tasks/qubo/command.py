@@ -23,7 +23,7 @@ from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import overview, tabu
 from scenarios.tasks.qubo import rescore as scores
 from scenarios.tasks.qubo import targets as table
-from scenarios.tasks.qubo.campaign import Job, Journal, campaign, engine
+from scenarios.tasks.qubo.campaign import CampaignJournal, Job, campaign, engine
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.official import READS, RESTARTS, Officials
 from scenarios.tasks.qubo.targets import GRID, Target, Targets
@@ -218,7 +218,7 @@ def targets(
     ]
     done = 0
     with engine(jobs, dask) as pool:
-        for job, target in campaign(todo, Journal(journal), pool):
+        for job, target in campaign(todo, CampaignJournal(journal), pool):
             found.append(target)
             done += 1
             _OUT.print(

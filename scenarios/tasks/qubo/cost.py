@@ -49,7 +49,7 @@ def chosen(graph: Graph, nodes: ArrayLike) -> NDArray[np.int8]:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class CostGap:
     """A cost against its target: `gap` as the rules mean it, `printed` by the formula that the
     rules print.
 

@@ -32,7 +32,7 @@ REFUSALS = ("good", "truncated", "too large", "checksum", "node", "number", "edg
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class CostCrossing:
     """The first cost at or below a threshold, and the CPU time from the start at which it was
     known.
     """
@@ -43,7 +43,7 @@ class Crossing:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundVector:
     """The result of a search: its best vector (nodes, int8), that vector's cost, the time it took,
     and the thresholds crossed.
     """
@@ -51,7 +51,7 @@ class Found:
     cost: int
     vector: NDArray[np.int8]
     duration_s: float
-    crossings: tuple[Crossing, ...]
+    crossings: tuple[CostCrossing, ...]
 
 
 class Solver:
@@ -106,22 +106,22 @@ class Solver:
 
     def search(
         self, limit_s: float, target: int = COST_MIN, thresholds: Sequence[int] = ()
-    ) -> Found:
+    ) -> FoundVector:
         """Search until the cost is at or below `target`, or for `limit_s` of this thread's CPU
         time.
 
         `thresholds` are costs whose crossings are told.
         """
         waiting = sorted({*thresholds, target} - {COST_MIN}, reverse=True)
-        crossings: list[Crossing] = []
+        crossings: list[CostCrossing] = []
         start_s = time.thread_time()
         while True:
             now_s = time.thread_time() - start_s
             while waiting and self.cost <= waiting[0]:
-                crossings.append(Crossing(waiting.pop(0), self.cost, now_s))
+                crossings.append(CostCrossing(waiting.pop(0), self.cost, now_s))
             if self.cost <= target or now_s >= limit_s:
                 told = tuple(crossing for crossing in crossings if crossing.threshold in thresholds)
-                return Found(self.cost, self.vector, now_s, told)
+                return FoundVector(self.cost, self.vector, now_s, told)
             self.step(WORK_PER_POLL, waiting[0] if waiting else COST_MIN)
 
     def step(self, work: int, report_at: int = COST_MIN) -> None:

@@ -67,7 +67,7 @@ class Graphs:
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class QuboReplica:
     """The workloads of a session, each with the target and the graph's hash that the session
     names.
     """
@@ -86,7 +86,7 @@ class Replica:
         due: Sequence[Workload],
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
-    ) -> Replica:
+    ) -> QuboReplica:
         """Check what the session says of its workloads and their targets; raises DataError."""
         told = facts["workloads"]
         if not len(due) == len(told) == len(entries):

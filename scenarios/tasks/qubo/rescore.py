@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from rig.errors import DataError
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Solve
 from rig.store import codec, session_folder
 from rig.store.session_folder import COMPLETIONS, SessionFolder
 from scenarios.tasks.qubo import answer
-from scenarios.tasks.qubo.cost import Gap, cost
+from scenarios.tasks.qubo.cost import CostGap, cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.targets import Target, Targets, packed
@@ -56,7 +56,7 @@ class Vector:
 
     def gap(self, target: int | None) -> float | None:
         """Return the gap to a target."""
-        return None if self.cost is None or target is None else Gap(self.cost, target).gap
+        return None if self.cost is None or target is None else CostGap(self.cost, target).gap
 
     @property
     def beats(self) -> bool:
@@ -72,7 +72,7 @@ class Vector:
         printed = (
             None
             if self.cost is None or after.official is None
-            else Gap(self.cost, after.official).printed
+            else CostGap(self.cost, after.official).printed
         )
         return {
             "part": self.part,
@@ -108,7 +108,7 @@ def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Ve
         for part in parts
         for done in codec.read_completions(part)
     ]
-    by_workload: dict[int, list[tuple[str, Done]]] = {}
+    by_workload: dict[int, list[tuple[str, StepRecord]]] = {}
     for part, done in told:
         if isinstance(done.step, Solve):
             by_workload.setdefault(done.step.index, []).append((part, done))
@@ -204,7 +204,9 @@ def _before(about: Mapping[str, Any]) -> Pair:
     )
 
 
-def _vector(part: str, done: Done, about: Mapping[str, Any], graph: Graph, after: Pair) -> Vector:
+def _vector(
+    part: str, done: StepRecord, about: Mapping[str, Any], graph: Graph, after: Pair
+) -> Vector:
     assert isinstance(done.step, Solve)
     stored = (
         done.score.costs.cost if done.score is not None and done.score.costs is not None else None

@@ -13,7 +13,7 @@ from typing import Any
 
 from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
-from rig.interfaces.context import Searcher, Table
+from rig.interfaces.context import BenchContext, Searcher
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
@@ -23,7 +23,7 @@ from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
-from scenarios.tasks.qubo.replica import Graphs, Replica, cell, name_of, scored
+from scenarios.tasks.qubo.replica import Graphs, QuboReplica, cell, name_of, scored
 from scenarios.tasks.qubo.targets import Targets
 
 #: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule of QUBO.md in
@@ -63,7 +63,7 @@ class QuboTask:
     @classmethod
     def replica(
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> Replica:
+    ) -> QuboReplica:
         """Return a stand-in that makes its graphs again when a vector of theirs is to be scored."""
         labels.refuse_other(
             facts,
@@ -75,24 +75,24 @@ class QuboTask:
             subset=subset(settings.seeds),
             program_parameters=[dict(table) for table in settings.parameters],
         )
-        return Replica.of(cls.name, cls.phases, workloads(settings), facts, entries)
+        return QuboReplica.of(cls.name, cls.phases, workloads(settings), facts, entries)
 
     @classmethod
-    def open(cls, settings: Settings, table: Table) -> QuboTask:
+    def open(cls, settings: Settings, context: BenchContext) -> QuboTask:
         """Read the table and make every graph once, to compare it with its target's; raises
         ConfigError or DataError.
         """
         path = (
-            table.folder / Path(settings.targets).expanduser()
+            context.folder / Path(settings.targets).expanduser()
             if settings.targets
             else targets.SHIPPED
         )
         officials = (
-            official.read(table.folder / Path(settings.official).expanduser())
+            official.read(context.folder / Path(settings.official).expanduser())
             if settings.official
             else None
         )
-        return cls(settings, targets.read(path), path, officials, table)
+        return cls(settings, targets.read(path), path, officials, context)
 
     def __init__(
         self,
@@ -100,9 +100,13 @@ class QuboTask:
         known: Targets,
         path: Path,
         officials: Officials | None = None,
-        table: Table | None = None,
+        context: BenchContext | None = None,
     ) -> None:
-        self._settings, self._version, self._table = settings, known.version, table or Table()
+        self._settings, self._version, self._context = (
+            settings,
+            known.version,
+            context or BenchContext(),
+        )
         self._officials = officials or official.shipped(targets.read())
         self._workloads = workloads(settings)
         self._rules = tuning.rules(settings.parameters, KNOWN)
@@ -177,7 +181,7 @@ class QuboTask:
         parameters that the program of this table gets, and what the seeds are; raises ConfigError
         where parameters are given, and its SUT gets none.
         """
-        if self._settings.parameters and self._table.program == "":
+        if self._settings.parameters and self._context.program == "":
             raise ConfigError(
                 "parameters are those of the programs of [sut.cpu], and this device gets none",
                 path=tuning.PATH,
@@ -221,7 +225,7 @@ class QuboTask:
             "best_known_method": "" if best is None else best.method,
             "best_known_date": "" if best is None else best.date,
             "parameters": {
-                **PARAMETERS.get(self._table.program or "", {}),
+                **PARAMETERS.get(self._context.program or "", {}),
                 **tuning.values(self._rules, workload.nodes, count),
             },
         }

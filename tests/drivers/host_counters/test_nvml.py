@@ -21,7 +21,7 @@ import pytest
 from drivers.host_counters.nvml import Nvml
 from drivers.host_counters.sim.nvml import FAULTS, NvmlSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 from tests.drivers.host_counters.test_rapl import about, draw
@@ -34,21 +34,23 @@ SIMULATED = Nvml.Settings(uuid="simulator")
 def test_the_energy_of_a_known_load_is_found_whatever_the_updates(
     tmp_path: Path, poll_hz: int, update_s: float
 ) -> None:
-    table = Table()
+    context = BenchContext()
     settings = replace(
         SIMULATED, poll_hz=poll_hz, simulator=NvmlSimulator.Settings(update_s=update_s)
     )
-    monitor = Nvml.open(settings, table)
+    monitor = Nvml.open(settings, context)
     with monitor.record(tmp_path):
-        draw(table, 10.0, 1000)
-        draw(table, 110.0, 1000)
-        draw(table, 10.0, 1000)
-        end_ns = table.world.now_ns()
+        draw(context, 10.0, 1000)
+        draw(context, 110.0, 1000)
+        draw(context, 10.0, 1000)
+        end_ns = context.world.now_ns()
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns
     stop_s = trace.duration_s
-    expected_j = table.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 20.0 * stop_s
+    expected_j = (
+        context.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 20.0 * stop_s
+    )
     # Late by up to an update and a poll at either end, at 30 W.
     assert trace.energy_j(0.0, stop_s) == pytest.approx(
         expected_j, abs=30.0 * (update_s + 1 / poll_hz)
@@ -64,14 +66,14 @@ def test_the_energy_of_a_known_load_is_found_whatever_the_updates(
 
 
 def test_the_power_reading_is_held_since_the_one_before(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     monitor = Nvml.open(
         replace(SIMULATED, source="power", simulator=NvmlSimulator.Settings(counts_energy=False)),
-        table,
+        context,
     )
     assert "momentary" in monitor.info.details["source"]
     with monitor.record(tmp_path):
-        draw(table, 80.0, 1000)
+        draw(context, 80.0, 1000)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.mean_w(0.5, 1.2) == pytest.approx(100.0, rel=1e-3)
@@ -80,7 +82,8 @@ def test_the_power_reading_is_held_since_the_one_before(tmp_path: Path) -> None:
 def test_a_board_that_counts_no_energy_is_not_read_in_another_way_by_itself() -> None:
     with pytest.raises(BenchError, match="cannot be read") as caught:
         Nvml.open(
-            replace(SIMULATED, simulator=NvmlSimulator.Settings(counts_energy=False)), Table()
+            replace(SIMULATED, simulator=NvmlSimulator.Settings(counts_energy=False)),
+            BenchContext(),
         )
     assert 'source = "power"' in caught.value.try_next
 
@@ -99,14 +102,14 @@ def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
     tmp_path: Path, fault: str, kind: type[BenchError], message: str
 ) -> None:
     assert fault in (*FAULTS, "backwards", "stuck")
-    table = Table()
+    context = BenchContext()
     threads = threading.active_count()
-    monitor = Nvml.open(SIMULATED, table)
+    monitor = Nvml.open(SIMULATED, context)
     assert monitor.simulator is not None
     with pytest.raises(kind, match=message) as caught, monitor.record(tmp_path):
-        draw(table, 5.0, 500)
+        draw(context, 5.0, 500)
         monitor.simulator.fault = fault
-        draw(table, 5.0, 3000)
+        draw(context, 5.0, 3000)
     monitor.close()
     monitor.close()
     assert type(caught.value) is kind and caught.value.evidence and caught.value.try_next
@@ -120,8 +123,8 @@ def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
 
 
 def test_the_claims_of_the_maker_are_named_with_the_boards_they_are_made_for() -> None:
-    table = Table()
-    simulated = Nvml.open(SIMULATED, table)
+    context = BenchContext()
+    simulated = Nvml.open(SIMULATED, context)
     assert (
         simulated.info.simulated
         and simulated.info.accuracy.current[0].gain == 0.0
@@ -141,7 +144,7 @@ def test_the_claims_of_the_maker_are_named_with_the_boards_they_are_made_for() -
 )
 def test_a_setting_outside_its_limits_is_named(change: dict[str, object], key: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        Nvml.open(replace(SIMULATED, **change), Table())  # type: ignore[arg-type]
+        Nvml.open(replace(SIMULATED, **change), BenchContext())  # type: ignore[arg-type]
     assert caught.value.path == f"monitor.nvml.{key}"
 
 
@@ -150,7 +153,7 @@ def test_a_scan_names_the_board_by_its_unique_name_and_says_how_it_can_be_read()
         (True, 'uuid = "GPU-simulated-0"'),
         (False, 'uuid = "GPU-simulated-0"\nsource = "power"'),
     ):
-        library = NvmlSimulator(NvmlSimulator.Settings(counts_energy=counts), Table().world)
+        library = NvmlSimulator(NvmlSimulator.Settings(counts_energy=counts), BenchContext().world)
         found = Nvml.scan(library)
         assert [(row.name, row.setting, row.problem) for row in found] == [
             ("simulated GPU", setting, "")
@@ -168,12 +171,12 @@ import json, sys, time
 from pathlib import Path
 from drivers.host_counters.nvml import Nvml
 from rig.errors import RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 folder, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
 said = {}
 try:
     said["scan"] = [[row.name, row.serial, row.setting, row.problem] for row in Nvml.scan()]
-    monitor = Nvml.open(Nvml.Settings(**settings), Table())
+    monitor = Nvml.open(Nvml.Settings(**settings), BenchContext())
     info = monitor.info
     said |= {"name": info.name, "serial": info.serial, "simulated": info.simulated}
     said |= {"uuid": info.details["uuid"], "driver": info.details["driver"]}
@@ -301,14 +304,14 @@ def test_a_machine_without_nvidias_driver_is_told_so_and_scans_as_empty(tmp_path
 
 def test_without_the_binding_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    for act in (Nvml.scan, lambda: Nvml.open(Nvml.Settings(), Table())):
+    for act in (Nvml.scan, lambda: Nvml.open(Nvml.Settings(), BenchContext())):
         with pytest.raises(ConfigError) as caught:
             act()
         assert "neurorig[nvml]" in caught.value.try_next
 
 
 def test_no_such_board_in_the_simulation_either() -> None:
-    simulator = NvmlSimulator(NvmlSimulator.Settings(), Table().world)
+    simulator = NvmlSimulator(NvmlSimulator.Settings(), BenchContext().world)
     simulator.nvmlInit()
     with pytest.raises(DeviceNotFound):
         Nvml(Nvml.Settings(index=3), simulator, simulator)

@@ -24,7 +24,7 @@ from drivers.host_counters.rapl import Rapl, ZoneCounter, modulus_nj, zones
 from drivers.host_counters.recording import CounterRecording, HostClock, Polling
 from drivers.host_counters.sim.rapl import FAULTS, RaplSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 
@@ -47,9 +47,9 @@ def about(folder: Path) -> dict[str, object]:
     return found[0]
 
 
-def draw(table: Table, power_w: float, duration_ms: int) -> None:
-    table.world.put(table.world.now_ns(), True, power_w)
-    table.world.advance(duration_ms * MS)
+def draw(context: BenchContext, power_w: float, duration_ms: int) -> None:
+    context.world.put(context.world.now_ns(), True, power_w)
+    context.world.advance(duration_ms * MS)
 
 
 # -- the grid
@@ -148,22 +148,24 @@ def test_the_range_that_the_kernel_shows_is_one_unit_short_of_the_wrap(
 def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(
     tmp_path: Path, first: int, poll_hz: int
 ) -> None:
-    table = Table()
+    context = BenchContext()
     settings = replace(
         SIMULATED, poll_hz=poll_hz, longest_s=0.1, simulator=RaplSimulator.Settings(first=first)
     )
-    monitor = Rapl.open(settings, table)
+    monitor = Rapl.open(settings, context)
     with monitor.record(tmp_path):
-        draw(table, 2.0, 200)
-        draw(table, 12.0, 300)
-        draw(table, 2.0, 200)
-        end_ns = table.world.now_ns()
+        draw(context, 2.0, 200)
+        draw(context, 12.0, 300)
+        draw(context, 2.0, 200)
+        end_ns = context.world.now_ns()
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.gaps == () and len(trace.falls_s) == len(trace.rises_s) == 0
     start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns
     stop_s = trace.duration_s
-    expected_j = table.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 5.0 * stop_s
+    expected_j = (
+        context.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 5.0 * stop_s
+    )
     # The counter is late by up to 1 ms at either end, at 17 W; 3 ppm is what the kernel's unit is
     # rounded by.
     assert trace.energy_j(0.0, stop_s) == pytest.approx(expected_j, abs=2e-3 * 17.0 + 1e-4)
@@ -171,13 +173,13 @@ def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(
 
 
 def test_the_trace_says_where_its_time_0_lies_on_the_clock_of_the_host(tmp_path: Path) -> None:
-    table = Table()
-    table.world.advance(123 * MS)
-    monitor = Rapl.open(SIMULATED, table)
-    table.world.advance(100 * MS)
+    context = BenchContext()
+    context.world.advance(123 * MS)
+    monitor = Rapl.open(SIMULATED, context)
+    context.world.advance(100 * MS)
     with monitor.record(tmp_path):
-        draw(table, 1.0, 195)
-        draw(table, 21.0, 200)
+        draw(context, 1.0, 195)
+        draw(context, 21.0, 200)
     monitor.close()
     held = about(tmp_path)
     trace = Trace.open(tmp_path / "trace.jls")
@@ -189,12 +191,12 @@ def test_the_trace_says_where_its_time_0_lies_on_the_clock_of_the_host(tmp_path:
 
 
 def test_the_clock_of_the_host_may_err(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     monitor = Rapl.open(
-        replace(SIMULATED, simulator=RaplSimulator.Settings(clock_ppm=20_000.0)), table
+        replace(SIMULATED, simulator=RaplSimulator.Settings(clock_ppm=20_000.0)), context
     )
     with monitor.record(tmp_path):
-        draw(table, 1.0, 2000)
+        draw(context, 1.0, 2000)
     monitor.close()
     assert Trace.open(tmp_path / "trace.jls").mean_w(0.5, 1.5) == pytest.approx(
         6.0 / 1.02, rel=1e-3
@@ -202,10 +204,10 @@ def test_the_clock_of_the_host_may_err(tmp_path: Path) -> None:
 
 
 def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(tmp_path: Path) -> None:
-    table = Table()
-    monitor = Rapl.open(replace(SIMULATED, domain="uncore"), table)
+    context = BenchContext()
+    monitor = Rapl.open(replace(SIMULATED, domain="uncore"), context)
     with monitor.record(tmp_path):
-        draw(table, 10.0, 1500)
+        draw(context, 10.0, 1500)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert (
@@ -218,10 +220,10 @@ def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(tmp_path: Pat
     [("package-0/core", 0.7), ("dram", 0.25), ("psys", 1.5), ("intel-rapl:0:2", 0.25)],
 )
 def test_each_domain_is_recorded_in_its_own_unit(tmp_path: Path, domain: str, share: float) -> None:
-    table = Table()
-    monitor = Rapl.open(replace(SIMULATED, domain=domain), table)
+    context = BenchContext()
+    monitor = Rapl.open(replace(SIMULATED, domain=domain), context)
     with monitor.record(tmp_path):
-        draw(table, 15.0, 1000)
+        draw(context, 15.0, 1000)
     monitor.close()
     assert Trace.open(tmp_path / "trace.jls").mean_w(0.2, 0.8) == pytest.approx(
         20.0 * share, rel=2e-3
@@ -229,23 +231,23 @@ def test_each_domain_is_recorded_in_its_own_unit(tmp_path: Path, domain: str, sh
 
 
 def test_a_second_recording_sees_nothing_of_the_first(tmp_path: Path) -> None:
-    table = Table()
-    monitor = Rapl.open(SIMULATED, table)
+    context = BenchContext()
+    monitor = Rapl.open(SIMULATED, context)
     for name, power_w in (("one", 50.0), ("two", 1.0)):
         (tmp_path / name).mkdir()
         with monitor.record(tmp_path / name):
-            draw(table, power_w, 300)
-        table.world.advance(5_000 * MS)
+            draw(context, power_w, 300)
+        context.world.advance(5_000 * MS)
         trace = Trace.open(tmp_path / name / "trace.jls")
         assert trace.mean_w(0.1, trace.duration_s - 0.05) == pytest.approx(power_w + 5.0, rel=0.03)
     monitor.close()
 
 
 def test_a_long_step_of_virtual_time_is_recorded_whole(tmp_path: Path) -> None:
-    table = Table()
-    monitor = Rapl.open(SIMULATED, table)
+    context = BenchContext()
+    monitor = Rapl.open(SIMULATED, context)
     with monitor.record(tmp_path):
-        draw(table, 3.0, 20_000)
+        draw(context, 3.0, 20_000)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert (
@@ -256,11 +258,11 @@ def test_a_long_step_of_virtual_time_is_recorded_whole(tmp_path: Path) -> None:
 
 
 def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     threads = threading.active_count()
-    monitor = Rapl.open(SIMULATED, table)
+    monitor = Rapl.open(SIMULATED, context)
     with pytest.raises(BenchError, match="cable"), monitor.record(tmp_path):
-        draw(table, 1.0, 200)
+        draw(context, 1.0, 200)
         raise BenchError("the cable is out")
     monitor.close()
     assert Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(0.25, abs=0.02)
@@ -268,14 +270,14 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(tmp_pat
 
 
 def test_an_interrupt_while_a_recording_starts_ends_its_thread(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     threads = threading.active_count()
-    monitor = Rapl.open(SIMULATED, table)
+    monitor = Rapl.open(SIMULATED, context)
 
     def interrupted(duration_ns: int) -> None:
         raise KeyboardInterrupt
 
-    table.world.wait = interrupted  # type: ignore[method-assign]
+    context.world.wait = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt), monitor.record(tmp_path):
         pass
     monitor.close()
@@ -283,7 +285,7 @@ def test_an_interrupt_while_a_recording_starts_ends_its_thread(tmp_path: Path) -
 
 
 def test_closing_removes_the_simulated_files_and_may_be_done_twice() -> None:
-    monitor = Rapl.open(SIMULATED, Table())
+    monitor = Rapl.open(SIMULATED, BenchContext())
     assert monitor.simulator and monitor.simulator.root.exists()
     monitor.power(False)
     monitor.close()
@@ -309,14 +311,14 @@ def unprivileged() -> Iterator[None]:
 
 
 def recorded_with(fault: str, folder: Path, settings: Rapl.Settings = SIMULATED) -> None:
-    table = Table()
-    monitor = Rapl.open(settings, table)
+    context = BenchContext()
+    monitor = Rapl.open(settings, context)
     assert monitor.simulator is not None
     try:
         with monitor.record(folder) as recording:
-            draw(table, 1.0, 300)
+            draw(context, 1.0, 300)
             monitor.simulator.fault = fault
-            draw(table, 1.0, 3000)
+            draw(context, 1.0, 3000)
             recording.check()
     finally:
         monitor.close()
@@ -347,12 +349,12 @@ def test_each_fault_of_the_counter_is_its_own_error_and_what_was_before_is_kept(
 
 
 def test_a_counter_that_only_root_may_read_tells_how_to_change_that(unprivileged: None) -> None:
-    simulator = RaplSimulator(RaplSimulator.Settings(), Table().world)
+    simulator = RaplSimulator(RaplSimulator.Settings(), BenchContext().world)
     simulator.fault = "permission"
     simulator.counter.updated()
     settings = Rapl.Settings(root=str(simulator.root), gain_limit=0.1)
     with pytest.raises(BenchError, match="no permission") as caught:
-        Rapl.open(settings, Table())
+        Rapl.open(settings, BenchContext())
     assert "chmod" in caught.value.try_next and "udev" in caught.value.try_next
     found = Rapl.scan(str(simulator.root))
     assert len(found) == 5 and all(
@@ -362,10 +364,10 @@ def test_a_counter_that_only_root_may_read_tells_how_to_change_that(unprivileged
 
 
 def test_slow_updates_of_the_counter_are_gaps_and_their_energy_is_not_lost(tmp_path: Path) -> None:
-    table = Table()
-    monitor = Rapl.open(replace(SIMULATED, simulator=RaplSimulator.Settings(update_s=0.2)), table)
+    context = BenchContext()
+    monitor = Rapl.open(replace(SIMULATED, simulator=RaplSimulator.Settings(update_s=0.2)), context)
     with monitor.record(tmp_path):
-        draw(table, 5.0, 2000)
+        draw(context, 5.0, 2000)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.gaps and all(trace.gap_between(at, at + 0.05) for at in (0.1, 0.5, 1.0, 1.5))
@@ -375,13 +377,13 @@ def test_slow_updates_of_the_counter_are_gaps_and_their_energy_is_not_lost(tmp_p
 def test_a_thread_that_got_no_processor_leaves_one_gap_with_the_right_energy(
     tmp_path: Path,
 ) -> None:
-    table = Table()
-    monitor = Rapl.open(SIMULATED, table)
+    context = BenchContext()
+    monitor = Rapl.open(SIMULATED, context)
     assert monitor.simulator is not None
     with monitor.record(tmp_path):
-        draw(table, 1.0, 300)
+        draw(context, 1.0, 300)
         monitor.simulator.counter.stall_s = 0.2
-        draw(table, 1.0, 1000)
+        draw(context, 1.0, 1000)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.gaps) == 1 and "not read for 2" in trace.gaps[0].cause
@@ -447,7 +449,7 @@ def test_a_counter_that_can_never_be_read_in_time_is_an_error(tmp_path: Path) ->
 
 def test_a_domain_that_is_not_there_is_answered_with_those_that_are() -> None:
     with pytest.raises(DeviceNotFound, match="no energy counter named gpu") as caught:
-        Rapl.open(replace(SIMULATED, domain="gpu"), Table())
+        Rapl.open(replace(SIMULATED, domain="gpu"), BenchContext())
     assert (
         "package-0, package-0/core, package-0/uncore, package-0/dram, psys" in caught.value.evidence
     )
@@ -455,7 +457,7 @@ def test_a_domain_that_is_not_there_is_answered_with_those_that_are() -> None:
 
 def test_a_machine_without_counters_is_told_why_that_may_be(tmp_path: Path) -> None:
     with pytest.raises(DeviceNotFound, match="no energy counters") as caught:
-        Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), Table())
+        Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext())
     assert "virtual machines" in caught.value.try_next
     assert Rapl.scan(str(tmp_path)) == []
 
@@ -470,7 +472,7 @@ def test_a_second_view_of_the_same_package_goes_by_its_folder(tmp_path: Path) ->
         ):
             (tmp_path / folder / name).write_text(text + "\n")
     assert [zone.label for zone in zones(tmp_path)] == ["intel-rapl-mmio:0", "package-0"]
-    monitor = Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), Table())
+    monitor = Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext())
     assert monitor.info.details["zone"] == "intel-rapl:0"
 
 
@@ -508,18 +510,20 @@ def zones_of(folder: Path):  # type: ignore[no-untyped-def]
 )
 def test_a_setting_outside_its_limits_is_named(change: dict[str, object], path: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        Rapl.open(replace(SIMULATED, **change), Table())  # type: ignore[arg-type]
+        Rapl.open(replace(SIMULATED, **change), BenchContext())  # type: ignore[arg-type]
     assert caught.value.path == f"monitor.rapl.{path}"
 
 
 def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is_called_claimed(
     tmp_path: Path,
 ) -> None:
-    simulator = RaplSimulator(RaplSimulator.Settings(), Table().world)
+    simulator = RaplSimulator(RaplSimulator.Settings(), BenchContext().world)
     with pytest.raises(ConfigError, match="not known") as caught:
-        Rapl.open(Rapl.Settings(root=str(simulator.root)), Table())
+        Rapl.open(Rapl.Settings(root=str(simulator.root)), BenchContext())
     assert caught.value.path == "monitor.rapl.gain_limit" and "calibration" in caught.value.try_next
-    claimed = Rapl.open(Rapl.Settings(root=str(simulator.root), gain_limit=0.1), Table()).info
+    claimed = Rapl.open(
+        Rapl.Settings(root=str(simulator.root), gain_limit=0.1), BenchContext()
+    ).info
     assert (
         claimed.accuracy.current[0].gain == 0.1
         and not claimed.accuracy.verified
@@ -534,14 +538,15 @@ def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is
         text + "[[voltage]]\nup_to = 1.0\ngain = 0.0\noffset = 0.0\n"
     )
     calibrated = Rapl.open(
-        Rapl.Settings(root=str(simulator.root), calibration=str(tmp_path / "mine.toml")), Table()
+        Rapl.Settings(root=str(simulator.root), calibration=str(tmp_path / "mine.toml")),
+        BenchContext(),
     ).info
     assert calibrated.accuracy.source == "own comparison"
     simulator.close()
 
 
 def test_a_scan_lists_every_counter_with_its_line_for_the_bench_file() -> None:
-    simulator = RaplSimulator(RaplSimulator.Settings(), Table().world)
+    simulator = RaplSimulator(RaplSimulator.Settings(), BenchContext().world)
     found = Rapl.scan(str(simulator.root))
     assert [row.setting for row in found][:2] == [
         'domain = "package-0"',
@@ -571,7 +576,7 @@ def test_files_that_change_by_themselves_are_polled_in_real_time(tmp_path: Path)
     thread = threading.Thread(target=count_on)
     thread.start()
     try:
-        monitor = Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), Table())
+        monitor = Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext())
         before_ns = time.monotonic_ns()
         with monitor.record(tmp_path):
             time.sleep(0.5)
@@ -590,16 +595,16 @@ def test_files_that_change_by_themselves_are_polled_in_real_time(tmp_path: Path)
 
 
 def test_a_live_world_is_followed_and_complete_to_the_end(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     begun_ns = time.monotonic_ns()
-    table.world.follow(
+    context.world.follow(
         lambda: time.monotonic_ns() - begun_ns, lambda: time.monotonic_ns() - begun_ns - 100 * MS
     )
-    monitor = Rapl.open(SIMULATED, table)
+    monitor = Rapl.open(SIMULATED, context)
     with monitor.record(tmp_path):
-        table.world.put(table.world.now_ns(), True, 7.0)
+        context.world.put(context.world.now_ns(), True, 7.0)
         time.sleep(0.4)
-        stop_ns = table.world.now_ns()
+        stop_ns = context.world.now_ns()
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns

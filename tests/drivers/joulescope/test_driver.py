@@ -21,13 +21,17 @@ from hypothesis import strategies as some
 
 from drivers.joulescope import driver as joulescope
 from drivers.joulescope.driver import Joulescope
-from drivers.joulescope.loss_by_clock import Lag
+from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.shared import Shared
-from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument, SimulatorSettings
-from drivers.joulescope.sim.streams import Faults
+from drivers.joulescope.sim.simulator import (
+    JoulescopeSimulatorSettings,
+    SimulatedDriver,
+    SimulatedInstrument,
+)
+from drivers.joulescope.sim.streams import JoulescopeFaults
 from drivers.joulescope.stream_merger import CURRENT, SYNC, VOLTAGE, Lanes
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceLost, DeviceNotFound
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
@@ -41,32 +45,35 @@ class Bench:
     """A table with a simulated Joulescope, and what a test does with it."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.table = folder, Table()
+        self.folder, self.context = folder, BenchContext()
         self.opened: list[Joulescope] = []
 
     def open(
         self,
         model: str = "js220",
-        faults: Faults | None = None,
+        faults: JoulescopeFaults | None = None,
         simulator: dict[str, Any] | None = None,
         **more: Any,
     ) -> Joulescope:
-        quiet = {"model": model, "clock_ppm": 0.0, "faults": faults or Faults()} | (simulator or {})
+        quiet = {"model": model, "clock_ppm": 0.0, "faults": faults or JoulescopeFaults()} | (
+            simulator or {}
+        )
         chosen = {"device": "simulator"} | more
         monitor = Joulescope.open(
-            Joulescope.Settings(simulator=SimulatorSettings(**quiet), **chosen), self.table
+            Joulescope.Settings(simulator=JoulescopeSimulatorSettings(**quiet), **chosen),
+            self.context,
         )
         self.opened.append(monitor)
         return monitor
 
     def live(self) -> None:
         began_ns = time.monotonic_ns()
-        self.table.world.follow(
+        self.context.world.follow(
             lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
         )
 
     def draw(self, power_w: float, duration_ms: float, level: bool = True) -> None:
-        world = self.table.world
+        world = self.context.world
         world.put(world.now_ns(), level, power_w)
         world.wait(round(duration_ms * MS))
 
@@ -92,7 +99,7 @@ def opened(tmp_path: Path) -> Iterator[Bench]:
     for monitor in bench.opened:
         monitor.close()
     assert threading.active_count() == threads, "a thread outlives its monitor"
-    assert not bench.table.world.supply_on
+    assert not bench.context.world.supply_on
     assert not logging.getLogger("jsdrv").handlers and not logging.getLogger("jsdrv").filters
     assert not list(tmp_path.rglob("*.partial"))
 
@@ -105,7 +112,7 @@ def simulated(world: World | None = None, **settings: Any) -> Iterator[tuple[Sim
     driver = SimulatedDriver()
     try:
         with driver.attached(
-            SimulatedInstrument(SimulatorSettings(**settings), world or World())
+            SimulatedInstrument(JoulescopeSimulatorSettings(**settings), world or World())
         ) as paths:
             yield driver, paths[0] if paths else ""
     finally:
@@ -145,16 +152,16 @@ def test_the_energy_of_a_known_waveform_is_found_within_the_stated_uncertainty(
     monitor.power(True)
     with monitor.record(bench.folder):
         bench.draw(0.01, 100)
-        start_ns = bench.table.world.now_ns()
+        start_ns = bench.context.world.now_ns()
         bench.draw(0.05, 1, level=False)
         for power_w in np.linspace(0.001, 0.3, 50):
             bench.draw(power_w, 7.3)
-        stop_ns = bench.table.world.now_ns()
+        stop_ns = bench.context.world.now_ns()
         bench.draw(0.01, 1, level=False)
         bench.draw(0.01, 50)
     trace = bench.trace()
     promised = monitor.info.accuracy
-    expected_j = bench.table.world.true_energy_j(start_ns, stop_ns)
+    expected_j = bench.context.world.true_energy_j(start_ns, stop_ns)
     seen_j = trace.energy_j(*trace.falls_s)
     in_use = next(row for row in promised.current if row.up_to >= 0.1)
     limit_j = (
@@ -197,9 +204,9 @@ def test_in_real_time_it_records_what_happened(bench: Bench, model: str) -> None
     monitor.power(True)
     with monitor.record(bench.folder) as recording:
         bench.draw(0.0033, 200)
-        start_ns = bench.table.world.now_ns()
+        start_ns = bench.context.world.now_ns()
         bench.pulse(300)
-        stop_ns = bench.table.world.now_ns()
+        stop_ns = bench.context.world.now_ns()
         bench.pulse(100)
         recording.check()
     trace = bench.trace()
@@ -246,7 +253,7 @@ def test_an_external_reference_needs_its_wire(bench: Bench, wired: bool, edges: 
     assert len(three_pulses(bench, monitor).falls_s) == edges
 
 
-# --- Faults of the streams
+# --- JoulescopeFaults of the streams
 
 
 @pytest.mark.parametrize("signal", ["all", "i", "v", "gpi"])
@@ -254,7 +261,7 @@ def test_lost_samples_of_a_js220_are_one_gap_over_all_three_signals(
     bench: Bench, signal: str
 ) -> None:
     # 20 ms from 152 ms on: the second pulse's edges at 160 and 161 ms are lost with them.
-    faults = Faults(
+    faults = JoulescopeFaults(
         drop_at_tick=152 * TICKS_PER_MS, drop_ticks=20 * TICKS_PER_MS, drop_signal=signal
     )
     trace = three_pulses(bench, bench.open(faults=faults))
@@ -273,7 +280,7 @@ def test_lost_samples_of_a_js220_are_one_gap_over_all_three_signals(
 
 
 def test_lost_gpi_makes_no_edge_where_the_line_changed_meanwhile(bench: Bench) -> None:
-    faults = Faults(
+    faults = JoulescopeFaults(
         drop_at_tick=round(159.5 * TICKS_PER_MS), drop_ticks=1 * TICKS_PER_MS, drop_signal="gpi"
     )
     trace = three_pulses(bench, bench.open(faults=faults))
@@ -285,7 +292,7 @@ def test_lost_gpi_makes_no_edge_where_the_line_changed_meanwhile(bench: Bench) -
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_block_that_comes_twice_is_written_once(bench: Bench, model: str) -> None:
-    monitor = bench.open(model, faults=Faults(duplicate_at_tick=100 * TICKS_PER_MS))
+    monitor = bench.open(model, faults=JoulescopeFaults(duplicate_at_tick=100 * TICKS_PER_MS))
     monitor.power(True)
     with monitor.record(bench.folder) as recording:
         bench.draw(0.0033, 50)
@@ -299,7 +306,9 @@ def test_a_block_that_comes_twice_is_written_once(bench: Bench, model: str) -> N
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(bench: Bench, model: str) -> None:
-    trace = three_pulses(bench, bench.open(model, faults=Faults(gpi_late_ticks=20 * TICKS_PER_MS)))
+    trace = three_pulses(
+        bench, bench.open(model, faults=JoulescopeFaults(gpi_late_ticks=20 * TICKS_PER_MS))
+    )
     assert trace.duration_s == pytest.approx(0.340, abs=3e-4) and not trace.gaps
     assert_pulses(trace, trace.falls_s[0])
     assert trace.mean_w(trace.falls_s[0], trace.falls_s[0] + 0.25) == pytest.approx(
@@ -309,7 +318,7 @@ def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(bench: Bench, mode
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_corrected_time_map_is_noted_and_moves_nothing(bench: Bench, model: str) -> None:
-    monitor = bench.open(model, faults=Faults(time_map_at_tick=150 * TICKS_PER_MS))
+    monitor = bench.open(model, faults=JoulescopeFaults(time_map_at_tick=150 * TICKS_PER_MS))
     monitor.power(True)
     with monitor.record(bench.folder) as recording:
         bench.draw(0.0033, 50)
@@ -324,7 +333,7 @@ def test_a_corrected_time_map_is_noted_and_moves_nothing(bench: Bench, model: st
 
 def test_samples_without_a_number_are_a_gap(bench: Bench) -> None:
     trace = three_pulses(
-        bench, bench.open(faults=Faults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137))
+        bench, bench.open(faults=JoulescopeFaults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137))
     )
     [gap] = trace.gaps
     assert gap.stop - gap.start == 137 and "no number" in gap.cause
@@ -337,7 +346,7 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
 ) -> None:
     # Only every fourth number of packets is whole bytes of SYNC.
     monitor = bench.open(
-        "js110", faults=Faults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=packets * 126)
+        "js110", faults=JoulescopeFaults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=packets * 126)
     )
     monitor.power(True)
     with monitor.record(bench.folder):
@@ -363,7 +372,7 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
 
 
 def test_a_time_map_after_a_lost_packet_of_a_js110_moves_no_edge(bench: Bench) -> None:
-    faults = Faults(
+    faults = JoulescopeFaults(
         drop_at_tick=100 * TICKS_PER_MS, drop_ticks=126, time_map_at_tick=240 * TICKS_PER_MS
     )
     monitor = bench.open("js110", faults=faults)
@@ -400,7 +409,7 @@ def test_a_js110_that_loses_samples_without_a_word_is_found_out_by_the_hosts_clo
     bench: Bench,
 ) -> None:
     bench.live()
-    faults = Faults(
+    faults = JoulescopeFaults(
         drop_at_tick=1300 * TICKS_PER_MS, drop_ticks=200 * TICKS_PER_MS, drop_unlogged=True
     )
     monitor = bench.open("js110", faults=faults)
@@ -422,7 +431,7 @@ def test_leaps_of_virtual_time_are_no_loss(bench: Bench) -> None:
 
 
 def test_an_unplugged_instrument_is_lost_and_its_data_is_kept(bench: Bench) -> None:
-    monitor = bench.open(faults=Faults(remove_at_tick=210 * TICKS_PER_MS))
+    monitor = bench.open(faults=JoulescopeFaults(remove_at_tick=210 * TICKS_PER_MS))
     monitor.power(True)
     with pytest.raises(DeviceLost, match="is gone"), monitor.record(bench.folder) as recording:
         bench.draw(0.033, 300)
@@ -434,11 +443,11 @@ def test_an_unplugged_instrument_is_lost_and_its_data_is_kept(bench: Bench) -> N
     with pytest.raises(DeviceLost):
         monitor.power(True)
     monitor.close()
-    bench.table.world.supply_on = False  # nobody can switch it off any more
+    bench.context.world.supply_on = False  # nobody can switch it off any more
 
 
 def test_an_instrument_unplugged_unnoticed_is_lost_at_the_end(bench: Bench) -> None:
-    monitor = bench.open(faults=Faults(remove_at_tick=110 * TICKS_PER_MS))
+    monitor = bench.open(faults=JoulescopeFaults(remove_at_tick=110 * TICKS_PER_MS))
     with pytest.raises(DeviceLost), monitor.record(bench.folder):
         bench.draw(0.033, 300)
         bench.draw(0.033, 300)
@@ -447,7 +456,7 @@ def test_an_instrument_unplugged_unnoticed_is_lost_at_the_end(bench: Bench) -> N
 
 @pytest.mark.parametrize(("mute", "topic"), [("i", "s/i"), ("v", "s/v"), ("gpi", "s/gpi/0")])
 def test_a_stream_that_stays_silent_is_named(bench: Bench, mute: str, topic: str) -> None:
-    monitor = bench.open(faults=Faults(mute=mute))
+    monitor = bench.open(faults=JoulescopeFaults(mute=mute))
     with pytest.raises(BenchError, match="sends no") as caught, monitor.record(bench.folder):
         bench.draw(0.033, 300)
     assert f"{topic}/!data is silent" in caught.value.evidence
@@ -456,14 +465,14 @@ def test_a_stream_that_stays_silent_is_named(bench: Bench, mute: str, topic: str
 
 def test_in_real_time_a_silent_stream_is_told_before_anything_is_measured(bench: Bench) -> None:
     bench.live()
-    monitor = bench.open(faults=Faults(mute="gpi"))
+    monitor = bench.open(faults=JoulescopeFaults(mute="gpi"))
     with pytest.raises(BenchError, match=r"no sync|sync is silent"), monitor.record(bench.folder):
         pytest.fail("the recording began")
 
 
 def test_a_stream_that_falls_silent_is_told_while_recording(bench: Bench) -> None:
     # Lost from 100 ms on, and never again: the others go on.
-    faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_signal="v")
+    faults = JoulescopeFaults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_signal="v")
     monitor = bench.open(faults=faults)
     with (
         pytest.raises(BenchError, match="voltage is silent"),
@@ -475,7 +484,7 @@ def test_a_stream_that_falls_silent_is_told_while_recording(bench: Bench) -> Non
         pytest.fail("nobody noticed")
 
 
-# --- Faults of settings and of opening
+# --- JoulescopeFaults of settings and of opening
 
 
 @pytest.mark.parametrize(
@@ -485,7 +494,7 @@ def test_a_setting_that_does_not_stick_is_named_with_both_values(
     bench: Bench, model: str, topic: str
 ) -> None:
     with pytest.raises(BenchError, match="does not keep") as caught:
-        bench.open(model, faults=Faults(misread=topic, misread_as=77))
+        bench.open(model, faults=JoulescopeFaults(misread=topic, misread_as=77))
     assert (
         topic in caught.value.evidence
         and "77" in caught.value.evidence
@@ -496,23 +505,23 @@ def test_a_setting_that_does_not_stick_is_named_with_both_values(
 @pytest.mark.parametrize("topic", ["h/fs", "s/v/range/mode", "c/gpio/vref"])
 def test_a_topic_that_nobody_acknowledges_is_named(bench: Bench, topic: str) -> None:
     with pytest.raises(BenchError, match=f"does not answer to {topic}"):
-        bench.open(faults=Faults(refuse=topic))
+        bench.open(faults=JoulescopeFaults(refuse=topic))
 
 
 def test_the_supply_is_switched_off_after_an_error(bench: Bench) -> None:
-    monitor = bench.open(faults=Faults(mute="i"))
+    monitor = bench.open(faults=JoulescopeFaults(mute="i"))
     monitor.power(True)
     with pytest.raises(BenchError), monitor.record(bench.folder):
         bench.draw(0.033, 100)
     monitor.close()
     monitor.close()
-    assert not bench.table.world.supply_on
+    assert not bench.context.world.supply_on
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_supply_found_on_is_switched_off_and_told(bench: Bench, model: str) -> None:
-    monitor = bench.open(model, faults=Faults(found_on=True))
-    assert not bench.table.world.supply_on
+    monitor = bench.open(model, faults=JoulescopeFaults(found_on=True))
+    assert not bench.context.world.supply_on
     assert (
         monitor.info.details["supply_found_on"] is True
         and "found on" in monitor.info.details["note"]
@@ -522,7 +531,7 @@ def test_a_supply_found_on_is_switched_off_and_told(bench: Bench, model: str) ->
 @pytest.mark.parametrize("model", MODELS)
 def test_opening_never_connects_the_supply(bench: Bench, model: str) -> None:
     seen = []
-    world = bench.table.world
+    world = bench.context.world
 
     class Watched(World):
         def __setattr__(self, name: str, value: Any) -> None:
@@ -553,7 +562,7 @@ def test_of_several_instruments_one_must_be_named(bench: Bench) -> None:
 
 def test_an_instrument_that_another_program_has_is_busy(bench: Bench) -> None:
     with pytest.raises(DeviceBusy, match="does not open"):
-        bench.open(faults=Faults(busy=True))
+        bench.open(faults=JoulescopeFaults(busy=True))
 
 
 @pytest.mark.parametrize(
@@ -636,7 +645,9 @@ def test_a_scan_names_what_is_attached_and_what_is_wrong_with_it() -> None:
         ("js110", True, "does not open"),
         ("js320", False, "16 MHz"),
     ):
-        with simulated(world, model=model, serials=("1", "2"), faults=Faults(busy=busy)) as (
+        with simulated(
+            world, model=model, serials=("1", "2"), faults=JoulescopeFaults(busy=busy)
+        ) as (
             driver,
             _,
         ):
@@ -656,7 +667,7 @@ def test_without_the_makers_driver_there_is_nothing_to_scan_and_the_extra_is_nam
     monkeypatch.setitem(sys.modules, "pyjoulescope_driver", None)
     assert Joulescope.scan() == []
     with pytest.raises(ConfigError, match="not installed") as caught:
-        Joulescope.open(Joulescope.Settings(), Table())
+        Joulescope.open(Joulescope.Settings(), BenchContext())
     assert "neurorig[joulescope]" in caught.value.try_next
 
 
@@ -665,7 +676,7 @@ def test_the_real_driver_without_an_instrument_says_so() -> None:
     if Joulescope.scan():
         pytest.skip("an instrument is attached")
     with pytest.raises(DeviceNotFound, match="no Joulescope is attached"):
-        Joulescope.open(Joulescope.Settings(), Table())
+        Joulescope.open(Joulescope.Settings(), BenchContext())
 
 
 # --- The simulator keeps to the interface of the maker's driver
@@ -945,7 +956,7 @@ def test_seconds_lost_by_all_streams_are_a_gap(tmp_path: Path) -> None:
 
 
 def losses(lags_ms: list[float], ppm: float = 0.0) -> list[Any]:
-    lag = Lag()
+    lag = BlockLag()
     found = []
     for number, lag_ms in enumerate(lags_ms):
         stop_tick = (number + 1) * 65_394

@@ -18,10 +18,14 @@ from drivers.joulescope import driver as joulescope
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.js110_log import Refusals
 from drivers.joulescope.shared import Shared
-from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument, SimulatorSettings
-from drivers.joulescope.sim.streams import Faults
+from drivers.joulescope.sim.simulator import (
+    JoulescopeSimulatorSettings,
+    SimulatedDriver,
+    SimulatedInstrument,
+)
+from drivers.joulescope.sim.streams import JoulescopeFaults
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 from tests.drivers.joulescope.test_driver import MODELS, Bench, opened, simulated
@@ -109,7 +113,7 @@ def test_a_driver_object_that_something_else_has_made_is_named(vendor: Callable[
     driver = vendor()
     try:
         with pytest.raises(DeviceBusy, match="in use in this process") as caught:
-            Joulescope.open(Joulescope.Settings(), Table())
+            Joulescope.open(Joulescope.Settings(), BenchContext())
     finally:
         driver.finalize()
     assert (
@@ -118,7 +122,7 @@ def test_a_driver_object_that_something_else_has_made_is_named(vendor: Callable[
         and "USB" not in caught.value.try_next
     )
     with pytest.raises((DeviceNotFound, ConfigError)):
-        Joulescope.open(Joulescope.Settings(device="000000"), Table())
+        Joulescope.open(Joulescope.Settings(device="000000"), BenchContext())
 
 
 # --- Several instruments
@@ -162,7 +166,9 @@ def test_a_scan_leaves_alone_what_this_process_records_with(
 ) -> None:
     monkeypatch.setattr(joulescope, "_VENDOR", joulescope._SIMULATED)
     monitor = bench.open(model)
-    beside = SimulatedInstrument(SimulatorSettings(model=model, serials=("000416",)), World())
+    beside = SimulatedInstrument(
+        JoulescopeSimulatorSettings(model=model, serials=("000416",)), World()
+    )
     monitor.power(True)
     with (
         joulescope._SIMULATED.use() as driver,
@@ -207,7 +213,10 @@ def mute(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
     and has no instrument.
     """
     if request.param == "simulated":
-        with simulated(model="js220", faults=Faults(refuse="s/i/range/mode")) as (driver, path):
+        with simulated(model="js220", faults=JoulescopeFaults(refuse="s/i/range/mode")) as (
+            driver,
+            path,
+        ):
             driver.open(path, "restore")
             driver.log_level = "warning"
             yield driver, path
@@ -276,5 +285,5 @@ def test_a_refusal_that_the_log_tells_late_is_heard(
 ) -> None:
     monkeypatch.setattr(joulescope, "_SIMULATED", Shared(LateLog))
     with pytest.raises(BenchError, match="refuses s/extio/voltage") as caught:
-        bench.open("js110", faults=Faults(refuse="s/extio/voltage"), reference="1.8 V")
+        bench.open("js110", faults=JoulescopeFaults(refuse="s/extio/voltage"), reference="1.8 V")
     assert "extio_settings_send did not work" in caught.value.evidence

@@ -21,7 +21,7 @@ from drivers.joulescope.models import Wanted, of_path, readable
 from drivers.joulescope.shared import Shared
 from drivers.joulescope.sim.ranges import spans
 from drivers.joulescope.sim.simulator import SimulatedDriver
-from drivers.joulescope.sim.streams import Faults
+from drivers.joulescope.sim.streams import JoulescopeFaults
 from rig.errors import BenchError, ConfigError, DeviceBusy
 from rig.trace.trace import SAID, Trace
 from tests.drivers.joulescope.test_driver import (
@@ -136,7 +136,10 @@ def test_a_voltage_without_a_number_is_a_gap(bench: Bench, model: str) -> None:
     trace = three_pulses(
         bench,
         bench.open(
-            model, faults=Faults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137, nan_signal="v")
+            model,
+            faults=JoulescopeFaults(
+                nan_at_tick=190 * TICKS_PER_MS, nan_samples=137, nan_signal="v"
+            ),
         ),
     )
     [gap] = trace.gaps
@@ -160,7 +163,7 @@ def joined(trace: Trace) -> list[tuple[int, int]]:
 # --- Losses
 
 
-def two_js110(bench: Bench, faults: Faults, pulses: int = 6) -> list[Path]:
+def two_js110(bench: Bench, faults: JoulescopeFaults, pulses: int = 6) -> list[Path]:
     """Record with two JS110 at once, of which the first has the faults; check both between
     pulses.
     """
@@ -183,13 +186,13 @@ def two_js110(bench: Bench, faults: Faults, pulses: int = 6) -> list[Path]:
 
 
 def test_two_js110_without_a_loss_are_two_traces_without_a_gap(bench: Bench) -> None:
-    for folder in two_js110(bench, Faults()):
+    for folder in two_js110(bench, JoulescopeFaults()):
         trace = Trace.open(folder / "trace.jls")
         assert not trace.gaps and len(trace.falls_s) == 6
 
 
 def test_of_two_js110_none_is_said_to_have_lost_what_the_log_does_not_ascribe(bench: Bench) -> None:
-    faults = Faults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
+    faults = JoulescopeFaults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
     with pytest.raises(BenchError, match="one of several JS110 lost samples") as caught:
         two_js110(bench, faults, pulses=60)
     assert (
@@ -209,7 +212,7 @@ def test_of_two_js110_none_is_said_to_have_lost_what_the_log_does_not_ascribe(be
 
 
 def test_a_js110_beside_a_js220_keeps_its_losses_to_itself(bench: Bench) -> None:
-    faults = Faults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
+    faults = JoulescopeFaults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
     monitors = [bench.open("js110", faults=faults), bench.open("js220")]
     for name, monitor in zip(MODELS, monitors, strict=True):
         (bench.folder / name).mkdir()
@@ -222,8 +225,8 @@ def test_a_js110_beside_a_js220_keeps_its_losses_to_itself(bench: Bench) -> None
 
 
 def test_a_js110_that_records_after_another_knows_again_whose_loss_it_is(bench: Bench) -> None:
-    two_js110(bench, Faults())
-    faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
+    two_js110(bench, JoulescopeFaults())
+    faults = JoulescopeFaults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
     assert len(three_pulses(bench, bench.open("js110", faults=faults)).gaps) == 2
 
 
@@ -232,7 +235,7 @@ def test_what_a_js110_loses_without_a_word_brings_later_edges_forward_by_as_much
     bench: Bench, packets: int
 ) -> None:
     lost = packets * 126
-    faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=lost, drop_unlogged=True)
+    faults = JoulescopeFaults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=lost, drop_unlogged=True)
     monitor = bench.open("js110", faults=faults)
     trace = three_pulses(bench, monitor)
     assert not trace.gaps, "less than 20 ms cannot be told from a late block: the edges tell it"
@@ -245,7 +248,7 @@ def test_what_a_js110_loses_without_a_word_brings_later_edges_forward_by_as_much
 def test_streams_that_all_end_while_the_instrument_stays_are_one_error_that_names_them(
     bench: Bench, model: str
 ) -> None:
-    faults = Faults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_unlogged=True)
+    faults = JoulescopeFaults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_unlogged=True)
     monitor = bench.open(model, faults=faults)
     with (
         pytest.raises(BenchError, match="no current and no voltage and no sync any more"),
@@ -259,7 +262,7 @@ def test_streams_that_all_end_while_the_instrument_stays_are_one_error_that_name
 def test_in_real_time_streams_that_end_shortly_before_the_recording_are_told(bench: Bench) -> None:
     bench.live()
     monitor = bench.open(
-        faults=Faults(drop_at_tick=300 * TICKS_PER_MS, drop_ticks=10**9),
+        faults=JoulescopeFaults(drop_at_tick=300 * TICKS_PER_MS, drop_ticks=10**9),
         simulator={"discards": True},
     )
     with (
@@ -279,7 +282,9 @@ OFF = 2
 
 
 def refusing(bench: Bench, model: str, *which: int, **more: Any) -> Joulescope:
-    return bench.open(model, faults=Faults(refuse=SUPPLY[model], refuse_only=which, **more))
+    return bench.open(
+        model, faults=JoulescopeFaults(refuse=SUPPLY[model], refuse_only=which, **more)
+    )
 
 
 def refusal(model: str) -> str:
@@ -376,7 +381,9 @@ def test_what_a_js110_acknowledges_and_does_not_carry_out_is_a_refusal(
     bench: Bench, topic: str, says: str
 ) -> None:
     with pytest.raises(BenchError, match=f"refuses {topic}") as caught:
-        bench.open("js110", faults=Faults(refuse=topic), voltage_range="5 V", reference="1.8 V")
+        bench.open(
+            "js110", faults=JoulescopeFaults(refuse=topic), voltage_range="5 V", reference="1.8 V"
+        )
     assert (
         f"{says}_settings_send did not work" in caught.value.evidence
         and "wanted" in caught.value.evidence
@@ -412,7 +419,7 @@ def test_of_what_a_js110_is_asked_its_log_says_nothing_to_others(
 def test_a_stream_that_is_not_switched_is_told_and_what_came_is_kept(
     bench: Bench, which: int, wanted: int
 ) -> None:
-    monitor = bench.open(faults=Faults(refuse="s/v/ctrl", refuse_only=(which,)))
+    monitor = bench.open(faults=JoulescopeFaults(refuse="s/v/ctrl", refuse_only=(which,)))
     monitor.power(True)
     with (
         pytest.raises(BenchError, match="does not answer to s/v/ctrl") as caught,
@@ -459,7 +466,7 @@ def test_an_fpga_image_that_tells_utc_wrongly_is_noted(
 
 def test_a_js110_that_another_program_has_is_busy(bench: Bench) -> None:
     with pytest.raises(DeviceBusy, match="u/js110/000415 is attached but does not open"):
-        bench.open("js110", faults=Faults(busy=True))
+        bench.open("js110", faults=JoulescopeFaults(busy=True))
 
 
 # --- Its clock
@@ -469,7 +476,8 @@ def test_what_the_time_maps_say_is_kept_beside_the_trace(bench: Bench) -> None:
     three_pulses(
         bench,
         bench.open(
-            faults=Faults(time_map_at_tick=150 * TICKS_PER_MS), simulator={"clock_ppm": 20.0}
+            faults=JoulescopeFaults(time_map_at_tick=150 * TICKS_PER_MS),
+            simulator={"clock_ppm": 20.0},
         ),
     )
     said = json.loads((bench.folder / SAID).read_text())
@@ -496,7 +504,7 @@ def test_what_the_time_maps_say_is_kept_beside_the_trace(bench: Bench) -> None:
 
 
 def test_the_time_maps_of_a_recording_that_was_cut_off_are_kept_too(bench: Bench) -> None:
-    monitor = bench.open(faults=Faults(mute="v"))
+    monitor = bench.open(faults=JoulescopeFaults(mute="v"))
     with pytest.raises(BenchError), monitor.record(bench.folder):
         bench.draw(0.033, 300)
     said = json.loads((bench.folder / SAID).read_text())

@@ -18,8 +18,8 @@ import pytest
 
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.io_manager import IoManagerSettings
-from drivers.keysight_n6705.link import Refused
-from drivers.keysight_n6705.sim.log import SimulatorFaults, SimulatorSettings
+from drivers.keysight_n6705.link import CommandRefused
+from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.errors import (
     BenchError,
@@ -30,7 +30,7 @@ from rig.errors import (
     RemoteProtocolError,
     RigError,
 )
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 from rig.timebase.align import align
 from rig.trace.trace import Trace
@@ -40,24 +40,24 @@ MS = 1_000_000
 PERIOD_S = 307.2e-6
 POINT_S = 20.48e-6
 THREE = ("N6781A", "N6781A", "N6731B")
-QUIET = SimulatorSettings(clock_ppm=0.0, noise_a=0.0, sync_noise_v=0.0, point_s=0.0)
+QUIET = N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0, sync_noise_v=0.0, point_s=0.0)
 
 
 @pytest.fixture
-def table() -> Table:
-    return Table()
+def context() -> BenchContext:
+    return BenchContext()
 
 
 class Opened:
     """Opens monitors and closes them, whatever the test does."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, context: BenchContext) -> None:
+        self._context = context
         self._monitors = []  # type: ignore[var-annotated]
 
     def __call__(
         self,
-        simulator: SimulatorSettings = QUIET,
+        simulator: N6705SimulatorSettings = QUIET,
         faults: SimulatorFaults | None = None,
         **more: Any,
     ) -> KeysightN6705:
@@ -66,7 +66,7 @@ class Opened:
         settings = KeysightN6705.Settings(
             resource="simulator", simulator=simulator, **({"timeout_s": 0.5} | more)
         )
-        self._monitors.append(KeysightN6705.open(settings, self._table))
+        self._monitors.append(KeysightN6705.open(settings, self._context))
         return self._monitors[-1]
 
     def close(self) -> None:
@@ -75,19 +75,19 @@ class Opened:
 
 
 @pytest.fixture
-def opened(table: Table) -> Iterator[Opened]:
-    opener = Opened(table)
+def opened(context: BenchContext) -> Iterator[Opened]:
+    opener = Opened(context)
     yield opener
     opener.close()
 
 
-def draw(table: Table, power_w: float, duration_ns: int, level: bool = True) -> None:
-    table.world.put(table.world.now_ns(), level, power_w)
-    table.world.advance(duration_ns)
+def draw(context: BenchContext, power_w: float, duration_ns: int, level: bool = True) -> None:
+    context.world.put(context.world.now_ns(), level, power_w)
+    context.world.advance(duration_ns)
 
 
 def pulses(
-    table: Table,
+    context: BenchContext,
     intervals_ns: list[int],
     hold_ns: int = MS,
     low_w: float = 0.02,
@@ -96,10 +96,10 @@ def pulses(
     """Give a falling edge after each interval; returns their true times."""
     falls = []
     for interval_ns in intervals_ns:
-        draw(table, high_w, interval_ns - hold_ns)
-        falls.append(table.world.now_ns())
-        draw(table, low_w, hold_ns, level=False)
-    draw(table, high_w, 20 * MS)
+        draw(context, high_w, interval_ns - hold_ns)
+        falls.append(context.world.now_ns())
+        draw(context, low_w, hold_ns, level=False)
+    draw(context, high_w, 20 * MS)
     return falls
 
 
@@ -111,24 +111,24 @@ def gaps(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_current_and_voltage_have_the_errors_of_the_instrument_and_no_others(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(dataclasses.replace(QUIET, gain=0.01, offset_a=1e-4, voltage_gain=-0.002))
     monitor.power(True)
     with monitor.record(tmp_path):
-        draw(table, 0.033, 500 * MS)
+        draw(context, 0.033, 500 * MS)
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.mean_w(0.1, 0.4) == pytest.approx((0.01 * 1.01 + 1e-4) * 3.3 * 0.998, rel=1e-6)
     assert trace.gaps == ()
 
 
 def test_the_period_is_the_shortest_for_three_parameters_and_every_record_arrives(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(dataclasses.replace(QUIET, clock_ppm=200.0))
     assert 1 / monitor.info.sample_hz == pytest.approx(PERIOD_S, rel=1e-9)
     with monitor.record(tmp_path):
-        draw(table, 0.033, 90_000 * MS)
+        draw(context, 0.033, 90_000 * MS)
     assert Trace.open(tmp_path / "trace.jls").length == int(90.01 * (1 + 200e-6) / PERIOD_S)
 
 
@@ -139,15 +139,15 @@ def test_a_period_is_rounded_by_the_instrument_and_the_one_read_back_is_used(
 
 
 def test_a_fixed_range_has_its_own_limits_and_overloads_above_it(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(current_range="0.1")
     assert [row.up_to for row in monitor.info.accuracy.current] == [0.1]
     monitor.power(True)
     with monitor.record(tmp_path):
-        draw(table, 0.033, 20 * MS)
-        draw(table, 0.66, 20 * MS)
-        draw(table, 0.033, 20 * MS)
+        draw(context, 0.033, 20 * MS)
+        draw(context, 0.66, 20 * MS)
+        draw(context, 0.033, 20 * MS)
     noted = gaps(tmp_path)
     assert {gap["cause"] for gap in noted} == {"beyond the measuring range"}
     assert noted[0]["start"] * PERIOD_S == pytest.approx(0.03, abs=PERIOD_S)
@@ -157,12 +157,12 @@ def test_a_fixed_range_has_its_own_limits_and_overloads_above_it(
 def test_the_same_seed_gives_the_same_samples(tmp_path: Path) -> None:
     powers = []
     for name in ("one", "two"):
-        table = Table(seed=3)
-        monitor = KeysightN6705.open(KeysightN6705.Settings(resource="simulator"), table)
+        context = BenchContext(seed=3)
+        monitor = KeysightN6705.open(KeysightN6705.Settings(resource="simulator"), context)
         monitor.power(True)
         (tmp_path / name).mkdir()
         with monitor.record(tmp_path / name):
-            draw(table, 0.033, 3_000 * MS)
+            draw(context, 0.033, 3_000 * MS)
         monitor.close()
         powers.append(Trace.open(tmp_path / name / "trace.jls").power_w(0.0, 3.0)[1])
     assert len(powers[0]) > 9_000
@@ -172,14 +172,14 @@ def test_the_same_seed_gives_the_same_samples(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_edges_however_the_records_are_fetched(tmp_path: Path) -> None:
     falls = []
     for name, fetch_s in (("seldom", 0.5), ("often", 0.001)):
-        table = Table(seed=3)
+        context = BenchContext(seed=3)
         monitor = KeysightN6705.open(
-            KeysightN6705.Settings(resource="simulator", fetch_s=fetch_s), table
+            KeysightN6705.Settings(resource="simulator", fetch_s=fetch_s), context
         )
         (tmp_path / name).mkdir()
         with monitor.record(tmp_path / name):
             for _ in range(20):
-                pulses(table, [30 * MS])
+                pulses(context, [30 * MS])
                 time.sleep(0.005)
         monitor.close()
         falls.append(Trace.open(tmp_path / name / "trace.jls").falls_s)
@@ -193,16 +193,16 @@ def test_the_same_seed_gives_the_same_edges_however_the_records_are_fetched(tmp_
     ids=["exact means", "means of points"],
 )
 def test_an_edge_is_found_within_its_record(
-    opened: Opened, table: Table, tmp_path: Path, point_s: float, limit_s: float
+    opened: Opened, context: BenchContext, tmp_path: Path, point_s: float, limit_s: float
 ) -> None:
-    monitor = opened(dataclasses.replace(SimulatorSettings(clock_ppm=0.0), point_s=point_s))
+    monitor = opened(dataclasses.replace(N6705SimulatorSettings(clock_ppm=0.0), point_s=point_s))
     assert monitor.info.edge_hz == pytest.approx(1 / POINT_S)
     hold_ns = round(monitor.info.min_pulse_s * 1e9)
     with monitor.record(tmp_path):
-        begin_ns = table.world.now_ns() - 10 * MS
+        begin_ns = context.world.now_ns() - 10 * MS
         random = np.random.default_rng(5)
         falls_ns = pulses(
-            table, [int(gap) for gap in random.uniform(2 * hold_ns, 9 * MS, 400)], hold_ns
+            context, [int(gap) for gap in random.uniform(2 * hold_ns, 9 * MS, 400)], hold_ns
         )
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == len(trace.rises_s) == 400
@@ -222,21 +222,21 @@ def test_an_edge_is_found_within_its_record(
 
 
 def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
-    monitor = opened(SimulatorSettings(gain=1e-4, offset_a=3e-6, voltage_gain=-1e-4))
+    monitor = opened(N6705SimulatorSettings(gain=1e-4, offset_a=3e-6, voltage_gain=-1e-4))
     monitor.power(True)
     random = np.random.default_rng(6)
     spans = []
     with monitor.record(tmp_path):
-        begin_ns = table.world.now_ns() - 10 * MS
+        begin_ns = context.world.now_ns() - 10 * MS
         for _ in range(100):
-            draw(table, 0.01, int(random.uniform(8 * MS, 9 * MS)))
-            start_ns = table.world.now_ns()
-            draw(table, 0.05, MS, level=False)
-            draw(table, 0.05, int(random.uniform(8 * MS, 60 * MS)))
-            spans.append((start_ns, table.world.now_ns()))
-            draw(table, 0.01, MS, level=False)
+            draw(context, 0.01, int(random.uniform(8 * MS, 9 * MS)))
+            start_ns = context.world.now_ns()
+            draw(context, 0.05, MS, level=False)
+            draw(context, 0.05, int(random.uniform(8 * MS, 60 * MS)))
+            spans.append((start_ns, context.world.now_ns()))
+            draw(context, 0.01, MS, level=False)
     trace = Trace.open(tmp_path / "trace.jls")
     info = monitor.info
     falls_s = trace.falls_s.reshape(-1, 2)
@@ -244,7 +244,7 @@ def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(
     integrals = trace.integrals(
         [(float(a), float(b)) for a, b in falls_s], limits_a, steps_at_ends=True
     )
-    truths_j = [table.world.true_energy_j(*span) for span in spans]
+    truths_j = [context.world.true_energy_j(*span) for span in spans]
     score = [
         (integral.energy_j - truth_j)
         / energy_u_j(integral, info.accuracy, info.sample_hz, info.edge_hz)
@@ -264,13 +264,13 @@ def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(
 
 @pytest.mark.parametrize(("stuck", "stretch"), [(1, 4 / 3), (3, 2.0)])
 def test_logging_that_nobody_admits_stretches_time_and_the_edges_tell(
-    opened: Opened, table: Table, tmp_path: Path, stuck: int, stretch: float
+    opened: Opened, context: BenchContext, tmp_path: Path, stuck: int, stretch: float
 ) -> None:
     monitor = opened(
         dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=stuck, stuck_hidden=True)
     )
     with monitor.record(tmp_path):
-        falls_ns = pulses(table, [100 * MS] * 10, hold_ns=5 * MS)
+        falls_ns = pulses(context, [100 * MS] * 10, hold_ns=5 * MS)
     trace = Trace.open(tmp_path / "trace.jls")
     alignment = align([fall // 1000 for fall in falls_ns], 1_000_000, trace.falls_s, trace.edge_hz)
     assert [problem.code for problem in alignment.problems] == ["clock"]
@@ -279,13 +279,13 @@ def test_logging_that_nobody_admits_stretches_time_and_the_edges_tell(
 
 @pytest.mark.parametrize(("stuck", "told"), [(1, "1.33"), (3, "2.00")])
 def test_logging_that_nobody_admits_is_found_by_counting_records(
-    opened: Opened, table: Table, tmp_path: Path, stuck: int, told: str
+    opened: Opened, context: BenchContext, tmp_path: Path, stuck: int, told: str
 ) -> None:
     monitor = opened(
         dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=stuck, stuck_hidden=True)
     )
     with pytest.raises(BenchError, match=f"{told} s for each second"), monitor.record(tmp_path):
-        draw(table, 0.02, 15_000 * MS)
+        draw(context, 0.02, 15_000 * MS)
     assert (tmp_path / "trace.jls").exists()
 
 
@@ -294,12 +294,12 @@ def test_logging_that_cannot_be_switched_off_is_refused(opened: Opened) -> None:
         opened(dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=1))
 
 
-def test_logging_that_somebody_left_on_is_switched_off(table: Table) -> None:
-    simulator = Simulator(dataclasses.replace(QUIET, modules=THREE), table.world, 1, 2, 0)
+def test_logging_that_somebody_left_on_is_switched_off(context: BenchContext) -> None:
+    simulator = Simulator(dataclasses.replace(QUIET, modules=THREE), context.world, 1, 2, 0)
     try:
         with Client(simulator) as client:
             client.send("SENS:ELOG:FUNC:VOLT ON,(@3);:SENS:ELOG:FUNC:CURR:MINM ON,(@2);:FORM REAL")
-        monitor = KeysightN6705.open(KeysightN6705.Settings(resource=simulator.resource), table)
+        monitor = KeysightN6705.open(KeysightN6705.Settings(resource=simulator.resource), context)
         assert 1 / monitor.info.sample_hz == pytest.approx(PERIOD_S)
         monitor.close()
         with Client(simulator) as client:
@@ -349,7 +349,7 @@ STEPS_OF: dict[str, dict[str, Any]] = {
 def test_a_step_that_the_instrument_refuses_is_named(
     opened: Opened, header: str, step: str, error: str
 ) -> None:
-    with pytest.raises(Refused, match=f"refused: {step}") as told:
+    with pytest.raises(CommandRefused, match=f"refused: {step}") as told:
         opened(
             faults=SimulatorFaults(refuse=header, refuse_error=error),
             timeout_s=0.2,
@@ -365,7 +365,7 @@ def test_a_mainframe_without_data_logger_says_so(opened: Opened) -> None:
 
 
 def test_a_missing_option_points_to_the_mainframe(opened: Opened) -> None:
-    with pytest.raises(Refused) as told:
+    with pytest.raises(CommandRefused) as told:
         opened(
             faults=SimulatorFaults(
                 refuse="SENS:ELOG:FUNC:CURR:MINM", refuse_error='+302,"Option not installed"'
@@ -431,12 +431,12 @@ def test_a_module_that_cannot_do_it_is_refused(
 
 
 def test_a_module_without_auxiliary_input_sees_sync_as_a_voltmeter(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     settings = dataclasses.replace(QUIET, modules=("N6781A", "N6781A"))
     monitor = opened(settings, sync_input="main")
     with monitor.record(tmp_path):
-        pulses(table, [10 * MS] * 3)
+        pulses(context, [10 * MS] * 3)
     assert len(Trace.open(tmp_path / "trace.jls").falls_s) == 3
 
 
@@ -460,29 +460,29 @@ def test_a_module_without_auxiliary_input_sees_sync_as_a_voltmeter(
     ids=lambda setting: " ".join(f"{name}={value}" for name, value in setting.items()),
 )
 def test_a_setting_out_of_its_limits_is_a_configuration_error(
-    table: Table, setting: dict[str, Any]
+    context: BenchContext, setting: dict[str, Any]
 ) -> None:
     with pytest.raises(ConfigError, match=r"monitor\.keysight_n6705"):
-        KeysightN6705.open(KeysightN6705.Settings(**({"resource": "simulator"} | setting)), table)
+        KeysightN6705.open(KeysightN6705.Settings(**({"resource": "simulator"} | setting)), context)
 
 
-def test_nothing_at_the_address_is_told(table: Table) -> None:
+def test_nothing_at_the_address_is_told(context: BenchContext) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(DeviceNotFound, match="nothing"):
         KeysightN6705.open(
             KeysightN6705.Settings(resource=f"TCPIP::127.0.0.1::{port}::SOCKET", timeout_s=0.2),
-            table,
+            context,
         )
 
 
 def test_our_outputs_found_on_are_switched_off_and_others_are_left_and_told(
-    opened: Opened, table: Table
+    opened: Opened, context: BenchContext
 ) -> None:
     monitor = opened(dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(output_on=(1, 3)))
     assert monitor.info.details["outputs_found_on_and_switched_off"] == [1]
     assert monitor.info.details["outputs_left_on"] == [3]
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
 def test_a_supply_that_does_not_go_on_is_told(opened: Opened) -> None:
@@ -494,11 +494,13 @@ def test_a_supply_that_does_not_go_on_is_told(opened: Opened) -> None:
 # Faults while recording
 
 
-def test_a_value_beyond_the_range_is_a_gap(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_value_beyond_the_range_is_a_gap(
+    opened: Opened, context: BenchContext, tmp_path: Path
+) -> None:
     monitor = opened(faults=SimulatorFaults(overload_at_s=0.0307, overload_records=7))
     monitor.power(True)
     with monitor.record(tmp_path):
-        draw(table, 0.033, 60 * MS)
+        draw(context, 0.033, 60 * MS)
     first = round(0.0307 / PERIOD_S)
     assert gaps(tmp_path) == [
         {"start": first, "stop": first + 7, "cause": "beyond the measuring range"}
@@ -508,7 +510,7 @@ def test_a_value_beyond_the_range_is_a_gap(opened: Opened, table: Table, tmp_pat
 
 
 def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(faults=SimulatorFaults(drop_at_s=35.0))
     monitor.power(True)
@@ -518,8 +520,8 @@ def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(
     ):
         # Virtual time is held until no more than 100 000 records wait, so the first of these have
         # been written.
-        draw(table, 0.033, 34_000 * MS)
-        draw(table, 0.033, 2_000 * MS)
+        draw(context, 0.033, 34_000 * MS)
+        draw(context, 0.033, 2_000 * MS)
     assert "supply may still be on" in told.value.try_next
     assert Trace.open(tmp_path / "trace.jls").duration_s > 3.0
     monitor.close()
@@ -527,43 +529,45 @@ def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(
 
 
 def test_records_lost_in_one_channel_are_found(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(faults=SimulatorFaults(lose_at_s=0.5, lose_records=1000, lose_of=(2,)))
     with pytest.raises(BenchError, match="overwritten records"), monitor.record(tmp_path):
-        draw(table, 0.033, 2_000 * MS)
+        draw(context, 0.033, 2_000 * MS)
 
 
 def test_records_lost_in_all_channels_are_found_by_the_clock(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(faults=SimulatorFaults(lose_at_s=1.0, lose_records=10_000))
     with (
         pytest.raises(BenchError, match="for each second its period says"),
         monitor.record(tmp_path),
     ):
-        draw(table, 0.033, 10_000 * MS)
+        draw(context, 0.033, 10_000 * MS)
 
 
 def test_an_error_in_the_queue_while_recording_is_told(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     fault = SimulatorFaults(lose_at_s=0.5, lose_records=10, lose_error='-321,"Out of memory"')
     with (
-        pytest.raises(Refused, match="data log under way") as told,
+        pytest.raises(CommandRefused, match="data log under way") as told,
         opened(faults=fault).record(tmp_path),
     ):
-        draw(table, 0.033, 2_000 * MS)
+        draw(context, 0.033, 2_000 * MS)
     assert told.value.code == -321
 
 
-def test_a_block_that_ends_early_is_told(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_block_that_ends_early_is_told(
+    opened: Opened, context: BenchContext, tmp_path: Path
+) -> None:
     monitor = opened(faults=SimulatorFaults(short_block_at=5), timeout_s=0.3)
     with (
         pytest.raises(RemoteProtocolError, match="before its announced length"),
         monitor.record(tmp_path),
     ):
-        draw(table, 0.033, 1_000 * MS)
+        draw(context, 0.033, 1_000 * MS)
 
 
 @pytest.mark.parametrize(
@@ -573,7 +577,7 @@ def test_a_log_that_does_not_start_leaves_a_closed_trace(
     opened: Opened, tmp_path: Path, header: str, step: str
 ) -> None:
     monitor = opened(faults=SimulatorFaults(refuse=header))
-    with pytest.raises(Refused, match=step), monitor.record(tmp_path):
+    with pytest.raises(CommandRefused, match=step), monitor.record(tmp_path):
         pass
     assert not list(tmp_path.glob("*.partial"))
 
@@ -583,7 +587,7 @@ def test_a_log_that_does_not_start_leaves_a_closed_trace(
 
 @pytest.mark.parametrize("trigger", ["EXT", "PIN3"])
 def test_the_first_edge_starts_the_log_and_is_its_only_stamp(
-    opened: Opened, table: Table, tmp_path: Path, trigger: str
+    opened: Opened, context: BenchContext, tmp_path: Path, trigger: str
 ) -> None:
     monitor = opened(
         dataclasses.replace(QUIET, modules=("N6781A", "N6731B")), sync="trigger", trigger=trigger
@@ -592,28 +596,30 @@ def test_the_first_edge_starts_the_log_and_is_its_only_stamp(
     assert monitor.info.sync == "start"
     monitor.power(True)
     with monitor.record(tmp_path):
-        draw(table, 0.01, 50 * MS)
-        draw(table, 0.05, MS, level=False)
-        draw(table, 0.05, 99 * MS)
+        draw(context, 0.01, 50 * MS)
+        draw(context, 0.05, MS, level=False)
+        draw(context, 0.05, 99 * MS)
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.falls_s.tolist() == [0.0]
     assert trace.duration_s == pytest.approx(0.1, abs=2 * 204.8e-6)
     assert trace.mean_w(0.0, 0.09) == pytest.approx(0.05, rel=1e-6)
 
 
-def test_a_trigger_that_never_comes_is_told(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_a_trigger_that_never_comes_is_told(
+    opened: Opened, context: BenchContext, tmp_path: Path
+) -> None:
     monitor = opened(sync="trigger")
     with pytest.raises(DeadlineError, match="trigger of the data log"), monitor.record(tmp_path):
-        draw(table, 0.01, 50 * MS)
+        draw(context, 0.01, 50 * MS)
 
 
 def test_an_io_manager_stamps_all_edges_in_its_own_clock(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(dataclasses.replace(QUIET, io_manager_ppm=2000.0), sync="io_manager")
     monitor.power(True)
     with monitor.record(tmp_path):
-        falls_ns = pulses(table, [100 * MS] * 20)
+        falls_ns = pulses(context, [100 * MS] * 20)
     trace = Trace.open(tmp_path / "trace.jls")
     expected_s = (np.array(falls_ns) - falls_ns[0]) * 1e-9 * (1 + 2000e-6)
     assert np.max(np.abs(trace.falls_s - expected_s)) < 8e-6, (
@@ -627,19 +633,19 @@ def test_an_io_manager_stamps_all_edges_in_its_own_clock(
 
 
 def test_a_second_recording_has_its_own_first_edge(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="io_manager")
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         with monitor.record(tmp_path / name):
-            pulses(table, [10 * MS] * 3)
+            pulses(context, [10 * MS] * 3)
         falls_s = Trace.open(tmp_path / name / "trace.jls").falls_s
         assert falls_s == pytest.approx([0.0, 0.01, 0.02], abs=1e-5)
 
 
-def test_an_io_manager_that_is_not_there_is_told(table: Table) -> None:
-    simulator = Simulator(QUIET, table.world, 1, 2, 0)
+def test_an_io_manager_that_is_not_there_is_told(context: BenchContext) -> None:
+    simulator = Simulator(QUIET, context.world, 1, 2, 0)
     settings = KeysightN6705.Settings(
         resource=simulator.resource,
         sync="io_manager",
@@ -647,48 +653,50 @@ def test_an_io_manager_that_is_not_there_is_told(table: Table) -> None:
     )
     try:
         with pytest.raises(DeviceNotFound, match="no IO manager at '/dev/no-such-port'") as told:
-            KeysightN6705.open(settings, table)
+            KeysightN6705.open(settings, context)
         assert "rig scan" in told.value.try_next
     finally:
         simulator.close()
 
 
-def test_an_edge_without_a_time_is_told(opened: Opened, table: Table, tmp_path: Path) -> None:
+def test_an_edge_without_a_time_is_told(
+    opened: Opened, context: BenchContext, tmp_path: Path
+) -> None:
     monitor = opened(sync="io_manager", faults=SimulatorFaults(garbled_lap=2))
     with pytest.raises(RemoteProtocolError, match="has no time"), monitor.record(tmp_path):
-        pulses(table, [10 * MS] * 3)
+        pulses(context, [10 * MS] * 3)
 
 
 def test_an_edge_too_late_for_its_clock_is_told(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="io_manager", io_manager=IoManagerSettings(longest_s=1.0))
     with pytest.raises(BenchError, match="not known well enough"), monitor.record(tmp_path):
-        pulses(table, [400 * MS] * 4)
+        pulses(context, [400 * MS] * 4)
 
 
 # Real time
 
 
 def test_in_a_live_world_everything_up_to_the_end_is_recorded(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     begin_ns = time.monotonic_ns()
     monitor = opened(timeout_s=3.0)
-    table.world.follow(
+    context.world.follow(
         lambda: time.monotonic_ns() - begin_ns, lambda: time.monotonic_ns() - begin_ns - 100 * MS
     )
     monitor.power(True)
     falls_ns = []
     with monitor.record(tmp_path):
-        start_ns = table.world.now_ns()
+        start_ns = context.world.now_ns()
         for _ in range(5):
-            table.world.put(table.world.now_ns(), False, 0.05)
-            falls_ns.append(table.world.now_ns())
+            context.world.put(context.world.now_ns(), False, 0.05)
+            falls_ns.append(context.world.now_ns())
             time.sleep(0.02)
-            table.world.put(table.world.now_ns(), True, 0.02)
+            context.world.put(context.world.now_ns(), True, 0.02)
             time.sleep(0.08)
-        last_ns = table.world.now_ns()
+        last_ns = context.world.now_ns()
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == 5
     assert np.diff(trace.falls_s) == pytest.approx(np.diff(falls_ns) * 1e-9, abs=1e-3)
@@ -696,12 +704,12 @@ def test_in_a_live_world_everything_up_to_the_end_is_recorded(
 
 
 def test_a_host_that_does_not_fetch_for_longer_than_the_buffer_lasts_is_told(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     begin_ns = time.monotonic_ns()
     away_ns = [0]
     monitor = opened(timeout_s=3.0)
-    table.world.follow(*[lambda: time.monotonic_ns() - begin_ns + away_ns[0]] * 2)
+    context.world.follow(*[lambda: time.monotonic_ns() - begin_ns + away_ns[0]] * 2)
     with pytest.raises(BenchError, match="overwritten records") as told, monitor.record(tmp_path):
         away_ns[0] = 30_000 * MS
     assert "s between two fetches" in told.value.evidence

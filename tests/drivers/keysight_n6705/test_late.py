@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from drivers.keysight_n6705.driver import KeysightN6705
-from drivers.keysight_n6705.link import Link, Refused
-from drivers.keysight_n6705.sim.log import SimulatorFaults, SimulatorSettings
+from drivers.keysight_n6705.link import CommandRefused, ScpiLink
+from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.errors import DeadlineError, DeviceLost, RemoteProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 
@@ -31,7 +31,7 @@ LOGGING = (
     "BUS,(@1)",
     "INIT:ELOG (@1);:TRIG:ELOG (@1)",
 )
-Linked = Callable[..., Link]
+Linked = Callable[..., ScpiLink]
 Opened = Callable[..., KeysightN6705]
 
 
@@ -59,12 +59,12 @@ def world() -> World:
 
 @pytest.fixture
 def linked(world: World, library: str) -> Iterator[Linked]:
-    opened: list[Link | Simulator] = []
+    opened: list[ScpiLink | Simulator] = []
 
-    def start(**faults: object) -> Link:
-        settings = SimulatorSettings(clock_ppm=0.0, faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
+    def start(**faults: object) -> ScpiLink:
+        settings = N6705SimulatorSettings(clock_ppm=0.0, faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
         simulator = Simulator(settings, world, 1, 2, 0)
-        link = Link(simulator.resource, library, TIMEOUT_S)
+        link = ScpiLink(simulator.resource, library, TIMEOUT_S)
         opened.extend((link, simulator))
         return link
 
@@ -73,14 +73,14 @@ def linked(world: World, library: str) -> Iterator[Linked]:
         one.close()
 
 
-def log(link: Link, world: World) -> None:
+def log(link: ScpiLink, world: World) -> None:
     for message in LOGGING:
         link.do(message, "set-up")
     world.put(world.now_ns(), True, 0.033)
     world.advance(1000 * 204_800)
 
 
-def in_step(link: Link) -> bool:
+def in_step(link: ScpiLink) -> bool:
     """Say whether each query gets its own answer; they all differ."""
     answers = [
         link.ask(message, "after it")
@@ -149,7 +149,7 @@ def test_a_query_that_is_never_answered_is_told_and_does_not_shift_the_next(link
     link.do("VOLT 3.3,(@1)", "set-up")
     with pytest.raises(RemoteProtocolError, match="answered no number"):
         link.numbers("CURR:LIM? (@1)", "a step")
-    with pytest.raises(Refused):
+    with pytest.raises(CommandRefused):
         link.ask("NONSENSE?", "a step")
     assert in_step(link)
 
@@ -202,8 +202,8 @@ def test_a_block_that_ends_early_is_told_and_the_next_answer_is_its_own(
 
 
 def test_after_ctrl_c_in_a_query_its_answer_is_not_taken_for_the_next(world: World) -> None:
-    simulator = Simulator(SimulatorSettings(), world, 1, 2, 0)
-    link = Link(simulator.resource, "@py", 5.0)
+    simulator = Simulator(N6705SimulatorSettings(), world, 1, 2, 0)
+    link = ScpiLink(simulator.resource, "@py", 5.0)
 
     def interrupt(*_: object) -> bytes:
         os.kill(os.getpid(), signal.SIGINT)
@@ -224,19 +224,20 @@ def test_after_ctrl_c_in_a_query_its_answer_is_not_taken_for_the_next(world: Wor
 
 
 @pytest.fixture
-def table() -> Table:
-    return Table()
+def context() -> BenchContext:
+    return BenchContext()
 
 
 @pytest.fixture
-def opened(table: Table) -> Iterator[Opened]:
+def opened(context: BenchContext) -> Iterator[Opened]:
     monitors: list[KeysightN6705] = []
 
     def start(**faults: object) -> KeysightN6705:
-        simulator = SimulatorSettings(faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
+        simulator = N6705SimulatorSettings(faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
         monitors.append(
             KeysightN6705.open(
-                KeysightN6705.Settings("simulator", timeout_s=TIMEOUT_S, simulator=simulator), table
+                KeysightN6705.Settings("simulator", timeout_s=TIMEOUT_S, simulator=simulator),
+                context,
             )
         )
         return monitors[-1]
@@ -256,7 +257,7 @@ def opened(table: Table) -> Iterator[Opened]:
     ],
 )
 def test_a_late_answer_ends_a_recording_and_the_supply_goes_off_without_doubt(
-    opened: Opened, table: Table, tmp_path: Path, late: str, at: int, told: str
+    opened: Opened, context: BenchContext, tmp_path: Path, late: str, at: int, told: str
 ) -> None:
     monitor = opened(late=late, late_at=at)
     monitor.power(True)
@@ -264,40 +265,40 @@ def test_a_late_answer_ends_a_recording_and_the_supply_goes_off_without_doubt(
         pytest.raises(DeadlineError, match=f"no answer of the N6705, {told}, within"),
         monitor.record(tmp_path),
     ):
-        table.world.put(table.world.now_ns(), True, 0.033)
-        table.world.advance(100 * MS)
-    assert table.world.supply_on
+        context.world.put(context.world.now_ns(), True, 0.033)
+        context.world.advance(100 * MS)
+    assert context.world.supply_on
     monitor.power(False)
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
 def test_a_session_that_falls_silent_in_mid_run_loses_nothing_before_and_another_one_switches_off(
-    opened: Opened, table: Table, tmp_path: Path
+    opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(late="FETC:ELOG?", late_at=20, mute=True)
     monitor.power(True)
     with pytest.raises(DeviceLost, match="does not answer any more"), monitor.record(tmp_path):
-        table.world.put(table.world.now_ns(), True, 0.033)
-        table.world.advance(40_000 * MS)
+        context.world.put(context.world.now_ns(), True, 0.033)
+        context.world.advance(40_000 * MS)
     assert Trace.open(tmp_path / "trace.jls").duration_s > 0
-    assert table.world.supply_on
+    assert context.world.supply_on
     monitor.power(False)
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
-def test_a_late_word_that_the_supply_is_on_is_told(opened: Opened, table: Table) -> None:
+def test_a_late_word_that_the_supply_is_on_is_told(opened: Opened, context: BenchContext) -> None:
     monitor = opened(late="OUTP")
     with pytest.raises(DeadlineError, match="no answer of the N6705, output 1 on, within"):
         monitor.power(True)
     monitor.power(False)
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
 @pytest.mark.parametrize("mute", [False, True])
 def test_a_late_word_that_the_supply_is_off_is_asked_for_again(
-    opened: Opened, table: Table, mute: bool
+    opened: Opened, context: BenchContext, mute: bool
 ) -> None:
     monitor = opened(late="OUTP", late_at=2, mute=mute)
     monitor.power(True)
     monitor.power(False)
-    assert not table.world.supply_on
+    assert not context.world.supply_on

@@ -12,11 +12,11 @@ import pytest
 import pyvisa
 
 from drivers.keysight_n6705.driver import KeysightN6705
-from drivers.keysight_n6705.link import Refused
-from drivers.keysight_n6705.sim.log import SimulatorFaults, SimulatorSettings
+from drivers.keysight_n6705.link import CommandRefused
+from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.errors import ConfigError, DeviceLost, DeviceNotFound, RemoteProtocolError, RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 
 TWO = ("N6781A", "N6781A")
@@ -28,13 +28,14 @@ class Instrument:
     """
 
     def __init__(self, modules: tuple[str, ...], faults: dict[str, Any]) -> None:
-        settings = SimulatorSettings(modules=modules, faults=SimulatorFaults(**faults))
+        settings = N6705SimulatorSettings(modules=modules, faults=SimulatorFaults(**faults))
         self.simulator = Simulator(settings, World(), 1, 2, 0)
 
     def open(self, **settings: Any) -> None:
         """Open the driver on it and let go of it."""
         KeysightN6705.open(
-            KeysightN6705.Settings(self.simulator.resource, timeout_s=0.4, **settings), Table()
+            KeysightN6705.Settings(self.simulator.resource, timeout_s=0.4, **settings),
+            BenchContext(),
         ).close()
 
     def ask(self, message: str) -> str:
@@ -77,11 +78,11 @@ def notes(error: BaseException) -> list[str]:
         (("N6781A",), {}, DeviceNotFound, "no module at channel 2"),
         (("N6731B", "N6781A"), {}, ConfigError, "cannot log voltage and current at once"),
         (TWO, {"option": "055"}, DeviceNotFound, "no data logger"),
-        (TWO, {"refuse": "SYST:CHAN:OPT?"}, Refused, "options of the modules"),
-        (TWO, {"refuse": "SYST:CHAN?"}, Refused, "number of channels"),
-        (TWO, {"refuse": "SYST:CHAN:MOD?"}, Refused, "models of the modules"),
+        (TWO, {"refuse": "SYST:CHAN:OPT?"}, CommandRefused, "options of the modules"),
+        (TWO, {"refuse": "SYST:CHAN?"}, CommandRefused, "number of channels"),
+        (TWO, {"refuse": "SYST:CHAN:MOD?"}, CommandRefused, "models of the modules"),
         (TWO, {"read_back_of": "SYST:CHAN?", "read_back": "two"}, RemoteProtocolError, "no number"),
-        (TWO, {"refuse": "EMUL"}, Refused, "two-quadrant supply"),
+        (TWO, {"refuse": "EMUL"}, CommandRefused, "two-quadrant supply"),
         (TWO, {"late": "OUTP?", "mute": True}, DeviceLost, "does not answer any more"),
     ],
     ids=lambda value: (
@@ -102,7 +103,7 @@ def test_a_supply_found_on_is_off_after_a_set_up_that_fails(
 
 def test_a_supply_found_on_that_refuses_to_go_off_is_told_to_be_on_still(found: Found) -> None:
     instrument = found(output_on=(1,), refuse="OUTP")
-    with pytest.raises(Refused, match="output 1 off") as caught:
+    with pytest.raises(CommandRefused, match="output 1 off") as caught:
         instrument.open()
     assert notes(caught.value) == ["the supply may still be on: the N6705 refused: output 1 off"]
     assert instrument.ask("OUTP? (@1)") == "1"

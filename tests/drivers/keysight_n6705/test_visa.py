@@ -17,8 +17,8 @@ import pyvisa
 from pyvisa.ctwrapper import IVIVisaLibrary
 
 from drivers.keysight_n6705.driver import KeysightN6705
-from drivers.keysight_n6705.link import Link, Refused
-from drivers.keysight_n6705.sim.log import SimulatorFaults, SimulatorSettings
+from drivers.keysight_n6705.link import CommandRefused, ScpiLink
+from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.errors import (
     BenchError,
@@ -28,7 +28,7 @@ from rig.errors import (
     DeviceNotFound,
     RemoteProtocolError,
 )
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 
@@ -73,19 +73,19 @@ def world() -> World:
 
 @pytest.fixture
 def simulator(world: World) -> Iterator[Simulator]:
-    simulator = Simulator(SimulatorSettings(clock_ppm=0.0, noise_a=0.0), world, 1, 2, 0)
+    simulator = Simulator(N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0), world, 1, 2, 0)
     yield simulator
     simulator.close()
 
 
 def recorded(library: str, folder: Path, **faults: object) -> tuple[Trace, bool]:
     """Record a second through a library; returns the trace, and whether the supply is still on."""
-    table = Table(seed=3)
-    simulator = SimulatorSettings(faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
+    context = BenchContext(seed=3)
+    simulator = N6705SimulatorSettings(faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
     settings = KeysightN6705.Settings(
         resource="simulator", visa_library=library, timeout_s=0.5, simulator=simulator
     )
-    monitor = KeysightN6705.open(settings, table)
+    monitor = KeysightN6705.open(settings, context)
     try:
         monitor.power(True)
         with monitor.record(folder):
@@ -94,11 +94,11 @@ def recorded(library: str, folder: Path, **faults: object) -> tuple[Trace, bool]
                 (False, 0.05, 5),
                 (True, 3.3 * LINE_ENDS_A, 595),
             ):
-                table.world.put(table.world.now_ns(), level, power_w)
-                table.world.advance(duration_ms * MS)
+                context.world.put(context.world.now_ns(), level, power_w)
+                context.world.advance(duration_ms * MS)
     finally:
         monitor.close()
-    return Trace.open(folder / "trace.jls"), table.world.supply_on
+    return Trace.open(folder / "trace.jls"), context.world.supply_on
 
 
 # What both libraries do
@@ -121,7 +121,7 @@ def test_the_vendors_library_gives_the_same_trace_as_pyvisa_py_to_the_last_bit(
 def test_a_block_of_any_length_is_read_exactly_and_the_next_answer_is_its_own(
     simulator: Simulator, world: World, library: str, records: int
 ) -> None:
-    link = Link(simulator.resource, library, 10.0)
+    link = ScpiLink(simulator.resource, library, 10.0)
     link.do("FORM REAL;:FORM:BORD NORM;:VOLT 3.3,(@1);:CURR:LIM 0.2,(@1);:OUTP ON,(@1)", "supply")
     link.do(
         "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR "
@@ -145,8 +145,8 @@ def test_a_block_of_any_length_is_read_exactly_and_the_next_answer_is_its_own(
 
 
 def test_a_refusal_is_told_with_its_code(simulator: Simulator, library: str) -> None:
-    link = Link(simulator.resource, library, 0.2)
-    with pytest.raises(Refused, match="refused: a step") as told:
+    link = ScpiLink(simulator.resource, library, 0.2)
+    with pytest.raises(CommandRefused, match="refused: a step") as told:
         link.ask("NONSENSE?", "a step")
     assert told.value.code == -113
     assert link.ask("*OPC?", "next") == "1"
@@ -161,23 +161,23 @@ def test_a_block_that_ends_early_is_told(library: str, tmp_path: Path) -> None:
 def test_a_lost_connection_is_told_and_the_supply_switched_off_by_another_one(
     library: str, tmp_path: Path
 ) -> None:
-    table = Table()
-    simulator = SimulatorSettings(faults=SimulatorFaults(drop_at_s=0.05))
+    context = BenchContext()
+    simulator = N6705SimulatorSettings(faults=SimulatorFaults(drop_at_s=0.05))
     settings = KeysightN6705.Settings("simulator", library, timeout_s=0.5, simulator=simulator)
-    monitor = KeysightN6705.open(settings, table)
+    monitor = KeysightN6705.open(settings, context)
     monitor.power(True)
     with pytest.raises(DeviceLost, match="does not answer any more"), monitor.record(tmp_path):
-        table.world.advance(100 * MS)
-    assert table.world.supply_on
+        context.world.advance(100 * MS)
+    assert context.world.supply_on
     monitor.close()
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
 def test_nothing_at_the_address_is_told(simulator: Simulator, library: str) -> None:
     simulator.close()
     with pytest.raises(DeviceNotFound, match="nothing"):
         KeysightN6705.open(
-            KeysightN6705.Settings(simulator.resource, library, timeout_s=0.2), Table()
+            KeysightN6705.Settings(simulator.resource, library, timeout_s=0.2), BenchContext()
         )
 
 
@@ -203,7 +203,7 @@ def test_what_the_library_says_on_opening_is_translated(
 ) -> None:
     monkeypatch.setenv("VISA_STUB_OPEN", status)
     with pytest.raises(kind, match=told) as caught:
-        Link("TCPIP0::127.0.0.1::5025::SOCKET", vendor, 0.2)
+        ScpiLink("TCPIP0::127.0.0.1::5025::SOCKET", vendor, 0.2)
     assert caught.value.evidence and caught.value.try_next
 
 
@@ -217,7 +217,9 @@ def test_a_library_that_is_missing_or_none_is_one_error_that_says_what_to_try(se
         pytest.skip("a vendor's VISA library is installed here")
     resource = "TCPIP0::192.0.2.1::5025::SOCKET"
     with pytest.raises(ConfigError) as told:
-        KeysightN6705.open(KeysightN6705.Settings(resource=resource, visa_library=setting), Table())
+        KeysightN6705.open(
+            KeysightN6705.Settings(resource=resource, visa_library=setting), BenchContext()
+        )
     assert (
         told.value.cause
         == f"monitor.keysight_n6705.visa_library: the VISA library {setting!r} cannot be loaded"
@@ -230,6 +232,6 @@ def test_a_library_that_is_missing_or_none_is_one_error_that_says_what_to_try(se
 def test_the_setting_reaches_pyvisa(vendor: str, simulator: Simulator) -> None:
     manager = pyvisa.ResourceManager(vendor)
     before = len(manager.list_opened_resources())
-    link = Link(simulator.resource, vendor, 0.2)
+    link = ScpiLink(simulator.resource, vendor, 0.2)
     assert len(manager.list_opened_resources()) == before + 1
     link.close()

@@ -27,17 +27,17 @@ from serial.tools.list_ports_common import ListPortInfo
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.st_lpm01a.sim.shell import decimal
-from drivers.st_lpm01a.sim.simulator import Faults, Lpm01aSimulator, SimulatorSettings
+from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
 from drivers.st_lpm01a.sim.stream import hexadecimal
 from drivers.st_lpm01a.stream import (
+    AcquisitionEnd,
     AsciiParser,
     Completed,
     Edge,
-    End,
     Item,
     Lost,
     Note,
-    Samples,
+    SampleBlock,
     Stamp,
     Suspect,
     Tail,
@@ -53,7 +53,7 @@ from rig.errors import (
     RemoteProtocolError,
     RigError,
 )
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.trace.trace import SAID, Trace
 from rig.uncertainty.accuracy import Accuracy
 
@@ -66,19 +66,21 @@ QUIET: dict[str, Any] = {"noise_a": 0.0, "clock_ppm": 0.0}
 
 
 def board(
-    table: Table,
+    context: BenchContext,
     faults: dict[str, Any] | None = None,
     true: dict[str, Any] | None = None,
     **more: Any,
 ) -> StLpm01a:
     """Open a simulated board; its true errors are those in `true`."""
-    simulator = SimulatorSettings(faults=Faults(**(faults or {})), **(QUIET | (true or {})))
-    return StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator, **more), table)
+    simulator = Lpm01aSimulatorSettings(
+        faults=Lpm01aFaults(**(faults or {})), **(QUIET | (true or {}))
+    )
+    return StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator, **more), context)
 
 
-def draw(table: Table, power_w: float, duration_ms: float, level: bool = True) -> None:
-    table.world.put(table.world.now_ns(), level, power_w)
-    table.world.advance(round(duration_ms * MS))
+def draw(context: BenchContext, power_w: float, duration_ms: float, level: bool = True) -> None:
+    context.world.put(context.world.now_ns(), level, power_w)
+    context.world.advance(round(duration_ms * MS))
 
 
 @contextmanager
@@ -89,28 +91,28 @@ def recorded(
     **more: Any,
 ) -> Iterator[Any]:
     """Record with the supply on; yields the table and the recording."""
-    table = Table()
-    monitor = board(table, faults, true, **more)
+    context = BenchContext()
+    monitor = board(context, faults, true, **more)
     try:
         monitor.power(True)
         with monitor.record(folder) as recording:
-            yield table, recording
+            yield context, recording
     finally:
         monitor.close()
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
 def steady(folder: Path, seconds: float = 1.0, power_w: float = 0.033, **more: Any) -> Trace:
-    with recorded(folder, **more) as (table, _):
-        draw(table, power_w, seconds * 1000)
+    with recorded(folder, **more) as (context, _):
+        draw(context, power_w, seconds * 1000)
     return Trace.open(folder / "trace.jls")
 
 
 def failure_of(folder: Path, seconds: float = 1.0, **more: Any) -> RigError:
     """Return what check raises once that time has passed."""
-    with pytest.raises(RigError) as caught, recorded(folder, **more) as (table, recording):
+    with pytest.raises(RigError) as caught, recorded(folder, **more) as (context, recording):
         for _ in range(round(seconds * 10)):
-            draw(table, 0.033, 100)
+            draw(context, 0.033, 100)
         end_s = time.monotonic() + 20
         while time.monotonic() < end_s:
             recording.check()
@@ -134,23 +136,23 @@ def test_the_energy_of_a_known_load_is_within_the_stated_uncertainty(
         "clock_ppm": 80.0,
         "supply_v_error": -0.008,
     }
-    table = Table()
-    monitor = board(table, true=true, **kind)
+    context = BenchContext()
+    monitor = board(context, true=true, **kind)
     monitor.power(True)
     with monitor.record(tmp_path):
-        draw(table, 0.01, 100)
-        start_ns = table.world.now_ns()
+        draw(context, 0.01, 100)
+        start_ns = context.world.now_ns()
         for power_w in (0.08, 0.002, 0.05) * 10:
-            draw(table, power_w, 33.4)
-        stop_ns = table.world.now_ns()
-        draw(table, 0.01, 100)
+            draw(context, power_w, 33.4)
+        stop_ns = context.world.now_ns()
+        draw(context, 0.01, 100)
     monitor.close()
     started_ns = 10 * MS
     start_s = (start_ns - started_ns) / 1e9 + 0.01
     stop_s = (stop_ns - started_ns) / 1e9 + 0.01
     trace = Trace.open(tmp_path / "trace.jls")
     limits = monitor.info.accuracy
-    off = trace.energy_j(start_s, stop_s) / table.world.true_energy_j(start_ns, stop_ns) - 1
+    off = trace.energy_j(start_s, stop_s) / context.world.true_energy_j(start_ns, stop_ns) - 1
     assert 0 < abs(off) <= relative_limit(limits)
     assert not trace.gaps
 
@@ -182,9 +184,9 @@ def test_a_true_error_of_the_board_is_seen(
 
 
 def test_a_fast_clock_takes_more_samples(tmp_path: Path) -> None:
-    with recorded(tmp_path, true={"clock_ppm": 10_000.0}) as (table, _):
-        draw(table, 0.03, 1000)
-        draw(table, 0.06, 100)
+    with recorded(tmp_path, true={"clock_ppm": 10_000.0}) as (context, _):
+        draw(context, 0.03, 1000)
+        draw(context, 0.06, 100)
     assert np.argmax(
         Trace.open(tmp_path / "trace.jls").power_w(0.0, 1.1)[1] > 0.045
     ) == pytest.approx(1.01 * 5000 * 1.01, abs=2)
@@ -193,17 +195,17 @@ def test_a_fast_clock_takes_more_samples(tmp_path: Path) -> None:
 def test_every_event_is_an_edge_within_one_sample_also_several_between_two_samples(
     tmp_path: Path,
 ) -> None:
-    table = Table()
-    monitor = board(table)
+    context = BenchContext()
+    monitor = board(context)
     monitor.power(True)
     true_s = []
     with monitor.record(tmp_path):
-        began_ns = table.world.now_ns() - 10 * MS
+        began_ns = context.world.now_ns() - 10 * MS
         for pause_ms in (3.33, 0.05, 0.05, 7.7, 190.2, 0.01, 21.03, 1500.0):
-            draw(table, 0.03, pause_ms)
-            true_s.append((table.world.now_ns() - began_ns) / 1e9)
-            draw(table, 0.03, 0.001, level=False)
-        draw(table, 0.03, 20)
+            draw(context, 0.03, pause_ms)
+            true_s.append((context.world.now_ns() - began_ns) / 1e9)
+            draw(context, 0.03, 0.001, level=False)
+        draw(context, 0.03, 20)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == len(true_s) and not len(trace.rises_s)
@@ -214,10 +216,10 @@ def test_every_event_is_an_edge_within_one_sample_also_several_between_two_sampl
 def test_without_events_and_in_binary_it_says_that_it_sees_no_edges(tmp_path: Path) -> None:
     for number, kind in enumerate(({"events": False}, BINARY)):
         (tmp_path / str(number)).mkdir()
-        table = Table()
-        monitor = board(table, **kind)
+        context = BenchContext()
+        monitor = board(context, **kind)
         with monitor.record(tmp_path / str(number)):
-            draw(table, 0.03, 5, level=False)
+            draw(context, 0.03, 5, level=False)
         monitor.close()
         assert monitor.info.sync == "none" and not len(
             Trace.open(tmp_path / str(number) / "trace.jls").falls_s
@@ -225,17 +227,17 @@ def test_without_events_and_in_binary_it_says_that_it_sees_no_edges(tmp_path: Pa
 
 
 def test_more_than_a_hundred_events_are_counted_through(tmp_path: Path) -> None:
-    with recorded(tmp_path, true={"clock_ppm": 20.0}) as (table, _):
+    with recorded(tmp_path, true={"clock_ppm": 20.0}) as (context, _):
         for _ in range(210):
-            draw(table, 0.03, 1, level=False)
-            draw(table, 0.03, 1)
+            draw(context, 0.03, 1, level=False)
+            draw(context, 0.03, 1)
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == 210 and not trace.gaps
 
 
 def test_the_voltage_is_what_was_set_and_nothing_while_the_supply_is_off(tmp_path: Path) -> None:
-    table = Table()
-    monitor = board(table, supply_v=1.8)
+    context = BenchContext()
+    monitor = board(context, supply_v=1.8)
     for number, on in enumerate((False, True)):
         (tmp_path / str(number)).mkdir()
         monitor.power(on)
@@ -243,7 +245,7 @@ def test_the_voltage_is_what_was_set_and_nothing_while_the_supply_is_off(tmp_pat
             monitor.record(tmp_path / str(number)),
             pytest.raises(BenchError, match="between recordings"),
         ):
-            draw(table, 0.018, 100)
+            draw(context, 0.018, 100)
             monitor.power(not on)
         trace = Trace.open(tmp_path / str(number) / "trace.jls")
         assert trace.mean_w(0.02, 0.1) == pytest.approx(0.018 if on else 0.0, rel=1e-3)
@@ -251,25 +253,25 @@ def test_the_voltage_is_what_was_set_and_nothing_while_the_supply_is_off(tmp_pat
 
 
 def test_closing_ends_a_recording_that_is_still_open_and_switches_off(tmp_path: Path) -> None:
-    table = Table()
-    monitor = board(table)
+    context = BenchContext()
+    monitor = board(context)
     monitor.power(True)
     monitor.record(tmp_path).__enter__()
-    draw(table, 0.03, 100)
+    draw(context, 0.03, 100)
     monitor.close()
     assert (
         Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(0.11, abs=0.001)
-        and not table.world.supply_on
+        and not context.world.supply_on
     )
 
 
 def test_in_a_world_of_real_time_everything_up_to_the_end_is_in_the_trace(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     began_ns = time.monotonic_ns()
-    table.world.follow(
+    context.world.follow(
         lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns - 100 * MS
     )
-    monitor = board(table)
+    monitor = board(context)
     monitor.power(True)
     with monitor.record(tmp_path):
         started_s = time.monotonic()
@@ -291,9 +293,9 @@ def test_in_a_world_of_real_time_everything_up_to_the_end_is_in_the_trace(tmp_pa
 def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(
     tmp_path: Path, fault: dict[str, int]
 ) -> None:
-    with recorded(tmp_path, fault) as (table, _):
-        draw(table, 0.03, 500)
-        draw(table, 0.06, 500, level=False)
+    with recorded(tmp_path, fault) as (context, _):
+        draw(context, 0.03, 500)
+        draw(context, 0.06, 500, level=False)
     trace = Trace.open(tmp_path / "trace.jls")
     assert [(gap.stop - gap.start, "damaged" in gap.cause) for gap in trace.gaps] == [(1, True)]
     assert trace.length == 6000 and trace.falls_s.tolist() == pytest.approx([0.51], abs=2e-4)
@@ -309,9 +311,9 @@ def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(
 def test_a_damaged_binary_stream_is_a_gap_between_two_time_stamps_and_nothing_moves(
     tmp_path: Path, fault: dict[str, int], kind: dict[str, Any]
 ) -> None:
-    with recorded(tmp_path, fault, **kind) as (table, _):
-        draw(table, 0.03, 500)
-        draw(table, 0.06, 500)
+    with recorded(tmp_path, fault, **kind) as (context, _):
+        draw(context, 0.03, 500)
+        draw(context, 0.06, 500)
     trace = Trace.open(tmp_path / "trace.jls")
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(2000, 3000)]
     assert trace.length == {10_000: 11_000, 100_000: 102_000}[kind["sample_hz"]], (
@@ -351,10 +353,10 @@ def test_whole_spans_lost_with_their_time_stamps_are_a_gap_as_long_as_they(tmp_p
 
 
 def test_a_skipped_event_number_is_a_gap_between_the_events_about_it(tmp_path: Path) -> None:
-    with recorded(tmp_path, {"event_skipped": 2}) as (table, _):
+    with recorded(tmp_path, {"event_skipped": 2}) as (context, _):
         for _ in range(5):
-            draw(table, 0.03, 10, level=False)
-            draw(table, 0.03, 10)
+            draw(context, 0.03, 10, level=False)
+            draw(context, 0.03, 10)
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == 4
     assert ["events 1 and 3" in gap.cause for gap in trace.gaps] == [True]
@@ -391,12 +393,12 @@ def test_what_the_board_reports_against_itself_is_an_error_of_check(
 
 @pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
 def test_an_end_whose_last_words_are_lost_is_an_end(tmp_path: Path, kind: dict[str, Any]) -> None:
-    table = Table()
-    monitor = board(table, {"no_completion": True}, **kind)
+    context = BenchContext()
+    monitor = board(context, {"no_completion": True}, **kind)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         with monitor.record(tmp_path / name):
-            draw(table, 0.033, 300)
+            draw(context, 0.033, 300)
         trace = Trace.open(tmp_path / name / "trace.jls")
         [gap] = trace.gaps
         assert (
@@ -408,7 +410,7 @@ def test_an_end_whose_last_words_are_lost_is_an_end(tmp_path: Path, kind: dict[s
 
 
 def test_a_board_without_the_command_acqmode_is_dynamic_anyhow() -> None:
-    monitor = board(Table(), {"error_to": "acqmode", "error_detail": "unknown command"})
+    monitor = board(BenchContext(), {"error_to": "acqmode", "error_detail": "unknown command"})
     assert "unknown command" in monitor.info.details["acqmode"]
     monitor.close()
 
@@ -422,14 +424,16 @@ def test_a_port_that_disappears_is_a_lost_device_and_closing_does_not_raise(tmp_
 
 
 def test_a_board_that_falls_silent_is_an_error_within_seconds(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     began_ns = time.monotonic_ns()
-    table.world.follow(
+    context.world.follow(
         lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
     )
-    simulator = Lpm01aSimulator(SimulatorSettings(faults=Faults(mute_at_s=0.3)), table)
+    simulator = Lpm01aSimulator(
+        Lpm01aSimulatorSettings(faults=Lpm01aFaults(mute_at_s=0.3)), context
+    )
     # By its port it is a board like any other: the driver knows nothing of a simulation.
-    monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), table)
+    monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), context)
     assert not monitor.info.simulated
     with (
         pytest.raises(DeadlineError, match="data of the PowerShield"),
@@ -455,14 +459,14 @@ def test_what_an_earlier_run_has_left_is_passed_over(tmp_path: Path, stale: str)
 
 def test_another_device_is_refused_by_what_it_says() -> None:
     with pytest.raises(RemoteProtocolError, match="JoyShield"):
-        board(Table(), {"prompt": "JoyShield > "})
+        board(BenchContext(), {"prompt": "JoyShield > "})
 
 
 def test_a_port_at_which_nothing_answers_is_refused() -> None:
     master, slave = os.openpty()
     try:
         with pytest.raises(RemoteProtocolError, match="no PowerShield answers") as caught:
-            StLpm01a.open(StLpm01a.Settings(port=os.ttyname(slave)), Table())
+            StLpm01a.open(StLpm01a.Settings(port=os.ttyname(slave)), BenchContext())
         assert "no PowerShield answers at /dev/pts" in str(caught.value)
     finally:
         os.close(master)
@@ -471,13 +475,13 @@ def test_a_port_at_which_nothing_answers_is_refused() -> None:
 
 def test_a_refused_command_is_told_with_the_detail_the_board_gives() -> None:
     with pytest.raises(BenchError, match="refuses 'freq 5k'") as caught:
-        board(Table(), {"error_to": "freq", "error_detail": "no crystal"})
+        board(BenchContext(), {"error_to": "freq", "error_detail": "no crystal"})
     assert "Error detail: no crystal" in str(caught.value)
 
 
 def test_a_command_without_an_answer_is_an_error_that_names_it() -> None:
     with pytest.raises(DeadlineError, match="'trigsrc sw'"):
-        board(Table(), {"no_answer_to": "trigsrc"})
+        board(BenchContext(), {"no_answer_to": "trigsrc"})
 
 
 @pytest.mark.parametrize(
@@ -487,33 +491,33 @@ def test_firmware_that_is_too_old_is_refused(
     firmware: str, kind: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(BenchError, match="too old") as caught:
-        board(Table(), true={"firmware": firmware}, **kind)
+        board(BenchContext(), true={"firmware": firmware}, **kind)
     assert words in str(caught.value) and firmware in str(caught.value)
 
 
 def test_old_firmware_will_do_without_events() -> None:
-    monitor = board(Table(), true={"firmware": "1.0.2"}, events=False)
+    monitor = board(BenchContext(), true={"firmware": "1.0.2"}, events=False)
     assert monitor.info.details["firmware"] == "1.0.2"
     monitor.close()
 
 
 def test_a_supply_that_is_not_what_was_set_is_refused() -> None:
     with pytest.raises(BenchError, match=r"not the 3\.3 V"):
-        board(Table(), true={"supply_v_error": 0.05})
+        board(BenchContext(), true={"supply_v_error": 0.05})
 
 
 def test_a_port_that_another_rig_holds_is_busy_and_one_that_is_not_there_not_found() -> None:
-    table = Table()
-    simulator = Lpm01aSimulator(SimulatorSettings(), table)
-    monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), table)
+    context = BenchContext()
+    simulator = Lpm01aSimulator(Lpm01aSimulatorSettings(), context)
+    monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), context)
     with pytest.raises(DeviceBusy):
-        StLpm01a.open(StLpm01a.Settings(port=simulator.port), table)
+        StLpm01a.open(StLpm01a.Settings(port=simulator.port), context)
     monitor.close()
     simulator.close()
     with pytest.raises(DeviceNotFound):
-        StLpm01a.open(StLpm01a.Settings(port="/dev/ttyACM99"), table)
+        StLpm01a.open(StLpm01a.Settings(port="/dev/ttyACM99"), context)
     with pytest.raises(ConfigError, match=r"monitor\.st_lpm01a\.port"):
-        StLpm01a.open(StLpm01a.Settings(port="nothing://here"), table)
+        StLpm01a.open(StLpm01a.Settings(port="nothing://here"), context)
 
 
 @pytest.mark.parametrize(
@@ -533,7 +537,7 @@ def test_what_the_board_cannot_do_is_refused_before_anything_is_opened(
     wrong: dict[str, Any], key: str
 ) -> None:
     with pytest.raises(ConfigError, match=rf"monitor\.st_lpm01a\.{key}"):
-        StLpm01a.open(StLpm01a.Settings(**({"port": "/dev/null"} | wrong)), Table())
+        StLpm01a.open(StLpm01a.Settings(**({"port": "/dev/null"} | wrong)), BenchContext())
 
 
 def test_a_scan_names_ports_of_its_kind_and_says_which_may_not_be_opened(
@@ -568,7 +572,7 @@ def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
     ) as process:
         assert process.stdout is not None
         port = process.stdout.readline().split()[1]
-        monitor = StLpm01a.open(StLpm01a.Settings(port=port, baud=921_600), Table())
+        monitor = StLpm01a.open(StLpm01a.Settings(port=port, baud=921_600), BenchContext())
         monitor.power(True)
         with monitor.record(tmp_path):
             time.sleep(0.3)
@@ -604,7 +608,7 @@ def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
 def test_the_simulated_shell_frames_its_answers_as_boards_do(line: str, answer: str) -> None:
     import serial
 
-    simulator = Lpm01aSimulator(SimulatorSettings(), Table())
+    simulator = Lpm01aSimulator(Lpm01aSimulatorSettings(), BenchContext())
     with serial.Serial(simulator.port, 3_686_400, timeout=0.2) as port:
         port.write(b"freq 1k\r\n")
         assert b"error freq 1k\r\nError detail: command available only" in port.read(400), (
@@ -673,7 +677,7 @@ def numbered(items: Sequence[Item]) -> dict[int, float]:
     at = 0
     found = {}
     for item in items:
-        if isinstance(item, Samples):
+        if isinstance(item, SampleBlock):
             found |= {at + place: float(value) for place, value in enumerate(item.values)}
             at += len(item.values)
         elif isinstance(item, Lost):
@@ -693,7 +697,7 @@ def test_a_whole_stream_gives_every_sample_every_edge_and_its_end(
         EVENTS[:-1] if kind is AsciiParser else ()
     )
     assert [item.time_ms for item in items if isinstance(item, Stamp)] == [0, 200, 400]
-    assert items[-2:] == [End(), Completed()]
+    assert items[-2:] == [AcquisitionEnd(), Completed()]
 
 
 @pytest.mark.parametrize(
@@ -713,8 +717,8 @@ def test_how_a_stream_is_cut_into_blocks_changes_nothing(
     whole = parsed(kind, [stream])
     cut = parsed(kind, [stream[start:stop] for start, stop in pairwise(places)])
     assert numbered(cut) == numbered(whole)
-    assert [item for item in cut if not isinstance(item, Samples)] == [
-        item for item in whole if not isinstance(item, Samples)
+    assert [item for item in cut if not isinstance(item, SampleBlock)] == [
+        item for item in whole if not isinstance(item, SampleBlock)
     ]
 
 
@@ -846,8 +850,8 @@ def test_a_stream_of_something_else_is_an_error_before_long() -> None:
 def test_the_highest_load_of_the_buffer_is_kept_beside_the_trace(
     tmp_path: Path, spelling: str
 ) -> None:
-    with recorded(tmp_path, {"load_rises_at_s": 0.1}, {"stamp": spelling}) as (table, recording):
-        draw(table, 0.03, 300)
+    with recorded(tmp_path, {"load_rises_at_s": 0.1}, {"stamp": spelling}) as (context, recording):
+        draw(context, 0.03, 300)
     assert json.loads((tmp_path / SAID).read_text()) == {
         "buffer_load_most_percent": 60,
         "end_told": True,

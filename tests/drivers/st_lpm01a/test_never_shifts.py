@@ -20,10 +20,19 @@ from hypothesis import strategies as st
 
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.driver import StLpm01a
-from drivers.st_lpm01a.sim.simulator import Faults, Lpm01aSimulator, SimulatorSettings
-from drivers.st_lpm01a.stream import AsciiParser, Edge, End, Item, Lost, Samples, Suspect, Tail
+from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
+from drivers.st_lpm01a.stream import (
+    AcquisitionEnd,
+    AsciiParser,
+    Edge,
+    Item,
+    Lost,
+    SampleBlock,
+    Suspect,
+    Tail,
+)
 from rig.errors import BenchError, DeadlineError, RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.trace.trace import Trace
 from tests.drivers.st_lpm01a.test_driver import BINARY, QUIET, board, draw, recorded
 
@@ -88,17 +97,17 @@ def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
     except RigError:
         told = True
     # A stream without an end is told by whoever waits for it.
-    result = Found({}, [], set(), told or End() not in items)
+    result = Found({}, [], set(), told or AcquisitionEnd() not in items)
     at = 0
     for item in items:
         match item:
-            case Samples(values):
+            case SampleBlock(values):
                 result.samples |= {at + place: float(value) for place, value in enumerate(values)}
                 at += len(values)
             case Lost(samples, _):
                 result.told = True
                 at = at + samples
-            case End():
+            case AcquisitionEnd():
                 # The recording had not asked for it yet.
                 result.told = result.told or at < CONFIRMED
             case Suspect(start, stop, _):
@@ -191,7 +200,7 @@ def test_flipped_bits_change_at_most_their_own_samples(
 def test_what_no_time_stamp_confirms_is_no_data(kind: Kind) -> None:
     parser = kind(HZ, 1.0)
     items = [*parser.feed(STREAMS[kind]), *parser.finish()]
-    assert sum(len(item.values) for item in items if isinstance(item, Samples)) == CONFIRMED
+    assert sum(len(item.values) for item in items if isinstance(item, SampleBlock)) == CONFIRMED
     assert [item.samples for item in items if isinstance(item, Tail)] == [COUNT - CONFIRMED]
     assert all(item.at < CONFIRMED for item in items if isinstance(item, Edge))
 
@@ -224,9 +233,9 @@ def step_and_edge(folder: Path, faults: dict[str, Any], **kind: Any) -> Trace:
     """Record a step of the power, and an edge with it, 1.01 s after the start, 10 ms before the
     end.
     """
-    with recorded(folder, faults, **kind) as (table, _):
-        draw(table, 0.03, 1000)
-        draw(table, 0.06, 10, level=False)
+    with recorded(folder, faults, **kind) as (context, _):
+        draw(context, 0.03, 1000)
+        draw(context, 0.06, 10, level=False)
     return Trace.open(folder / "trace.jls")
 
 
@@ -272,18 +281,18 @@ def test_where_the_time_stamp_at_the_end_is_damaged_the_next_one_confirms(
 def test_lines_lost_just_before_the_end_of_a_recording_in_real_time_are_a_gap(
     tmp_path: Path,
 ) -> None:
-    table = Table()
+    context = BenchContext()
     began_ns = time.monotonic_ns()
-    table.world.follow(
+    context.world.follow(
         lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
     )
-    faults = Faults(lose_byte_at=line(1020), lose_bytes=9 * 400)
-    simulator = Lpm01aSimulator(SimulatorSettings(faults=faults, **QUIET), table)
-    monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), table)
+    faults = Lpm01aFaults(lose_byte_at=line(1020), lose_bytes=9 * 400)
+    simulator = Lpm01aSimulator(Lpm01aSimulatorSettings(faults=faults, **QUIET), context)
+    monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), context)
     monitor.power(True)
     with monitor.record(tmp_path) as recording:
-        started_ns = table.world.now_ns()
-        while table.world.now_ns() < started_ns + 300_000_000:
+        started_ns = context.world.now_ns()
+        while context.world.now_ns() < started_ns + 300_000_000:
             recording.check()
             time.sleep(0.005)
     monitor.close()
@@ -296,11 +305,11 @@ def test_lines_lost_just_before_the_end_of_a_recording_in_real_time_are_a_gap(
 def test_an_error_does_not_wait_for_a_time_stamp_and_leaves_a_gap(
     tmp_path: Path, kind: dict[str, Any]
 ) -> None:
-    with pytest.raises(BenchError, match="cable"), recorded(tmp_path, **kind) as (table, _):
-        draw(table, 0.03, 240 if kind else 490)
-        left_ns = table.world.now_ns()
+    with pytest.raises(BenchError, match="cable"), recorded(tmp_path, **kind) as (context, _):
+        draw(context, 0.03, 240 if kind else 490)
+        left_ns = context.world.now_ns()
         raise BenchError("the cable is out")
-    assert table.world.now_ns() == left_ns
+    assert context.world.now_ns() == left_ns
     trace = Trace.open(tmp_path / "trace.jls")
     assert [(gap.start, gap.stop, gap.cause) for gap in trace.gaps] == [
         (2000, 2500, "no time stamp follows")
@@ -309,14 +318,14 @@ def test_an_error_does_not_wait_for_a_time_stamp_and_leaves_a_gap(
 
 
 def test_a_board_that_stops_sending_before_the_last_time_stamp_is_an_error(tmp_path: Path) -> None:
-    table = Table()
-    monitor = board(table, {"mute_at_s": 0.45})
+    context = BenchContext()
+    monitor = board(context, {"mute_at_s": 0.45})
     monitor.power(True)
     with (
         pytest.raises(DeadlineError, match="time stamp of the PowerShield"),
         monitor.record(tmp_path),
     ):
-        draw(table, 0.03, 490)
+        draw(context, 0.03, 490)
     with pytest.raises(BenchError, match="does not switch the DUT's supply off"):
         monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
@@ -324,10 +333,10 @@ def test_a_board_that_stops_sending_before_the_last_time_stamp_is_an_error(tmp_p
 
 
 def test_closing_a_board_in_mid_recording_keeps_what_is_confirmed(tmp_path: Path) -> None:
-    table = Table()
-    monitor = board(table)
+    context = BenchContext()
+    monitor = board(context)
     monitor.record(tmp_path).__enter__()
-    draw(table, 0.03, 300)
+    draw(context, 0.03, 300)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(1000, trace.length)]

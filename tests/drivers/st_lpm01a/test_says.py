@@ -14,10 +14,10 @@ import pytest
 
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.driver import StLpm01a
-from drivers.st_lpm01a.sim.simulator import Faults, Lpm01aSimulator, SimulatorSettings
+from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
 from drivers.st_lpm01a.stream import AsciiParser, Edge, Lost, Stamp
 from rig.errors import BenchError, DeadlineError, DeviceLost
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.trace.trace import Trace
 from tests.drivers.st_lpm01a.test_driver import (
     BINARY,
@@ -37,13 +37,15 @@ KINDS = pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
 @pytest.mark.parametrize("refusal", ["err", "error", "error: {command}", "error {command}"])
 def test_a_refusal_is_known_in_every_form_and_told_with_its_detail(refusal: str) -> None:
     with pytest.raises(BenchError, match="refuses 'freq 5k'") as caught:
-        board(Table(), {"error_to": "freq", "error_detail": "no crystal"}, {"refusal": refusal})
+        board(
+            BenchContext(), {"error_to": "freq", "error_detail": "no crystal"}, {"refusal": refusal}
+        )
     assert "Error detail: no crystal" in caught.value.evidence
 
 
 @pytest.mark.parametrize("presence", ["ack powershield", "PowerShield present"])
 def test_the_board_is_known_by_its_number_however_it_says_that_it_is_there(presence: str) -> None:
-    monitor = board(Table(), true={"presence": presence})
+    monitor = board(BenchContext(), true={"presence": presence})
     assert monitor.info.serial == "540619864-1110659081-4784204"
     monitor.close()
 
@@ -56,18 +58,18 @@ STATUS = pytest.mark.parametrize(
 
 @STATUS
 def test_an_error_of_before_is_told_and_no_obstacle(tmp_path: Path, status: str) -> None:
-    table = Table()
-    monitor = board(table, {"old_error": "overcurrent"}, {"status": status})
+    context = BenchContext()
+    monitor = board(context, {"old_error": "overcurrent"}, {"status": status})
     assert monitor.info.details["status_at_open"] == "error: overcurrent"
     with monitor.record(tmp_path):
-        draw(table, 0.0, 10)
+        draw(context, 0.0, 10)
     monitor.close()
     assert not Trace.open(tmp_path / "trace.jls").gaps
 
 
 @STATUS
 def test_a_board_that_is_well_says_so(status: str) -> None:
-    monitor = board(Table(), true={"status": status})
+    monitor = board(BenchContext(), true={"status": status})
     assert monitor.info.details["status_at_open"] == "ok"
     monitor.close()
 
@@ -76,23 +78,23 @@ def test_a_board_that_is_well_says_so(status: str) -> None:
 def test_a_command_is_acknowledged_by_its_own_text_also_without_the_word(
     tmp_path: Path, bare: str
 ) -> None:
-    with recorded(tmp_path, true={"bare": bare}) as (table, _):
-        draw(table, 0.03, 10)
+    with recorded(tmp_path, true={"bare": bare}) as (context, _):
+        draw(context, 0.03, 10)
     trace = Trace.open(tmp_path / "trace.jls")
     assert not trace.gaps and trace.mean_w(0.012, 0.018) == pytest.approx(0.03, rel=1e-3)
 
 
 def test_a_refusal_of_the_command_status_is_none_of_its_answers() -> None:
     with pytest.raises(BenchError, match="refuses 'status'"):
-        board(Table(), {"error_to": "status"}, {"refusal": "error: {command}"})
+        board(BenchContext(), {"error_to": "status"}, {"refusal": "error: {command}"})
 
 
 @STATUS
 def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off(status: str) -> None:
-    table = Table()
+    context = BenchContext()
     with pytest.raises(BenchError, match="not well after it was set up") as caught:
-        board(table, {"calibration_error": "calibration failed"}, {"status": status})
-    assert "calibration failed" in caught.value.evidence and not table.world.supply_on
+        board(context, {"calibration_error": "calibration failed"}, {"status": status})
+    assert "calibration failed" in caught.value.evidence and not context.world.supply_on
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off(status: st
     ],
 )
 def test_how_much_an_earlier_run_had_left_is_told(stale: str, least_b: int, most_b: int) -> None:
-    monitor = board(Table(), {"stale": stale})
+    monitor = board(BenchContext(), {"stale": stale})
     assert least_b <= monitor.info.details["stale_at_open_b"] <= most_b
     monitor.close()
 
@@ -116,17 +118,17 @@ def test_how_much_an_earlier_run_had_left_is_told(stale: str, least_b: int, most
 
 @pytest.mark.parametrize("word", ["ris", "fal"])
 def test_an_event_is_an_edge_whichever_word_ends_it(tmp_path: Path, word: str) -> None:
-    with recorded(tmp_path, true={"event": word}) as (table, _):
-        draw(table, 0.03, 10)
-        draw(table, 0.03, 10, level=False)
+    with recorded(tmp_path, true={"event": word}) as (context, _):
+        draw(context, 0.03, 10)
+        draw(context, 0.03, 10, level=False)
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.falls_s.tolist() == pytest.approx([0.02], abs=2e-4) and not trace.gaps
 
 
 def test_a_first_time_stamp_that_is_damaged_is_told_and_moves_nothing(tmp_path: Path) -> None:
-    with recorded(tmp_path, {"flip_byte_at": 5}) as (table, _):
-        draw(table, 0.03, 50)
-        draw(table, 0.06, 50, level=False)
+    with recorded(tmp_path, {"flip_byte_at": 5}) as (context, _):
+        draw(context, 0.03, 50)
+        draw(context, 0.06, 50, level=False)
     trace = Trace.open(tmp_path / "trace.jls")
     assert [(gap.start, gap.stop, "buff 00%" in gap.cause) for gap in trace.gaps] == [(0, 1, True)]
     assert trace.falls_s.tolist() == pytest.approx([0.06], abs=2e-4)
@@ -197,10 +199,10 @@ def test_current_within_the_promise_is_measured(tmp_path: Path, kind: dict[str, 
 
 @KINDS
 def test_current_beyond_the_promise_is_a_gap(tmp_path: Path, kind: dict[str, Any]) -> None:
-    with recorded(tmp_path, **kind) as (table, _):
-        draw(table, 0.03, 90)
-        draw(table, 0.055 * 3.3, 20)
-        draw(table, 0.03, 90)
+    with recorded(tmp_path, **kind) as (context, _):
+        draw(context, 0.03, 90)
+        draw(context, 0.055 * 3.3, 20)
+        draw(context, 0.03, 90)
     trace = Trace.open(tmp_path / "trace.jls")
     hz = trace.sample_hz
     assert [(gap.start, gap.stop, gap.cause) for gap in trace.gaps] == [
@@ -215,11 +217,11 @@ def test_current_from_which_the_board_protects_itself_is_its_error(
 ) -> None:
     with (
         pytest.raises(BenchError, match="reports: overcurrent"),
-        recorded(tmp_path, **kind) as (table, _),
+        recorded(tmp_path, **kind) as (context, _),
     ):
-        draw(table, 0.03, 90)
-        draw(table, 0.06 * 3.3, 20)
-        draw(table, 0.03, 90)
+        draw(context, 0.03, 90)
+        draw(context, 0.06 * 3.3, 20)
+        draw(context, 0.03, 90)
 
 
 # The end of the line
@@ -238,14 +240,16 @@ def test_a_board_that_is_unplugged_is_lost_and_what_was_confirmed_is_kept(
 
 
 def test_a_board_that_falls_silent_in_binary_is_an_error_within_seconds(tmp_path: Path) -> None:
-    table = Table()
+    context = BenchContext()
     began_ns = time.monotonic_ns()
-    table.world.follow(
+    context.world.follow(
         lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
     )
-    simulator = Lpm01aSimulator(SimulatorSettings(faults=Faults(mute_at_s=0.3)), table)
+    simulator = Lpm01aSimulator(
+        Lpm01aSimulatorSettings(faults=Lpm01aFaults(mute_at_s=0.3)), context
+    )
     # By its port it is a board like any other: the driver knows nothing of a simulation.
-    monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port, **BINARY), table)
+    monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port, **BINARY), context)
     with (
         pytest.raises(DeadlineError, match="no data of the PowerShield"),
         monitor.record(tmp_path) as recording,

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from drivers.st_lpm01a.shell import Shell
-from drivers.st_lpm01a.sim.simulator import Faults, Lpm01aSimulator, SimulatorSettings
+from drivers.st_lpm01a.shell import ShellClient
+from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
 from rig.errors import BenchError, DeadlineError, RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from tests.drivers.st_lpm01a.test_driver import board
 
 OFF = "the PowerShield does not switch the DUT's supply off"
@@ -24,21 +24,21 @@ def found_on(
     faults: dict[str, Any], true: dict[str, Any] | None = None, **more: Any
 ) -> tuple[RigError, bool]:
     """Open a board in vain whose supply is on; return why, and whether it still is."""
-    table = Table()
+    context = BenchContext()
     threads = threading.active_count()
     with pytest.raises(RigError) as caught:
-        board(table, {"supply_found_on": True} | faults, true, **more)
+        board(context, {"supply_found_on": True} | faults, true, **more)
     assert threading.active_count() == threads
-    return caught.value, table.world.supply_on
+    return caught.value, context.world.supply_on
 
 
 @pytest.mark.parametrize(
     "pwr_get", ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"]
 )
 def test_a_supply_found_on_is_switched_off_and_told(pwr_get: str) -> None:
-    table = Table()
-    monitor = board(table, {"supply_found_on": True}, {"pwr_get": pwr_get})
-    assert monitor.info.details["supply_on_at_open"] is True and not table.world.supply_on
+    context = BenchContext()
+    monitor = board(context, {"supply_found_on": True}, {"pwr_get": pwr_get})
+    assert monitor.info.details["supply_on_at_open"] is True and not context.world.supply_on
     monitor.close()
 
 
@@ -46,7 +46,7 @@ def test_a_supply_found_on_is_switched_off_and_told(pwr_get: str) -> None:
     "pwr_get", ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"]
 )
 def test_a_supply_found_off_is_told_as_that(pwr_get: str) -> None:
-    monitor = board(Table(), true={"pwr_get": pwr_get})
+    monitor = board(BenchContext(), true={"pwr_get": pwr_get})
     assert monitor.info.details["supply_on_at_open"] is False
     monitor.close()
 
@@ -128,44 +128,44 @@ def test_a_board_that_does_not_switch_off_while_it_is_set_up_says_so_once(
 def test_an_interrupt_while_an_answer_is_due_leaves_the_supply_off_and_raises_no_false_alarm(
     command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = Shell.write
-    table = Table()
+    write = ShellClient.write
+    context = BenchContext()
 
-    def interrupted(shell: Shell, text: str) -> None:
+    def interrupted(shell: ShellClient, text: str) -> None:
         write(shell, text)
         if text == command:
-            monkeypatch.setattr(Shell, "write", write)
+            monkeypatch.setattr(ShellClient, "write", write)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Shell, "write", interrupted)
+    monkeypatch.setattr(ShellClient, "write", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
-        board(table, {"supply_found_on": True})
-    assert not table.world.supply_on and not getattr(caught.value, "__notes__", ())
+        board(context, {"supply_found_on": True})
+    assert not context.world.supply_on and not getattr(caught.value, "__notes__", ())
 
 
-def powered(faults: dict[str, Any]) -> tuple[Any, Table]:
-    table = Table()
-    monitor = board(table, faults)
+def powered(faults: dict[str, Any]) -> tuple[Any, BenchContext]:
+    context = BenchContext()
+    monitor = board(context, faults)
     monitor.power(True)
-    assert table.world.supply_on
-    return monitor, table
+    assert context.world.supply_on
+    return monitor, context
 
 
 def test_switching_off_switches_off() -> None:
-    monitor, table = powered({})
+    monitor, context = powered({})
     monitor.power(False)
-    assert not table.world.supply_on and monitor.voltage_v == 0
+    assert not context.world.supply_on and monitor.voltage_v == 0
     monitor.close()
 
 
 @pytest.mark.parametrize("fault", ["error_to", "no_answer_to"])
 def test_a_supply_that_does_not_go_off_is_an_error_and_closing_tries_again(fault: str) -> None:
-    monitor, table = powered({fault: "pwr off", "only": (2,)})
+    monitor, context = powered({fault: "pwr off", "only": (2,)})
     with pytest.raises(BenchError, match=OFF) as caught:
         monitor.power(False)
-    assert "may still be on" in caught.value.try_next and table.world.supply_on
+    assert "may still be on" in caught.value.try_next and context.world.supply_on
     monitor.close()
-    assert not table.world.supply_on
+    assert not context.world.supply_on
 
 
 @pytest.mark.parametrize("fault", ["error_to", "no_answer_to"])
@@ -173,15 +173,17 @@ def test_closing_a_board_that_does_not_switch_off_says_so_once_and_lets_go_of_it
     fault: str,
 ) -> None:
     threads = threading.active_count()
-    monitor, table = powered({fault: "pwr off", "only": (2, 3)})
+    monitor, context = powered({fault: "pwr off", "only": (2, 3)})
     with pytest.raises(BenchError, match=OFF) as caught:
         monitor.close()
-    assert "may still be on" in caught.value.try_next and table.world.supply_on
+    assert "may still be on" in caught.value.try_next and context.world.supply_on
     assert threading.active_count() == threads
     monitor.close()
 
 
 def test_a_simulated_board_that_nobody_switches_off_goes_on_to_supply_the_dut() -> None:
-    table = Table()
-    Lpm01aSimulator(SimulatorSettings(faults=Faults(supply_found_on=True)), table).close()
-    assert table.world.supply_on
+    context = BenchContext()
+    Lpm01aSimulator(
+        Lpm01aSimulatorSettings(faults=Lpm01aFaults(supply_found_on=True)), context
+    ).close()
+    assert context.world.supply_on

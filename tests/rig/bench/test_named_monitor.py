@@ -18,7 +18,7 @@ from rig.check import check
 from rig.cli.tables import print_budget
 from rig.errors import BenchError, ConfigError, DeadlineError, RigError
 from rig.report.report import write_report
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from rig.store.events import Event, StepDone
 
 BENCH = """
@@ -39,7 +39,7 @@ samples = 6
 """
 
 
-def run(tmp_path: Path, *overrides: str, trials: int = 1) -> Result:
+def run(tmp_path: Path, *overrides: str, trials: int = 1) -> SessionResult:
     path = tmp_path / "rails.toml"
     path.write_text(BENCH)
     with open_bench(path, overrides) as bench:

@@ -20,19 +20,29 @@ import pytest
 from click.testing import CliRunner
 
 from rig.bench import plugins
-from rig.bench.scan import FOUND, MISSING, ONBOARD, PROBLEM, SERIAL, Row, is_empty, is_well, scan
+from rig.bench.scan import (
+    FOUND,
+    MISSING,
+    ONBOARD,
+    PROBLEM,
+    SERIAL,
+    ScanRow,
+    is_empty,
+    is_well,
+    scan,
+)
 from rig.cli.scan import show
 from rig.cli.tables import Terminal
 from rig.errors import BenchError, ConfigError
-from rig.interfaces.monitor import Found
+from rig.interfaces.monitor import FoundInstrument
 
 NOBODY = 65534
 
 
-def kind(*found: Found, error: BaseException | None = None) -> Callable[[], Any]:
+def kind(*found: FoundInstrument, error: BaseException | None = None) -> Callable[[], Any]:
     class Monitor:
         @classmethod
-        def scan(cls) -> list[Found]:
+        def scan(cls) -> list[FoundInstrument]:
             if error is not None:
                 raise error
             return list(found)
@@ -55,25 +65,25 @@ def looked(
     monitors: dict[str, Callable[[], Any]] | None = None,
     ports: tuple[SimpleNamespace, ...] = (),
     missing: tuple[str, ...] = (),
-) -> list[Row]:
+) -> list[ScanRow]:
     return scan(
         monitors or {}, lambda: ports, lambda name: ["some-package"] if name in missing else []
     )
 
 
-def shown(rows: list[Row], width: int = 80) -> str:
+def shown(rows: list[ScanRow], width: int = 80) -> str:
     out = StringIO()
     show(Terminal(file=out, width=width), rows)
     return out.getvalue()
 
 
-JS220 = Found("Joulescope JS220", "000415", 'device = "JS220-000415"')
+JS220 = FoundInstrument("Joulescope JS220", "000415", 'device = "JS220-000415"')
 
 
 def test_an_instrument_comes_with_its_serial_number_and_the_table_of_a_bench_file() -> None:
     rows = looked({"joulescope": kind(JS220)})
     assert rows == [
-        Row(
+        ScanRow(
             "joulescope",
             "Joulescope JS220",
             FOUND,
@@ -86,7 +96,7 @@ def test_an_instrument_comes_with_its_serial_number_and_the_table_of_a_bench_fil
 
 
 def test_an_instrument_with_a_problem_says_what_to_try() -> None:
-    found = Found(
+    found = FoundInstrument(
         "LPM01A", "", 'port = "/dev/ttyACM7"', "another program holds it", "close the other program"
     )
     rows = looked({"st_lpm01a": kind(found), "joulescope": kind(JS220)})
@@ -149,7 +159,8 @@ def test_a_serial_port_that_no_instrument_claimed_may_be_a_device(tmp_path: Path
     free.touch()
     alias.symlink_to(claimed)
     rows = looked(
-        {"st_lpm01a": kind(Found("LPM01A", "7", f'port = "{alias}"'))}, (port(claimed), port(free))
+        {"st_lpm01a": kind(FoundInstrument("LPM01A", "7", f'port = "{alias}"'))},
+        (port(claimed), port(free)),
     )
     assert [(row.kind, row.name, row.serial) for row in rows[1:]] == [
         (SERIAL, f"{free}: STLink", "0667")
@@ -197,7 +208,7 @@ def test_an_empty_desk_says_what_to_look_at() -> None:
 
 
 def test_the_table_fits_80_columns_and_no_line_for_the_bench_file_is_broken() -> None:
-    long = Found(
+    long = FoundInstrument(
         "An instrument with a name that is much longer than a line of a terminal of eighty columns",
         "S" * 30,
         'a = "' + "x" * 90 + '"',
@@ -216,7 +227,7 @@ def test_the_command_prints_json_and_its_exit_code_says_whether_all_is_well(
     monkeypatch: pytest.MonkeyPatch, state: str, code: int
 ) -> None:
     rows = [
-        Row(
+        ScanRow(
             "joulescope",
             "JS220 [red]",
             state,

@@ -21,10 +21,10 @@ from benchmarks.forger import rehash
 from rig.check.check import check
 from rig.errors import DataError
 from rig.report.report import write_report
-from rig.session.session import Result
+from rig.session.session import SessionResult
 from tests.conftest import VIRTUAL_NULL
 
-Run = Callable[..., Result]
+Run = Callable[..., SessionResult]
 FILES = (
     "bench.toml",
     "provenance.json",

@@ -13,9 +13,9 @@ import pytest
 
 from rig.check import signature
 from rig.errors import ConfigError
-from rig.session.session import Result
+from rig.session.session import SessionResult
 
-Run = Callable[..., Result]
+Run = Callable[..., SessionResult]
 needs_ssh = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"
 )

@@ -30,23 +30,23 @@ from scenarios.tasks.qubo.answer import decode as decoded
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.edges import encode as encoded
 from scenarios.tasks.qubo.graph import Workload, generate
-from sut_backends.shim.frame import Decoder, Frame, encode
+from sut_backends.shim.frame import Frame, FrameDecoder, encode
 from sut_backends.shim.messages import (
-    Baud,
-    Caps,
-    Commit,
-    Data,
-    Done,
-    Hello,
-    Idle,
-    Kind,
-    Load,
-    Optimize,
-    Refusal,
-    Report,
-    Run,
-    SelfTest,
-    Sync,
+    BaudMessage,
+    CapsMessage,
+    CommitMessage,
+    DataMessage,
+    DoneMessage,
+    HelloMessage,
+    IdleMessage,
+    LoadMessage,
+    MessageKind,
+    OptimizeMessage,
+    RefusalMessage,
+    ReportMessage,
+    RunMessage,
+    SelfTestMessage,
+    SyncMessage,
 )
 from tests.conftest import ROOT
 
@@ -434,7 +434,7 @@ class Conversation:
 
     def __init__(self, url: str, device: str = "stm32f405, emulated") -> None:
         self.port: serial.Serial = serial.serial_for_url(url, timeout=1.0)
-        self._decoder = Decoder()
+        self._decoder = FrameDecoder()
         self._seq = -1
         # What comes before the USART is switched on is lost, as on a board.
         name = f"m-name-dut-[{device}]\r\nm-ready\r\n".encode()
@@ -453,7 +453,7 @@ class Conversation:
         self.port.write(command)
         assert self.port.read_until(answer + b"\r\nm-ready\r\n").endswith(b"m-ready\r\n")
 
-    def ask(self, kind: Kind, payload: bytes, expected: Kind) -> bytes:
+    def ask(self, kind: MessageKind, payload: bytes, expected: MessageKind) -> bytes:
         """Send a request; return the payload of the answer of the `expected` kind."""
         self._seq += 1
         self.port.write(encode(Frame(kind, self._seq, payload)))
@@ -461,25 +461,37 @@ class Conversation:
             block = self.port.read(1)
             assert block, f"no {expected.name} within {PATIENT_S} s"
             for frame in self._decoder.feed(block):
-                assert frame.kind in (expected, Kind.ACK), frame
+                assert frame.kind in (expected, MessageKind.ACK), frame
                 if frame.kind == expected:
                     return frame.payload
 
-    def enter(self) -> Caps:
+    def enter(self) -> CapsMessage:
         """Go to the framed layer."""
         self.say(b"frame 1%", b"m-frame-[1]")
-        return Caps.unpack(self.ask(Kind.HELLO, Hello(1).pack(), Kind.CAPS))
+        return CapsMessage.unpack(
+            self.ask(MessageKind.HELLO, HelloMessage(1).pack(), MessageKind.CAPS)
+        )
 
     def load(self, content: bytes) -> None:
         """Bring `content` into slot 0."""
-        self.ask(Kind.LOAD, Load(0, len(content), zlib.crc32(content)).pack(), Kind.STATUS)
+        self.ask(
+            MessageKind.LOAD,
+            LoadMessage(0, len(content), zlib.crc32(content)).pack(),
+            MessageKind.STATUS,
+        )
         for offset_b in range(0, len(content), 200):
-            self.ask(Kind.DATA, Data(offset_b, content[offset_b : offset_b + 200]).pack(), Kind.ACK)
-        self.ask(Kind.COMMIT, Commit(0).pack(), Kind.STATUS)
+            self.ask(
+                MessageKind.DATA,
+                DataMessage(offset_b, content[offset_b : offset_b + 200]).pack(),
+                MessageKind.ACK,
+            )
+        self.ask(MessageKind.COMMIT, CommitMessage(0).pack(), MessageKind.STATUS)
 
-    def run(self, repeat: int) -> Done:
+    def run(self, repeat: int) -> DoneMessage:
         """Run slot 0."""
-        return Done.unpack(self.ask(Kind.RUN, Run(0, repeat, 10_000, 50).pack(), Kind.DONE))
+        return DoneMessage.unpack(
+            self.ask(MessageKind.RUN, RunMessage(0, repeat, 10_000, 50).pack(), MessageKind.DONE)
+        )
 
 
 @pytest.fixture
@@ -537,8 +549,8 @@ def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(tmp_
         with device.port:
             device.enter()
             device.load(encoded(graph))
-            request = Optimize(0, 1, 5_000_000, -16, 10_000, 50).pack()
-            done = Done.unpack(device.ask(Kind.OPTIMIZE, request, Kind.DONE))
+            request = OptimizeMessage(0, 1, 5_000_000, -16, 10_000, 50).pack()
+            done = DoneMessage.unpack(device.ask(MessageKind.OPTIMIZE, request, MessageKind.DONE))
     found = decoded(done.output, graph.nodes)
     assert found.met and found.claimed <= -16
     assert cost(graph, found.vector) == found.claimed
@@ -553,11 +565,13 @@ def test_the_templates_waits_end_by_themselves_and_never_early(
     device, _ = dut
     device.enter()
     for _ in range(3):
-        (_, first), (_, last) = Done.unpack(
-            device.ask(Kind.IDLE, Idle(30_000, 10_000, 50).pack(), Kind.DONE)
+        (_, first), (_, last) = DoneMessage.unpack(
+            device.ask(MessageKind.IDLE, IdleMessage(30_000, 10_000, 50).pack(), MessageKind.DONE)
         ).marks
         assert last - first >= 30_000
-    marks = Done.unpack(device.ask(Kind.SYNC, Sync(8, 5_000, 10_000, 50).pack(), Kind.DONE)).marks
+    marks = DoneMessage.unpack(
+        device.ask(MessageKind.SYNC, SyncMessage(8, 5_000, 10_000, 50).pack(), MessageKind.DONE)
+    ).marks
     due_us = [
         0,
         *itertools.accumulate(5_000 * (1, 2, 1, 4)[index % 4] for index in range(7)),
@@ -581,10 +595,10 @@ def test_sync_is_high_before_it_is_an_output_and_each_mark_is_one_fall_and_one_r
     assert at_rest < output
     assert pin_changes(log) == ["rise"]
     device.enter()
-    device.ask(Kind.SYNC, Sync(8, 500, 10_000, 2).pack(), Kind.DONE)
+    device.ask(MessageKind.SYNC, SyncMessage(8, 500, 10_000, 2).pack(), MessageKind.DONE)
     device.load(b"four")
     device.run(1)
-    device.ask(Kind.IDLE, Idle(2_000, 10_000, 50).pack(), Kind.DONE)
+    device.ask(MessageKind.IDLE, IdleMessage(2_000, 10_000, 50).pack(), MessageKind.DONE)
     marks = 8 + 3 + 2
     changes = pin_changes(log)[1:]
     # The answer may be here before the last pulse is over.
@@ -598,7 +612,9 @@ def test_the_templates_self_test_knows_its_stack_and_loses_no_byte(
 ) -> None:
     device, _ = dut
     device.enter()
-    report = Report.unpack(device.ask(Kind.SELFTEST, SelfTest(64, 10).pack(), Kind.REPORT))
+    report = ReportMessage.unpack(
+        device.ask(MessageKind.SELFTEST, SelfTestMessage(64, 10).pack(), MessageKind.REPORT)
+    )
     assert (
         report.stack_b == 4096 and 1000 < report.stack_unused_b < 4000
     )  # painted and counted: neither nothing nor everything
@@ -613,14 +629,14 @@ def test_a_rate_that_the_divider_cannot_make_is_refused_and_another_kept(
 ) -> None:
     device, _ = dut
     device.enter()
-    refused = Refusal.unpack(
-        device.ask(Kind.BAUD, Baud(921_600).pack(), Kind.ERROR)
+    refused = RefusalMessage.unpack(
+        device.ask(MessageKind.BAUD, BaudMessage(921_600).pack(), MessageKind.ERROR)
     )  # 16 MHz / 17 is 2.1 % off
     assert refused.code == 8
     device.ask(
-        Kind.BAUD, Baud(1_000_000).pack(), Kind.STATUS
+        MessageKind.BAUD, BaudMessage(1_000_000).pack(), MessageKind.STATUS
     )  # 16 MHz / 16; QEMU's line takes any rate
-    assert device.ask(Kind.PING, b"still there", Kind.PONG) == b"still there"
+    assert device.ask(MessageKind.PING, b"still there", MessageKind.PONG) == b"still there"
 
 
 @needs_arm

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 
 from rig.cli.measure import measure
 from rig.errors import ConfigError, DataError
-from rig.session.session import Result as SessionResult
+from rig.session.session import SessionResult as SessionResult
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 

@@ -32,7 +32,7 @@ from rig.cli.tables import (
 from rig.errors import DataError
 from rig.model.finding import Finding
 from rig.model.grid import Covered
-from rig.session.session import Result
+from rig.session.session import SessionResult
 
 #: A picture's name between colons, markup that closes nothing, a link, a command to the terminal,
 #: one that turns the writing.
@@ -79,7 +79,9 @@ def test_no_text_commands_the_terminal(text: str) -> None:
     seen.encode("utf-8")
 
 
-def test_results_of_a_stranger_are_shown_as_they_are(run_virtual: Callable[..., Result]) -> None:
+def test_results_of_a_stranger_are_shown_as_they_are(
+    run_virtual: Callable[..., SessionResult],
+) -> None:
     content = run_virtual().content
     for name in ("task", "scenario", "sut", "monitor"):
         content[name] = EVIL

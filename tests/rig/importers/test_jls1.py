@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.importers.jls1_container import Block, TaggedFile
+from rig.importers.jls1_container import ContainerBlock, TaggedFile
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
 from rig.trace.trace import Trace, reading
@@ -441,7 +441,7 @@ SMALL = recording(steady(36).rows(), per_block=12)
 UNCLOSED = recording(steady(36).rows(), per_block=12, closed=False)
 
 
-def blocks_of(content: bytes) -> list[Block]:
+def blocks_of(content: bytes) -> list[ContainerBlock]:
     """Return all blocks; raises DataError."""
     return list(TaggedFile(BytesIO(content), "file"))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyjls
 import pytest
 
-from rig.bench.scan import FOUND, MISSING, ONBOARD, PROBLEM, Row
+from rig.bench.scan import FOUND, MISSING, ONBOARD, PROBLEM, ScanRow
 from rig.cli.scan import show
 from rig.cli.tables import Terminal
 from rig.errors import DataError, DeviceNotFound
@@ -64,7 +64,7 @@ def test_what_is_no_serial_port_is_said_to_be_none(tmp_path: Path, kind: str) ->
     assert "ports here" in caught.value.evidence and caught.value.try_next
 
 
-def shown(capsys: pytest.CaptureFixture[str], *rows: Row) -> str:
+def shown(capsys: pytest.CaptureFixture[str], *rows: ScanRow) -> str:
     show(Terminal(width=200), rows)
     return capsys.readouterr().out
 
@@ -72,8 +72,8 @@ def shown(capsys: pytest.CaptureFixture[str], *rows: Row) -> str:
 def test_a_scan_that_found_on_board_ports_alone_does_not_say_that_there_is_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    port = Row(ONBOARD, "/dev/ttyS0", FOUND, setting='[sut.uart]\nport = "/dev/ttyS0"')
-    said = shown(capsys, port, Row("nvml", "pynvml", MISSING, try_next="pip install x"))
+    port = ScanRow(ONBOARD, "/dev/ttyS0", FOUND, setting='[sut.uart]\nport = "/dev/ttyS0"')
+    said = shown(capsys, port, ScanRow("nvml", "pynvml", MISSING, try_next="pip install x"))
     assert "nothing is attached" not in said
     assert (
         "on-board ports are there whether or not anything is connected" in said
@@ -91,6 +91,8 @@ def test_a_scan_that_found_something_does_not_say_either(
 ) -> None:
     for state in (FOUND, PROBLEM):
         said = shown(
-            capsys, Row("joulescope", "JS220", state, "000415"), Row(ONBOARD, "/dev/ttyS0", FOUND)
+            capsys,
+            ScanRow("joulescope", "JS220", state, "000415"),
+            ScanRow(ONBOARD, "/dev/ttyS0", FOUND),
         )
         assert "nothing is attached" not in said and "no instrument" not in said

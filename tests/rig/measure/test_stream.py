@@ -18,7 +18,7 @@ from rig.errors import RemoteProtocolError
 from rig.measure import stream as streaming
 from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
 from rig.model.scores import Score
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Scene, Solve, Stream
 from rig.store.codec import done_from_json, done_to_json
 
@@ -94,7 +94,7 @@ def test_windows_are_cut_from_what_is_played_one_hop_after_the_other(
 
 def test_an_answer_of_no_use_is_not_right_when_it_is_read_again() -> None:
     score = Score(False, "", "", case="250n_5pct", fault="a vector of 9 nodes")
-    done = Done(3, Solve(0, 1.0, 1), Completion(()), score)
+    done = StepRecord(3, Solve(0, 1.0, 1), Completion(()), score)
     assert done_from_json(json.loads(json.dumps(done_to_json(done)))) == done
 
 
@@ -166,5 +166,5 @@ def test_a_stream_is_read_back_from_its_line_as_it_was() -> None:
     for preloaded, faults in ((True, ()), (False, ("late",))):
         step = stream(130, 120, preloaded=preloaded, limit_s=3.5)
         said = completion(4, b"abab", iterations=4, faults=faults, rx_in_window_b=7)
-        done = Done(2, step, said, each=streaming.scores(Letters(), step, said))
+        done = StepRecord(2, step, said, each=streaming.scores(Letters(), step, said))
         assert done_from_json(json.loads(json.dumps(done_to_json(done)))) == done

@@ -14,7 +14,7 @@ import pytest
 
 from rig.report import search, stream
 from rig.report.distributions import distributions
-from rig.report.samples import Samples
+from rig.report.samples import TrialSamples
 from rig.report.style import STYLE
 from rig.report.throughput import throughput
 from rig.store.session_folder import SessionFolder
@@ -182,7 +182,9 @@ def test_values_that_hardly_differ_stand_at_the_axis_whole() -> None:
     latency_s = np.linspace(79.9920e-9, 79.9921e-9, 40).reshape(-1, 1)
     none = np.zeros_like(latency_s)
     content = CONTENT | {"provenance": {"task": {"phases": ["infer"]}}}
-    svg, _ = distributions("latency", [Samples(1, True, 1, none, none, latency_s, none)], content)
+    svg, _ = distributions(
+        "latency", [TrialSamples(1, True, 1, none, none, latency_s, none)], content
+    )
     assert any(text.startswith("79.992") for text in texts(svg)) and not any(
         "e1" in text for text in texts(svg)
     )

@@ -20,7 +20,7 @@ from rig.model.steps import Query
 from rig.results.imagined import Forecast, forecast
 from rig.session import planning
 from rig.session.planning import open_plan, steps
-from rig.session.session import Result as SessionResult
+from rig.session.session import SessionResult as SessionResult
 from rig.session.session import open_bench
 from tests.conftest import ROOT, VIRTUAL_NULL
 

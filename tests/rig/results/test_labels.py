@@ -12,7 +12,7 @@ import pytest
 
 from rig.results import labels
 from rig.session.planning import open_plan
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from scenarios.tasks.qubo.task import subset, unofficial
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.rig.cli.test_main import rig
@@ -123,7 +123,7 @@ def test_a_real_device_on_generated_data_is_not_called_simulated_but_its_data_ar
     assert labels.texts(labels.of_results(content)) == "RANDOM BYTES"
 
 
-def measured(folder: Path, *overrides: str) -> Result:
+def measured(folder: Path, *overrides: str) -> SessionResult:
     with open_bench(VIRTUAL_NULL, ["scenario.single_stream.idle_s=0.05", *overrides]) as bench:
         return bench.run(1, folder)
 

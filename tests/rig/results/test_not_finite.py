@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from rig.cli.measure import measure
 from rig.model.trial import Trial
 from rig.results import results
-from rig.session.session import Result
+from rig.session.session import SessionResult
 from rig.store import codec, session_folder
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Trace
@@ -30,7 +30,7 @@ def refused(constant: str) -> Any:
 
 
 @pytest.fixture
-def session(run_virtual: Callable[..., Result]) -> tuple[SessionFolder, int]:
+def session(run_virtual: Callable[..., SessionResult]) -> tuple[SessionFolder, int]:
     """A session, and a sample of its trace, in the middle of its first timed inference, that was
     made NaN; no gap tells of it.
     """

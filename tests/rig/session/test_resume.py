@@ -23,7 +23,7 @@ from rig.errors import ConfigError, DataError, DeviceBusy
 from rig.model.steps import Query
 from rig.session import session
 from rig.store import codec, session_folder
-from rig.store import segments as sitting
+from rig.store import segments as segment
 from rig.store.events import Event, SessionResumed, SessionStarted, StepDone
 from tests.conftest import ROOT
 
@@ -97,7 +97,7 @@ def test_a_session_cut_off_again_and_again_comes_to_its_end(tmp_path: Path) -> N
             session.resume(folder, [cutting(steps, KeyboardInterrupt())])
         assert not check(folder).ok
     result = session.resume(folder)
-    assert result.trials[0].sittings > 2
+    assert result.trials[0].segments > 2
     assert [asked_for(folder, number) for number in (1, 2)] == [list(range(8))] * 2
     equal(folder)
 
@@ -165,8 +165,8 @@ def test_a_sitting_killed_before_it_heard_anything_takes_nothing_of_the_one_befo
     counted = [
         step
         for trial in (1, 2)
-        for sitting in counted_steps(folder / f"trial-{trial}")
-        for step in sitting
+        for segment in counted_steps(folder / f"trial-{trial}")
+        for step in segment
     ]
     assert len(counted) == len(every_query(folder)), "a query that counted before was asked again"
     equal(folder)
@@ -175,7 +175,7 @@ def test_a_sitting_killed_before_it_heard_anything_takes_nothing_of_the_one_befo
 def counted_steps(trial: Path) -> list[list[int]]:
     return [
         [done.number for done in steps if isinstance(done.step, Query)]
-        for steps in sitting.counted(trial)
+        for steps in segment.counted(trial)
     ]
 
 

@@ -26,14 +26,14 @@ from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
 from rig.model.steps import Query
 from rig.model.trial import Measured, Sample, Window
-from rig.session.session import Bench, Result, open_bench
+from rig.session.session import Bench, SessionResult, open_bench
 from rig.store.events import Event, SessionFinished, StepDone, TrialFinished
 from rig.trace.trace import Gap
 from scenarios.single_stream import SingleStream
 from scenarios.tasks.null import NullTask
 from tests.conftest import VIRTUAL_NULL
 
-Run = Callable[..., Result]
+Run = Callable[..., SessionResult]
 
 
 def test_the_metrics_are_those_of_the_device_that_was_put_on_the_table(run_virtual: Run) -> None:
@@ -166,7 +166,7 @@ def test_edges_that_nobody_marked_are_an_edges_problem(tmp_path: Path) -> None:
         load = bench.sut.load
 
         def bounce(index: int, payload: bytes) -> None:
-            world = bench.table.world
+            world = bench.context.world
             world.put(world.now_ns(), False, 0.012)
             world.advance(20_000)
             world.put(world.now_ns(), True, 0.012)
@@ -310,7 +310,7 @@ def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_ener
     tmp_path: Path,
 ) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
-        bench.table.world.put = lambda time_ns, level, power_w: None  # type: ignore[method-assign]
+        bench.context.world.put = lambda time_ns, level, power_w: None  # type: ignore[method-assign]
         result = bench.run(1, tmp_path)
     assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
     assert result.metrics["accuracy"].value == 1.0
@@ -372,7 +372,7 @@ def test_whatever_ends_a_run_the_supply_is_off_and_what_was_measured_is_readable
             VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
         ) as bench,
     ):
-        world = bench.table.world
+        world = bench.context.world
         assert world.supply_on
         fails_after(bench, 14, error).run(5, tmp_path)
     assert not world.supply_on
@@ -422,9 +422,9 @@ def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_bench_that_fails_to_open_leaves_the_supply_off(monkeypatch: pytest.MonkeyPatch) -> None:
     worlds = []
 
-    def refuse(settings: object, table: rig.session.Table) -> None:
-        worlds.append(table.world)
-        assert table.world.supply_on
+    def refuse(settings: object, context: rig.session.Table) -> None:
+        worlds.append(context.world)
+        assert context.world.supply_on
         raise BenchError("no answer")
 
     monkeypatch.setattr("sut_backends.virtual.backend.VirtualSut.open", refuse)

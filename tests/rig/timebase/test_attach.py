@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rig.timebase.attach import shifted, tie
+from rig.timebase.attach import attach, shifted
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 
@@ -35,9 +35,9 @@ def test_one_edge_ties_the_first_mark_and_the_rate_is_trusted_within_its_limit(
     tmp_path: Path,
 ) -> None:
     trace = traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, (0.0,))
-    alignment = tie(trace, [5_000, 1_005_000, 4_005_000], TICK_HZ, 50e-6, "")
+    alignment = attach(trace, [5_000, 1_005_000, 4_005_000], TICK_HZ, 50e-6, "")
     timebase = alignment.timebase
-    assert timebase is not None and timebase.on_trust and alignment.problems == ()
+    assert timebase is not None and timebase.nominal_rate and alignment.problems == ()
     assert [timebase.seconds(tick) for tick in (5_000, 4_005_000)] == [0.0, 4.0]
     own_u_s = math.hypot(20e-6, 1e-6) / math.sqrt(12)
     assert timebase.seconds_u_s(5_000) == pytest.approx(own_u_s)
@@ -48,7 +48,7 @@ def test_one_edge_ties_the_first_mark_and_the_rate_is_trusted_within_its_limit(
 
 
 def test_a_window_that_may_lie_elsewhere_is_a_sync_problem(tmp_path: Path) -> None:
-    timebase = tie(
+    timebase = attach(
         traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, (0.0,)),
         [0, 4_000_000],
         TICK_HZ,
@@ -66,7 +66,7 @@ def test_a_window_that_may_lie_elsewhere_is_a_sync_problem(tmp_path: Path) -> No
 def test_another_number_of_edges_than_one_ties_nothing(
     tmp_path: Path, stamps_s: tuple[float, ...]
 ) -> None:
-    alignment = tie(
+    alignment = attach(
         traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, stamps_s), [0, 1], TICK_HZ, 50e-6, ""
     )
     assert alignment.timebase is None
@@ -77,7 +77,7 @@ def test_a_clock_that_both_read_ties_all_marks_to_the_nanosecond(tmp_path: Path)
     uptime_ns = 10**17 + 123_456_789
     trace = traced(tmp_path, "clock", {"start_monotonic_ns": uptime_ns})
     ticks = [(uptime_ns + offset_ns) // 1000 for offset_ns in (250_000_211, 1_250_000_211)]
-    alignment = tie(trace, ticks, TICK_HZ, 50e-6, "CLOCK_MONOTONIC")
+    alignment = attach(trace, ticks, TICK_HZ, 50e-6, "CLOCK_MONOTONIC")
     timebase = alignment.timebase
     assert timebase is not None and alignment.problems == ()
     assert timebase.seconds(ticks[0]) == pytest.approx(0.250000211, abs=1e-9)
@@ -86,7 +86,7 @@ def test_a_clock_that_both_read_ties_all_marks_to_the_nanosecond(tmp_path: Path)
 
 
 def test_marks_of_another_clock_are_not_tied(tmp_path: Path) -> None:
-    alignment = tie(
+    alignment = attach(
         traced(tmp_path, "clock", {"start_monotonic_ns": 5}), [0, 1], TICK_HZ, 50e-6, ""
     )
     assert alignment.timebase is None
@@ -101,7 +101,7 @@ def test_ticks_that_run_backwards_are_named(tmp_path: Path, sync: str) -> None:
         {"start_monotonic_ns": 5, "rate_limit_ppm": 1.0},
         (0.0,) if sync == "start" else (),
     )
-    alignment = tie(trace, [10, 20, 15], TICK_HZ, 50e-6, "CLOCK_MONOTONIC")
+    alignment = attach(trace, [10, 20, 15], TICK_HZ, 50e-6, "CLOCK_MONOTONIC")
     assert [problem.code for problem in alignment.problems] == ["clock"]
 
 
@@ -130,7 +130,7 @@ def pulsed(
 def codes(trace: Trace, marks_s: list[float]) -> list[str]:
     return [
         problem.code
-        for problem in tie(
+        for problem in attach(
             trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, ""
         ).problems
     ]
@@ -167,6 +167,6 @@ def test_lost_ends_of_pulses_beside_a_long_rest_are_no_line_upside_down(tmp_path
     gaps_s = ((before_s + 0.0005, before_s + 0.0015), (behind_s - 0.001, behind_s + 0.0005))
     trace = pulsed(tmp_path, *SPANS, gaps_s=gaps_s)
     assert "inverted" not in str(
-        tie(trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, "").problems
+        attach(trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, "").problems
     )
     assert len(trace.gaps) == 2 and len(trace.rises_s) < len(marks_s)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rig.errors import ConfigError, DataError
-from rig.session.session import Result
+from rig.session.session import SessionResult
 from rig.uncertainty.accuracy import Accuracy, Range, from_json, load
 
 GOOD: dict[str, str] = {
@@ -136,7 +136,7 @@ def test_a_calibration_file_that_is_not_there_says_what_to_do(tmp_path: Path) ->
 
 
 def test_a_run_is_refused_before_it_begins_when_its_calibration_has_a_limit_that_is_no_number(
-    run_virtual: Callable[..., Result], tmp_path: Path
+    run_virtual: Callable[..., SessionResult], tmp_path: Path
 ) -> None:
     path = written(tmp_path, clock_ppm="nan")
     with pytest.raises(ConfigError, match="clock_ppm"):

@@ -19,7 +19,7 @@ from rig.model.catalogue import Entry
 from rig.model.steps import Plan
 from rig.model.trial import Measured, Metric, Sample, Trial, Window
 from rig.results import results
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from rig.stats.binomial import Share, effective_size, student
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean, standard_error
@@ -28,7 +28,7 @@ from rig.uncertainty import budget, other_samples
 from rig.uncertainty.jackknife import jackknife
 from tests.conftest import ROOT
 
-Run = Callable[..., Result]
+Run = Callable[..., SessionResult]
 
 
 def both(draw: Draw, name: str) -> Intervals:
@@ -282,7 +282,7 @@ def half(interval: Interval) -> float:
 
 @pytest.fixture
 def run_stream(tmp_path: Path) -> Run:
-    def run(*overrides: str) -> Result:
+    def run(*overrides: str) -> SessionResult:
         with open_bench(ROOT / "benches" / "virtual-real-time.toml", overrides) as bench:
             return bench.run(2, tmp_path)
 

@@ -15,8 +15,8 @@ from rig.bench.probe import probe
 from rig.errors import ConfigError
 from rig.model.finding import Finding
 from rig.problems import PROBLEM_CODES
-from rig.session.session import Result, open_bench
-from rig.trace.trace import End, Integral
+from rig.session.session import SessionResult, open_bench
+from rig.trace.trace import EndPower, Integral
 from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.unwired import one_sided
 from tests.conftest import ROOT, VIRTUAL_NULL
@@ -49,13 +49,13 @@ ERRORS = {
 READ = ("virtual", "js220", "js110", "n6705")
 
 
-def run(folder: Path, *overrides: str, bench: Path = VIRTUAL_NULL) -> Result:
+def run(folder: Path, *overrides: str, bench: Path = VIRTUAL_NULL) -> SessionResult:
     few = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
     with open_bench(bench, [*few, *SLOW, *overrides]) as opened:
         return opened.run(1, folder)
 
 
-def power(result: Result) -> list[str]:
+def power(result: SessionResult) -> list[str]:
     return [
         problem["detail"] for problem in result.content["problems"] if problem["code"] == "power"
     ]
@@ -136,7 +136,7 @@ def test_half_a_noise_is_told_from_a_device_that_sleeps_between_bursts(
         float(power_w.mean()) / 3.3,
         float(power_w.min()),
         float(power_w.max()),
-        (End(0.0, 0.0), End(0.0, 0.0)),
+        (EndPower(0.0, 0.0), EndPower(0.0, 0.0)),
         (0.0,),
         (0.0,),
         (3.3,),

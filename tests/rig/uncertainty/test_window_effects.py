@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError
 from rig.model.effects import COMMON, Effect, Effects, merged
-from rig.session.session import Result
+from rig.session.session import SessionResult
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 from rig.uncertainty.accuracy import Accuracy, Range, load
 from rig.uncertainty.window_effects import beyond, energy_u_j, of_energy, ranges_a
 
-Run = Callable[..., Result]
+Run = Callable[..., SessionResult]
 HZ = 10_000
 PLAIN = Accuracy((Range(10.0, 0.0, 0.0),), (Range(15.0, 0.0, 0.0),), 0.0, "test")
 ROOT3 = math.sqrt(3)
@@ -380,7 +380,7 @@ def test_the_same_error_in_two_readings_adds_up_and_different_ones_in_squares() 
 QUIET = ("monitor.virtual.noise_a=0", "monitor.virtual.lsb_a=0")
 
 
-def budget(result: Result, metric: str) -> dict[str, float]:
+def budget(result: SessionResult, metric: str) -> dict[str, float]:
     content = result.content["metrics"][metric]
     return {
         part["component"]: part["standard_uncertainty"]

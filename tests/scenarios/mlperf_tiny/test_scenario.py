@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 
 from rig.check.check import check
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Reviewer
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step
 from rig.model.trial import Measured, Sample, Window
 from rig.session.planning import open_plan, steps
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from scenarios.mlperf_tiny.scenario import Tiny
 from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 from scenarios.tasks.null import NullTask
@@ -46,7 +46,7 @@ PATTERNS = (THROUGHPUT, ENERGY, TOP_1, AUC)
 
 
 def tiny(**settings: Any) -> Tiny:
-    return Tiny.open(Tiny.Settings(**settings), Table())
+    return Tiny.open(Tiny.Settings(**settings), BenchContext())
 
 
 def null(samples: int = 8) -> NullTask:
@@ -384,19 +384,19 @@ def test_a_number_in_a_line_has_no_exponent_and_six_digits(value: float) -> None
         assert float(found[1]) == pytest.approx(value, rel=1e-5)
 
 
-def run(folder: Path, *overrides: str, trials: int = 1) -> Result:
+def run(folder: Path, *overrides: str, trials: int = 1) -> SessionResult:
     with open_bench(BENCH, [f"task.mlperf_tiny.cache={folder / 'cache'}", *overrides]) as bench:
         return bench.run(trials, folder / "sessions")
 
 
 @pytest.fixture(scope="module")
-def energy(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def energy(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
     """Return a session of two trials in energy mode, of a device without variation."""
     exact = ["sut.virtual.infer.variation=0.0", "sut.virtual.preprocess.variation=0.0"]
     return run(tmp_path_factory.mktemp("energy"), "scenario.tiny.mode=energy", *exact, trials=2)
 
 
-def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: Result) -> None:
+def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: SessionResult) -> None:
     assert not energy.content["problems"]
     for number in (1, 2):
         lines = (
@@ -410,7 +410,7 @@ def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: Result) -> None:
         assert lines == energy.content["trials"][number - 1]["lines"]
 
 
-def test_every_line_of_a_simulated_session_says_so(energy: Result) -> None:
+def test_every_line_of_a_simulated_session_says_so(energy: SessionResult) -> None:
     assert energy.content["simulated"] is True
     for trial in energy.content["trials"]:
         assert trial["lines"] and all(
@@ -418,7 +418,7 @@ def test_every_line_of_a_simulated_session_says_so(energy: Result) -> None:
         )
 
 
-def test_only_calibrations_are_shorter_than_ten_seconds(energy: Result) -> None:
+def test_only_calibrations_are_shorter_than_ten_seconds(energy: SessionResult) -> None:
     lines = (energy.folder / "trial-1" / "samples.jsonl").read_text(encoding="utf-8").splitlines()
     windows = [line["windows"][-1] for line in map(json.loads, lines) if "windows" in line]
     assert len(windows) == 5
@@ -426,7 +426,7 @@ def test_only_calibrations_are_shorter_than_ten_seconds(energy: Result) -> None:
 
 
 def test_the_session_is_found_again_number_by_number_and_a_changed_line_is_noticed(
-    energy: Result,
+    energy: SessionResult,
 ) -> None:
     assert check(energy.folder).ok
     path = energy.folder / "trial-2" / "results.txt"

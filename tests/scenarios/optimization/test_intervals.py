@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Pooler
 from rig.model.effects import COMMON, TRIAL, Effect, Effects
 from rig.model.scores import Costs
@@ -83,7 +83,7 @@ def fixed(
 
 
 def told(*trials: Sequence[Sample]) -> dict[str, Intervals]:
-    scenario = Optimization.open(Optimization.Settings(gaps=GAPS), Table())
+    scenario = Optimization.open(Optimization.Settings(gaps=GAPS), BenchContext())
     assert isinstance(scenario, Pooler)
     return dict(scenario.intervals([Measured(tuple(trial), ()) for trial in trials], ["solve"]))
 

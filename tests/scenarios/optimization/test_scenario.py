@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Reviewer, Surveyor, Withholder
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Optimized
 from rig.model.completion import Completion
 from rig.model.scores import Costs, Score
-from rig.model.step_record import Done
+from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Solve, Step
 from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.session.planning import steps
@@ -38,14 +38,14 @@ IDLE_W = 0.01
 
 
 def optimization(**settings: Any) -> Optimization:
-    return Optimization.open(Optimization.Settings(**settings), Table())
+    return Optimization.open(Optimization.Settings(**settings), BenchContext())
 
 
 @pytest.fixture(scope="module")
 def task() -> QuboTask:
     """Six workloads of two cells; their targets are those of the shipped table."""
     return QuboTask.open(
-        QuboTask.Settings(nodes=(10, 100), densities=(0.05,), seeds=(0, 1, 2)), Table()
+        QuboTask.Settings(nodes=(10, 100), densities=(0.05,), seeds=(0, 1, 2)), BenchContext()
     )
 
 
@@ -525,13 +525,13 @@ def test_a_search_beyond_its_limit_on_the_way_to_a_target_leaves_no_result_of_it
     )
 
 
-def done(step: Step, fault: str = "", refusal: str = "") -> Done:
+def done(step: Step, fault: str = "", refusal: str = "") -> StepRecord:
     score = (
         Score(False, "-1", "0", costs=Costs(0, -1, 0), fault=fault)
         if isinstance(step, Solve)
         else None
     )
-    return Done(1, step, Completion((), refusal=refusal), score)
+    return StepRecord(1, step, Completion((), refusal=refusal), score)
 
 
 def test_a_survey_tells_done_failed_and_missing_cells() -> None:
@@ -595,7 +595,7 @@ def both(
 
 
 def test_thresholds_of_the_result_come_from_the_official_cost_wherever_ours_is_lower() -> None:
-    task = QuboTask.open(QuboTask.Settings(nodes=(250, 500), densities=(0.05,)), Table())
+    task = QuboTask.open(QuboTask.Settings(nodes=(250, 500), densities=(0.05,)), BenchContext())
     apart = 0
     for search in (
         step for step in carried_out(optimization(timeouts_s=()), task) if isinstance(step, Solve)
@@ -667,7 +667,9 @@ def test_without_an_official_target_there_is_no_result_of_the_benchmark_and_a_re
 def test_a_device_that_marks_too_few_thresholds_for_both_targets_marks_those_of_the_result(
     task: QuboTask,
 ) -> None:
-    big = QuboTask.open(QuboTask.Settings(nodes=(500,), densities=(0.05,), seeds=(0,)), Table())
+    big = QuboTask.open(
+        QuboTask.Settings(nodes=(500,), densities=(0.05,), seeds=(0,)), BenchContext()
+    )
     few = optimization(timeouts_s=(), curve=()).fitted(device(solves=True, thresholds_max=3))
     (search,) = [step for step in carried_out(few, big) if isinstance(step, Solve)]
     own = big.official(0)

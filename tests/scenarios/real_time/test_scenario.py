@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Fitter, Reviewer, Withholder
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Played
@@ -64,7 +64,7 @@ class Birds:
 
 
 def real_time(**settings: Any) -> RealTime:
-    return RealTime.open(RealTime.Settings(**settings), Table())
+    return RealTime.open(RealTime.Settings(**settings), BenchContext())
 
 
 def played(scenario: RealTime, task: Any = None, seed: int = 1) -> Stream:

@@ -20,7 +20,7 @@ from rig.errors import (
     LocalProtocolError,
     SutError,
 )
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from rig.model.completion import BATCH, END, REACHED
 from rig.model.steps import Query, Solve
@@ -31,16 +31,16 @@ Open = Callable[..., CpuSut]
 
 
 @pytest.fixture
-def start(table: Table) -> Iterator[Open]:
+def start(context: BenchContext) -> Iterator[Open]:
     """Start programs by name; all are ended."""
-    table.programs = {
+    context.programs = {
         name: program(name) for name in ("null", "talkative", "mortal", "stairs", "sleeper")
     }
     with ExitStack() as stack:
 
         def opened(name: str, **settings: int) -> CpuSut:
             return stack.enter_context(
-                closing(CpuSut.open(CpuSut.Settings(name, **settings), table))
+                closing(CpuSut.open(CpuSut.Settings(name, **settings), context))
             )
 
         yield opened
@@ -60,13 +60,13 @@ def test_its_marks_lie_between_the_readings_of_the_hosts_clock_around_it(start: 
 
 
 def test_simulated_monitors_see_an_edge_and_the_stated_power_from_every_mark_on(
-    start: Open, table: Table
+    start: Open, context: BenchContext
 ) -> None:
     sut = start("null")
-    origin_ns = table.world.monotonic_ns
+    origin_ns = context.world.monotonic_ns
     sut.load(0, b"a")
     marks = [*sut.sync().marks, *sut.idle(0.01).marks, *sut.run(Query((0,), repeat=20_000)).marks]
-    states = table.world.states()
+    states = context.world.states()
     falls = [
         (now.time_ns, now.power_w)
         for before, now in pairwise(states)
@@ -75,17 +75,19 @@ def test_simulated_monitors_see_an_edge_and_the_stated_power_from_every_mark_on(
     power_w = {0x50: 0.012, 0x40: 0.010, 0x00: 0.010, 0x01: 0.030, 0x02: 0.050}
     assert falls == [(mark.tick - origin_ns, power_w[mark.phase]) for mark in marks]
     sut.close()
-    assert table.world.states()[-1].power_w == 0.0
-    assert table.world.horizon_ns() >= table.world.states()[-1].time_ns
+    assert context.world.states()[-1].power_w == 0.0
+    assert context.world.horizon_ns() >= context.world.states()[-1].time_ns
 
 
-def test_phases_shorter_than_a_pulse_still_have_an_edge_each(start: Open, table: Table) -> None:
+def test_phases_shorter_than_a_pulse_still_have_an_edge_each(
+    start: Open, context: BenchContext
+) -> None:
     sut = start("null", sync_hold_us=5_000)
     sut.load(0, b"a")
     marks = sut.run(Query((0,))).marks
-    states = table.world.states()
+    states = context.world.states()
     falls = [now.time_ns for before, now in pairwise(states) if before.level and not now.level]
-    assert falls[-3:] == [mark.tick - table.world.monotonic_ns for mark in marks]
+    assert falls[-3:] == [mark.tick - context.world.monotonic_ns for mark in marks]
 
 
 def test_a_batch_has_one_window_and_the_outputs_of_its_samples_in_order(start: Open) -> None:
@@ -132,7 +134,9 @@ def test_thresholds_that_are_reached_at_once_have_one_mark(start: Open) -> None:
     assert completion.marks[0].tick <= completion.known[0] <= completion.marks[1].tick
 
 
-def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(start: Open, table: Table) -> None:
+def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(
+    start: Open, context: BenchContext
+) -> None:
     sut = start("stairs", sync_hold_us=3_000)
     sut.load(0, b"100")
     marks = sut.solve(
@@ -140,9 +144,9 @@ def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(start: Open, ta
     ).marks
     assert all(late.tick - early.tick >= 6_000_000 for early, late in pairwise(marks))
     assert marks[-2].phase == REACHED + 13 and marks[-1].phase == END
-    states = table.world.states()
+    states = context.world.states()
     falls = [now.time_ns for before, now in pairwise(states) if before.level and not now.level]
-    assert falls[-len(marks) :] == [mark.tick - table.world.monotonic_ns for mark in marks]
+    assert falls[-len(marks) :] == [mark.tick - context.world.monotonic_ns for mark in marks]
 
 
 def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(start: Open) -> None:
@@ -244,7 +248,7 @@ def test_what_decides_the_speed_is_told(start: Open) -> None:
     } <= set(details)
 
 
-def test_settings_that_cannot_be_are_refused_by_name(table: Table) -> None:
+def test_settings_that_cannot_be_are_refused_by_name(context: BenchContext) -> None:
     for settings, path in (
         (CpuSut.Settings("other"), "sut.cpu.program"),
         (CpuSut.Settings(), "sut.cpu.program"),
@@ -253,12 +257,12 @@ def test_settings_that_cannot_be_are_refused_by_name(table: Table) -> None:
         (CpuSut.Settings(slots=0), "sut.cpu.slots"),
     ):
         with pytest.raises(ConfigError) as caught:
-            CpuSut.open(settings, table)
+            CpuSut.open(settings, context)
         assert caught.value.path == path
 
 
-def test_a_program_that_is_not_there_says_why(table: Table) -> None:
-    table.programs = {"gone": Program("tests.sut_backends.uart.public_programs:gone", "null")}
+def test_a_program_that_is_not_there_says_why(context: BenchContext) -> None:
+    context.programs = {"gone": Program("tests.sut_backends.uart.public_programs:gone", "null")}
     with pytest.raises(BenchError, match="does not start") as caught:
-        CpuSut.open(CpuSut.Settings(), table)
+        CpuSut.open(CpuSut.Settings(), context)
     assert "gone" in caught.value.evidence

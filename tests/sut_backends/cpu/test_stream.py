@@ -16,7 +16,7 @@ from statistics import median
 import pytest
 
 from rig.errors import DeadlineError, DeviceLost, LocalProtocolError, SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.completion import DECIDED, END, STREAM, Completion
 from rig.model.steps import Query, Scene, Stream
 from sut_backends.cpu.backend import CpuSut
@@ -31,14 +31,14 @@ SAFE = 150
 
 
 @pytest.fixture
-def start(table: Table) -> Iterator[Open]:
+def start(context: BenchContext) -> Iterator[Open]:
     """Start programs by name; all are ended."""
-    table.programs = {name: program(name) for name in ("null", "moody", "stairs")}
+    context.programs = {name: program(name) for name in ("null", "moody", "stairs")}
     with ExitStack() as stack:
 
         def opened(name: str, **settings: int) -> CpuSut:
             return stack.enter_context(
-                closing(CpuSut.open(CpuSut.Settings(name, **settings), table))
+                closing(CpuSut.open(CpuSut.Settings(name, **settings), context))
             )
 
         yield opened
@@ -84,18 +84,18 @@ def test_windows_larger_than_the_pipe_are_taken_in_while_others_are_played(start
 
 
 def test_simulated_monitors_see_a_pulse_a_mark_two_holds_apart_and_idle_power_while_it_listens(
-    start: Open, table: Table
+    start: Open, context: BenchContext
 ) -> None:
     sut = start("null", sync_hold_us=2_000)
-    before = len(table.world.states())
+    before = len(context.world.states())
     marks = sut.stream(stream_of(4), [b"a"] * 4).marks
     falls = [
         now
-        for last, now in pairwise(table.world.states(before - 1))
+        for last, now in pairwise(context.world.states(before - 1))
         if last.level and not now.level
     ]
     assert [state.time_ns for state in falls] == [
-        mark.tick - table.world.monotonic_ns for mark in marks
+        mark.tick - context.world.monotonic_ns for mark in marks
     ]
     assert [state.power_w for state in falls] == [0.010, *[0.030, 0.050, 0.010] * 4, 0.010]
     assert all(late.tick - early.tick >= 4_000_000 for early, late in pairwise(marks))

@@ -18,12 +18,12 @@ import pytest
 
 from rig.bench.config import _typed
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.steps import Query
 from rig.simulation.world import World
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.sync_wire import MARGIN_NS, EdgeWire, Power
-from sut_backends.lines.faults import Faults
+from sut_backends.lines.faults import LineFaults
 
 pytestmark = pytest.mark.posix
 
@@ -31,8 +31,8 @@ SAMPLE = bytes(range(256)) * 8
 
 
 @contextmanager
-def opened(program: Path, table: Table, **settings: Any) -> Iterator[PosixSut]:
-    sut = PosixSut.open(PosixSut.Settings(program=str(program), **settings), table)
+def opened(program: Path, context: BenchContext, **settings: Any) -> Iterator[PosixSut]:
+    sut = PosixSut.open(PosixSut.Settings(program=str(program), **settings), context)
     try:
         yield sut
     finally:
@@ -41,8 +41,10 @@ def opened(program: Path, table: Table, **settings: Any) -> Iterator[PosixSut]:
         assert not [thread for thread in threading.enumerate() if thread.name == "edge wire"]
 
 
-def test_it_says_that_it_is_simulated_and_what_it_runs(null_program: Path, table: Table) -> None:
-    with opened(null_program, table, ppm=25.0, tick_hz=8_000_000, offset_ticks=5) as sut:
+def test_it_says_that_it_is_simulated_and_what_it_runs(
+    null_program: Path, context: BenchContext
+) -> None:
+    with opened(null_program, context, ppm=25.0, tick_hz=8_000_000, offset_ticks=5) as sut:
         info = sut.info
     assert (info.kind, info.simulated, info.tick_hz, info.task) == (
         "posix",
@@ -54,40 +56,44 @@ def test_it_says_that_it_is_simulated_and_what_it_runs(null_program: Path, table
     assert (info.details["ppm"], info.details["offset_ticks"]) == (25.0, 5)
 
 
-def test_a_device_that_runs_less_often_than_asked_says_so(null_program: Path, table: Table) -> None:
-    with opened(null_program, table, skip_iterations=3) as sut:
+def test_a_device_that_runs_less_often_than_asked_says_so(
+    null_program: Path, context: BenchContext
+) -> None:
+    with opened(null_program, context, skip_iterations=3) as sut:
         sut.load(0, SAMPLE)
         assert [
             sut.run(Query((0,), repeat=repeat, limit_s=5.0)).iterations for repeat in (10, 4, 3, 1)
         ] == [7, 1, 0, 0]
 
 
-def test_a_device_that_ends_a_batch_early_says_so(null_program: Path, table: Table) -> None:
-    with opened(null_program, table, skip_iterations=3) as sut:
+def test_a_device_that_ends_a_batch_early_says_so(
+    null_program: Path, context: BenchContext
+) -> None:
+    with opened(null_program, context, skip_iterations=3) as sut:
         for index in range(2):
             sut.load(index, SAMPLE)
         assert sut.run(Query((0, 1), repeat=10, limit_s=5.0, batch=True)).iterations == 7 * 2
 
 
 def test_a_program_is_found_beside_the_bench_file(
-    null_program: Path, tmp_path: Path, table: Table
+    null_program: Path, tmp_path: Path, context: BenchContext
 ) -> None:
     (tmp_path / "dut").symlink_to(null_program)
-    table.folder = tmp_path
-    with opened(Path("dut"), table) as sut:
+    context.folder = tmp_path
+    with opened(Path("dut"), context) as sut:
         assert sut.info.task == "null"
 
 
 def test_edges_and_power_of_each_phase_are_in_the_world_at_the_ticks_of_the_marks(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     power = Power(idle=0.01, preprocess=0.03, infer=0.05, sync=0.012)
-    with opened(null_program, table, power_w=power) as sut:
+    with opened(null_program, context, power_w=power) as sut:
         sut.load(0, SAMPLE)
         done = sut.run(Query((0,)))
         burst = sut.sync()
         idle = sut.idle(0.05)
-        states = wait_for_states(table.world, 2 * (3 + 8 + 2))
+        states = wait_for_states(context.world, 2 * (3 + 8 + 2))
         falls = [state for state in states if not state.level]
     marks = (*done.marks, *burst.marks, *idle.marks)
     assert [state.power_w for state in falls] == [0.03, 0.05, 0.01] + [0.012] * 8 + [0.01, 0.01]
@@ -98,7 +104,7 @@ def test_edges_and_power_of_each_phase_are_in_the_world_at_the_ticks_of_the_mark
     by_state = [(state.time_ns - falls[0].time_ns) / 1e9 for state in falls]
     assert by_tick == pytest.approx(by_state, abs=2.1e-6)
     assert sut.edges.late_events == sut.edges.reordered_events == 0
-    assert table.world.states()[-1].power_w == 0.0  # a closed device draws nothing
+    assert context.world.states()[-1].power_w == 0.0  # a closed device draws nothing
 
 
 def wait_for_states(world: World, edges: int) -> list[Any]:
@@ -112,18 +118,18 @@ def wait_for_states(world: World, edges: int) -> list[Any]:
 
 
 def test_the_horizon_follows_the_clock_never_goes_back_and_never_lies(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         horizons = [0]
         known = [0]
         stop = threading.Event()
 
         def watch() -> None:
             while not stop.is_set():
-                seen = len(table.world.states())
-                horizons.append(table.world.horizon_ns())
-                new = [state.time_ns for state in table.world.states(seen)]
+                seen = len(context.world.states())
+                horizons.append(context.world.horizon_ns())
+                new = [state.time_ns for state in context.world.states(seen)]
                 known.append(min([*new, horizons[-1]]))
                 time.sleep(0.001)
 
@@ -137,23 +143,25 @@ def test_the_horizon_follows_the_clock_never_goes_back_and_never_lies(
         stop.set()
         watcher.join()
         assert horizons == sorted(horizons)
-        now_ns = table.world.now_ns()
-        horizon_ns = table.world.horizon_ns()
+        now_ns = context.world.now_ns()
+        horizon_ns = context.world.horizon_ns()
         assert MARGIN_NS - 1_000_000 < now_ns - horizon_ns < MARGIN_NS + 50_000_000
         assert sut.late_events == 0
 
 
-def test_a_second_device_goes_on_where_the_first_ended(null_program: Path, table: Table) -> None:
-    with opened(null_program, table) as sut:
+def test_a_second_device_goes_on_where_the_first_ended(
+    null_program: Path, context: BenchContext
+) -> None:
+    with opened(null_program, context) as sut:
         sut.load(0, SAMPLE)
         sut.run(Query((0,)))
-    before = len(table.world.states())
-    last_ns = table.world.states()[-1].time_ns
-    with opened(null_program, table) as sut:
+    before = len(context.world.states())
+    last_ns = context.world.states()[-1].time_ns
+    with opened(null_program, context) as sut:
         sut.load(0, SAMPLE)
         sut.run(Query((0,)))
         assert sut.edges.reordered_events == 0
-    assert table.world.states(before)[0].time_ns >= last_ns
+    assert context.world.states(before)[0].time_ns >= last_ns
 
 
 @pytest.mark.parametrize(
@@ -161,13 +169,13 @@ def test_a_second_device_goes_on_where_the_first_ended(null_program: Path, table
     [
         {"layer": "text"},
         {"strict_baud": True, "frame_baud": 460_800},
-        {"faults": Faults(0.001, 0.001, 0.001, 3)},
+        {"faults": LineFaults(0.001, 0.001, 0.001, 3)},
     ],
 )
 def test_every_way_to_speak_gives_the_result(
-    null_program: Path, table: Table, settings: dict[str, Any]
+    null_program: Path, context: BenchContext, settings: dict[str, Any]
 ) -> None:
-    with opened(null_program, table, **settings) as sut:
+    with opened(null_program, context, **settings) as sut:
         sut.load(0, (1).to_bytes(4, "little") * 4)
         output = sut.run(Query((0,))).output
     assert output == (250 if settings.get("layer") == "text" else 1).to_bytes(4, "little") * 4
@@ -175,12 +183,12 @@ def test_every_way_to_speak_gives_the_result(
 
 def test_without_supply_there_is_no_device(null_program: Path) -> None:
     with pytest.raises(DeviceNotFound, match="no supply"):
-        PosixSut.open(PosixSut.Settings(program=str(null_program)), Table())
+        PosixSut.open(PosixSut.Settings(program=str(null_program)), BenchContext())
 
 
-def test_a_missing_program_says_how_to_make_it(table: Table, tmp_path: Path) -> None:
+def test_a_missing_program_says_how_to_make_it(context: BenchContext, tmp_path: Path) -> None:
     with pytest.raises(DeviceNotFound, match="no program") as caught:
-        PosixSut.open(PosixSut.Settings(program=str(tmp_path / "asc")), table)
+        PosixSut.open(PosixSut.Settings(program=str(tmp_path / "asc")), context)
     assert "make firmware" in caught.value.try_next
 
 
@@ -189,27 +197,27 @@ def test_a_missing_program_says_how_to_make_it(table: Table, tmp_path: Path) -> 
     ["#!/bin/sh\necho hello\n", "#!/bin/sh\necho broken >&2; exit 7\n", "no program at all"],
 )
 def test_a_program_that_is_no_firmware_is_not_found(
-    table: Table, tmp_path: Path, script: str
+    context: BenchContext, tmp_path: Path, script: str
 ) -> None:
     program = tmp_path / "other"
     program.write_text(script)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     with pytest.raises(DeviceNotFound):
-        PosixSut.open(PosixSut.Settings(program=str(program)), table)
+        PosixSut.open(PosixSut.Settings(program=str(program)), context)
 
 
 def test_a_wrong_option_is_reported_with_what_the_program_says(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     with pytest.raises(DeviceNotFound) as caught:
-        PosixSut.open(PosixSut.Settings(program=str(null_program), tick_hz=1), table)
+        PosixSut.open(PosixSut.Settings(program=str(null_program), tick_hz=1), context)
     assert "exit code 2" in caught.value.evidence
 
 
 def test_a_dut_that_dies_in_a_query_is_lost_with_its_exit_code(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table, die_after_queries=2) as sut:
+    with opened(null_program, context, die_after_queries=2) as sut:
         sut.load(0, SAMPLE)
         started_s = time.monotonic()
         with pytest.raises(DeviceLost, match="ended") as caught:
@@ -217,15 +225,15 @@ def test_a_dut_that_dies_in_a_query_is_lost_with_its_exit_code(
                 sut.run(Query((0,), limit_s=30.0))
         assert time.monotonic() - started_s < 3.0
         assert "exit code 3" in caught.value.evidence
-        horizon_ns = table.world.horizon_ns()
+        horizon_ns = context.world.horizon_ns()
         time.sleep(0.02)
-        assert table.world.horizon_ns() > horizon_ns  # a dead device holds up nobody
+        assert context.world.horizon_ns() > horizon_ns  # a dead device holds up nobody
 
 
 def test_a_dut_that_falls_silent_in_a_query_is_a_deadline_error_in_bounded_time(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table, mute_after_queries=1) as sut:
+    with opened(null_program, context, mute_after_queries=1) as sut:
         sut.load(0, SAMPLE)
         sut.run(Query((0,)))
         started_s = time.monotonic()
@@ -236,9 +244,9 @@ def test_a_dut_that_falls_silent_in_a_query_is_a_deadline_error_in_bounded_time(
 
 
 def test_a_killed_process_is_a_lost_device_with_the_signal(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         killer = threading.Timer(0.2, os.kill, (sut._process.pid, signal.SIGKILL))
         killer.start()
         with pytest.raises(DeviceLost) as caught:
@@ -247,8 +255,8 @@ def test_a_killed_process_is_a_lost_device_with_the_signal(
         assert "signal 9" in caught.value.evidence
 
 
-def test_a_stopped_process_is_ended_all_the_same(null_program: Path, table: Table) -> None:
-    with opened(null_program, table, timeout_s=0.5) as sut:
+def test_a_stopped_process_is_ended_all_the_same(null_program: Path, context: BenchContext) -> None:
+    with opened(null_program, context, timeout_s=0.5) as sut:
         pid = sut._process.pid
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(DeadlineError):
@@ -258,9 +266,9 @@ def test_a_stopped_process_is_ended_all_the_same(null_program: Path, table: Tabl
 
 
 def test_a_process_that_stands_still_longer_than_the_repeats_last_goes_on(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table, timeout_s=20.0) as sut:
+    with opened(null_program, context, timeout_s=20.0) as sut:
         sut.load(0, SAMPLE)
         os.kill(sut._process.pid, signal.SIGSTOP)
         waker = threading.Timer(1.0, os.kill, (sut._process.pid, signal.SIGCONT))
@@ -279,7 +287,7 @@ def test_settings_come_from_a_bench_file() -> None:
         "ppm": 3,
     }
     settings = _typed(PosixSut.Settings, values, "sut.posix")
-    assert settings.faults == Faults(drop=0.1)
+    assert settings.faults == LineFaults(drop=0.1)
     assert (settings.power_w.idle, settings.power_w.infer) == (1.0, Power().infer)
     with pytest.raises(ConfigError, match=r"sut\.posix\.layer"):
         _typed(PosixSut.Settings, {"program": "x", "layer": "telepathy"}, "sut.posix")

@@ -21,15 +21,15 @@ from rig.bench.config import _typed
 from rig.bench.probe import probe
 from rig.check.check import check
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.steps import Query
-from rig.session.session import Result, open_bench
+from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
 from rig.store.codec import read_completions
 from sut_backends.hosted.guest_sync_wire import AHEAD_NS, GuestWire
 from sut_backends.hosted.qemu import QemuSut
 from sut_backends.hosted.sync_wire import Power
-from sut_backends.lines.faults import Faults
+from sut_backends.lines.faults import LineFaults
 from tests.boards import image
 from tests.conftest import ROOT
 
@@ -38,9 +38,9 @@ MPS2_ASC = ROOT / "benches" / "mps2-asc.toml"
 
 
 @contextmanager
-def opened(table: Table, **settings: Any) -> Iterator[QemuSut]:
+def opened(context: BenchContext, **settings: Any) -> Iterator[QemuSut]:
     program = settings.pop("program", None) or image("mps2", "null")
-    sut = QemuSut.open(QemuSut.Settings(program=str(program), **settings), table)
+    sut = QemuSut.open(QemuSut.Settings(program=str(program), **settings), context)
     try:
         yield sut
     finally:
@@ -49,9 +49,9 @@ def opened(table: Table, **settings: Any) -> Iterator[QemuSut]:
         assert not [thread for thread in threading.enumerate() if thread.name == "edge wire"]
 
 
-def test_it_says_that_it_is_simulated_and_what_it_runs(table: Table) -> None:
+def test_it_says_that_it_is_simulated_and_what_it_runs(context: BenchContext) -> None:
     program = image("mps2", "null")
-    with opened(table, icount_shift=4) as sut:
+    with opened(context, icount_shift=4) as sut:
         info = sut.info
     assert (info.kind, info.simulated, info.name) == ("qemu", True, "mps2-an385")
     assert hashlib.sha256(program.read_bytes()).hexdigest() in info.firmware
@@ -59,16 +59,18 @@ def test_it_says_that_it_is_simulated_and_what_it_runs(table: Table) -> None:
     assert "version" in info.details["emulator"]
 
 
-def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(table: Table) -> None:
+def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(
+    context: BenchContext,
+) -> None:
     power = Power(idle=0.01, preprocess=0.03, infer=0.05, sync=0.012)
-    with opened(table, power_w=power) as sut:
+    with opened(context, power_w=power) as sut:
         sut.load(0, SAMPLE)
         done = sut.run(Query((0,), repeat=1000))
         burst = sut.sync()
         idle = sut.idle(0.02)
-        table.world.now_ns()  # reads what has been told
-        states = table.world.states()
-        truth_j = table.world.true_energy_j(
+        context.world.now_ns()  # reads what has been told
+        states = context.world.states()
+        truth_j = context.world.true_energy_j(
             *(state_of(states, mark.tick) for mark in done.marks[1:])
         )
     falls = [state for state in states if not state.level]
@@ -85,7 +87,7 @@ def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(tab
         0.05 * (done.marks[2].tick - done.marks[1].tick) * 1e-6, rel=1e-12
     )
     assert sut.late_events == sut.edges.reordered_events == 0
-    assert table.world.states()[-1].power_w == 0.0  # a closed device draws nothing
+    assert context.world.states()[-1].power_w == 0.0  # a closed device draws nothing
 
 
 def state_of(states: list[Any], tick: int) -> int:
@@ -95,19 +97,19 @@ def state_of(states: list[Any], tick: int) -> int:
 
 
 def test_the_horizon_goes_on_while_the_board_sleeps_never_goes_back_and_never_lies(
-    table: Table,
+    context: BenchContext,
 ) -> None:
-    with opened(table) as sut:
+    with opened(context) as sut:
         horizons = [0]
         earliest = []
         stop = threading.Event()
 
         def watch() -> None:
             while not stop.is_set():
-                seen = len(table.world.states())
-                horizons.append(table.world.horizon_ns())
+                seen = len(context.world.states())
+                horizons.append(context.world.horizon_ns())
                 earliest.extend(
-                    (state.time_ns, horizons[-2]) for state in table.world.states(seen)[:1]
+                    (state.time_ns, horizons[-2]) for state in context.world.states(seen)[:1]
                 )
                 time.sleep(0.001)
 
@@ -117,31 +119,31 @@ def test_the_horizon_goes_on_while_the_board_sleeps_never_goes_back_and_never_li
             sut.load(index, SAMPLE)
             sut.run(Query((index,), repeat=1000))
             sut.idle(0.02)
-        asleep_ns = table.world.horizon_ns()
+        asleep_ns = context.world.horizon_ns()
         deadline_s = time.monotonic() + 20.0
-        while table.world.horizon_ns() < asleep_ns + 50_000_000 and time.monotonic() < deadline_s:
+        while context.world.horizon_ns() < asleep_ns + 50_000_000 and time.monotonic() < deadline_s:
             time.sleep(0.01)
         stop.set()
         watcher.join()
-        assert table.world.horizon_ns() >= asleep_ns + 50_000_000
+        assert context.world.horizon_ns() >= asleep_ns + 50_000_000
         assert horizons == sorted(horizons)
         assert all(time_ns >= horizon_ns for time_ns, horizon_ns in earliest)
         assert sut.late_events == 0
 
 
-def test_a_second_board_goes_on_where_the_first_ended(table: Table) -> None:
-    with opened(table) as sut:
+def test_a_second_board_goes_on_where_the_first_ended(context: BenchContext) -> None:
+    with opened(context) as sut:
         sut.sync()
-    before = len(table.world.states())
-    last_ns = table.world.states()[-1].time_ns
-    with opened(table) as sut:
+    before = len(context.world.states())
+    last_ns = context.world.states()[-1].time_ns
+    with opened(context) as sut:
         sut.sync()
         assert sut.edges.reordered_events == 0
-    assert table.world.states(before)[0].time_ns >= last_ns
+    assert context.world.states(before)[0].time_ns >= last_ns
 
 
-def test_lost_and_spoilt_bytes_are_sent_again(table: Table) -> None:
-    with opened(table, faults=Faults(0.005, 0.005, 0.005, 3)) as sut:
+def test_lost_and_spoilt_bytes_are_sent_again(context: BenchContext) -> None:
+    with opened(context, faults=LineFaults(0.005, 0.005, 0.005, 3)) as sut:
         sut.load(0, bytes(1000) + SAMPLE)
         done = [sut.run(Query((0,))) for _ in range(5)]
     assert {each.output for each in done} == {bytes(64)}
@@ -149,55 +151,59 @@ def test_lost_and_spoilt_bytes_are_sent_again(table: Table) -> None:
 
 def test_without_supply_there_is_no_device() -> None:
     with pytest.raises(DeviceNotFound, match="no supply"):
-        QemuSut.open(QemuSut.Settings(program="x"), Table())
+        QemuSut.open(QemuSut.Settings(program="x"), BenchContext())
 
 
 def test_a_missing_emulator_is_named_with_its_package(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    context: BenchContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(DeviceNotFound, match="qemu-system-arm is not installed") as caught:
-        QemuSut.open(QemuSut.Settings(program="x"), table)
+        QemuSut.open(QemuSut.Settings(program="x"), context)
     assert "apt-get install qemu-system-arm" in caught.value.try_next
 
 
-def test_a_missing_image_says_how_to_make_it(table: Table, tmp_path: Path) -> None:
+def test_a_missing_image_says_how_to_make_it(context: BenchContext, tmp_path: Path) -> None:
     image("mps2", "null")  # skips where the emulator is missing
     with pytest.raises(DeviceNotFound, match="no program") as caught:
-        QemuSut.open(QemuSut.Settings(program=str(tmp_path / "asc.elf")), table)
+        QemuSut.open(QemuSut.Settings(program=str(tmp_path / "asc.elf")), context)
     assert "make -C firmware emulated" in caught.value.try_next
 
 
-def test_a_file_that_is_no_image_is_not_started(table: Table, tmp_path: Path) -> None:
+def test_a_file_that_is_no_image_is_not_started(context: BenchContext, tmp_path: Path) -> None:
     image("mps2", "null")
     program = tmp_path / "asc.elf"
     program.write_text("no image at all")
     with pytest.raises(DeviceNotFound, match="no ELF image"):
-        QemuSut.open(QemuSut.Settings(program=str(program)), table)
+        QemuSut.open(QemuSut.Settings(program=str(program)), context)
 
 
-def test_an_image_for_another_board_ends_with_what_the_emulator_says(table: Table) -> None:
+def test_an_image_for_another_board_ends_with_what_the_emulator_says(context: BenchContext) -> None:
     program = str(image("stm32f405", "null"))
     with pytest.raises(DeviceLost) as caught:
-        QemuSut.open(QemuSut.Settings(program=program, machine="mps2-an385", timeout_s=0.5), table)
+        QemuSut.open(
+            QemuSut.Settings(program=program, machine="mps2-an385", timeout_s=0.5), context
+        )
     assert "Lockup" in caught.value.evidence
 
 
-def test_a_killed_emulator_is_a_lost_device_with_the_signal(table: Table) -> None:
-    with opened(table) as sut:
+def test_a_killed_emulator_is_a_lost_device_with_the_signal(context: BenchContext) -> None:
+    with opened(context) as sut:
         killer = threading.Timer(0.2, os.kill, (sut._process.pid, signal.SIGKILL))
         killer.start()
         with pytest.raises(DeviceLost) as caught:
             sut.idle(60.0)
         killer.join()
         assert "signal 9" in caught.value.evidence
-        horizon_ns = table.world.horizon_ns()
+        horizon_ns = context.world.horizon_ns()
         time.sleep(0.02)
-        assert table.world.horizon_ns() > horizon_ns  # a dead device holds up nobody
+        assert context.world.horizon_ns() > horizon_ns  # a dead device holds up nobody
 
 
-def test_a_stopped_emulator_is_a_deadline_error_and_is_ended_all_the_same(table: Table) -> None:
-    with opened(table, timeout_s=0.2) as sut:
+def test_a_stopped_emulator_is_a_deadline_error_and_is_ended_all_the_same(
+    context: BenchContext,
+) -> None:
+    with opened(context, timeout_s=0.2) as sut:
         pid = sut._process.pid
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(DeadlineError):
@@ -208,9 +214,9 @@ def test_a_stopped_emulator_is_a_deadline_error_and_is_ended_all_the_same(table:
 
 RIG = """
 import sys, time
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from sut_backends.hosted.qemu import QemuSut
-table = Table()
+table = BenchContext()
 table.world.supply_on = True
 sut = QemuSut.open(QemuSut.Settings(program=sys.argv[1]), table)
 try:
@@ -286,7 +292,7 @@ def test_settings_come_from_a_bench_file() -> None:
 
 
 @pytest.fixture
-def run_null(tmp_path: Path) -> Callable[..., Result]:
+def run_null(tmp_path: Path) -> Callable[..., SessionResult]:
     """Run the null workload on the emulated Cortex-M3."""
     bench = tmp_path / "mps2-null.toml"
     bench.write_text(
@@ -296,7 +302,7 @@ def run_null(tmp_path: Path) -> Callable[..., Result]:
         "4\npayload_b = 64\n"
     )
 
-    def run(*overrides: str) -> Result:
+    def run(*overrides: str) -> SessionResult:
         with open_bench(bench, overrides) as opened:
             return opened.run(1, tmp_path)
 
@@ -304,7 +310,7 @@ def run_null(tmp_path: Path) -> Callable[..., Result]:
 
 
 def test_power_and_energy_are_the_true_ones_within_their_uncertainty_and_repeat(
-    run_null: Callable[..., Result],
+    run_null: Callable[..., SessionResult],
 ) -> None:
     results = [run_null(), run_null()]
     for result in results:
@@ -329,8 +335,8 @@ def test_the_bench_with_asc_gives_a_session_that_says_simulated_and_checks(tmp_p
     image("mps2", "asc")
     with open_bench(MPS2_ASC, ["task.asc.samples=2", "scenario.single_stream.idle_s=0.1"]) as bench:
         result = bench.run(1, tmp_path)
-        assert bench.table.reference is not None
-        expected = {bench.table.reference(bench.task.payload(index)) for index in range(2)}
+        assert bench.context.reference is not None
+        expected = {bench.context.reference(bench.task.payload(index)) for index in range(2)}
     done = read_completions(result.folder / "trial-1")
     assert {item.completion.output for item in done if item.completion.output} == expected
     assert result.content["problems"] == []

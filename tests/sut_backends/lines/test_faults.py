@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from rig.errors import ConfigError
-from sut_backends.lines.faults import Faults, FaultyLink
+from sut_backends.lines.faults import FaultyLink, LineFaults
 
 
 class Memory:
@@ -35,7 +35,7 @@ class Memory:
 CONTENT = bytes(range(256)) * 100
 
 
-def through(faults: Faults, block_b: int) -> bytes:
+def through(faults: LineFaults, block_b: int) -> bytes:
     memory = Memory(block_b)
     memory.written, out, link = CONTENT, b"", FaultyLink(memory, faults)
     while block := link._line.read(0.0):
@@ -44,16 +44,16 @@ def through(faults: Faults, block_b: int) -> bytes:
 
 
 def test_the_same_seed_gives_the_same_faults_whatever_the_block_size() -> None:
-    faults = Faults(0.01, 0.01, 0.01, seed=5)
+    faults = LineFaults(0.01, 0.01, 0.01, seed=5)
     assert through(faults, 7) == through(faults, 4096) != CONTENT
-    assert through(faults, 7) != through(Faults(0.01, 0.01, 0.01, seed=6), 7)
+    assert through(faults, 7) != through(LineFaults(0.01, 0.01, 0.01, seed=6), 7)
 
 
 @pytest.mark.parametrize(
     ("faults", "change_b"),
-    [(Faults(drop=0.02), -1), (Faults(duplicate=0.02), 1), (Faults(flip=0.02), 0)],
+    [(LineFaults(drop=0.02), -1), (LineFaults(duplicate=0.02), 1), (LineFaults(flip=0.02), 0)],
 )
-def test_faults_are_as_frequent_as_asked_for_and_counted(faults: Faults, change_b: int) -> None:
+def test_faults_are_as_frequent_as_asked_for_and_counted(faults: LineFaults, change_b: int) -> None:
     memory = Memory()
     link = FaultyLink(memory, faults)
     link.write(CONTENT)
@@ -66,14 +66,19 @@ def test_faults_are_as_frequent_as_asked_for_and_counted(faults: Faults, change_
 
 def test_no_faults_change_nothing_and_the_rest_is_passed_on() -> None:
     memory = Memory()
-    link = FaultyLink(memory, Faults())
+    link = FaultyLink(memory, LineFaults())
     link.write(b"abc")
     link.set_baud(9600)
-    assert (link.read(0.0), link.baud, link.name, Faults().any) == (b"abc", 9600, "memory", False)
+    assert (link.read(0.0), link.baud, link.name, LineFaults().any) == (
+        b"abc",
+        9600,
+        "memory",
+        False,
+    )
     link.close()
     assert memory.written == b"closed"
 
 
 def test_a_probability_beyond_1_is_a_config_error() -> None:
     with pytest.raises(ConfigError, match=r"sut\.faults\.drop"):
-        Faults(drop=1.5)
+        LineFaults(drop=1.5)

@@ -16,7 +16,7 @@ import pytest
 import serial
 
 from rig.errors import DeadlineError, ProtocolError, SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.steps import Query
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.io_manager import IoManagerLine
@@ -87,8 +87,8 @@ def stranger(start_dut: Start) -> Iterator[Stranger]:
 
 
 @contextmanager
-def opened(port: str, table: Table, **settings: str) -> Iterator[UartSut]:
-    sut = UartSut.open(UartSut.Settings(port=port, **settings), table)  # type: ignore[arg-type]
+def opened(port: str, context: BenchContext, **settings: str) -> Iterator[UartSut]:
+    sut = UartSut.open(UartSut.Settings(port=port, **settings), context)  # type: ignore[arg-type]
     try:
         yield sut
     finally:
@@ -96,9 +96,9 @@ def opened(port: str, table: Table, **settings: str) -> Iterator[UartSut]:
 
 
 def test_it_is_found_by_itself_and_the_text_layer_is_spoken(
-    stranger: Stranger, table: Table
+    stranger: Stranger, context: BenchContext
 ) -> None:
-    with opened(stranger.port, table) as sut:
+    with opened(stranger.port, context) as sut:
         assert sut.info.link == f"{stranger.port} through an IO manager, 115200 baud, text"
         sut.load(0, bytes(range(100)))
         done = sut.run(Query((0,), limit_s=5.0))
@@ -107,29 +107,29 @@ def test_it_is_found_by_itself_and_the_text_layer_is_spoken(
 
 
 def test_frames_are_refused_before_the_dut_is_lost_in_them(
-    stranger: Stranger, table: Table
+    stranger: Stranger, context: BenchContext
 ) -> None:
-    with pytest.raises(SutError) as raised, opened(stranger.port, table, layer="framed"):
+    with pytest.raises(SutError) as raised, opened(stranger.port, context, layer="framed"):
         pass
     assert "knows only the text layer" in str(raised.value)
-    with opened(stranger.port, table, layer="text") as sut:
+    with opened(stranger.port, context, layer="text") as sut:
         assert sut.info.name == "posix"
 
 
 def test_told_that_there_is_none_the_rig_does_not_look_for_one(
-    stranger: Stranger, table: Table
+    stranger: Stranger, context: BenchContext
 ) -> None:
     with (
         pytest.raises((DeadlineError, ProtocolError)),
-        opened(stranger.port, table, through="nothing"),
+        opened(stranger.port, context, through="nothing"),
     ):
         pass
 
 
-def test_in_front_of_a_dut_it_changes_no_byte(start_dut: Start, table: Table) -> None:
+def test_in_front_of_a_dut_it_changes_no_byte(start_dut: Start, context: BenchContext) -> None:
     told: list[tuple[str, bytes]] = []
-    table.wire = lambda direction, block: told.append((direction, block))
-    line = open_line(start_dut().port, UartSut.Settings(port=""), table)
+    context.wire = lambda direction, block: told.append((direction, block))
+    line = open_line(start_dut().port, UartSut.Settings(port=""), context)
     assert isinstance(line, IoManagerLine)
     line.write(b"name%")
     heard = b""

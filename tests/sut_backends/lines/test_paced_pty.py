@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rig.errors import DeviceNotFound
 from rig.host.serial_port import SerialPort
-from sut_backends.lines.pace import INFINITE_S, Pace
+from sut_backends.lines.pace import INFINITE_S, LinePace
 from sut_backends.lines.paced_pty import PacedLine
 
 BAUD = 115_200
@@ -20,7 +20,7 @@ BYTE_S = 10 / BAUD
 
 
 def test_a_byte_is_due_one_byte_time_and_the_delay_after_it_came() -> None:
-    pace = Pace(BAUD, 0.001)
+    pace = LinePace(BAUD, 0.001)
     assert (pace.first_s, pace.last_s) == (INFINITE_S, INFINITE_S)
     pace.put(b"abc", 5.0)
     assert pace.first_s == pytest.approx(5.0 + BYTE_S + 0.001, abs=1e-12)
@@ -32,7 +32,7 @@ def test_a_byte_is_due_one_byte_time_and_the_delay_after_it_came() -> None:
 
 
 def test_bytes_that_come_while_the_line_is_busy_wait_for_it_and_others_do_not() -> None:
-    pace = Pace(BAUD, 0.0)
+    pace = LinePace(BAUD, 0.0)
     pace.put(bytes(100), 0.0)
     pace.put(b"x", 50 * BYTE_S)
     assert pace.last_s == pytest.approx(101 * BYTE_S)
@@ -51,7 +51,7 @@ def test_bytes_that_come_while_the_line_is_busy_wait_for_it_and_others_do_not() 
 def test_no_byte_is_early_none_is_lost_and_the_rate_is_never_above_the_line(
     blocks: list[tuple[bytes, float]], baud: int, step_s: float
 ) -> None:
-    pace = Pace(baud, 0.001, capacity_b=10_000)
+    pace = LinePace(baud, 0.001, capacity_b=10_000)
     byte_s = 10 / baud
     delay_s = 0.001
     came: list[tuple[int, float]] = []  # each byte, and the first moment at which it can be there
@@ -76,7 +76,7 @@ def test_no_byte_is_early_none_is_lost_and_the_rate_is_never_above_the_line(
 
 
 def test_a_full_line_has_no_room_until_bytes_leave_it() -> None:
-    pace = Pace(BAUD, 0.0, capacity_b=10)
+    pace = LinePace(BAUD, 0.0, capacity_b=10)
     pace.put(bytes(8), 0.0)
     assert pace.room_b == 2
     pace.put(bytes(5), 0.0)

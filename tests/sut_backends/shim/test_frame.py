@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sut_backends.shim.frame import Decoder, Frame, cobs_decode, cobs_encode, decode, encode
+from sut_backends.shim.frame import Frame, FrameDecoder, cobs_decode, cobs_encode, decode, encode
 
 VECTORS: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[2] / "vectors" / "frames.json").read_text(encoding="utf-8")
@@ -35,8 +35,8 @@ def test_frames_of_the_shared_vectors_are_written_and_read(case: dict[str, Any])
     frame = Frame(case["type"], case["seq"], bytes.fromhex(case["payload"]))
     code = bytes.fromhex(case["encoded"])
     assert encode(frame) == code
-    assert Decoder(len(frame.payload)).feed(code) == [frame]
-    one_by_one = Decoder(len(frame.payload))
+    assert FrameDecoder(len(frame.payload)).feed(code) == [frame]
+    one_by_one = FrameDecoder(len(frame.payload))
     assert [found for byte in code for found in one_by_one.feed(bytes([byte]))] == [frame]
 
 
@@ -44,7 +44,7 @@ def test_frames_of_the_shared_vectors_are_written_and_read(case: dict[str, Any])
 def test_bad_streams_of_the_shared_vectors_give_no_frame_and_spoil_none(
     case: dict[str, Any],
 ) -> None:
-    decoder = Decoder(case["max_payload"])
+    decoder = FrameDecoder(case["max_payload"])
     good = Frame(0x02, 9, b"behind")
     assert decoder.feed(bytes.fromhex(case["stream"]) + encode(good)) == [good]
     assert decoder.dropped >= (case["name"] != "only delimiters")
@@ -63,7 +63,7 @@ def test_any_chunks_with_noise_between_frames_give_exactly_the_frames(
     sent: list[Frame], sizes: list[int], data: st.DataObject
 ) -> None:
     stream = b"".join(data.draw(text_or_noise) + encode(frame) for frame in sent)
-    decoder = Decoder(256)
+    decoder = FrameDecoder(256)
     received = list[Frame]()
     at = 0
     turn = 0
@@ -79,7 +79,7 @@ def test_any_chunks_with_noise_between_frames_give_exactly_the_frames(
 def test_a_changed_byte_never_gives_another_frame(frame: Frame, data: st.DataObject) -> None:
     code = bytearray(encode(frame))
     code[data.draw(st.integers(0, len(code) - 1))] ^= data.draw(st.integers(1, 255))
-    received = Decoder(256).feed(bytes(code))
+    received = FrameDecoder(256).feed(bytes(code))
     assert received in ([], [frame])  # a changed delimiter may leave the frame whole
 
 
@@ -90,7 +90,7 @@ def test_a_lost_or_doubled_byte_never_gives_another_frame(
     code = encode(frame)
     at = data.draw(st.integers(0, len(code) - 1))
     for spoilt in (code[:at] + code[at + 1 :], code[: at + 1] + code[at:]):
-        assert Decoder(256).feed(spoilt) in ([], [frame])
+        assert FrameDecoder(256).feed(spoilt) in ([], [frame])
 
 
 @given(st.binary(max_size=400))
@@ -105,7 +105,7 @@ def test_decode_of_anything_raises_value_error_or_gives_a_frame_that_encodes_bac
 
 
 def test_a_babbling_line_takes_bounded_memory_and_is_counted_once() -> None:
-    decoder = Decoder(64)
+    decoder = FrameDecoder(64)
     for _ in range(1000):
         assert decoder.feed(b"U" * 100) == []
     assert len(decoder.pending) < 1000

@@ -22,16 +22,16 @@ from rig.errors import (
     RigError,
     SutError,
 )
-from sut_backends.lines.faults import Faults, FaultyLink
+from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.shim import messages
-from sut_backends.shim.frame import Decoder, Frame, encode
-from sut_backends.shim.link import Link
-from sut_backends.shim.messages import Caps, Done, Flag, Kind
-from sut_backends.shim.timeouts import RTO_MIN_S, Patience
+from sut_backends.shim.frame import Frame, FrameDecoder, encode
+from sut_backends.shim.link import ShimLink
+from sut_backends.shim.messages import CapsMessage, DoneMessage, Flag, MessageKind
+from sut_backends.shim.timeouts import RTO_MIN_S, RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 
-CAPS = Caps(
+CAPS = CapsMessage(
     0,
     1,
     8,
@@ -59,7 +59,7 @@ class FakeDut:
     """The rules of section 3 and just enough of section 4; time is passed in."""
 
     def __init__(self, window_s: float = 0.01) -> None:
-        self.decoder = Decoder(CAPS.max_payload_b)
+        self.decoder = FrameDecoder(CAPS.max_payload_b)
         self.window_s = window_s
         self.slots: dict[int, bytes] = {}
         self.runs = 0
@@ -107,11 +107,11 @@ class FakeDut:
         self.guard = None
         self.window_until_s = 0.0
         marks = ((1, round((now_s - self.window_s) * 1e6)), (0, round(now_s * 1e6)))
-        room_b = CAPS.max_payload_b - Done.shape.size - Done.mark.size * len(marks)
+        room_b = CAPS.max_payload_b - DoneMessage.shape.size - DoneMessage.mark.size * len(marks)
         self.last = Frame(
-            Kind.DONE,
+            MessageKind.DONE,
             request.seq,
-            Done(self.rx_in_window_b, marks, len(OUTPUT), OUTPUT[:room_b]).pack(),
+            DoneMessage(self.rx_in_window_b, marks, len(OUTPUT), OUTPUT[:room_b]).pack(),
         )
         backlog = self.backlog
         self.backlog = b""
@@ -121,15 +121,15 @@ class FakeDut:
         bits = sum(
             1 << number for number in range(32) if (self.expected + 1 + number) & 0xFF in self.noted
         )
-        return Frame(Kind.ACK, self.expected, messages.Ack(bits).pack())
+        return Frame(MessageKind.ACK, self.expected, messages.AckMessage(bits).pack())
 
     def _frame(self, frame: Frame, now_s: float) -> list[Frame]:
         ahead = (frame.seq - self.expected) & 0xFF
-        if frame.kind == Kind.HELLO:
+        if frame.kind == MessageKind.HELLO:
             return [self._hello(frame)]
         if self.guard:
             return self._guarded(frame, now_s)
-        if frame.kind == Kind.DATA and ahead < CAPS.window and self.upload:
+        if frame.kind == MessageKind.DATA and ahead < CAPS.window and self.upload:
             return [self._data(frame)]
         if ahead == 0:
             self.expected = (self.expected + 1) & 0xFF
@@ -139,13 +139,13 @@ class FakeDut:
             ahead == 0xFF
             and self.last
             and self.last.seq == frame.seq
-            and self.last.kind != Kind.ACK
+            and self.last.kind != MessageKind.ACK
         ):
             return [self.last]
         return [self._ack()]
 
     def _hello(self, frame: Frame) -> Frame:
-        nonce = messages.Hello.unpack(frame.payload).nonce
+        nonce = messages.HelloMessage.unpack(frame.payload).nonce
         if nonce != self.nonce:
             self.nonce, self.expected, self.noted, self.last = (
                 nonce,
@@ -155,17 +155,17 @@ class FakeDut:
             )
             self.upload = None
         values = {name: getattr(CAPS, name) for name in CAPS.__slots__} | {"nonce": nonce}
-        return Frame(Kind.CAPS, frame.seq, Caps(**values).pack())
+        return Frame(MessageKind.CAPS, frame.seq, CapsMessage(**values).pack())
 
     def _guarded(self, frame: Frame, now_s: float) -> list[Frame]:
         assert self.guard
         if frame.seq != self.guard[1].seq:
             return []
-        self.guard = (now_s + messages.Run.unpack(frame.payload).guard_us / 1e6, frame)
+        self.guard = (now_s + messages.RunMessage.unpack(frame.payload).guard_us / 1e6, frame)
         return [self._ack()]
 
     def _data(self, frame: Frame) -> Frame:
-        data = messages.Data.unpack(frame.payload)
+        data = messages.DataMessage.unpack(frame.payload)
         self.incoming[data.offset_b : data.offset_b + len(data.content)] = data.content
         self.noted.add(frame.seq)
         while self.expected in self.noted:
@@ -174,43 +174,55 @@ class FakeDut:
         return self._ack()
 
     def _execute(self, frame: Frame, now_s: float) -> Frame:
-        status = Frame(Kind.STATUS, frame.seq)
+        status = Frame(MessageKind.STATUS, frame.seq)
         match frame.kind:
-            case Kind.PING:
-                return Frame(Kind.PONG, frame.seq, frame.payload)
-            case Kind.LOAD:
-                load = messages.Load.unpack(frame.payload)
+            case MessageKind.PING:
+                return Frame(MessageKind.PONG, frame.seq, frame.payload)
+            case MessageKind.LOAD:
+                load = messages.LoadMessage.unpack(frame.payload)
                 if load.length_b > CAPS.slot_b:
                     return Frame(
-                        Kind.ERROR, frame.seq, messages.Refusal(4, CAPS.slot_b, "too large").pack()
+                        MessageKind.ERROR,
+                        frame.seq,
+                        messages.RefusalMessage(4, CAPS.slot_b, "too large").pack(),
                     )
                 self.upload, self.incoming = (load.slot, load.crc32), bytearray(load.length_b)
-            case Kind.DATA:
+            case MessageKind.DATA:
                 return Frame(
-                    Kind.ERROR, frame.seq, messages.Refusal(8, 0, "no slot is open").pack()
+                    MessageKind.ERROR,
+                    frame.seq,
+                    messages.RefusalMessage(8, 0, "no slot is open").pack(),
                 )
-            case Kind.COMMIT:
+            case MessageKind.COMMIT:
                 upload = self.upload
                 self.upload = None
-                if upload is None or upload[0] != messages.Commit.unpack(frame.payload).slot:
-                    return Frame(Kind.ERROR, frame.seq, messages.Refusal(5, 0, "not open").pack())
+                if upload is None or upload[0] != messages.CommitMessage.unpack(frame.payload).slot:
+                    return Frame(
+                        MessageKind.ERROR,
+                        frame.seq,
+                        messages.RefusalMessage(5, 0, "not open").pack(),
+                    )
                 if zlib.crc32(self.incoming) != upload[1]:
-                    return Frame(Kind.ERROR, frame.seq, messages.Refusal(6, 0, "crc").pack())
+                    return Frame(
+                        MessageKind.ERROR, frame.seq, messages.RefusalMessage(6, 0, "crc").pack()
+                    )
                 self.slots[upload[0]] = bytes(self.incoming)
-            case Kind.RUN:
-                run = messages.Run.unpack(frame.payload)
+            case MessageKind.RUN:
+                run = messages.RunMessage.unpack(frame.payload)
                 if run.slot not in self.slots:
                     return Frame(
-                        Kind.ERROR, frame.seq, messages.Refusal(5, run.slot, "empty").pack()
+                        MessageKind.ERROR,
+                        frame.seq,
+                        messages.RefusalMessage(5, run.slot, "empty").pack(),
                     )
                 self.guard = (now_s + run.guard_us / 1e6, frame)
                 return self._ack()
-            case Kind.RESULT:
-                offset_b = messages.Result.unpack(frame.payload).offset_b
+            case MessageKind.RESULT:
+                offset_b = messages.ResultMessage.unpack(frame.payload).offset_b
                 return Frame(
-                    Kind.CHUNK,
+                    MessageKind.CHUNK,
                     frame.seq,
-                    messages.Chunk(offset_b, OUTPUT[offset_b : offset_b + 60]).pack(),
+                    messages.ChunkMessage(offset_b, OUTPUT[offset_b : offset_b + 60]).pack(),
                 )
         return status
 
@@ -274,11 +286,15 @@ class FakeLine:
 
 
 def connect(
-    dut: FakeDut, faults: Faults | None = None
+    dut: FakeDut, faults: LineFaults | None = None
 ) -> tuple[FramedClient, FakeLine, FaultyLink]:
     line = FakeLine(dut)
-    faulty = FaultyLink(line, faults or Faults())
-    return FramedClient(Exchange(faulty, Link(Patience(line.baud)), line.clock)), line, faulty
+    faulty = FaultyLink(line, faults or LineFaults())
+    return (
+        FramedClient(Exchange(faulty, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)),
+        line,
+        faulty,
+    )
 
 
 SAMPLE = bytes((number * 7 + number // 256) & 0xFF for number in range(3000))
@@ -307,7 +323,7 @@ def test_without_faults_nothing_is_sent_twice_and_the_line_stays_full() -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(seed: int) -> None:
     dut = FakeDut()
-    client, _, faulty = connect(dut, Faults(0.001, 0.001, 0.001, seed))
+    client, _, faulty = connect(dut, LineFaults(0.001, 0.001, 0.001, seed))
     converse(client, dut)
     injected = [faulty.injected[way] for way in ("tx", "rx")]
     assert sum(way.dropped_b + way.duplicated_b + way.flipped_b for way in injected) > 10
@@ -320,7 +336,7 @@ def test_any_faults_end_in_the_right_data_or_a_named_error(
     seed: int, drop: float, duplicate: float, flip: float
 ) -> None:
     dut = FakeDut()
-    client, line, _ = connect(dut, Faults(drop, duplicate, flip, seed))
+    client, line, _ = connect(dut, LineFaults(drop, duplicate, flip, seed))
     try:
         converse(client, dut, 1)
     except RigError as error:
@@ -336,7 +352,7 @@ def lose_once(line: FakeLine, wanted: Callable[[Frame], bool], direction: str) -
     lost = list[Frame]()
 
     def spoil(way: str, block: bytes) -> None:
-        found = Decoder(256).feed(block)
+        found = FrameDecoder(256).feed(block)
         if way == direction and found and not lost and wanted(found[0]):
             lost.append(found[0])
             block = block[:5] + block[len(encode(found[0])) :]
@@ -348,14 +364,14 @@ def lose_once(line: FakeLine, wanted: Callable[[Frame], bool], direction: str) -
 
 @pytest.mark.parametrize(
     ("kind", "direction", "repeats"),
-    [(kind, "tx", range(1, 3)) for kind in (Kind.RUN, Kind.COMMIT, Kind.DATA)]
-    + [(kind, "rx", range(1, 3)) for kind in (Kind.DONE, Kind.CHUNK)]
+    [(kind, "tx", range(1, 3)) for kind in (MessageKind.RUN, MessageKind.COMMIT, MessageKind.DATA)]
+    + [(kind, "rx", range(1, 3)) for kind in (MessageKind.DONE, MessageKind.CHUNK)]
     # The DATA behind a lost LOAD find no slot open: a window is sent again. Its lost STATUS is told
     # by the ACKs behind it.
-    + [(Kind.LOAD, "tx", range(1, CAPS.window + 1)), (Kind.STATUS, "rx", range(1))],
+    + [(MessageKind.LOAD, "tx", range(1, CAPS.window + 1)), (MessageKind.STATUS, "rx", range(1))],
 )
 def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(
-    kind: Kind, direction: str, repeats: range
+    kind: MessageKind, direction: str, repeats: range
 ) -> None:
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
@@ -376,7 +392,7 @@ def test_a_lost_answer_to_commit_is_asked_for_and_nothing_is_executed_twice() ->
     lose_once(
         line,
         lambda frame: (
-            frame.kind == Kind.STATUS and (statuses.append(frame.seq) or len(statuses) == 2)
+            frame.kind == MessageKind.STATUS and (statuses.append(frame.seq) or len(statuses) == 2)
         ),
         "rx",
     )
@@ -451,7 +467,7 @@ def test_a_slot_left_open_by_an_older_load_never_takes_data_of_a_load_that_got_l
     with pytest.raises(SutError):
         client.load(1, bytes(CAPS.slot_b + 1))
     dut.upload = (1, 0)
-    lose_once(line, lambda frame: frame.kind == Kind.LOAD, "tx")
+    lose_once(line, lambda frame: frame.kind == MessageKind.LOAD, "tx")
     client.load(0, SAMPLE)
     assert (dut.slots, client.retransmissions) == ({0: SAMPLE}, 1)
 
@@ -464,7 +480,7 @@ def test_frames_that_break_most_of_the_time_are_made_shorter_within_a_load() -> 
     # The line breaks whatever is longer than 50 bytes.
     line._put = lambda way, block: put(way, block[:30] + block[31:] if len(block) > 50 else block)  # type: ignore[method-assign]
     line.write = lambda block: (
-        [line._put("tx", encode(frame)) for frame in Decoder(256).feed(block)] and None
+        [line._put("tx", encode(frame)) for frame in FrameDecoder(256).feed(block)] and None
     )  # type: ignore[method-assign]
     client.load(0, SAMPLE)
     assert dut.slots[0] == SAMPLE
@@ -480,7 +496,7 @@ def test_a_lost_ack_of_run_is_repaired_before_the_window_opens() -> None:
     client, line, _ = connect(dut)
     client.hello(1)
     client.load(0, SAMPLE)
-    lost = lose_once(line, lambda frame: frame.kind == Kind.ACK, "rx")
+    lost = lose_once(line, lambda frame: frame.kind == MessageKind.ACK, "rx")
     done = client.run(0, 1, 50, 1.0)
     assert len(lost) == 1
     assert (done.rx_in_window_b, dut.runs, client.retransmissions) == (0, 1, 1)
@@ -527,7 +543,7 @@ def test_a_lost_done_is_asked_for_as_soon_as_its_remains_are_heard() -> None:
     client, line, _ = connect(dut)
     client.hello(1)
     client.load(0, b"x")
-    lose_once(line, lambda frame: frame.kind == Kind.DONE, "rx")
+    lose_once(line, lambda frame: frame.kind == MessageKind.DONE, "rx")
     before_s = line.now_s
     client.run(0, 1, 50, 60.0)
     assert line.now_s - before_s < 0.5
@@ -577,7 +593,7 @@ def test_noise_in_the_window_is_reported_as_a_disturbed_window() -> None:
 
     def hum(way: str, block: bytes) -> None:
         put(way, block)
-        if way == "tx" and noisy and Decoder(64).feed(block)[0].kind == Kind.RUN:
+        if way == "tx" and noisy and FrameDecoder(64).feed(block)[0].kind == MessageKind.RUN:
             noisy.clear()
             line._serial += 1
             heapq.heappush(line._queue, (line.now_s + 0.5, line._serial, "rx", b"hum"))
@@ -657,12 +673,12 @@ def test_a_payload_beyond_what_the_dut_takes_is_our_own_error() -> None:
 
 
 def test_the_guard_is_longer_than_the_time_out_and_small_on_a_fast_link() -> None:
-    patience = Patience(115_200)
+    timeouts = RetransmissionTimeouts(115_200)
     for _ in range(8):
-        patience.learn(0.001, 10)
-    assert RTO_MIN_S <= patience.rto_s(0) < 0.025
-    assert patience.rto_s(40) < patience.guard_s(40) <= 0.040
-    slow = Patience(9600)
+        timeouts.learn(0.001, 10)
+    assert RTO_MIN_S <= timeouts.rto_s(0) < 0.025
+    assert timeouts.rto_s(40) < timeouts.guard_s(40) <= 0.040
+    slow = RetransmissionTimeouts(9600)
     for _ in range(8):
         slow.learn(0.1, 30)
     assert slow.rto_s(40) < slow.guard_s(40)
@@ -670,7 +686,7 @@ def test_the_guard_is_longer_than_the_time_out_and_small_on_a_fast_link() -> Non
 
 def test_sequence_numbers_wrap_around() -> None:
     dut = FakeDut()
-    client, _, _ = connect(dut, Faults(0.0005, 0.0005, 0.0005, 3))
+    client, _, _ = connect(dut, LineFaults(0.0005, 0.0005, 0.0005, 3))
     client.hello(1)
     for number in range(600):
         client.ping(bytes([number & 0xFF]))

@@ -14,54 +14,57 @@ from hypothesis import strategies as st
 from rig.errors import LocalProtocolError
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC
 from sut_backends.shim import messages
-from sut_backends.shim.messages import Flag, Kind, StreamState
+from sut_backends.shim.messages import Flag, MessageKind, StreamState
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS: dict[str, Any] = json.loads(
     (ROOT / "tests" / "vectors" / "frames.json").read_text(encoding="utf-8")
 )
 VALUES = [
-    (messages.Hello(0xDEADBEEF), "efbeadde01"),
-    (messages.Baud(921_600), "00100e00"),
-    (messages.Load(1, 0x1234, 0xCAFEBABE), "010034120000bebafeca"),
-    (messages.Data(0x100, b"xyz"), "0001000078797a"),
-    (messages.Commit(2), "0200"),
-    (messages.SelfTest(1000, 258), "e8030201"),
+    (messages.HelloMessage(0xDEADBEEF), "efbeadde01"),
+    (messages.BaudMessage(921_600), "00100e00"),
+    (messages.LoadMessage(1, 0x1234, 0xCAFEBABE), "010034120000bebafeca"),
+    (messages.DataMessage(0x100, b"xyz"), "0001000078797a"),
+    (messages.CommitMessage(2), "0200"),
+    (messages.SelfTestMessage(1000, 258), "e8030201"),
     (
-        messages.Report(2**32 + 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 255, 11, 12, 13),
+        messages.ReportMessage(2**32 + 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 255, 11, 12, 13),
         "0100000001000000 02000000 0300 0400 05000000 06000000 07000000 0800000009000000 0a000000 "
         "0100ff 0b0000000c000000 0d000000",
     ),
-    (messages.Run(1, 2, 30_000, 50), "0100020000003075000032 00"),
-    (messages.Batch(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
+    (messages.RunMessage(1, 2, 30_000, 50), "0100020000003075000032 00"),
+    (messages.BatchMessage(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
     (
-        messages.Optimize(1, 2, 1_000_000, -16, 30_000, 50),
+        messages.OptimizeMessage(1, 2, 1_000_000, -16, 30_000, 50),
         "0100 02000000 40420f00 f0ffffff 30750000 3200",
     ),
     (
-        messages.Optimize(1, 2, 3, -(2**31), 4, 5, (0, -17)),
+        messages.OptimizeMessage(1, 2, 3, -(2**31), 4, 5, (0, -17)),
         "0100 02000000 03000000 00000080 04000000 0500 00000000 efffffff",
     ),
-    (messages.Knew(3), "03"),
-    (messages.Known(3, 1, (2**32, 7)), "0301 0000000001000000 0700000000000000"),
-    (messages.Stream(7, 300, 70_000, 48_000, 258), "07000000 2c010000 70110100 80bb0000 0201"),
-    (messages.Take(258), "02010000"),
+    (messages.KnewMessage(3), "03"),
+    (messages.KnownMessage(3, 1, (2**32, 7)), "0301 0000000001000000 0700000000000000"),
     (
-        messages.Taken(StreamState.PLAYING, 4, 1, 0, 2, 0, 0, 0, 0, 2, 0),
+        messages.StreamMessage(7, 300, 70_000, 48_000, 258),
+        "07000000 2c010000 70110100 80bb0000 0201",
+    ),
+    (messages.TakeMessage(258), "02010000"),
+    (
+        messages.TakenMessage(StreamState.PLAYING, 4, 1, 0, 2, 0, 0, 0, 0, 2, 0),
         f"01 04 01{'00' * 7} {'00' * 8} 02{'00' * 19} 02000000 00",
     ),
-    (messages.Idle(1_000_000, 30_000, 50), "40420f00307500003200"),
-    (messages.Sync(8, 5_000, 30_000, 50), "0888130000307500003200"),
-    (messages.Result(64), "40000000"),
-    (messages.Ack(0x80000001), "01000080"),
+    (messages.IdleMessage(1_000_000, 30_000, 50), "40420f00307500003200"),
+    (messages.SyncMessage(8, 5_000, 30_000, 50), "0888130000307500003200"),
+    (messages.ResultMessage(64), "40000000"),
+    (messages.AckMessage(0x80000001), "01000080"),
     (
-        messages.Done(3, ((1, 2**40), (0, 2**40 + 1)), 5, b"abc", 258),
+        messages.DoneMessage(3, ((1, 2**40), (0, 2**40 + 1)), 5, b"abc", 258),
         "030002000500000002010000 010000000000010000 000100000000010000 616263",
     ),
-    (messages.Chunk(1, b"ab"), "010000006162"),
-    (messages.Refusal(4, 64, "too large"), "0440000000746f6f206c61726765"),
+    (messages.ChunkMessage(1, b"ab"), "010000006162"),
+    (messages.RefusalMessage(4, 64, "too large"), "0440000000746f6f206c61726765"),
     (
-        messages.Caps(
+        messages.CapsMessage(
             1,
             1,
             8,
@@ -88,7 +91,7 @@ VALUES = [
 
 @pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
 def test_payloads_are_packed_as_the_protocol_says_and_read_back(
-    value: messages.Request | messages.Caps, code: str | None
+    value: messages.Request | messages.CapsMessage, code: str | None
 ) -> None:
     assert code is None or value.pack().hex() == code.replace(" ", "")
     assert type(value).unpack(value.pack()) == value
@@ -99,15 +102,15 @@ def test_messages_of_the_shared_vectors_are_written_and_read(case: dict[str, Any
     kinds = {
         kind.kind: kind
         for kind in (
-            messages.Optimize,
-            messages.Knew,
-            messages.Known,
-            messages.Stream,
-            messages.Take,
-            messages.Taken,
+            messages.OptimizeMessage,
+            messages.KnewMessage,
+            messages.KnownMessage,
+            messages.StreamMessage,
+            messages.TakeMessage,
+            messages.TakenMessage,
         )
     }
-    kind = kinds[Kind(case["type"])]
+    kind = kinds[MessageKind(case["type"])]
     fields = case["fields"]
     if "thresholds" in fields:
         fields = fields | {"thresholds": tuple(fields["thresholds"])}
@@ -122,9 +125,11 @@ def test_messages_of_the_shared_vectors_are_written_and_read(case: dict[str, Any
 
 def test_records_are_told_apart_by_their_count() -> None:
     payload = next(
-        bytes.fromhex(case["payload"]) for case in VECTORS["messages"] if case["type"] == Kind.TAKEN
+        bytes.fromhex(case["payload"])
+        for case in VECTORS["messages"]
+        if case["type"] == MessageKind.TAKEN
     )
-    records = messages.Taken.unpack(payload).split(3)
+    records = messages.TakenMessage.unpack(payload).split(3)
     assert records == [
         ((1, 2, 3), b"\xaa\xbb\xcc"),
         ((2**32, 2**32 + 1, 2**32 + 2), b"\xdd\xee\xff"),
@@ -133,7 +138,7 @@ def test_records_are_told_apart_by_their_count() -> None:
 
 @pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
 def test_a_short_payload_is_refused(
-    value: messages.Request | messages.Caps, code: str | None
+    value: messages.Request | messages.CapsMessage, code: str | None
 ) -> None:
     with pytest.raises(ValueError, match=r"expected|ends after|announces"):
         type(value).unpack(value.pack()[:1][: len(value.pack()) - 1] if code else value.pack()[:-4])
@@ -147,7 +152,7 @@ def test_a_number_that_does_not_fit_its_field_is_an_error_of_ours(
     numbers: tuple[int, int, int, int],
 ) -> None:
     with pytest.raises(LocalProtocolError, match="does not fit"):
-        messages.Run(*numbers).pack()
+        messages.RunMessage(*numbers).pack()
 
 
 @pytest.mark.parametrize(
@@ -167,37 +172,39 @@ def test_any_payload_is_refused_by_value_error_or_means_what_packs_back(
     except ValueError:
         return
     if kind in (
-        messages.Caps,
-        messages.Refusal,
+        messages.CapsMessage,
+        messages.RefusalMessage,
     ):  # whose text may be no ASCII, and which a later firmware may make longer
         return
     assert value.pack() == payload
 
 
 def test_firmware_of_before_says_nothing_behind_its_strings_and_knows_no_more() -> None:
-    before = messages.Caps(
+    before = messages.CapsMessage(
         1, 1, 8, 256, 2, 1024, 64, 16, 10**6, 1, 2, Flag.OPTIMIZE, "d", "f", "w", "m", "b", "PA8"
     )
-    assert messages.Caps.unpack(before.pack()).more == messages.More(0)
-    assert messages.Caps.unpack(before.pack() + b"\x01") == replace(before, more=messages.More.KNEW)
-    assert messages.More.KNEW in messages.Caps.unpack(before.pack() + b"\x03later").more
+    assert messages.CapsMessage.unpack(before.pack()).more == messages.More(0)
+    assert messages.CapsMessage.unpack(before.pack() + b"\x01") == replace(
+        before, more=messages.More.KNEW
+    )
+    assert messages.More.KNEW in messages.CapsMessage.unpack(before.pack() + b"\x03later").more
 
 
 def test_known_with_more_ticks_than_it_announces_is_refused() -> None:
     with pytest.raises(ValueError, match="8 each of 1 expected"):
-        messages.Known.unpack(messages.Known(1, 0, (1, 2)).pack())
+        messages.KnownMessage.unpack(messages.KnownMessage(1, 0, (1, 2)).pack())
 
 
 def test_done_with_more_output_than_it_announces_is_refused() -> None:
     with pytest.raises(ValueError, match="output of 2"):
-        messages.Done.unpack(messages.Done(0, (), 2, b"abc").pack())
+        messages.DoneMessage.unpack(messages.DoneMessage(0, (), 2, b"abc").pack())
 
 
 def test_numbers_are_those_of_the_firmware() -> None:
     header = (ROOT / "firmware" / "core" / "nr_wire.h").read_text(encoding="utf-8")
     values = {name: int(number, 0) for name, number in re.findall(r"NR_(\w+) = (\w+)", header)}
-    assert {kind.name: kind.value for kind in Kind} == {
-        name: values[name] for name in Kind.__members__
+    assert {kind.name: kind.value for kind in MessageKind} == {
+        name: values[name] for name in MessageKind.__members__
     }
     assert values["PROTOCOL"] == messages.PROTOCOL
     assert values["FRAME_OVERHEAD_B"] == messages.FRAME_OVERHEAD_B

@@ -25,14 +25,14 @@ from rig.errors import (
     RigError,
     SutError,
 )
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.completion import END, IDLE, SYNC
 from rig.model.steps import Query
 from sut_backends.hosted.posix_process import DutProcess
-from sut_backends.lines.faults import Faults, FaultyLink
+from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.line import Line
-from sut_backends.shim.link import Link
-from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.link import ShimLink
+from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.connect import open_line
 from sut_backends.uart.exchange import Exchange
@@ -46,18 +46,20 @@ SAMPLE = bytes((number * 13 + number // 256) & 0xFF for number in range(2000))
 
 
 @contextmanager
-def opened(port: str, table: Table, **settings: Any) -> Iterator[UartSut]:
-    sut = UartSut.open(UartSut.Settings(port=port, **settings), table)
+def opened(port: str, context: BenchContext, **settings: Any) -> Iterator[UartSut]:
+    sut = UartSut.open(UartSut.Settings(port=port, **settings), context)
     try:
         yield sut
     finally:
         sut.close()
 
 
-def test_load_run_idle_and_sync_in_the_framed_layer(start_dut: Start, table: Table) -> None:
+def test_load_run_idle_and_sync_in_the_framed_layer(
+    start_dut: Start, context: BenchContext
+) -> None:
     told: list[tuple[str, bytes]] = []
-    with opened(start_dut().port, table) as sut:
-        table.wire = lambda direction, block: told.append(
+    with opened(start_dut().port, context) as sut:
+        context.wire = lambda direction, block: told.append(
             (direction, block)
         )  # set after opening, as a session does
         info = sut.info
@@ -89,8 +91,8 @@ def test_load_run_idle_and_sync_in_the_framed_layer(start_dut: Start, table: Tab
     assert {direction for direction, _ in told} == {"tx", "rx"}
 
 
-def test_load_run_idle_and_sync_in_the_text_layer(start_dut: Start, table: Table) -> None:
-    with opened(start_dut().port, table, layer="text") as sut:
+def test_load_run_idle_and_sync_in_the_text_layer(start_dut: Start, context: BenchContext) -> None:
+    with opened(start_dut().port, context, layer="text") as sut:
         assert (sut.info.task, sut.info.marks_phases, sut.info.details["layer"]) == (
             "null",
             False,
@@ -108,18 +110,18 @@ def test_load_run_idle_and_sync_in_the_text_layer(start_dut: Start, table: Table
 
 
 def test_an_emulator_behind_a_port_is_called_simulated_where_the_bench_says_so(
-    start_dut: Start, table: Table
+    start_dut: Start, context: BenchContext
 ) -> None:
     port = start_dut().port
     for simulated in (False, True):
-        with opened(port, table, simulated=simulated) as sut:
+        with opened(port, context, simulated=simulated) as sut:
             assert sut.info.simulated is simulated
 
 
 def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_errors(
-    start_dut: Start, table: Table
+    start_dut: Start, context: BenchContext
 ) -> None:
-    with opened(start_dut().port, table) as sut:
+    with opened(start_dut().port, context) as sut:
         for index in range(sut.info.slots + 1):
             sut.load(index, SAMPLE)
         with pytest.raises(LocalProtocolError, match="sample 0 is not loaded"):
@@ -137,9 +139,9 @@ def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_erro
 
 
 def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(
-    start_dut: Start, table: Table
+    start_dut: Start, context: BenchContext
 ) -> None:
-    with opened(start_dut().port, table, faults=Faults(0.001, 0.001, 0.001, seed=7)) as sut:
+    with opened(start_dut().port, context, faults=LineFaults(0.001, 0.001, 0.001, seed=7)) as sut:
         assert isinstance(sut.line, FaultyLink)
         repeats = 0
         for index in range(20):
@@ -174,13 +176,13 @@ def largest_remainders(count: int) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_lost_and_doubled_bytes_in_the_text_layer_are_named_and_give_no_wrong_result(
-    start_dut: Start, table: Table, seed: int
+    start_dut: Start, context: BenchContext, seed: int
 ) -> None:
-    faults = Faults(drop=0.0015, duplicate=0.0015, seed=seed)
+    faults = LineFaults(drop=0.0015, duplicate=0.0015, seed=seed)
     numbers = b"".join((number * 1000).to_bytes(4, "little") for number in range(1, 17))
     answer = b"".join(thousandths.to_bytes(4, "little") for thousandths in largest_remainders(16))
     try:
-        with opened(start_dut().port, table, layer="text", timeout_s=0.5, faults=faults) as sut:
+        with opened(start_dut().port, context, layer="text", timeout_s=0.5, faults=faults) as sut:
             for index in range(20):
                 sut.load(index, numbers)
                 output = sut.run(Query((index,), limit_s=2.0)).output
@@ -191,25 +193,27 @@ def test_lost_and_doubled_bytes_in_the_text_layer_are_named_and_give_no_wrong_re
     pytest.fail("no fault in 20 samples")
 
 
-def test_a_dut_left_in_the_framed_layer_is_found_again(start_dut: Start, table: Table) -> None:
+def test_a_dut_left_in_the_framed_layer_is_found_again(
+    start_dut: Start, context: BenchContext
+) -> None:
     dut = start_dut()
     for _ in range(3):
-        sut = UartSut.open(UartSut.Settings(port=dut.port), table)
+        sut = UartSut.open(UartSut.Settings(port=dut.port), context)
         sut.line.write(b"\x00\x05\x11")  # a host that died within a frame
         sut.line.close()
-    with opened(dut.port, table) as sut:
+    with opened(dut.port, context) as sut:
         sut.load(0, SAMPLE)
         assert sut.run(Query((0,))).output == SAMPLE[:64]
 
 
 def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(
-    start_dut: Start, table: Table
+    start_dut: Start, context: BenchContext
 ) -> None:
     dut = start_dut("--baud", "9600")
     with pytest.raises((RemoteProtocolError, DeadlineError), match=r"line rate|silent") as caught:
-        UartSut.open(UartSut.Settings(port=dut.port, timeout_s=0.7), table)
+        UartSut.open(UartSut.Settings(port=dut.port, timeout_s=0.7), context)
     assert "9600" in caught.value.try_next
-    findings = list(UartSut.probe(UartSut.Settings(port=dut.port, timeout_s=0.7), table))
+    findings = list(UartSut.probe(UartSut.Settings(port=dut.port, timeout_s=0.7), context))
     assert [(finding.name, finding.ok) for finding in findings[:3]] == [
         ("port", True),
         ("answer", False),
@@ -222,43 +226,47 @@ def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(
     }
 
 
-def test_probe_goes_through_all_steps_of_a_good_dut(start_dut: Start, table: Table) -> None:
-    findings = list(UartSut.probe(UartSut.Settings(port=start_dut().port), table))
+def test_probe_goes_through_all_steps_of_a_good_dut(
+    start_dut: Start, context: BenchContext
+) -> None:
+    findings = list(UartSut.probe(UartSut.Settings(port=start_dut().port), context))
     assert [finding.ok for finding in findings] == [True] * 12
     assert "posix" in findings[1].detail
 
 
-def test_probe_says_what_to_do_about_a_missing_port(table: Table) -> None:
-    (finding,) = UartSut.probe(UartSut.Settings(port="/dev/does-not-exist"), table)
+def test_probe_says_what_to_do_about_a_missing_port(context: BenchContext) -> None:
+    (finding,) = UartSut.probe(UartSut.Settings(port="/dev/does-not-exist"), context)
     assert not finding.ok
     assert finding.try_next
 
 
-def test_the_line_rate_changes_and_comes_back(start_dut: Start, table: Table) -> None:
+def test_the_line_rate_changes_and_comes_back(start_dut: Start, context: BenchContext) -> None:
     dut = start_dut("--baud", "115200")
-    with opened(dut.port, table, frame_baud=921_600) as sut:
+    with opened(dut.port, context, frame_baud=921_600) as sut:
         assert sut.info.details["baud"] == 921_600
         sut.load(0, SAMPLE)
         assert sut.run(Query((0,))).output == SAMPLE[:64]
-    with opened(dut.port, table) as sut:
+    with opened(dut.port, context) as sut:
         assert sut.info.details["baud"] == 115_200
         sut.load(0, SAMPLE)
 
 
-def test_a_dut_left_at_the_frame_rate_is_found_again(start_dut: Start, table: Table) -> None:
+def test_a_dut_left_at_the_frame_rate_is_found_again(
+    start_dut: Start, context: BenchContext
+) -> None:
     dut = start_dut("--baud", "115200")
-    UartSut.open(UartSut.Settings(port=dut.port, frame_baud=921_600), table).line.close()
-    with opened(dut.port, table, frame_baud=921_600, timeout_s=0.7) as sut:
+    UartSut.open(UartSut.Settings(port=dut.port, frame_baud=921_600), context).line.close()
+    with opened(dut.port, context, frame_baud=921_600, timeout_s=0.7) as sut:
         sut.load(0, SAMPLE)
         assert sut.run(Query((0,))).output == SAMPLE[:64]
-    with opened(dut.port, table) as sut:
+    with opened(dut.port, context) as sut:
         assert sut.info.details["baud"] == 115_200
 
 
 def test_a_line_rate_that_the_dut_refuses_leaves_the_old_one_and_is_noted(
-    start_dut: Start, table: Table
+    start_dut: Start, context: BenchContext
 ) -> None:
-    with opened(start_dut("--baud", "115200").port, table, frame_baud=5_000_000) as sut:
+    with opened(start_dut("--baud", "115200").port, context, frame_baud=5_000_000) as sut:
         assert sut.info.details["baud"] == 115_200
         assert "5000000" in sut.info.details["frame_baud_refused"]
         sut.load(0, SAMPLE)
@@ -294,18 +302,18 @@ class DeafAt:
         self._line.close()
 
 
-def deaf_client(port: str, table: Table, deaf_baud: int) -> tuple[FramedClient, DeafAt]:
-    line = DeafAt(open_line(port, UartSut.Settings(port=port), table), deaf_baud)
+def deaf_client(port: str, context: BenchContext, deaf_baud: int) -> tuple[FramedClient, DeafAt]:
+    line = DeafAt(open_line(port, UartSut.Settings(port=port), context), deaf_baud)
     text = TextClient(line)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(Exchange(line, Link(Patience(line.baud))))
+    client = FramedClient(Exchange(line, ShimLink(RetransmissionTimeouts(line.baud))))
     client.hello(99)
     return client, line
 
 
-def test_a_line_rate_that_does_not_work_falls_back(start_dut: Start, table: Table) -> None:
-    client, line = deaf_client(start_dut("--baud", "115200").port, table, 921_600)
+def test_a_line_rate_that_does_not_work_falls_back(start_dut: Start, context: BenchContext) -> None:
+    client, line = deaf_client(start_dut("--baud", "115200").port, context, 921_600)
     switch = client.switch_baud(921_600)
     assert (switch.baud, line.baud) == (115_200, 115_200)
     assert "921600" in switch.refusal
@@ -314,9 +322,9 @@ def test_a_line_rate_that_does_not_work_falls_back(start_dut: Start, table: Tabl
     line.close()
 
 
-def test_no_answer_at_either_rate_names_both(start_dut: Start, table: Table) -> None:
+def test_no_answer_at_either_rate_names_both(start_dut: Start, context: BenchContext) -> None:
     dut = start_dut("--baud", "115200")
-    client, line = deaf_client(dut.port, table, 921_600)
+    client, line = deaf_client(dut.port, context, 921_600)
     set_baud = line.set_baud
 
     def move(baud: int) -> None:
@@ -331,22 +339,22 @@ def test_no_answer_at_either_rate_names_both(start_dut: Start, table: Table) -> 
     line.close()
 
 
-def test_a_busy_port_is_named(start_dut: Start, table: Table) -> None:
+def test_a_busy_port_is_named(start_dut: Start, context: BenchContext) -> None:
     dut = start_dut()
-    with opened(dut.port, table), pytest.raises(DeviceBusy):
-        UartSut.open(UartSut.Settings(port=dut.port), table)
+    with opened(dut.port, context), pytest.raises(DeviceBusy):
+        UartSut.open(UartSut.Settings(port=dut.port), context)
 
 
-def test_a_missing_port_is_named(table: Table) -> None:
+def test_a_missing_port_is_named(context: BenchContext) -> None:
     with pytest.raises(DeviceNotFound):
-        UartSut.open(UartSut.Settings(port="/dev/does-not-exist"), table)
+        UartSut.open(UartSut.Settings(port="/dev/does-not-exist"), context)
 
 
-def test_a_silent_port_is_named_in_bounded_time(table: Table) -> None:
+def test_a_silent_port_is_named_in_bounded_time(context: BenchContext) -> None:
     master, slave = os.openpty()
     started_s = time.monotonic()
     with pytest.raises(DeadlineError, match="silent") as caught:
-        UartSut.open(UartSut.Settings(port=os.ttyname(slave), timeout_s=0.6), table)
+        UartSut.open(UartSut.Settings(port=os.ttyname(slave), timeout_s=0.6), context)
     assert time.monotonic() - started_s < 2.0
     assert "0 bytes received" in caught.value.evidence
     assert "swap Tx and Rx" in caught.value.try_next
@@ -354,9 +362,9 @@ def test_a_silent_port_is_named_in_bounded_time(table: Table) -> None:
     os.close(slave)
 
 
-def test_the_end_of_the_dut_is_a_lost_device(start_dut: Start, table: Table) -> None:
+def test_the_end_of_the_dut_is_a_lost_device(start_dut: Start, context: BenchContext) -> None:
     dut = start_dut()
-    with opened(dut.port, table) as sut:
+    with opened(dut.port, context) as sut:
         dut.close()
         with pytest.raises(DeviceLost):
             sut.idle(0.1)
@@ -416,11 +424,11 @@ class Bridge:
 
 
 def test_a_socket_url_is_as_good_as_a_port_and_its_end_a_lost_device(
-    start_dut: Start, table: Table
+    start_dut: Start, context: BenchContext
 ) -> None:
     bridge = Bridge(start_dut().port)
     try:
-        with opened(bridge.url, table) as sut:
+        with opened(bridge.url, context) as sut:
             sut.load(0, SAMPLE)
             assert sut.run(Query((0,))).output == SAMPLE[:64]
             bridge.hang_up()
@@ -430,11 +438,11 @@ def test_a_socket_url_is_as_good_as_a_port_and_its_end_a_lost_device(
         bridge.close()
 
 
-def test_every_error_of_a_bad_line_is_one_of_ours(start_dut: Start, table: Table) -> None:
+def test_every_error_of_a_bad_line_is_one_of_ours(start_dut: Start, context: BenchContext) -> None:
     for seed in range(6):
         try:
             with opened(
-                start_dut().port, table, timeout_s=0.5, faults=Faults(0.03, 0.03, 0.03, seed)
+                start_dut().port, context, timeout_s=0.5, faults=LineFaults(0.03, 0.03, 0.03, seed)
             ) as sut:
                 sut.load(0, SAMPLE)
                 assert sut.run(Query((0,), limit_s=0.5)).output == SAMPLE[:64]

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.errors import RigError
-from sut_backends.shim.link import Link
-from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.link import ShimLink
+from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.text_client import TextClient
@@ -40,7 +40,7 @@ def converse(device: Device, line: FaultyLine, sample: bytes, nonce: int) -> byt
     text = TextClient(line, 2.0, line.clock)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(Exchange(line, Link(Patience(line.baud)), line.clock))
+    client = FramedClient(Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock))
     client.hello(nonce)
     client.load(1, sample)
     assert device.slot(1, len(sample)) == sample

@@ -12,8 +12,8 @@ import pytest
 
 from rig.errors import RigError
 from rig.model.steps import Scene, Stream
-from sut_backends.shim.link import Link
-from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.link import ShimLink
+from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.stream_feeder import Feed
@@ -43,7 +43,7 @@ def enter(line: FaultyLine, nonce: int) -> FramedClient:
     text = TextClient(line, 2.0, line.clock)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(Exchange(line, Link(Patience(line.baud)), line.clock))
+    client = FramedClient(Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock))
     client.hello(nonce)
     return client
 

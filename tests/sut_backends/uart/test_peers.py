@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from rig.errors import RemoteProtocolError, RigError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.completion import END, IDLE, SYNC
 from rig.model.steps import Query
 from rig.timebase.edge_clock import EDGE_CLOCK
-from sut_backends.lines.faults import Faults
+from sut_backends.lines.faults import LineFaults
 from sut_backends.lines.line import Line
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.connect import open_line
@@ -27,9 +27,9 @@ pytestmark = pytest.mark.posix
 
 
 @contextmanager
-def driven(table: Table, **build: Any) -> Iterator[tuple[UartSut, PublicDevice]]:
+def driven(context: BenchContext, **build: Any) -> Iterator[tuple[UartSut, PublicDevice]]:
     with PublicDevice(Build(**build)) as device:
-        sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), table)
+        sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), context)
         try:
             yield sut, device
         finally:
@@ -37,9 +37,9 @@ def driven(table: Table, **build: Any) -> Iterator[tuple[UartSut, PublicDevice]]
 
 
 @contextmanager
-def raw(table: Table, **build: Any) -> Iterator[tuple[Line, PublicDevice]]:
+def raw(context: BenchContext, **build: Any) -> Iterator[tuple[Line, PublicDevice]]:
     with PublicDevice(Build(**build)) as device:
-        line = open_line(device.port, UartSut.Settings(port=device.port), table)
+        line = open_line(device.port, UartSut.Settings(port=device.port), context)
         try:
             yield line, device
         finally:
@@ -62,8 +62,10 @@ def heard(line: Line, until: bytes) -> bytes:
     return said
 
 
-def test_a_public_device_is_found_loaded_and_run_and_its_laps_are_the_marks(table: Table) -> None:
-    with driven(table) as (sut, device):
+def test_a_public_device_is_found_loaded_and_run_and_its_laps_are_the_marks(
+    context: BenchContext,
+) -> None:
+    with driven(context) as (sut, device):
         info = sut.info
         assert (info.name, info.model, info.task, info.tick_hz, info.clock) == (
             "unspecified",
@@ -86,9 +88,9 @@ def test_a_public_device_is_found_loaded_and_run_and_its_laps_are_the_marks(tabl
 
 
 def test_the_framed_layer_is_asked_for_in_text_that_the_public_firmware_refuses(
-    table: Table,
+    context: BenchContext,
 ) -> None:
-    with driven(table) as (sut, device):
+    with driven(context) as (sut, device):
         sut.load(0, sample(0))
         sut.run(Query((0,), limit_s=5.0))
     assert device.commands.count("frame 1") == 2
@@ -97,31 +99,31 @@ def test_the_framed_layer_is_asked_for_in_text_that_the_public_firmware_refuses(
     assert all(command.isprintable() for command in device.commands)
 
 
-def test_probe_goes_through_all_steps_of_a_public_device(table: Table) -> None:
-    table.sample = sample(3)
+def test_probe_goes_through_all_steps_of_a_public_device(context: BenchContext) -> None:
+    context.sample = sample(3)
     for energy in (False, True):
         with PublicDevice(Build(energy=energy)) as device:
-            findings = list(UartSut.probe(UartSut.Settings(port=device.port), table))
+            findings = list(UartSut.probe(UartSut.Settings(port=device.port), context))
         assert [finding.name for finding in findings if not finding.ok] == []
 
 
 @pytest.mark.parametrize("size_b", [2, 37, 38, 39, 76, 490, 3072, MEMORY_B])
 def test_a_load_fills_the_line_of_80_characters_and_ends_at_the_declared_byte(
-    table: Table, size_b: int
+    context: BenchContext, size_b: int
 ) -> None:
-    with driven(table, sample_b=size_b) as (sut, device):
+    with driven(context, sample_b=size_b) as (sut, device):
         sut.load(7, sample(7, size_b))
         assert answer(sut.run(Query((7,), limit_s=5.0)).output) == 7
     assert device.longest <= 80
     assert (device.behind_b, device.crashed) == (0, "")
 
 
-def test_a_half_command_that_an_earlier_host_left_is_no_harm(table: Table) -> None:
+def test_a_half_command_that_an_earlier_host_left_is_no_harm(context: BenchContext) -> None:
     for left in (b"db 01", b"infer 10", b"n", b"x" * 200):
-        with raw(table) as (line, device):
+        with raw(context) as (line, device):
             line.write(left)
             line.close()
-            sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), table)
+            sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), context)
             sut.load(2, sample(2))
             assert answer(sut.run(Query((2,), limit_s=5.0)).output) == 2
             sut.close()
@@ -129,9 +131,9 @@ def test_a_half_command_that_an_earlier_host_left_is_no_harm(table: Table) -> No
 
 
 def test_a_sample_larger_than_the_devices_memory_is_refused_before_a_byte_is_sent(
-    table: Table,
+    context: BenchContext,
 ) -> None:
-    with driven(table) as (sut, device):
+    with driven(context) as (sut, device):
         with pytest.raises(
             RemoteProtocolError, match=f"does not expect {MEMORY_B + 1} bytes"
         ) as caught:
@@ -141,9 +143,9 @@ def test_a_sample_larger_than_the_devices_memory_is_refused_before_a_byte_is_sen
 
 
 def test_a_sample_of_another_size_than_the_models_gives_no_answer_of_the_one_before(
-    table: Table,
+    context: BenchContext,
 ) -> None:
-    with driven(table) as (sut, _):
+    with driven(context) as (sut, _):
         sut.load(3, sample(3))
         assert answer(sut.run(Query((3,), limit_s=5.0)).output) == 3
         sut.load(4, sample(4, 16))
@@ -155,17 +157,17 @@ def test_a_sample_of_another_size_than_the_models_gives_no_answer_of_the_one_bef
 
 
 def test_the_comma_behind_the_last_result_of_the_visual_wake_words_is_none_too_many(
-    table: Table,
+    context: BenchContext,
 ) -> None:
     with driven(
-        table, classes=2, results=lambda scores: "".join(f"{score:.3f}," for score in scores)
+        context, classes=2, results=lambda scores: "".join(f"{score:.3f}," for score in scores)
     ) as (sut, _):
         sut.load(1, sample(1))
         assert sut.run(Query((1,), limit_s=5.0)).output == struct.pack("<2i", 110, 890)
 
 
-def test_a_single_result_larger_than_one_is_taken_as_it_is(table: Table) -> None:
-    with driven(table, classes=1, results=lambda scores: "12.345") as (sut, _):
+def test_a_single_result_larger_than_one_is_taken_as_it_is(context: BenchContext) -> None:
+    with driven(context, classes=1, results=lambda scores: "12.345") as (sut, _):
         sut.load(0, sample(0))
         assert sut.run(Query((0,), limit_s=5.0)).output == struct.pack("<i", 12_345)
 
@@ -173,16 +175,18 @@ def test_a_single_result_larger_than_one_is_taken_as_it_is(table: Table) -> None
 @pytest.mark.parametrize(
     "printed", ["0.1000,0.000", "0.-90,0.010", "nan,0.500", "0.5,0.5", "", "0.500;0.500"]
 )
-def test_results_that_are_no_three_decimals_are_no_results(table: Table, printed: str) -> None:
-    with driven(table, classes=2, results=lambda scores: printed) as (sut, _):
+def test_results_that_are_no_three_decimals_are_no_results(
+    context: BenchContext, printed: str
+) -> None:
+    with driven(context, classes=2, results=lambda scores: printed) as (sut, _):
         sut.load(0, sample(0))
         with pytest.raises(RemoteProtocolError, match="unreadable") as caught:
             sut.run(Query((0,), limit_s=5.0))
         assert f"[{printed}]" in caught.value.evidence
 
 
-def test_laps_of_32_bits_that_wrap_within_a_window_go_on(table: Table) -> None:
-    with driven(table, laps_from_us=2**32 - 150_000, infer_s=0.1) as (sut, _):
+def test_laps_of_32_bits_that_wrap_within_a_window_go_on(context: BenchContext) -> None:
+    with driven(context, laps_from_us=2**32 - 150_000, infer_s=0.1) as (sut, _):
         sut.load(0, sample(0))
         ticks = [
             mark.tick
@@ -194,9 +198,9 @@ def test_laps_of_32_bits_that_wrap_within_a_window_go_on(table: Table) -> None:
 
 
 def test_in_energy_mode_every_mark_has_its_pulse_in_the_same_order_and_the_edges_are_the_clock(
-    table: Table,
+    context: BenchContext,
 ) -> None:
-    with driven(table, energy=True, infer_s=0.01) as (sut, device):
+    with driven(context, energy=True, infer_s=0.01) as (sut, device):
         assert (sut.info.clock, sut.info.details["timestamp_mode"]) == (EDGE_CLOCK, "energy")
         device.pulses.clear()
         sut.sync()
@@ -222,33 +226,35 @@ class Fickle(PublicDevice):
         super()._stamp(what)
 
 
-def test_a_device_that_tells_the_time_only_now_and_then_is_refused(table: Table) -> None:
+def test_a_device_that_tells_the_time_only_now_and_then_is_refused(context: BenchContext) -> None:
     with Fickle(Build()) as device, pytest.raises(RemoteProtocolError, match="no time stamp"):
-        sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), table)
+        sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), context)
         try:
             sut.idle(0.01)
         finally:
             sut.close()
 
 
-def test_a_lap_line_in_energy_mode_is_no_answer(table: Table) -> None:
-    with driven(table, energy=True) as (sut, device):
+def test_a_lap_line_in_energy_mode_is_no_answer(context: BenchContext) -> None:
+    with driven(context, energy=True) as (sut, device):
         sut.load(0, sample(0))
         device.build = Build()
         with pytest.raises(RemoteProtocolError, match="incomplete"):
             sut.run(Query((0,), limit_s=5.0))
 
 
-def test_a_reset_between_two_commands_is_counted_and_the_sample_loaded_anew(table: Table) -> None:
-    with driven(table) as (sut, device):
+def test_a_reset_between_two_commands_is_counted_and_the_sample_loaded_anew(
+    context: BenchContext,
+) -> None:
+    with driven(context) as (sut, device):
         sut.load(5, sample(5))
         device.boot()
         done = sut.run(Query((5,), limit_s=5.0))
         assert (done.restarts, answer(done.output)) == (1, 5)
 
 
-def test_the_device_of_these_tests_has_the_quirks_of_the_public_one(table: Table) -> None:
-    with raw(table) as (line, device):
+def test_the_device_of_these_tests_has_the_quirks_of_the_public_one(context: BenchContext) -> None:
+    with raw(context) as (line, device):
         heard(line, b"m-init-done\r\nm-ready\r\n")
         line.write(b"db load 4%")
         assert heard(line, b"m-ready") == b"m-[Expecting 4 bytes]\r\nm-ready\r\n"
@@ -264,8 +270,8 @@ def test_the_device_of_these_tests_has_the_quirks_of_the_public_one(table: Table
         assert device.crashed == "an empty command"
 
 
-def test_results_beyond_32_bits_of_thousandths_are_refused(table: Table) -> None:
-    with driven(table, results=lambda scores: ",".join(["2147483.648"] * len(scores))) as (
+def test_results_beyond_32_bits_of_thousandths_are_refused(context: BenchContext) -> None:
+    with driven(context, results=lambda scores: ",".join(["2147483.648"] * len(scores))) as (
         sut,
         device,
     ):
@@ -275,15 +281,15 @@ def test_results_beyond_32_bits_of_thousandths_are_refused(table: Table) -> None
         assert not device.crashed
 
 
-def test_no_lost_byte_of_a_public_device_gives_a_wrong_answer(table: Table) -> None:
+def test_no_lost_byte_of_a_public_device_gives_a_wrong_answer(context: BenchContext) -> None:
     named = 0
     for seed in range(8):
         with PublicDevice(Build(infer_s=0.0, pulse_s=0.0)) as device:
             settings = UartSut.Settings(
-                port=device.port, timeout_s=0.3, faults=Faults(drop=0.002, seed=seed)
+                port=device.port, timeout_s=0.3, faults=LineFaults(drop=0.002, seed=seed)
             )
             try:
-                sut = UartSut.open(settings, table)
+                sut = UartSut.open(settings, context)
             except RigError:
                 named += 1
                 continue

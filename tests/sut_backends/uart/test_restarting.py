@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rig.errors import DeadlineError, DeviceLost, DeviceRestarted, RemoteProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, Completion
 from rig.model.steps import Query
@@ -29,8 +29,8 @@ HANDSHAKE_B = 150  # what the DUT receives before the first sample, about
 
 
 @contextmanager
-def opened(program: Path, table: Table, **settings: Any) -> Iterator[PosixSut]:
-    sut = PosixSut.open(PosixSut.Settings(program=str(program), **settings), table)
+def opened(program: Path, context: BenchContext, **settings: Any) -> Iterator[PosixSut]:
+    sut = PosixSut.open(PosixSut.Settings(program=str(program), **settings), context)
     try:
         yield sut
     finally:
@@ -52,10 +52,10 @@ def go_through(sut: PosixSut) -> list[Completion]:
 @pytest.mark.posix
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.999, 1.002])
 def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(
-    null_program: Path, table: Table, part: float
+    null_program: Path, context: BenchContext, part: float
 ) -> None:
     cut_b = HANDSHAKE_B + round((2 + part) * 20_300)
-    with opened(null_program, table, restart_after_bytes=cut_b) as sut:
+    with opened(null_program, context, restart_after_bytes=cut_b) as sut:
         done = go_through(sut)
     assert [completion.restarts for completion in done].count(1) == 1
     assert sum(completion.restarts for completion in done[4:]) == 1
@@ -65,20 +65,22 @@ def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(
 
 @pytest.mark.posix
 def test_a_power_cut_in_a_query_loses_its_window_and_does_it_again(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table, restart_after_queries=3) as sut:
+    with opened(null_program, context, restart_after_queries=3) as sut:
         done = go_through(sut)
     # Closed: all edges that the device sent before it ended have been read by now.
-    falls = sum(not state.level for state in table.world.states())
+    falls = sum(not state.level for state in context.world.states())
     assert [completion.restarts for completion in done] == [0, 0, 0, 1, 0, 0, 0, 0]
     assert falls == 3 * len(done) + 1  # the edge that the lost window had made
 
 
 @pytest.mark.posix
-def test_a_power_cut_is_resumed_in_the_text_layer_too(null_program: Path, table: Table) -> None:
+def test_a_power_cut_is_resumed_in_the_text_layer_too(
+    null_program: Path, context: BenchContext
+) -> None:
     numbers = (1000).to_bytes(4, "little") + (3000).to_bytes(4, "little") + bytes(400)
-    with opened(null_program, table, layer="text", restart_after_bytes=1500) as sut:
+    with opened(null_program, context, layer="text", restart_after_bytes=1500) as sut:
         done = []
         for _ in range(3):
             sut.load(0, numbers)
@@ -94,10 +96,10 @@ def test_a_power_cut_is_resumed_in_the_text_layer_too(null_program: Path, table:
     "fault", [{"restart_after_bytes": HANDSHAKE_B + 30_000}, {"restart_after_queries": 3}]
 )
 def test_a_restart_at_another_rate_than_the_frames_is_found_out_and_the_rate_changed_again(
-    null_program: Path, table: Table, fault: dict[str, int]
+    null_program: Path, context: BenchContext, fault: dict[str, int]
 ) -> None:
     with opened(
-        null_program, table, strict_baud=True, frame_baud=921_600, timeout_s=0.7, **fault
+        null_program, context, strict_baud=True, frame_baud=921_600, timeout_s=0.7, **fault
     ) as sut:
         done = go_through(sut)
         assert sut.info.details["baud"] == 921_600
@@ -106,17 +108,18 @@ def test_a_restart_at_another_rate_than_the_frames_is_found_out_and_the_rate_cha
 
 @pytest.mark.posix
 def test_a_dut_that_is_only_busy_has_not_restarted_and_keeps_its_session(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table, block_ns=1000) as sut:
+    with opened(null_program, context, block_ns=1000) as sut:
         sut.load(0, SAMPLES[0])
         with pytest.raises(DeadlineError):
             sut.run(Query((0,), limit_s=0.1, repeat=400_000))
         end_s = time.monotonic() + 20.0
         while (
-            sum(not state.level for state in table.world.states()) < 3 and time.monotonic() < end_s
+            sum(not state.level for state in context.world.states()) < 3
+            and time.monotonic() < end_s
         ):
-            table.world.horizon_ns()
+            context.world.horizon_ns()
             time.sleep(0.01)
         done = sut.run(Query((0,), limit_s=5.0))
     assert (done.output, done.restarts) == (SAMPLES[0][:64], 0)

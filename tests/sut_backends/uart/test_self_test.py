@@ -14,21 +14,21 @@ from typing import Any
 import pytest
 
 from rig.errors import SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.finding import Finding
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.posix_process import DutProcess
-from sut_backends.lines.faults import Faults
+from sut_backends.lines.faults import LineFaults
 from sut_backends.shim.burst import Burst
-from sut_backends.shim.frame import Decoder, Frame
-from sut_backends.shim.messages import Caps, Flag, Kind, Report
-from sut_backends.shim.timeouts import Patience
+from sut_backends.shim.frame import Frame, FrameDecoder
+from sut_backends.shim.messages import CapsMessage, Flag, MessageKind, ReportMessage
+from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.backend import UartSut
-from sut_backends.uart.self_test import SPAN_S, SelfTested, Timed, TimerRate
+from sut_backends.uart.self_test import SPAN_S, SelfTested, TimedQueries, TimerRate
 
 Start = Callable[..., DutProcess]
 
-CAPS = Caps(
+CAPS = CapsMessage(
     1,
     1,
     4,
@@ -45,19 +45,24 @@ CAPS = Caps(
 )
 FRAME_B = 64 + 6 + 2 + 1
 REQUEST_B = 4 + 6 + 2 + 1
-GOOD = Report(5_000, 1, 40, 0, 4 * FRAME_B + REQUEST_B, 5, 0, 7, 2048, 1000, 1, 0, 1, 8, 9, 500)
+GOOD = ReportMessage(
+    5_000, 1, 40, 0, 4 * FRAME_B + REQUEST_B, 5, 0, 7, 2048, 1000, 1, 0, 1, 8, 9, 500
+)
 
 
 def acknowledged_burst(count: int = 4) -> Burst:
-    burst = Burst(4, 64, 9, Patience(115_200))
+    burst = Burst(4, 64, 9, RetransmissionTimeouts(115_200))
     burst.outgoing(0.0)
     for _ in range(count):
-        burst.receive(Frame(Kind.ACK, 9, bytes(4)), 0.01)
+        burst.receive(Frame(MessageKind.ACK, 9, bytes(4)), 0.01)
     return burst
 
 
 def judge(
-    caps: Caps = CAPS, burst: Burst | None = None, rate: TimerRate | None = None, **changed: int
+    caps: CapsMessage = CAPS,
+    burst: Burst | None = None,
+    rate: TimerRate | None = None,
+    **changed: int,
 ) -> dict[str, Finding]:
     first = replace(GOOD, span_min_ticks=8, span_max_ticks=8)
     tested = SelfTested(
@@ -108,7 +113,7 @@ def test_a_burst_that_is_not_all_acknowledged_is_a_fault() -> None:
 
 def test_a_port_that_does_not_know_is_no_fault() -> None:
     found = judge(
-        rx_lost_b=Report.unknown,
+        rx_lost_b=ReportMessage.unknown,
         rest_level=0xFF,
         pulse_level=0xFF,
         end_level=0xFF,
@@ -150,18 +155,18 @@ def test_the_rate_is_right_within_its_error_whatever_part_of_a_round_trip_is_the
     timed = []
     for asked_s in (10.0, 11.0):
         report = replace(GOOD, tick=round((asked_s + request_s) * 1e6))
-        timed.append(Timed(report, asked_s, asked_s + request_s + 500e-6 + answer_s))
+        timed.append(TimedQueries(report, asked_s, asked_s + request_s + 500e-6 + answer_s))
     rate = TimerRate.between(timed[0], timed[1], 10**6)
     assert rate.error_s == pytest.approx(request_s + answer_s)
     assert abs(rate.ticks / 1e6 - rate.span_s) <= rate.error_s + 1e-9
 
 
 def test_a_burst_is_full_frames_far_ahead_sent_once() -> None:
-    burst = Burst(3, 64, 200, Patience(115_200))
+    burst = Burst(3, 64, 200, RetransmissionTimeouts(115_200))
     code = burst.outgoing(5.0)
-    frames = Decoder(64).feed(code)
+    frames = FrameDecoder(64).feed(code)
     assert [(frame.kind, frame.seq, len(frame.payload)) for frame in frames] == [
-        (Kind.PING, (200 + 128) & 0xFF, 64)
+        (MessageKind.PING, (200 + 128) & 0xFF, 64)
     ] * 3
     assert len(code) == burst.sent_b == 3 * FRAME_B
     assert burst.outgoing(5.1) == b""
@@ -181,18 +186,18 @@ def test_a_burst_is_over_with_its_last_acknowledgement_or_a_time_out_after_the_l
 # ---- the real firmware ----
 
 
-def probed(table: Table, port: str, **settings: Any) -> dict[str, Finding]:
+def probed(context: BenchContext, port: str, **settings: Any) -> dict[str, Finding]:
     return {
         finding.name: finding
-        for finding in UartSut.probe(UartSut.Settings(port=port, **settings), table)
+        for finding in UartSut.probe(UartSut.Settings(port=port, **settings), context)
     }
 
 
 @pytest.mark.posix
 def test_the_firmware_reports_all_parts_and_the_probe_passes(
-    start_dut: Start, table: Table
+    start_dut: Start, context: BenchContext
 ) -> None:
-    found = probed(table, start_dut().port)
+    found = probed(context, start_dut().port)
     assert all(finding.ok for finding in found.values()), found
     assert "8 frames" in found["receive burst"].detail
     assert "0 right behind a mark" in found["SYNC pin"].detail
@@ -200,43 +205,45 @@ def test_the_firmware_reports_all_parts_and_the_probe_passes(
 
 
 @pytest.mark.posix
-def test_a_timer_at_another_rate_than_stated_is_found(start_dut: Start, table: Table) -> None:
-    found = probed(table, start_dut("--ppm", "90000").port)
+def test_a_timer_at_another_rate_than_stated_is_found(
+    start_dut: Start, context: BenchContext
+) -> None:
+    found = probed(context, start_dut("--ppm", "90000").port)
     assert [finding.name for finding in found.values() if not finding.ok] == ["timer rate"]
 
 
 @pytest.mark.posix
-def test_a_line_that_loses_bytes_is_found(start_dut: Start, table: Table) -> None:
-    found = probed(table, start_dut().port, faults=Faults(drop=0.003, seed=3))
+def test_a_line_that_loses_bytes_is_found(start_dut: Start, context: BenchContext) -> None:
+    found = probed(context, start_dut().port, faults=LineFaults(drop=0.003, seed=3))
     assert not found["receive burst"].ok
 
 
 @pytest.mark.posix
-def test_in_the_text_layer_it_is_skipped_and_said(start_dut: Start, table: Table) -> None:
-    found = probed(table, start_dut().port, layer="text")
+def test_in_the_text_layer_it_is_skipped_and_said(start_dut: Start, context: BenchContext) -> None:
+    found = probed(context, start_dut().port, layer="text")
     assert found["self-test"].ok and "skipped" in found["self-test"].detail
     assert "receive burst" not in found
 
 
 @pytest.mark.posix
 def test_a_firmware_of_before_the_self_test_is_not_at_fault(
-    start_dut: Start, table: Table, monkeypatch: pytest.MonkeyPatch
+    start_dut: Start, context: BenchContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(sut: UartSut) -> None:
         raise SutError("the DUT refused SELFTEST: unknown message type", code=1)
 
     monkeypatch.setattr(UartSut, "self_test", refuse)
-    found = probed(table, start_dut().port)
+    found = probed(context, start_dut().port)
     assert found["self-test"].ok and "this firmware has none" in found["self-test"].detail
 
 
 @pytest.mark.posix
 def test_the_process_is_probed_as_a_device_and_its_times_are_named_simulated(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     found = {
         finding.name: finding
-        for finding in PosixSut.probe(PosixSut.Settings(program=str(null_program)), table)
+        for finding in PosixSut.probe(PosixSut.Settings(program=str(null_program)), context)
     }
     assert all(finding.ok for finding in found.values()), found
     assert (

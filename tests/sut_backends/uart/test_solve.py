@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from rig.errors import DeadlineError, LocalProtocolError, SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import Solving
 from rig.model.completion import END, REACHED, Completion
 from rig.model.steps import Query, Solve
@@ -25,7 +25,7 @@ from scenarios.tasks.qubo.edges import HEAD, encode
 from scenarios.tasks.qubo.graph import Workload, generate
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.sync_wire import Power
-from sut_backends.lines.faults import Faults
+from sut_backends.lines.faults import LineFaults
 from sut_backends.shim import messages
 
 networkx = pytest.importorskip("networkx", reason="needs networkx (pip install networkx)")
@@ -76,10 +76,10 @@ def payloads() -> list[bytes]:
 
 @contextmanager
 def opened(
-    null_program: Path, table: Table, workload: str = "qubo", **settings: Any
+    null_program: Path, context: BenchContext, workload: str = "qubo", **settings: Any
 ) -> Iterator[PosixSut]:
     sut = PosixSut.open(
-        PosixSut.Settings(program=str(null_program.with_name(workload)), **settings), table
+        PosixSut.Settings(program=str(null_program.with_name(workload)), **settings), context
     )
     try:
         yield sut
@@ -95,8 +95,8 @@ def duration(completion: Completion) -> int:
     return completion.marks[-1].tick - completion.marks[0].tick
 
 
-def test_it_says_what_it_can_do(null_program: Path, table: Table) -> None:
-    with opened(null_program, table) as sut:
+def test_it_says_what_it_can_do(null_program: Path, context: BenchContext) -> None:
+    with opened(null_program, context) as sut:
         assert isinstance(sut, Solving)
         assert (sut.info.task, sut.info.solves, sut.info.thresholds_max, sut.info.slots) == (
             "qubo",
@@ -105,15 +105,15 @@ def test_it_says_what_it_can_do(null_program: Path, table: Table) -> None:
             4,
         )
         assert sut.info.batch_max == 0
-    with opened(null_program, table, "null") as sut:
+    with opened(null_program, context, "null") as sut:
         assert (sut.info.solves, sut.info.thresholds_max) == (False, 0)
 
 
 @pytest.mark.parametrize("number", range(len(WORKLOADS)))
 def test_a_time_out_ends_a_search_and_the_vector_costs_what_it_says(
-    null_program: Path, table: Table, payloads: list[bytes], number: int
+    null_program: Path, context: BenchContext, payloads: list[bytes], number: int
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         sut.load(number, payloads[number])
         done = sut.solve(Solve(number, 0.01, seed=5))
     answer = Answer.of(done.output)
@@ -125,9 +125,9 @@ def test_a_time_out_ends_a_search_and_the_vector_costs_what_it_says(
 
 
 def test_thresholds_are_marked_in_order_and_only_those_that_were_reached(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table, sync_hold_us=0) as sut:
+    with opened(null_program, context, sync_hold_us=0) as sut:
         sut.load(0, payloads[0])
         done = sut.solve(Solve(0, 0.05, seed=5, thresholds=(*WORST[:3], *range(-11, -22, -1))))
     best = Answer.of(done.output).cost(WORKLOADS[0])
@@ -140,13 +140,13 @@ def test_thresholds_are_marked_in_order_and_only_those_that_were_reached(
 
 
 def test_the_device_knows_by_its_own_timer_what_its_marks_tell_late(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     thresholds = (-1, -5, -10, *range(-11, -22, -1))
-    with opened(null_program, table, sync_hold_us=500) as sut:
+    with opened(null_program, context, sync_hold_us=500) as sut:
         sut.load(0, payloads[0])
         slow = sut.solve(Solve(0, 0.05, seed=5, thresholds=thresholds))
-    with opened(null_program, table, sync_hold_us=0) as sut:
+    with opened(null_program, context, sync_hold_us=0) as sut:
         sut.load(0, payloads[0])
         fast = sut.solve(Solve(0, 0.05, seed=5, thresholds=thresholds))
     assert slow.known is not None and fast.known is not None
@@ -165,9 +165,9 @@ def test_the_device_knows_by_its_own_timer_what_its_marks_tell_late(
 
 
 def test_firmware_that_does_not_tell_is_not_asked(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         assert sut.info.details["knows_thresholds"] is True
         client = sut._uart._layer.layer._client
         client.caps = dataclasses.replace(client.caps, more=messages.More(0))
@@ -177,8 +177,10 @@ def test_firmware_that_does_not_tell_is_not_asked(
     assert done.known is None and done.marks[0].phase == START
 
 
-def test_the_target_ends_a_search(null_program: Path, table: Table, payloads: list[bytes]) -> None:
-    with opened(null_program, table) as sut:
+def test_the_target_ends_a_search(
+    null_program: Path, context: BenchContext, payloads: list[bytes]
+) -> None:
+    with opened(null_program, context) as sut:
         sut.load(1, payloads[1])
         done = sut.solve(Solve(1, 5.0, seed=1, target=-60, thresholds=(-50, -60, -70)))
     answer = Answer.of(done.output)
@@ -189,10 +191,10 @@ def test_the_target_ends_a_search(null_program: Path, table: Table, payloads: li
 
 
 def test_the_same_seed_gives_the_same_search_and_another_one_another(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(
-        null_program, table, sync_hold_us=0
+        null_program, context, sync_hold_us=0
     ) as sut:  # a mark waits for the pulse of the one before it
         sut.load(0, payloads[0])
         first, again, other = (
@@ -213,8 +215,10 @@ def test_the_same_seed_gives_the_same_search_and_another_one_another(
     assert all(20_000 <= duration(each) < 20_000 + LOOK_TICKS for each in (first, again, other))
 
 
-def test_each_slot_keeps_its_graph(null_program: Path, table: Table, payloads: list[bytes]) -> None:
-    with opened(null_program, table) as sut:
+def test_each_slot_keeps_its_graph(
+    null_program: Path, context: BenchContext, payloads: list[bytes]
+) -> None:
+    with opened(null_program, context) as sut:
         for number, payload in enumerate(payloads):
             sut.load(number, payload)
         for number in (1, 0, 2, 0):
@@ -224,14 +228,16 @@ def test_each_slot_keeps_its_graph(null_program: Path, table: Table, payloads: l
 
 
 def test_power_in_the_world_is_that_of_the_search_until_its_end(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table, power_w=Power(idle=0.01, preprocess=0.03, infer=0.05)) as sut:
+    with opened(
+        null_program, context, power_w=Power(idle=0.01, preprocess=0.03, infer=0.05)
+    ) as sut:
         sut.load(0, payloads[0])
         done = sut.solve(Solve(0, 0.02, seed=5, thresholds=(0, -16)))
         sut.idle(0.01)
         assert sut.late_events == sut.edges.reordered_events == 0
-    falls = [state for state in table.world.states() if not state.level][:4]
+    falls = [state for state in context.world.states() if not state.level][:4]
     assert [mark.phase for mark in done.marks] == [START, REACHED, REACHED + 1, END]
     assert [state.power_w for state in falls] == [0.03, 0.03, 0.03, 0.01]
     by_state = [(later.time_ns - earlier.time_ns) / 1e3 for earlier, later in pairwise(falls)]
@@ -239,13 +245,13 @@ def test_power_in_the_world_is_that_of_the_search_until_its_end(
 
 
 def test_lost_and_changed_bytes_on_the_line_change_no_search(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     step = Solve(1, 0.02, seed=9, target=-66, thresholds=(-30, -60))
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         sut.load(1, payloads[1])
         clean = sut.solve(step)
-    with opened(null_program, table, faults=Faults(0.001, 0.001, 0.001, 4)) as sut:
+    with opened(null_program, context, faults=LineFaults(0.001, 0.001, 0.001, 4)) as sut:
         for index in (1, 2):
             sut.load(index, payloads[1])
         found = [sut.solve(Solve(index, 0.02, 9, -66, (-30, -60))) for index in (1, 2)]
@@ -255,9 +261,9 @@ def test_lost_and_changed_bytes_on_the_line_change_no_search(
 
 
 def test_a_power_cut_in_a_search_is_resumed_with_the_graph(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table, restart_after_queries=1) as sut:
+    with opened(null_program, context, restart_after_queries=1) as sut:
         sut.load(0, payloads[0])
         first, second = (sut.solve(Solve(0, 0.005, seed=3)) for _ in range(2))
     assert (first.restarts, second.restarts) == (0, 1)
@@ -268,9 +274,9 @@ def test_a_power_cut_in_a_search_is_resumed_with_the_graph(
 
 
 def test_a_graph_too_large_for_the_device_is_refused_with_its_limit(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         with pytest.raises(SutError, match="too large") as caught:
             sut.load(0, HEAD.pack(60_000, 5_000_000, 0))
         assert caught.value.code == 4
@@ -280,10 +286,10 @@ def test_a_graph_too_large_for_the_device_is_refused_with_its_limit(
 
 
 def test_what_is_no_graph_is_refused_with_the_reason_of_the_workload(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     spoilt = bytes([*payloads[0][:-1], payloads[0][-1] ^ 1])
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         for payload, reason in ((b"short", 1), (spoilt, 3)):
             with pytest.raises(SutError) as caught:
                 sut.load(0, payload)
@@ -295,29 +301,31 @@ def test_what_is_no_graph_is_refused_with_the_reason_of_the_workload(
 
 @pytest.mark.parametrize("thresholds", [(-5, -5), (-5, -4), tuple(range(0, -17, -1))])
 def test_thresholds_that_cannot_be_marked_are_our_own_error(
-    null_program: Path, table: Table, payloads: list[bytes], thresholds: tuple[int, ...]
+    null_program: Path, context: BenchContext, payloads: list[bytes], thresholds: tuple[int, ...]
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         sut.load(0, payloads[0])
         with pytest.raises(LocalProtocolError, match="16 at most, and each below the one before"):
             sut.solve(Solve(0, 0.01, seed=1, thresholds=thresholds))
 
 
 def test_a_request_has_room_for_as_many_thresholds_as_done_has_marks_or_its_frame_bytes() -> None:
-    caps = messages.Caps(1, 1, 8, 256, 1, 100, 100, 18, 10**6, 1, 1, messages.Flag.OPTIMIZE)
-    assert messages.Optimize.most(caps) == 16
-    before = messages.Caps(1, 1, 8, 256, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE)
-    assert messages.Optimize.most(before) == 14
-    small = messages.Caps(1, 1, 8, 64, 1, 100, 100, 4, 10**6, 1, 1, messages.Flag.OPTIMIZE)
-    assert messages.Optimize.most(small) == 2
-    short = messages.Caps(1, 1, 8, 64, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE)
-    assert messages.Optimize.most(short) == len(bytes(64 - 20)) // 4
+    caps = messages.CapsMessage(1, 1, 8, 256, 1, 100, 100, 18, 10**6, 1, 1, messages.Flag.OPTIMIZE)
+    assert messages.OptimizeMessage.most(caps) == 16
+    before = messages.CapsMessage(
+        1, 1, 8, 256, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE
+    )
+    assert messages.OptimizeMessage.most(before) == 14
+    small = messages.CapsMessage(1, 1, 8, 64, 1, 100, 100, 4, 10**6, 1, 1, messages.Flag.OPTIMIZE)
+    assert messages.OptimizeMessage.most(small) == 2
+    short = messages.CapsMessage(1, 1, 8, 64, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE)
+    assert messages.OptimizeMessage.most(short) == len(bytes(64 - 20)) // 4
 
 
 def test_a_time_out_that_is_no_number_of_microseconds_is_our_own_error(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         sut.load(0, payloads[0])
         for timeout_s in (1e-7, 5000.0):
             with pytest.raises(LocalProtocolError, match="time-out"):
@@ -325,24 +333,24 @@ def test_a_time_out_that_is_no_number_of_microseconds_is_our_own_error(
 
 
 def test_a_search_cannot_be_run_and_what_can_be_run_cannot_search(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         sut.load(0, payloads[0])
         with pytest.raises(SutError, match="not supported") as caught:
             sut.run(Query((0,)))
         assert "this workload knows OPTIMIZE only" in caught.value.evidence
         assert Answer.of(sut.solve(Solve(0, 0.001, seed=1)).output).nodes == 100
-    with opened(null_program, table, "null") as sut:
+    with opened(null_program, context, "null") as sut:
         sut.load(0, b"x" * 8)
         with pytest.raises(LocalProtocolError, match="search, which it cannot"):
             sut.solve(Solve(0, 0.01, seed=1))
 
 
 def test_in_the_text_layer_there_is_no_search(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table, layer="text") as sut:
+    with opened(null_program, context, layer="text") as sut:
         assert not sut.info.solves
         sut.load(0, payloads[2])
         with pytest.raises(
@@ -359,37 +367,37 @@ def test_in_the_text_layer_there_is_no_search(
 
 
 def test_a_device_that_claims_a_better_cost_than_its_vector_has(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table, wrong_cost=True) as sut:
+    with opened(null_program, context, wrong_cost=True) as sut:
         sut.load(0, payloads[0])
         answer = Answer.of(sut.solve(Solve(0, 0.005, seed=1)).output)
     assert answer.claimed == answer.cost(WORKLOADS[0]) - 1
 
 
 def test_a_device_that_cuts_its_vector(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table, short_vector=True) as sut:
+    with opened(null_program, context, short_vector=True) as sut:
         sut.load(0, payloads[0])
         output = sut.solve(Solve(0, 0.005, seed=1)).output
     assert len(output) == 9 + 13 - 1
 
 
 def test_a_device_that_overruns_its_time_out_is_seen_in_its_marks_and_given_up_behind_the_limit(
-    null_program: Path, table: Table, payloads: list[bytes]
+    null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
-    with opened(null_program, table, overrun_timeout_us=30_000) as sut:
+    with opened(null_program, context, overrun_timeout_us=30_000) as sut:
         sut.load(0, payloads[0])
         assert 40_000 <= duration(sut.solve(Solve(0, 0.01, seed=1))) < 41_000
         with pytest.raises(DeadlineError):
             sut.solve(Solve(0, 0.01, seed=1, limit_s=0.02))
 
 
-def test_a_probe_searches(null_program: Path, table: Table, payloads: list[bytes]) -> None:
-    table.sample = payloads[0]
+def test_a_probe_searches(null_program: Path, context: BenchContext, payloads: list[bytes]) -> None:
+    context.sample = payloads[0]
     findings = list(
-        PosixSut.probe(PosixSut.Settings(program=str(null_program.with_name("qubo"))), table)
+        PosixSut.probe(PosixSut.Settings(program=str(null_program.with_name("qubo"))), context)
     )
     assert "search" in [finding.name for finding in findings]
     assert all(finding.ok for finding in findings), findings

@@ -17,15 +17,15 @@ from typing import Any
 import pytest
 
 from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import Streaming
 from rig.model.completion import DECIDED, END, STREAM, Completion
 from rig.model.steps import Query, Scene, Stream
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.posix_process import DutProcess
-from sut_backends.lines.faults import Faults
+from sut_backends.lines.faults import LineFaults
 from sut_backends.lines.paced_pty import PacedLine
-from sut_backends.shim.messages import StreamState, Taken
+from sut_backends.shim.messages import StreamState, TakenMessage
 from sut_backends.uart.backend import UartSut
 
 pytestmark = pytest.mark.posix
@@ -39,8 +39,8 @@ ANSWER_B = 64  # the null workload's: the first bytes of its input
 
 
 @contextmanager
-def opened(program: Path, table: Table, **settings: Any) -> Iterator[PosixSut]:
-    sut = PosixSut.open(PosixSut.Settings(program=str(program), **settings), table)
+def opened(program: Path, context: BenchContext, **settings: Any) -> Iterator[PosixSut]:
+    sut = PosixSut.open(PosixSut.Settings(program=str(program), **settings), context)
     try:
         yield sut
     finally:
@@ -68,10 +68,10 @@ def lateness_us(step: Stream, done: Completion, tick_hz: int = 1_000_000) -> lis
 
 
 def test_every_window_is_answered_and_marked_and_none_begins_before_its_last_sample(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     step, windows = stream_of(24)
-    with opened(null_program, table, tick_hz=7_000_003) as sut:
+    with opened(null_program, context, tick_hz=7_000_003) as sut:
         assert isinstance(sut, Streaming)
         assert sut.info.streams
         assert sut.info.slots == SLOTS
@@ -89,15 +89,15 @@ def test_every_window_is_answered_and_marked_and_none_begins_before_its_last_sam
 
 
 def test_the_edges_of_a_stream_are_in_the_world_with_idle_power_while_it_listens(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     step, windows = stream_of(5)
-    with opened(null_program, table) as sut:
-        before = len(table.world.states())
+    with opened(null_program, context) as sut:
+        before = len(context.world.states())
         done = sut.stream(step, windows)
         sut.idle(0.15)  # by then the wire has been read
-        table.world.horizon_ns()
-        falls = [state for state in table.world.states(before) if not state.level][
+        context.world.horizon_ns()
+        falls = [state for state in context.world.states(before) if not state.level][
             : len(done.marks)
         ]
         assert sut.edges.late_events == sut.edges.reordered_events == 0
@@ -109,10 +109,10 @@ def test_the_edges_of_a_stream_are_in_the_world_with_idle_power_while_it_listens
 
 
 def test_the_answers_of_a_stream_are_those_of_queries_on_the_same_windows(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     step, windows = stream_of(4, hop=2000, window=8000)
-    with opened(null_program.with_name("asc"), table) as sut:
+    with opened(null_program.with_name("asc"), context) as sut:
         done = sut.stream(step, windows)
         alone = b""
         for index, window in enumerate(windows):
@@ -124,22 +124,24 @@ def test_the_answers_of_a_stream_are_those_of_queries_on_the_same_windows(
 
 @pytest.mark.parametrize("settings", [{"frame_baud": 921_600}, {"host_clock": True}])
 def test_the_answers_are_right_however_the_device_is_reached(
-    null_program: Path, table: Table, settings: dict[str, Any]
+    null_program: Path, context: BenchContext, settings: dict[str, Any]
 ) -> None:
     step, windows = stream_of(30)
-    with opened(null_program, table, **settings) as sut:
+    with opened(null_program, context, **settings) as sut:
         done = sut.stream(step, windows)
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
     assert done.faults == ()
 
 
 def test_a_line_that_loses_doubles_and_changes_bytes_changes_no_answer(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     # 4 kB/s, of which such a line carries several times as many.
     step, windows = stream_of(20, hop=200, window=400, sample_hz=1000)
     with opened(
-        null_program, table, faults=Faults(drop=0.0005, duplicate=0.0005, flip=0.0005, seed=11)
+        null_program,
+        context,
+        faults=LineFaults(drop=0.0005, duplicate=0.0005, flip=0.0005, seed=11),
     ) as sut:
         done = sut.stream(step, windows)
     assert done.faults == ()
@@ -147,11 +149,13 @@ def test_a_line_that_loses_doubles_and_changes_bytes_changes_no_answer(
     assert done.retransmissions > 0
 
 
-def test_a_preloaded_stream_is_silent_until_it_is_over(null_program: Path, table: Table) -> None:
+def test_a_preloaded_stream_is_silent_until_it_is_over(
+    null_program: Path, context: BenchContext
+) -> None:
     step, windows = stream_of(SLOTS, preloaded=True)
     sent_s: list[float] = []
-    with opened(null_program, table) as sut:
-        table.wire = lambda direction, block: sent_s.append(time.monotonic())
+    with opened(null_program, context) as sut:
+        context.wire = lambda direction, block: sent_s.append(time.monotonic())
         done = sut.stream(step, windows)
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
     assert (done.rx_in_window_b, done.faults) == (0, ())
@@ -163,20 +167,20 @@ def test_a_preloaded_stream_is_silent_until_it_is_over(null_program: Path, table
 
 
 def test_a_device_that_lags_behind_a_preloaded_stream_is_left_in_peace_until_it_is_done(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     # 20 ms more than a hop for each window: the last answer comes 370 ms after the last sample.
     step, windows = stream_of(SLOTS, preloaded=True)
-    with opened(null_program, table, slow_hop_us=70_000) as sut:
+    with opened(null_program, context, slow_hop_us=70_000) as sut:
         done = sut.stream(step, windows)
     assert (done.iterations, done.rx_in_window_b, done.faults) == (SLOTS, 0, ())
 
 
 def test_a_preloaded_stream_that_does_not_fit_is_refused_with_the_limit(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     with (
-        opened(null_program, table) as sut,
+        opened(null_program, context) as sut,
         pytest.raises(
             LocalProtocolError,
             match=f"{SLOTS + 1} windows: the DUT has {SLOTS} slots and keeps 64 answers",
@@ -185,9 +189,9 @@ def test_a_preloaded_stream_that_does_not_fit_is_refused_with_the_limit(
         sut.stream(*stream_of(SLOTS + 1, preloaded=True))
 
 
-def test_windows_that_are_none_are_refused(null_program: Path, table: Table) -> None:
+def test_windows_that_are_none_are_refused(null_program: Path, context: BenchContext) -> None:
     step, _ = stream_of(1)
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         for windows in ([], [b""], [bytes(sut.info.slot_bytes + 1)]):
             with pytest.raises(
                 LocalProtocolError, match=f"windows, of 1 to {sut.info.slot_bytes} bytes"
@@ -195,19 +199,19 @@ def test_windows_that_are_none_are_refused(null_program: Path, table: Table) -> 
                 sut.stream(step, windows)
 
 
-def test_the_text_layer_refuses_streams(null_program: Path, table: Table) -> None:
-    with opened(null_program, table, layer="text") as sut:
+def test_the_text_layer_refuses_streams(null_program: Path, context: BenchContext) -> None:
+    with opened(null_program, context, layer="text") as sut:
         assert not sut.info.streams
         with pytest.raises(LocalProtocolError, match="cannot be played in the text layer"):
             sut.stream(*stream_of(2))
 
 
 def test_a_line_that_is_too_slow_starves_the_stream_and_keeps_what_was_answered(
-    start_dut: Callable[..., DutProcess], table: Table
+    start_dut: Callable[..., DutProcess], context: BenchContext
 ) -> None:
     step, windows = stream_of(80, hop=25, window=100, sample_hz=1000)
     with PacedLine(start_dut().port, 38_400, 0.0) as line:
-        sut = UartSut.open(UartSut.Settings(port=line.path, baud=38_400), table)
+        sut = UartSut.open(UartSut.Settings(port=line.path, baud=38_400), context)
         try:
             done = sut.stream(step, windows)
             again = sut.stream(*stream_of(2))
@@ -224,9 +228,11 @@ def test_a_line_that_is_too_slow_starves_the_stream_and_keeps_what_was_answered(
     assert again.faults == ()
 
 
-def test_a_device_that_is_too_slow_overruns_and_says_so(null_program: Path, table: Table) -> None:
+def test_a_device_that_is_too_slow_overruns_and_says_so(
+    null_program: Path, context: BenchContext
+) -> None:
     step, windows = stream_of(40)
-    with opened(null_program, table, slow_hop_us=300_000) as sut:
+    with opened(null_program, context, slow_hop_us=300_000) as sut:
         done = sut.stream(step, windows)
     assert done.iterations is not None
     assert 1 <= done.iterations < 40
@@ -238,10 +244,10 @@ def test_a_device_that_is_too_slow_overruns_and_says_so(null_program: Path, tabl
 
 
 def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
     with (
-        opened(null_program, table, slow_hop_us=300_000) as sut,
+        opened(null_program, context, slow_hop_us=300_000) as sut,
         pytest.raises(DeadlineError, match="end of the stream") as caught,
     ):
         sut.stream(*stream_of(SLOTS, limit_s=0.01))
@@ -249,9 +255,9 @@ def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(
 
 
 def test_a_restart_in_the_middle_of_a_stream_is_an_error_and_not_gone_on_with(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table, restart_after_queries=1) as sut:
+    with opened(null_program, context, restart_after_queries=1) as sut:
         sut.load(0, bytes(100))
         sut.run(Query((0,)))
         with pytest.raises(DeviceRestarted):
@@ -259,9 +265,9 @@ def test_a_restart_in_the_middle_of_a_stream_is_an_error_and_not_gone_on_with(
 
 
 def test_samples_that_were_loaded_before_a_stream_are_gone_after_it(
-    null_program: Path, table: Table
+    null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, table) as sut:
+    with opened(null_program, context) as sut:
         sut.load(0, bytes(100))
         sut.stream(*stream_of(1))
         with pytest.raises(LocalProtocolError, match="sample 0 is not loaded"):
@@ -272,12 +278,12 @@ def test_samples_that_were_loaded_before_a_stream_are_gone_after_it(
 
 def test_taken_is_read_as_it_was_packed_and_records_of_unequal_length_are_refused() -> None:
     records = bytes(range(24)) + b"abcd"
-    taken = Taken(StreamState.PLAYING, 4, 10, 0, 3, 1, 2, 99, 0, 1, 2, records * 2)
-    assert Taken.unpack(taken.pack()) == taken
+    taken = TakenMessage(StreamState.PLAYING, 4, 10, 0, 3, 1, 2, 99, 0, 1, 2, records * 2)
+    assert TakenMessage.unpack(taken.pack()) == taken
     numbers = tuple(int.from_bytes(bytes(range(at, at + 8)), "little") for at in (0, 8, 16))
     assert taken.split(3) == [(numbers, b"abcd")] * 2
     for wrong in (taken.pack() + b"x", taken.pack()[:20]):
         with pytest.raises(ValueError, match="TAKEN"):
-            Taken.unpack(wrong)
+            TakenMessage.unpack(wrong)
     with pytest.raises(ValueError, match="records of 28 bytes, 4 marks have 32"):
         taken.split(4)

@@ -13,7 +13,7 @@ from scenarios.tasks.asc.dataset import (
     OFFICIAL_TEST_SAMPLES,
     OFFICIAL_TRAIN_SAMPLES,
     Clip,
-    Dataset,
+    TauDataset,
     open_dataset,
 )
 
@@ -54,10 +54,10 @@ def test_the_official_counts_are_recognised() -> None:
             Clip(Path(f"bus-lyon-{number}-0-a.wav"), 0, 10, 1, True) for number in range(files)
         )
 
-    full = Dataset(Path(), "original", clips(4136), clips(1624))
+    full = TauDataset(Path(), "original", clips(4136), clips(1624))
     assert full.counts() == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES)
     assert full.split_statement() == "official split"
-    fewer = Dataset(Path(), "original", clips(4135), clips(1624))
+    fewer = TauDataset(Path(), "original", clips(4135), clips(1624))
     assert fewer.split_statement() == "not the official split: 41350/16240 samples"
 
 

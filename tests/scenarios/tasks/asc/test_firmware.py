@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from scenarios.tasks.asc.audio import read_clip
 from scenarios.tasks.asc.dataset import open_dataset
 from scenarios.tasks.asc.generate import ensure
@@ -156,7 +156,7 @@ def test_the_sanitizers_find_nothing(compile_asc: Compile, cache: Path) -> None:
 
 def test_the_task_knows_what_the_firmware_answers(firmware: Firmware, cache: Path) -> None:
     task = AscTask.open(
-        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=8), Table()
+        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=8), BenchContext()
     )
     for index in range(len(task)):
         assert firmware.output(task.payload(index)) == task.reference_output(index)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.asc import generate
 from scenarios.tasks.asc.dataset import CLASSES, open_dataset
-from scenarios.tasks.asc.generate import Recording, ensure, recordings
+from scenarios.tasks.asc.generate import GeneratedRecording, ensure, recordings
 from scenarios.tasks.asc.sounds import RATE_HZ, SAMPLES_PER_FILE
 
 LISTS = tuple(f"evaluation_setup/fold1_{name}.csv" for name in ("train", "evaluate", "test"))
@@ -52,7 +52,9 @@ def quantile_majority(values: NDArray[np.float64], labels: NDArray[np.int64]) ->
 
 
 def test_no_single_feature_tells_the_scenes_apart() -> None:
-    files = [Recording(scene, location, "train") for scene in CLASSES for location in range(8)]
+    files = [
+        GeneratedRecording(scene, location, "train") for scene in CLASSES for location in range(8)
+    ]
     values = np.concatenate([features(recording.audio(5)) for recording in files], axis=1)
     labels = np.repeat([CLASSES.index(recording.scene) for recording in files], 10)
     for name, feature in zip(("level", "zero crossings", "centroid"), values, strict=True):
@@ -81,7 +83,7 @@ def test_recordings_are_24_bit_mono_of_ten_seconds(cache: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_samples_and_another_seed_others() -> None:
-    recording = Recording("bus", 1, "train")
+    recording = GeneratedRecording("bus", 1, "train")
     once = recording.audio(7)
     assert np.array_equal(once, recording.audio(7))
     assert not np.array_equal(once, recording.audio(8))

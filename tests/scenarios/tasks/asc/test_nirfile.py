@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rig.errors import DataError
-from scenarios.tasks.asc.model import Layer, Model
+from scenarios.tasks.asc.model import AscModel, NetworkLayer
 from scenarios.tasks.asc.nirfile import read_model, write_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 
@@ -140,10 +140,10 @@ def test_a_spoilt_file_is_refused_with_the_cause(path: Path, name: str) -> None:
 def test_what_is_written_is_read_exactly(path: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
 
-    def layer(neurons: int, inputs: int, spikes_max: int) -> Layer:
+    def layer(neurons: int, inputs: int, spikes_max: int) -> NetworkLayer:
         weight = rng.integers(-127, 128, (neurons, inputs)).astype(np.int8)
         dashes = rng.integers(1, 16, (2, neurons)).astype(np.uint8)
-        return Layer(
+        return NetworkLayer(
             weight,
             dashes[0],
             dashes[1],
@@ -151,7 +151,7 @@ def test_what_is_written_is_read_exactly(path: Path, tmp_path: Path) -> None:
             spikes_max,
         )
 
-    model = Model("other", read_model(path).bank, (layer(9, 16, 31), layer(4, 9, 1)))
+    model = AscModel("other", read_model(path).bank, (layer(9, 16, 31), layer(4, 9, 1)))
     write_model(model, tmp_path / "other.nir")
     again = read_model(tmp_path / "other.nir")
     assert again.identity == model.identity

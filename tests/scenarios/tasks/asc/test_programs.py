@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rig.errors import DataError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Programmed, Routine
 from scenarios.tasks.asc.integer import infer, spike_counts
 from scenarios.tasks.asc.interpreter import read_network, run_network
@@ -24,7 +24,7 @@ from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask
 @pytest.fixture(scope="module")
 def task() -> AscTask:
     """Return the default task: 120 generated samples."""
-    return AscTask.open(AscTask.Settings(), Table())
+    return AscTask.open(AscTask.Settings(), BenchContext())
 
 
 def routine(task: AscTask, name: str) -> Routine:

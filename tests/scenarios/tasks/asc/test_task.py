@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rig.errors import ConfigError, DataError, RemoteProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Task
 from scenarios.tasks.asc.audio import read_clip
 from scenarios.tasks.asc.dataset import open_dataset
@@ -27,7 +27,7 @@ from .conftest import TinySet
 def opened(cache: Path, **settings: object) -> AscTask:
     """Open the task on the generated set of the tests."""
     return AscTask.open(
-        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), **settings), Table()
+        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), **settings), BenchContext()
     )  # type: ignore[arg-type]
 
 
@@ -98,7 +98,7 @@ def test_a_subset_that_cannot_be_is_refused(cache: Path, samples: int) -> None:
 
 def test_a_subset_larger_than_a_class_is_refused(tiny: TinySet) -> None:
     with pytest.raises(ConfigError, match="1 samples of street_traffic, there are 0"):
-        AscTask.open(AscTask.Settings(data=str(tiny.folder), samples=4), Table())
+        AscTask.open(AscTask.Settings(data=str(tiny.folder), samples=4), BenchContext())
 
 
 def test_provenance_of_generated_data_says_so(cache: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_folder_that_the_generator_wrote_is_generated_data_under_any_name(
     cache: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(ensure(cache, 6, 3), tmp_path / "recordings")
-    task = AscTask.open(AscTask.Settings(data=str(copy)), Table())
+    task = AscTask.open(AscTask.Settings(data=str(copy)), BenchContext())
     facts = task.provenance()
     assert (facts["source"], facts["official"], facts["statement"]) == (
         "generated",
@@ -140,7 +140,9 @@ def test_a_folder_that_the_generator_wrote_is_generated_data_under_any_name(
 
 
 def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
-    task = AscTask.open(AscTask.Settings(data=tiny.folder.name), Table(folder=tiny.folder.parent))
+    task = AscTask.open(
+        AscTask.Settings(data=tiny.folder.name), BenchContext(folder=tiny.folder.parent)
+    )
     facts = task.provenance()
     assert (facts["source"], facts["official"], facts["unofficial"]) == (
         "folder",
@@ -157,19 +159,21 @@ def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
 def test_a_model_that_cannot_be_read_stops_the_task(tiny: TinySet) -> None:
     (tiny.folder / "broken.nir").write_bytes(b"no")
     with pytest.raises(DataError, match=r"broken\.nir"):
-        AscTask.open(AscTask.Settings(data=".", model="broken.nir"), Table(folder=tiny.folder))
+        AscTask.open(
+            AscTask.Settings(data=".", model="broken.nir"), BenchContext(folder=tiny.folder)
+        )
 
 
 def test_the_cache_is_the_users_unless_it_is_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = Table(folder=tmp_path)
+    context = BenchContext(folder=tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_folder("", table) == tmp_path / "xdg" / "neurorig"
+    assert cache_folder("", context) == tmp_path / "xdg" / "neurorig"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert cache_folder("", table) == tmp_path / "home" / ".cache" / "neurorig"
-    assert cache_folder("kept", table) == tmp_path / "kept"
+    assert cache_folder("", context) == tmp_path / "home" / ".cache" / "neurorig"
+    assert cache_folder("kept", context) == tmp_path / "kept"
 
 
 @pytest.mark.parametrize("samples", [0, 30])
@@ -177,7 +181,7 @@ def test_the_task_without_its_audio_has_the_same_recordings_and_scores(
     cache: Path, samples: int
 ) -> None:
     settings = AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=samples)
-    task = AscTask.open(settings, Table())
+    task = AscTask.open(settings, BenchContext())
     facts = {"samples": len(task)} | task.provenance()
     replica = AscTask.replica(settings, facts, task.catalogue())
     assert replica.recordings() == task.recordings()

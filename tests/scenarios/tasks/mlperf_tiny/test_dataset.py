@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from rig.errors import DataError
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark
-from scenarios.tasks.mlperf_tiny.dataset import Dataset, open_dataset
+from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
 
 from .conftest import DataFolder
 
 
-def opened(folder: DataFolder, benchmark: Benchmark | None = None) -> Dataset:
+def opened(folder: DataFolder, benchmark: Benchmark | None = None) -> TinyDataset:
     return open_dataset(folder.path, "y_labels.csv", benchmark)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from rig.errors import DataError
-from scenarios.tasks.mlperf_tiny.labels import Row, read_labels
+from scenarios.tasks.mlperf_tiny.labels import LabelRow, read_labels
 
 from .conftest import DataFolder
 
@@ -14,13 +14,16 @@ from .conftest import DataFolder
 def test_three_fields_name_a_file_its_classes_and_the_right_one(folder: DataFolder) -> None:
     folder.labels("tst_000000_Stop_7.bin,12,7", "tst_000001_Left_2.bin,12,2")
     rows = read_labels(folder.path / "y_labels.csv")
-    assert rows == [Row(1, "tst_000000_Stop_7.bin", 12, 7), Row(2, "tst_000001_Left_2.bin", 12, 2)]
+    assert rows == [
+        LabelRow(1, "tst_000000_Stop_7.bin", 12, 7),
+        LabelRow(2, "tst_000001_Left_2.bin", 12, 2),
+    ]
 
 
 def test_five_fields_slide_a_window_over_the_file(folder: DataFolder) -> None:
     folder.labels("normal_id_01_00000003.bin,2,0,2560,512")
     assert read_labels(folder.path / "y_labels.csv") == [
-        Row(1, "normal_id_01_00000003.bin", 2, 0, 2560, 512)
+        LabelRow(1, "normal_id_01_00000003.bin", 2, 0, 2560, 512)
     ]
 
 
@@ -31,8 +34,8 @@ def test_spaces_blank_lines_line_ends_and_a_byte_order_mark_do_not_matter(
         "\ufeffa.bin, 12, 7\r\n\r\n b.bin , 12 ,2\r\n\n".encode()
     )
     assert read_labels(folder.path / "y_labels.csv") == [
-        Row(1, "a.bin", 12, 7),
-        Row(3, "b.bin", 12, 2),
+        LabelRow(1, "a.bin", 12, 7),
+        LabelRow(3, "b.bin", 12, 2),
     ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rig.errors import ConfigError, DataError, RemoteProtocolError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Chooser, Task
 from scenarios.tasks.mlperf_tiny.task import MlperfTiny
@@ -22,11 +22,11 @@ DEVICE = SutInfo(name="board", kind="uart", simulated=False, tick_hz=1_000_000, 
 
 
 def opened(data: Path, **settings: object) -> MlperfTiny:
-    return MlperfTiny.open(MlperfTiny.Settings(data=str(data), **settings), Table())  # type: ignore[arg-type]
+    return MlperfTiny.open(MlperfTiny.Settings(data=str(data), **settings), BenchContext())  # type: ignore[arg-type]
 
 
 def generated(cache: Path, **settings: object) -> MlperfTiny:
-    return MlperfTiny.open(MlperfTiny.Settings(cache=str(cache), **settings), Table())  # type: ignore[arg-type]
+    return MlperfTiny.open(MlperfTiny.Settings(cache=str(cache), **settings), BenchContext())  # type: ignore[arg-type]
 
 
 @pytest.fixture

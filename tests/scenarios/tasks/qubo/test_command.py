@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from rig.errors import ConfigError
 from scenarios.tasks.qubo import targets
-from scenarios.tasks.qubo.campaign import Job, Journal, campaign, engine, run
+from scenarios.tasks.qubo.campaign import CampaignJournal, Job, campaign, engine, run
 from scenarios.tasks.qubo.command import qubo, solver_seeds
 from scenarios.tasks.qubo.graph import Workload
 from tests.conftest import ROOT
@@ -136,7 +136,7 @@ def test_a_seed_that_is_not_published_does_not_go_into_the_shipped_table() -> No
 
 
 def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
+    journal = CampaignJournal(tmp_path / "journal")
     with pytest.raises(RuntimeError, match="power cut"):
         list(campaign(jobs(), journal, Here(jobs_until_crash=2)))
     assert len(journal.done()) == 2, "what was finished is kept, whichever is looked at first"
@@ -150,17 +150,17 @@ def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:
 
 def test_a_line_that_was_cut_off_is_done_again_and_spoils_no_other(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    assert len(list(campaign(jobs(), Journal(path), Here()))) == 3
+    assert len(list(campaign(jobs(), CampaignJournal(path), Here()))) == 3
     path.write_text(path.read_text()[:-40])
-    assert len(Journal(path).done()) == 2
+    assert len(CampaignJournal(path).done()) == 2
     again = Here()
-    assert len(list(campaign(jobs(), Journal(path), again))) == 3
+    assert len(list(campaign(jobs(), CampaignJournal(path), again))) == 3
     assert again.count == 1
-    assert len(Journal(path).done()) == 3
+    assert len(CampaignJournal(path).done()) == 3
 
 
 def test_other_settings_are_another_job(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
+    journal = CampaignJournal(tmp_path / "journal")
     list(campaign(jobs(0.01), journal, Here()))
     again = Here()
     list(campaign(jobs(0.02), journal, again))
@@ -197,7 +197,7 @@ def test_a_campaign_runs_on_a_dask_cluster(tmp_path: Path) -> None:
     ):
         found = {
             job.workload.nodes: target.cost
-            for job, target in campaign(jobs(), Journal(tmp_path / "journal"), pool)
+            for job, target in campaign(jobs(), CampaignJournal(tmp_path / "journal"), pool)
         }
     assert found == {job.workload.nodes: run(job).cost for job in jobs()}
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.errors import DataError
-from scenarios.tasks.qubo.cost import Gap, chosen, cost, threshold_cost
+from scenarios.tasks.qubo.cost import CostGap, chosen, cost, threshold_cost
 from scenarios.tasks.qubo.graph import Workload, generate
 
 
@@ -47,8 +47,8 @@ def test_what_is_not_a_binary_vector_of_all_nodes_is_refused(vector: list[float]
 
 
 def test_a_worse_cost_has_a_positive_gap_although_the_printed_formula_says_otherwise() -> None:
-    worse = Gap(-9, -10)
-    better = Gap(-11, -10)
+    worse = CostGap(-9, -10)
+    better = CostGap(-11, -10)
     assert (worse.gap, worse.printed, worse.beaten) == (
         pytest.approx(0.1),
         pytest.approx(-0.1),
@@ -62,13 +62,13 @@ def test_a_worse_cost_has_a_positive_gap_although_the_printed_formula_says_other
 
 
 def test_doing_nothing_is_a_gap_of_one_and_not_of_minus_one() -> None:
-    assert (Gap(0, -10).gap, Gap(0, -10).printed) == (1.0, -1.0)
+    assert (CostGap(0, -10).gap, CostGap(0, -10).printed) == (1.0, -1.0)
 
 
 def test_against_a_target_of_zero_only_zero_has_a_gap() -> None:
-    assert (Gap(0, 0).gap, Gap(0, 0).printed) == (0.0, 0.0)
-    assert (Gap(7, 0).gap, Gap(7, 0).printed) == (None, None)
-    assert Gap(-1, 0).beaten
+    assert (CostGap(0, 0).gap, CostGap(0, 0).printed) == (0.0, 0.0)
+    assert (CostGap(7, 0).gap, CostGap(7, 0).printed) == (None, None)
+    assert CostGap(-1, 0).beaten
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rig.errors import ConfigError, DataError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from scenarios.tasks.qubo import official, tabu, targets
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.cost import cost
@@ -38,7 +38,7 @@ def written(folder: Path, *rows: str) -> Path:
 
 
 def opened(**settings: Any) -> QuboTask:
-    return QuboTask.open(dataclasses.replace(FIRST, **settings), Table())
+    return QuboTask.open(dataclasses.replace(FIRST, **settings), BenchContext())
 
 
 def test_the_target_of_the_result_is_the_published_cost_and_ours_stands_beside_it() -> None:
@@ -46,7 +46,7 @@ def test_the_target_of_the_result_is_the_published_cost_and_ours_stands_beside_i
     for row in targets.read().rows.values():
         if row.published is not None and row.cost < row.published and row.nodes <= 500:
             task = QuboTask.open(
-                QuboTask.Settings((row.nodes,), (row.density,), (row.seed,)), Table()
+                QuboTask.Settings((row.nodes,), (row.density,), (row.seed,)), BenchContext()
             )
             assert (task.target(0), task.official(0), task.best_known(0)) == (
                 row.published,
@@ -96,7 +96,7 @@ def test_announced_seeds_can_be_used_the_day_they_are_published_without_a_vector
 def test_below_50_nodes_a_proven_cost_is_official_where_the_file_has_none(tmp_path: Path) -> None:
     task = QuboTask.open(
         QuboTask.Settings((25,), (0.25,), (0,), official=str(written(tmp_path, "250,0.05,0,-60"))),
-        Table(),
+        BenchContext(),
     )
     assert task.official(0) == task.best_known(0) == -9
     assert "global optimum" in task.provenance()["workloads"][0]["official_source"]
@@ -108,7 +108,7 @@ def test_a_cost_below_a_proven_optimum_is_one_of_other_graphs(tmp_path: Path) ->
             QuboTask.Settings(
                 (25,), (0.25,), (0,), official=str(written(tmp_path, "25,0.25,0,-10"))
             ),
-            Table(),
+            BenchContext(),
         )
 
 

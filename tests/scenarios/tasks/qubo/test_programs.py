@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rig.errors import BenchError, SutError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.model.completion import END, REACHED, Completion
 from rig.model.steps import Solve
 from scenarios.tasks.qubo import edges
@@ -40,11 +40,11 @@ def start(compiler: str) -> Iterator[Start]:
                 QuboTask.Settings(
                     SETTINGS.nodes, SETTINGS.densities, SETTINGS.seeds, parameters=parameters
                 ),
-                Table(),
+                BenchContext(),
             )
-            table = Table(programs=task.programs)
-            table.world.supply_on = True
-            sut = stack.enter_context(closing(CpuSut.open(CpuSut.Settings(name), table)))
+            context = BenchContext(programs=task.programs)
+            context.world.supply_on = True
+            sut = stack.enter_context(closing(CpuSut.open(CpuSut.Settings(name), context)))
             for index in range(len(task)):
                 sut.load(index, task.payload(index))
             return task, sut

@@ -18,7 +18,7 @@ from rig.bench import config
 from rig.bench.config import load
 from rig.bench.probe import probe
 from rig.errors import ConfigError, DataError
-from rig.interfaces.context import Table
+from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Programmed
 from rig.interfaces.task import Optimized, Searched
 from rig.model.scores import Costs
@@ -33,7 +33,7 @@ SMALL = QuboTask.Settings(nodes=(25, 100), densities=(0.05, 0.25), seeds=(0, 3))
 
 
 def opened(settings: QuboTask.Settings = SMALL, folder: Path = ROOT) -> QuboTask:
-    return QuboTask.open(settings, Table(folder=folder))
+    return QuboTask.open(settings, BenchContext(folder=folder))
 
 
 def answered(claimed: int, nodes: int, bits: bytes, end: int = 0) -> bytes:
