@@ -15,7 +15,7 @@ from contextlib import closing
 
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Solve
-from scenarios.tasks.qubo.cost import CostGap
+from scenarios.common.cost_gap import CostGap
 from scenarios.tasks.qubo.task import TUNING_SEEDS, QuboTask
 from sut_backends.cpu.backend import CpuSut
 

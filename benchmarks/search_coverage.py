@@ -35,9 +35,9 @@ from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.stats.binomial import Share
 from rig.stats.interval import Interval
 from rig.stats.time_to_target import time_to_solution_s
+from scenarios.common.cost_gap import threshold_cost
 from scenarios.optimization import intervals as search_intervals
 from scenarios.optimization import wade
-from scenarios.tasks.qubo.cost import threshold_cost
 
 TRIALS = 5
 TARGET = -1000

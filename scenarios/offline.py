@@ -21,8 +21,8 @@ from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Metric, Sample
 from rig.problems import Problem
 from rig.stats.summary import ratio
-from scenarios.mlperf_tiny.windows import REPEAT_MAX, Length, calibrate, rate_of
-from scenarios.single_stream import IDLE_MAX_S
+from scenarios.common.calibration import Length, calibrate, rate_of
+from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX
 
 #: LoadGen's Offline: "all samples in one query", for 600 s at least.
 LOADGEN_S = 600.0

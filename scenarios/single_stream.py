@@ -16,14 +16,13 @@ from rig.model.steps import Idle, Load, Plan, Query
 from rig.model.trial import Measured, Metric, Sample
 from rig.stats import early_stopping
 from rig.stats.summary import mean, ratio, standard_error
+from scenarios.common.limits import IDLE_MAX_S
 
 PERCENTILES = (50, 90, 99)
 #: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th percentile of
 #: latency.
 LOADGEN_PERCENT = 90.0
 EARLY_STOPPING = "latency_total_p90_early_stopping"
-#: The protocol counts an idle time in 32 bits of microseconds.
-IDLE_MAX_S = 3600.0
 
 
 class SingleStream:

@@ -19,9 +19,10 @@ from rig.model.steps import Idle, Load, Plan, Query
 from rig.model.trial import Measured, Metric, Sample, Window
 from rig.problems import Problem
 from rig.stats.summary import ratio, standard_error
-from scenarios.mlperf_tiny.windows import INPUTS, Length, windows
-from scenarios.single_stream import IDLE_MAX_S
-from scenarios.tasks.mlperf_tiny.cases import cases, quality
+from scenarios.common.calibration import Length
+from scenarios.common.limits import IDLE_MAX_S
+from scenarios.mlperf_tiny.cases import cases, quality
+from scenarios.mlperf_tiny.windows import INPUTS, windows
 
 #: MLPerf Tiny: "run for at least 10 s and at least 10 iterations".
 WINDOW_S = 10.0

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from rig.model.trial import Metric, Sample
 from rig.stats.summary import mean, ratio, standard_error
 from rig.units import quantity
+from scenarios.common.cost_gap import BEST_KNOWN, KINDS, OFFICIAL, CostGap, target_of
 from scenarios.optimization import overrun
-from scenarios.tasks.qubo.cost import BEST_KNOWN, KINDS, OFFICIAL, CostGap, target_of
 
 Groups = Mapping[tuple[str, float], Sequence[Sample]]
 

@@ -11,8 +11,8 @@ from rig.model.comparison import Compared
 from rig.model.scores import Costs
 from rig.model.trial import Sample
 from rig.stats.summary import mean
+from scenarios.common.cost_gap import BEST_KNOWN, OFFICIAL, CostGap, target_of
 from scenarios.optimization.fixed_timeout import timeout_name
-from scenarios.tasks.qubo.cost import BEST_KNOWN, OFFICIAL, CostGap, target_of
 
 #: What a time-to-solution run is called among the ways to search.
 TO_TARGET = "target"

@@ -11,12 +11,12 @@ from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.stats.interval import Intervals
 from rig.stats.summary import ratio
 from rig.stats.time_to_target import quantile
+from scenarios.common.cost_gap import KINDS
 from scenarios.optimization import fixed_timeout, overrun, shares, time_to_solution
 from scenarios.optimization import values as search_values
 from scenarios.optimization.shares import Tried
 from scenarios.optimization.time_to_solution import Runs
 from scenarios.optimization.values import Value, ValueKind, effects_of
-from scenarios.tasks.qubo.cost import KINDS
 
 
 def intervals(

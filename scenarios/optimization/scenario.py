@@ -20,10 +20,10 @@ from rig.model.trial import Measured, Metric, Sample
 from rig.problems import Problem
 from rig.stats.interval import Intervals
 from rig.stats.summary import ratio
+from scenarios.common.cost_gap import threshold_cost
+from scenarios.common.limits import IDLE_MAX_S
 from scenarios.optimization import fixed_timeout, found_costs, intervals, time_to_solution, wade
 from scenarios.optimization.found_costs import TO_TARGET
-from scenarios.single_stream import IDLE_MAX_S
-from scenarios.tasks.qubo.cost import threshold_cost
 
 if TYPE_CHECKING:
     from rig.model.step_record import StepRecord

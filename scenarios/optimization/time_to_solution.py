@@ -18,8 +18,8 @@ from rig.model.trial import Crossing, Metric, Sample
 from rig.stats.summary import NORMAL_95, mean, standard_error
 from rig.stats.time_to_target import Attempt, quantile, success, time_to_solution_s
 from rig.units import quantity
+from scenarios.common.cost_gap import KINDS, OFFICIAL, target_of, threshold_cost
 from scenarios.optimization import overrun, wade
-from scenarios.tasks.qubo.cost import KINDS, OFFICIAL, target_of, threshold_cost
 
 
 @dataclass(frozen=True, slots=True)

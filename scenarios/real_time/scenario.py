@@ -18,9 +18,9 @@ from rig.model.steps import Idle, Plan, Stream
 from rig.model.trial import Measured, Metric
 from rig.problems import Problem
 from rig.units import quantity
+from scenarios.common.limits import IDLE_MAX_S
 from scenarios.real_time import decisions, scenes
 from scenarios.real_time.power import energies
-from scenarios.single_stream import IDLE_MAX_S
 
 #: A window that is played, and one that is loaded meanwhile.
 SLOTS = 2

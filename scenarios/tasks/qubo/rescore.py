@@ -16,8 +16,9 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Solve
 from rig.store import codec, session_folder
 from rig.store.session_folder import COMPLETIONS, SessionFolder
+from scenarios.common.cost_gap import CostGap
 from scenarios.tasks.qubo import answer
-from scenarios.tasks.qubo.cost import CostGap, cost
+from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.targets import Target, Targets, packed

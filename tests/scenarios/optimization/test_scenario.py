@@ -25,11 +25,11 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Solve, Step
 from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.session.planning import steps
+from scenarios.common.cost_gap import threshold_cost
 from scenarios.optimization import wade
 from scenarios.optimization.scenario import Optimization
 from scenarios.tasks.null import NullTask
 from scenarios.tasks.qubo import targets
-from scenarios.tasks.qubo.cost import threshold_cost
 from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.shim.messages import THRESHOLDS_MAX
 

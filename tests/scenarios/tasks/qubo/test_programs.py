@@ -15,8 +15,8 @@ from rig.errors import BenchError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import END, REACHED, Completion
 from rig.model.steps import Solve
+from scenarios.common.cost_gap import threshold_cost
 from scenarios.tasks.qubo import edges
-from scenarios.tasks.qubo.cost import threshold_cost
 from scenarios.tasks.qubo.graph import Workload, generate
 from scenarios.tasks.qubo.reference import Solver
 from scenarios.tasks.qubo.task import QuboTask

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from rig.model.trial import Sample
-from scenarios.tasks.mlperf_tiny.cases import Case, cases, quality
+from scenarios.mlperf_tiny.cases import Case, cases, quality
 
 
 def answered(*rows: tuple[str, int, Sequence[float]]) -> list[Sample]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.tasks.mlperf_tiny.roc import area, one_against_rest
+from scenarios.mlperf_tiny.roc import area, one_against_rest
 
 #: Few different scores, so that ties are the rule.
 CASES = st.lists(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rig.model.trial import Metric, Sample
 from rig.stats.summary import mean
-from scenarios.tasks.mlperf_tiny.roc import Area, area, one_against_rest
+from scenarios.mlperf_tiny.roc import Area, area, one_against_rest
 
 
 @dataclass(frozen=True, slots=True)

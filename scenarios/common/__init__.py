@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several scenarios share: how long windows are made, gaps to a target cost, limits."""
