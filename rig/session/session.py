@@ -87,7 +87,7 @@ class Bench:
     """An open bench: the DUT is powered and has answered."""
 
     config: Config
-    bench_context: BenchContext
+    context: BenchContext
     task: Task
     scenario: Scenario
     monitors: dict[str, EnergyMonitor]
@@ -242,7 +242,7 @@ def _session(
     subscribers: Sequence[Subscriber],
 ) -> SessionResult:
     folder = SessionFolder(started.folder)
-    bench.bench_context.wire = keeper.wire
+    bench.context.wire = keeper.wire
     everyone: tuple[Subscriber, ...] = (keeper, *subscribers)
 
     def emit(event: Event) -> None:
@@ -281,7 +281,7 @@ def _session(
             )
         raise
     finally:
-        bench.bench_context.wire = lambda direction, block: None
+        bench.context.wire = lambda direction, block: None
         with suppress(RigError, OSError):
             keeper.close()
 
@@ -297,7 +297,7 @@ def _trial(
 ) -> Trial:
     path = folder.trial(number)
     seed = trial_seed(bench.config.bench.seed, number)
-    bench.bench_context.trial = number
+    bench.context.trial = number
     place = path if begun is None else segment(path, begun.segment)
     try:
         place.mkdir()

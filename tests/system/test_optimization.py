@@ -114,7 +114,7 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
     path.write_text(VIRTUAL)
     with open_bench(path) as bench:
         result = bench.run(1, tmp_path / "sessions")
-        world = bench.bench_context.world
+        world = bench.context.world
     assert not result.content["problems"]
     falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
     at = 0
