@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, storage_error
 from rig.importers.open import accuracy_beside, open_any
 from rig.importers.opened import Opened, Options
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
+from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import EDGES, GAPS, PARTIAL, TRACE
 from rig.uncertainty import accuracy

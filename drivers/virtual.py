@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
-from rig.bench.config import PathText
 from rig.errors import ConfigError, DeadlineError, storage_error
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
+from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S, World
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter

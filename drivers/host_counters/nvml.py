@@ -26,10 +26,10 @@ from drivers.host_counters.recording import (
     Polling,
 )
 from drivers.host_counters.sim.nvml import NvmlSimulator
-from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.settings.declare import PathText
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 

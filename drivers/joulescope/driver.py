@@ -27,11 +27,11 @@ from drivers.joulescope.sim.simulator import (
     SimulatedInstrument,
 )
 from drivers.joulescope.stream_merger import TICK_HZ
-from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
 from rig.host.raw_clock import steady_ns
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy

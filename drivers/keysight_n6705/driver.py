@@ -24,10 +24,10 @@ from drivers.keysight_n6705.log import REAL, LogClock, LogPlan, LogRecording
 from drivers.keysight_n6705.sim.log import N6705SimulatorSettings
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
-from rig.bench.config import PathText
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy

@@ -26,11 +26,11 @@ from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
 from drivers.st_lpm01a.shell import TRY, ShellClient
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, Lpm01aSimulatorSettings
 from drivers.st_lpm01a.stream import AsciiParser
-from rig.bench.config import PathText
 from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range

@@ -24,25 +24,31 @@ from typing import Annotated, Any
 
 import cattrs
 import tomli_w
+from annotated_types import Ge, doc
 from cattrs.strategies import configure_union_passthrough
 
 from rig.bench import plugins
 from rig.errors import ConfigError
+from rig.settings.check import checked
+from rig.settings.declare import PATH, Count, Matches, Number, Why
 
-#: A field of Settings that names a file: relative to the bench file, or to the working directory
-#: where it comes from the command line. A value equal to the field's default stays as it is.
-PathText = Annotated[str, "path"]
 #: The kind of monitor that a bench without one names.
 NO_MONITOR = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class BenchSettings:
-    """Name of the bench, number of trials, and the seed from which every trial's own seed comes."""
+    """What holds for the bench as a whole."""
 
-    name: str = "bench"
-    trials: int = 5
-    seed: int = 1
+    name: Annotated[
+        str,
+        Matches(r"(?!\.)[\w .+-]{1,80}", "letters, digits, space, and . _ + - inside"),
+        doc("Name of the bench; names its sessions' folders."),
+    ] = "bench"
+    trials: Annotated[
+        Count, Ge(1), Why("the replication rule wants 5"), doc("How many trials are run.")
+    ] = 5
+    seed: Annotated[Number, doc("Seed from which every trial's own seed comes.")] = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,18 +182,6 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
                 try_next="a finite number, in SI units",
             )
     bench = _typed(BenchSettings, tree.get("bench", {}), "bench")
-    if not re.fullmatch(r"[\w .+-]{1,80}", bench.name) or bench.name.startswith("."):
-        raise ConfigError(
-            f"{bench.name!r} names a folder",
-            path="bench.name",
-            try_next="letters, digits, space, and . _ + - inside",
-        )
-    if bench.trials < 1:
-        raise ConfigError(
-            f"{bench.trials} trials",
-            path="bench.trials",
-            try_next="1 or more; the replication rule wants 5",
-        )
     monitors = _monitors(tree, folder, overridden)
     none = monitors.pop("") if "" in monitors and monitors[""].kind == NO_MONITOR else None
     return Config(
@@ -286,7 +280,7 @@ def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
     changes = {}
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
-        if hints[part.name] == PathText and value != part.default:
+        if PATH in getattr(hints[part.name], "__metadata__", ()) and value != part.default:
             base = Path.cwd() if part.name in overridden else folder
             changes[part.name] = str((base / Path(value).expanduser()).resolve())
     return dataclasses.replace(settings, **changes)
@@ -294,7 +288,7 @@ def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
 
 def _typed(kind: Any, value: Any, path: str) -> Any:
     try:
-        return _converter().structure(value, kind)
+        settings = _converter().structure(value, kind)
     except cattrs.BaseValidationError as error:
         place, cause = _first_cause(error, path)
         if isinstance(
@@ -306,6 +300,7 @@ def _typed(kind: Any, value: Any, path: str) -> Any:
                 own, path=place, evidence=cause.evidence, try_next=cause.try_next
             ) from error
         raise ConfigError(_message(cause), path=place, try_next=_hint(cause)) from error
+    return checked(settings, path) if dataclasses.is_dataclass(settings) else settings
 
 
 def _message(cause: BaseException) -> str:

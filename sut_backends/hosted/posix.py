@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from rig.bench.config import PathText
 from rig.errors import ConfigError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
+from rig.settings.declare import PathText
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.hosted.sync_wire import EdgeWire, Power
 from sut_backends.hosted.watched import WatchedSut, watched

@@ -13,11 +13,11 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rig.bench.config import PathText
 from rig.errors import ConfigError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
+from rig.settings.declare import PathText
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.qemu_process import EmulatorProcess
 from sut_backends.hosted.sync_wire import Power

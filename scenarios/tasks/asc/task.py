@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import soxr
 
-from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
+from rig.settings.declare import PathText
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import CLASSES, Clip, TauDataset, official, open_dataset
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure

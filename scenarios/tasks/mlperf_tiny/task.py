@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
+from rig.settings.declare import PathText
 from scenarios.tasks.mlperf_tiny import answer, generate
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset

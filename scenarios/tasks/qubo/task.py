@@ -11,12 +11,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rig.bench.config import PathText
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext, Searcher
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
+from rig.settings.declare import PathText
 from scenarios.tasks.qubo import edges, official, targets, tuning
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words that declare a setting, besides those of annotated_types (Ge, Gt, Interval, Unit, doc).
+
+idle_s: Annotated[float, Interval(ge=0.1, le=600), Unit("s"), doc("Idle time before all.")] = 0.5
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Unit
+
+PATH = "path"
+#: Names a file: relative to the bench file, or to the working directory where it comes from the
+#: command line. A value equal to the field's default stays as it is.
+PathText = Annotated[str, PATH]
+#: So many of something.
+Count = Annotated[int, Unit("count")]
+#: Names one of several, or seeds random numbers: nothing that is counted or measured.
+Number = Annotated[int, Unit("number")]
+#: A part of a whole, or a relative error.
+Ratio = Annotated[float, Unit("1")]
+#: Units of numbers that have none.
+UNITLESS = ("count", "number", "1")
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """A value allowed besides the range, and what it means: Or(0, "none")."""
+
+    value: float
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The reason of a range, in a few words that follow it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """What a text must look like: a regular expression, and the same in words."""
+
+    pattern: str
+    meaning: str
+
+    def holds(self, text: str) -> bool:
+        """Say whether all of a text is of this form."""
+        return re.fullmatch(self.pattern, text) is not None

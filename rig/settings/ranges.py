@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A range of numbers: which it holds, and what it is in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
+
+from rig.settings.declare import UNITLESS, Or, Why
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bounds, each part of the range unless it is open, and single values besides; None: no bound.
+
+    Neither nan nor an infinity is in any range.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    low_open: bool = False
+    high_open: bool = False
+    multiple_of: float | None = None
+    besides: tuple[Or, ...] = ()
+    why: str = ""
+
+    @classmethod
+    def of(cls, metadata: Iterable[Any]) -> Range:
+        """Return the range that a field's metadata declare."""
+        found: dict[str, Any] = {"besides": ()}
+        for word in metadata:
+            match word:
+                case Ge(low):
+                    found["low"] = low
+                case Gt(low):
+                    found |= {"low": low, "low_open": True}
+                case Le(high):
+                    found["high"] = high
+                case Lt(high):
+                    found |= {"high": high, "high_open": True}
+                case MultipleOf(step):
+                    found["multiple_of"] = step
+                case Or():
+                    found["besides"] += (word,)
+                case Why(reason):
+                    found["why"] = reason
+        return cls(**found)
+
+    @classmethod
+    def of_length(cls, metadata: Iterable[Any]) -> Range:
+        """Return the range of a text's or an array's length."""
+        found: dict[str, Any] = {}
+        for word in metadata:
+            match word:
+                case MinLen(least):
+                    found["low"] = least
+                case MaxLen(most):
+                    found["high"] = most
+        return cls(**found)
+
+    @property
+    def bounded(self) -> bool:
+        """Say whether there is a bound, a step, or a value besides."""
+        limits = (self.low, self.high, self.multiple_of)
+        return any(limit is not None for limit in limits) or bool(self.besides)
+
+    def holds(self, value: float) -> bool:
+        """Say whether a number is in the range."""
+        if not math.isfinite(value):
+            return False
+        return any(value == other.value for other in self.besides) or self._between(value)
+
+    def _between(self, value: float) -> bool:
+        if self.low is not None and (value < self.low or (self.low_open and value == self.low)):
+            return False
+        if self.high is not None and (value > self.high or (self.high_open and value == self.high)):
+            return False
+        return self.multiple_of is None or value % self.multiple_of == 0
+
+    def text(self, unit: str = "", each: bool = False) -> str:
+        """Return the range in words: "0: none; or above 0, to 60 s: the reason"; "" without one."""
+        parts = [f"{number(other.value)}: {other.meaning}" for other in self.besides]
+        if bounds := self._bounds():
+            shown_unit = "" if unit in UNITLESS else unit
+            parts.append(" ".join(filter(None, (bounds, shown_unit, "each" if each else ""))))
+        return "; or ".join(parts) + (f": {self.why}" if self.why else "")
+
+    def _bounds(self) -> str:
+        low, high = (None if limit is None else number(limit) for limit in (self.low, self.high))
+        if low is None or high is None:
+            lower = low and (f"above {low}" if self.low_open else f"{low} or more")
+            upper = high and (f"below {high}" if self.high_open else f"{high} or less")
+            bounds = lower or upper or ""
+        elif self.high_open:
+            bounds = f"above {low}" if self.low_open else f"{low} or more"
+            bounds += f", below {high}"
+        else:
+            bounds = f"above {low}, to {high}" if self.low_open else f"{low} to {high}"
+        step = f"a multiple of {number(self.multiple_of)}" if self.multiple_of is not None else ""
+        return ", ".join(filter(None, (bounds, step)))
+
+
+#: Every finite number.
+UNBOUNDED = Range()
+
+
+def number(value: float) -> str:
+    """Return a number as a person writes it: 1000000, 0.05, 1e-6."""
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value) < 1e9):
+        return str(int(value))
+    short = f"{value:g}"
+    return (short if float(short) == value else repr(value)).replace("e-0", "e-")
