@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cache
 
-from scipy import special
+import scipy  # loads its special functions when they are first used: they take 0.2 s
 
 #: Ends are rounded to so many decimals, and quantiles of Student's t, so that they are the same on
 #: every machine.
@@ -40,8 +40,16 @@ class Share:
         """
         alpha = (1 - confidence) / 2
         missed = self.n - self.count
-        low = 0.0 if self.count <= 0 else float(special.betaincinv(self.count, missed + 1, alpha))
-        high = 1.0 if missed <= 0 else float(special.betaincinv(self.count + 1, missed, 1 - alpha))
+        low = (
+            0.0
+            if self.count <= 0
+            else float(scipy.special.betaincinv(self.count, missed + 1, alpha))
+        )
+        high = (
+            1.0
+            if missed <= 0
+            else float(scipy.special.betaincinv(self.count + 1, missed, 1 - alpha))
+        )
         return round(low, _DECIMALS), round(high, _DECIMALS)
 
 
@@ -50,7 +58,7 @@ def student(freedom: float, confidence: float = 0.95) -> float:
     a degree of freedom.
     """
     return (
-        round(float(special.stdtrit(freedom, (1 + confidence) / 2)), _DECIMALS)
+        round(float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)), _DECIMALS)
         if freedom > 0
         else math.inf
     )
@@ -74,14 +82,14 @@ def chance(freedom: int, share: float = 0.75) -> float:
     """Return what a variance that is known with some degrees of freedom is over the true one, at
     most, in such a share of cases.
     """
-    return round(float(special.chdtri(freedom, 1 - share)) / freedom, _DECIMALS)
+    return round(float(scipy.special.chdtri(freedom, 1 - share)) / freedom, _DECIMALS)
 
 
 def most_events(count: float, confidence: float = 0.95) -> float:
     """Return the upper end of the exact interval of the mean of a Poisson count (Garwood,
     Biometrika 28, 1936, 437).
     """
-    return round(float(special.gammaincinv(count + 1, (1 + confidence) / 2)), _DECIMALS)
+    return round(float(scipy.special.gammaincinv(count + 1, (1 + confidence) / 2)), _DECIMALS)
 
 
 @cache
@@ -103,11 +111,11 @@ def at_most(count: int, n: int, share: float) -> float:
     """Return the probability of `count` or fewer of `n`, each with probability `share`."""
     if count >= n:
         return 1.0
-    return float(special.bdtr(count, n, share)) if count >= 0 else 0.0
+    return float(scipy.special.bdtr(count, n, share)) if count >= 0 else 0.0
 
 
 def at_least(count: int, n: int, share: float) -> float:
     """Return the probability of `count` or more of `n`."""
     if count > n:
         return 0.0
-    return float(special.bdtrc(count - 1, n, share)) if count > 0 else 1.0
+    return float(scipy.special.bdtrc(count - 1, n, share)) if count > 0 else 1.0

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+import scipy  # loads its special functions when they are first used: they take 0.2 s
 from numpy.typing import NDArray
-from scipy import special
 
 from rig.stats.binomial import student
 from rig.stats.summary import mean, standard_error
@@ -65,8 +65,8 @@ def _cut(freedom: int) -> tuple[Floats, Floats]:
     chi-squared as a row.
     """
     middles = (np.arange(_PARTS) + 0.5) / _PARTS
-    normal: Floats = special.ndtri(middles)[:, None]
-    chi2: Floats = 2 * special.gammaincinv(freedom / 2, middles)[None, :]
+    normal: Floats = scipy.special.ndtri(middles)[:, None]
+    chi2: Floats = 2 * scipy.special.gammaincinv(freedom / 2, middles)[None, :]
     return normal, chi2
 
 

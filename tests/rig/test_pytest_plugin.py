@@ -35,7 +35,7 @@ def test_the_bench_is_open_in_a_test_and_its_supply_off_afterwards(
     pytester.makepyfile(
         """
         def test_supply(rig_bench):
-            assert rig_bench.table.world.supply_on
+            assert rig_bench.bench_context.world.supply_on
             assert len(rig_bench.sut.sync().marks) == 8
         """
     )
