@@ -14,7 +14,7 @@ import sys
 from contextlib import closing
 
 from rig.interfaces.context import BenchContext
-from rig.model.steps import Solve
+from rig.model.steps import Load, Solve
 from scenarios.common.cost_gap import CostGap
 from scenarios.tasks.qubo.task import TUNING_SEEDS, QuboTask
 from sut_backends.cpu.backend import CpuSut
@@ -28,8 +28,8 @@ def row(task: QuboTask, sut: CpuSut, timeout_s: float) -> str:
     gaps = []
     took_s = []
     for index in range(len(task)):
-        sut.load(index, task.payload(index))
-        completion = sut.solve(Solve(index, timeout_s, seed=1, limit_s=60.0))
+        sut.do(Load(index), [task.payload(index)])
+        completion = sut.do(Solve(index, timeout_s, seed=1, limit_s=60.0))
         costs = task.score(index, completion.output).costs
         assert costs is not None and costs.cost == costs.claimed
         gaps.append(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from rig.model.steps import Sync
 from rig.session.session import Bench, SessionResult
 
 
@@ -25,6 +26,6 @@ def test_nothing_went_wrong_in_any_trial(rig_session: SessionResult) -> None:
 
 
 def test_the_device_answers_a_sync_burst_with_marks_in_order(rig_bench: Bench) -> None:
-    ticks = [mark.tick for mark in rig_bench.sut.sync().marks]
+    ticks = [mark.tick for mark in rig_bench.sut.do(Sync()).marks]
     assert len(ticks) >= 2
     assert ticks == sorted(ticks)

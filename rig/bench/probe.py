@@ -20,10 +20,11 @@ from rig.errors import RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Programmed
 from rig.interfaces.monitor import EnergyMonitor
-from rig.interfaces.sut import SutInfo
+from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Searched, Task
 from rig.model.completion import Completion
 from rig.model.finding import Finding
+from rig.model.steps import Sync
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
 from rig.timebase.attach import attach
@@ -90,7 +91,9 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
             if failed:
                 yield from _unanswered(monitors, context)
                 return
-        sut = stack.enter_context(closing(kind.open(resolved.sut.settings, context)))
+        sut: SystemUnderTest = stack.enter_context(
+            closing(kind.open(resolved.sut.settings, context))
+        )
         yield Finding("device", True, _about(sut.info))
         yield _workload(sut.info, task)
         if not monitors and sut.info.clock == EDGE_CLOCK:
@@ -104,7 +107,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         for rail, monitor in monitors.items():
             with tempfile.TemporaryDirectory() as scratch:
                 with monitor.record(Path(scratch)):
-                    completion = sut.sync()
+                    completion = sut.do(Sync())
                 trace = Trace.open(Path(scratch) / TRACE)
                 readings[rail] = Reading.of(trace, monitor.info.accuracy)
             yield _edges(_of("SYNC wire", rail), completion, sut.info, trace)

@@ -17,7 +17,7 @@ from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Optimized, Replicated, Task
 from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
-from rig.model.steps import Load, Query, Step
+from rig.model.steps import Load, Query, Step, Sync
 from rig.results.results import Context
 from rig.session.execute import done
 from rig.store import codec
@@ -55,8 +55,6 @@ class Replay:
         """Return a step that is done with the scores that its output has; raise RigError where it
         can have none.
         """
-        if item.step is None:
-            return StepRecord(item.number, None, item.completion)
         return done(self.task, item.number, item.step, item.completion)
 
     def rescored(
@@ -76,8 +74,8 @@ class Replay:
         """Yield where what was done in a trial is not the plan of its seed; the first difference
         ends the comparison.
         """
-        known = {item.number: item for item in told if item.step is not None}
-        if len(known) < sum(item.step is not None for item in told):
+        known = {item.number: item for item in told if not isinstance(item.step, Sync)}
+        if len(known) < sum(not isinstance(item.step, Sync) for item in told):
             yield "a step was done twice"
             return
         plan = self.scenario.plan(self.task, seed)
@@ -105,8 +103,8 @@ class Replay:
         elif (
             not told
             or told[0].number != 0
-            or told[0].step is not None
-            or told[-1].step is not None
+            or not isinstance(told[0].step, Sync)
+            or not isinstance(told[-1].step, Sync)
             or told[-1].number <= number
         ):
             yield "the trial does not begin and end with a SYNC burst"
@@ -138,9 +136,7 @@ def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:
 
 def _refuse_strange(item: StepRecord, samples: int) -> None:
     """Raise DataError where a step asks for a sample that there is not."""
-    asked = [getattr(item.step, "index", 0), *getattr(item.step, "indices", ())]
-    asked += [index for scene in getattr(item.step, "scenes", ()) for index in scene.indices]
-    for index in asked:
+    for index in item.step.samples_named:
         if type(index) is not int or not 0 <= index < samples:
             raise DataError(f"step {item.number} asks for sample {index!r:.20} of {samples}")
 

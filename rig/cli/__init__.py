@@ -219,6 +219,7 @@ def _step(step: Step) -> str:
             return (
                 f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows} windows"
             )
+    return step.kind
 
 
 @rig.command()

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from rig.model.completion import Completion
-
-if TYPE_CHECKING:
-    from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +16,7 @@ class SutInfo:
     """What a SUT is.
 
     `batch_max` is how many samples it can process in one window, 0 where it knows no batches.
-    `solves` and `streams`: it can do Solve and Stream steps (Solving, Streaming); `thresholds_max`
+    `solves` and `streams`: it can do Solve and Stream steps; `thresholds_max`
     is how many it can mark in one search. `sync_hold_s` is the length of a SYNC pulse, 0 where it
     is not known; `marks_phases` is False where phases cannot be marked apart (the text layer marks
     only start and end). `clock` is the host's clock that the ticks count, "CLOCK_MONOTONIC", where
@@ -49,53 +47,24 @@ class SutInfo:
 
 
 class SystemUnderTest(Protocol):
-    """Five methods; each raises SutError, DeadlineError, ProtocolError or DeviceLost, and nothing
-    else.
+    """A device behind its backend; raises SutError, DeadlineError, ProtocolError or DeviceLost, and
+    nothing else.
     """
 
     @property
     def info(self) -> SutInfo:
         """Return what the device said of itself."""
 
-    def load(self, index: int, payload: bytes) -> None:
-        """Bring `payload` into device memory as sample `index`, checked end to end."""
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Do one step and return what the device said; LocalProtocolError for one that it cannot.
 
-    def idle(self, duration_s: float) -> Completion:
-        """Stay configured and ready for `duration_s`; two marks."""
-
-    def sync(self) -> Completion:
-        """Give one SYNC burst; one mark a pulse."""
-
-    def run(self, query: Query) -> Completion:
-        """Process the loaded samples of `query`; a mark at the start of each phase, or of the
-        batch, and one at the end.
+        A Load brings its one payload into device memory, checked end to end, and has no marks. Idle
+        has two marks, Sync one for each pulse, a Query one at the start of each phase (or of the
+        batch) and END. A Solve begins with a mark 1, has REACHED + i where thresholds are reached,
+        and END; its output is the task's. A Stream, whose windows are `payloads`, has STREAM where
+        its first sample is played, for each window 1, 2, ... at its phases and DECIDED behind them,
+        and END; its output is those of the windows, joined, all of one length.
         """
 
     def close(self) -> None:
         """Leave the device as a stranger would like to find it; closing twice is allowed."""
-
-
-@runtime_checkable
-class Solving(Protocol):
-    """What a SUT offers besides that can search a workload by itself; raises as a SystemUnderTest
-    does.
-    """
-
-    def solve(self, step: Solve) -> Completion:
-        """Search the loaded workload: a mark 1 at the start, REACHED + i at thresholds, END;
-        `output` is the task's.
-        """
-
-
-@runtime_checkable
-class Streaming(Protocol):
-    """What a SUT offers besides that can listen to a signal while it answers; raises as a
-    SystemUnderTest does.
-    """
-
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play the stream, whose windows as payloads are `windows`.
-
-        A mark STREAM where its first sample is played; for each window 1, 2, ... at its phases and
-        DECIDED behind them; END. The `output` is those of the windows, joined, all of one length.
-        """

@@ -19,7 +19,7 @@ from rig.measure.spans import spans as spans_of
 from rig.measure.timed import Timed
 from rig.model.effects import Effects, merged, named
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle
+from rig.model.steps import Idle, Sync
 from rig.model.trial import Measured, Window
 from rig.problems import Problem
 from rig.timebase.align import Alignment
@@ -161,7 +161,7 @@ def covered(
 
     whole = list(takewhile(partial(_held, rails=rails, timebases=ties(done)), done))
     # A burst alone fits the edges behind it in more than one way, and has nothing to measure.
-    if all(item.step is None for item in whole) or None in ties(whole):
+    if all(isinstance(item.step, Sync) for item in whole) or None in ties(whole):
         return 0
     return whole[-1].number
 

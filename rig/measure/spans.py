@@ -12,7 +12,7 @@ from itertools import pairwise
 from rig.measure import search, stream
 from rig.model.completion import BATCH, END, IDLE
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Load, Query, Solve, Stream
+from rig.model.steps import Idle, Load, Query, Solve, Stream, Sync
 from rig.timebase.timebase import Timebase
 
 #: The name of the window that a stream is as a whole.
@@ -42,7 +42,7 @@ def spans(item: StepRecord, phases: Sequence[str]) -> Iterator[Span]:
     """Yield the spans of a step; none where its marks are not those that are due."""
     marks = item.completion.marks
     # A SYNC burst has no window: its pulses are for the time base alone.
-    if item.step is None or mark_fault(item, phases):
+    if isinstance(item.step, Sync) or mark_fault(item, phases):
         return
     if isinstance(item.step, Stream):
         yield from _stream_spans(item, phases)

@@ -14,11 +14,11 @@ from rig.model.steps import Step
 class StepRecord:
     """One step that is done: its number in the trial, what was asked, what the device said.
 
-    A SYNC burst has no step; of a batch, `each` of its samples has a score.
+    Of a batch, `each` of its samples has a score.
     """
 
     number: int
-    step: Step | None
+    step: Step
     completion: Completion
     score: Score | None = None
     each: tuple[Score, ...] = ()

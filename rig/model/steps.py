@@ -6,37 +6,65 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from rig.model.completion import Completion
 
-if TYPE_CHECKING:
-    pass
+
+class Step:
+    """One thing to do; each kind of step is a frozen dataclass with a name."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+
+    @property
+    def samples_named(self) -> tuple[int, ...]:
+        """Return the task's samples that the step names."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Sync(Step):
+    """Give a burst of SYNC pulses, which ties the device's clock to the monitors'. No plan has it:
+    a trial begins and ends with one.
+    """
+
+    kind: ClassVar[str] = "sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Step):
     """Bring sample `index` into the device's memory; untimed.
 
     Where it is `optional`, a device may refuse it: the plan is sent a Completion that says why,
     else None.
     """
 
+    kind: ClassVar[str] = "load"
+
     index: int
     optional: bool = False
 
+    @property
+    def samples_named(self) -> tuple[int, ...]:
+        """Return the task's samples that the step names."""
+        return (self.index,)
+
 
 @dataclass(frozen=True, slots=True)
-class Idle:
+class Idle(Step):
     """Let the device stay configured and ready, not asleep, for `duration_s`; measured as idle
     power.
     """
+
+    kind: ClassVar[str] = "idle"
 
     duration_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(Step):
     """Process the loaded samples `indices`, each phase `repeat` times in a row, within `limit_s`;
     not counted if `warmup`.
 
@@ -44,6 +72,8 @@ class Query:
     resolve. A `batch` has its samples processed back to back in one window, with all phases in it,
     `repeat` rounds over them; its output is theirs, joined.
     """
+
+    kind: ClassVar[str] = "query"
 
     indices: tuple[int, ...]
     limit_s: float = 60.0
@@ -53,9 +83,14 @@ class Query:
     timed: bool = True
     batch: bool = False
 
+    @property
+    def samples_named(self) -> tuple[int, ...]:
+        """Return the task's samples that the step names."""
+        return self.indices
+
 
 @dataclass(frozen=True, slots=True)
-class Solve:
+class Solve(Step):
     """Search the loaded workload `index` for a vector of low cost, from `seed` on, for `timeout_s`
     or until `target` is reached.
 
@@ -64,6 +99,8 @@ class Solve:
     beyond the time-out; a `warmup` is not counted.
     """
 
+    kind: ClassVar[str] = "solve"
+
     index: int
     timeout_s: float
     seed: int
@@ -71,6 +108,11 @@ class Solve:
     thresholds: tuple[int, ...] = ()
     limit_s: float = 20.0
     warmup: bool = False
+
+    @property
+    def samples_named(self) -> tuple[int, ...]:
+        """Return the task's samples that the step names."""
+        return (self.index,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +127,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Step):
     """Play `scenes` to the device at `sample_hz`; it answers for a `window` of samples every `hop`
     samples, while it listens.
 
@@ -95,12 +137,19 @@ class Stream:
     of the stream.
     """
 
+    kind: ClassVar[str] = "stream"
+
     scenes: tuple[Scene, ...]
     hop: int
     window: int
     sample_hz: int
     preloaded: bool = False
     limit_s: float = 20.0
+
+    @property
+    def samples_named(self) -> tuple[int, ...]:
+        """Return the task's samples that the step names."""
+        return tuple(index for scene in self.scenes for index in scene.indices)
 
     @property
     def windows(self) -> int:
@@ -119,7 +168,5 @@ class Stream:
         ends = accumulate(scene.samples for scene in self.scenes)
         return next(number for number, stop in enumerate(ends) if end - (self.hop + 1) // 2 < stop)
 
-
-Step = Load | Idle | Query | Solve | Stream
 
 Plan = Generator[Step, Completion | None, None]

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from rig.errors import LocalProtocolError, RemoteProtocolError, SutError
-from rig.interfaces.sut import Solving, Streaming, SystemUnderTest
+from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Optimized, Played, Task
 from rig.measure import stream
 from rig.measure.stream import Windows
 from rig.model.completion import Completion
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Load, Query, Solve, Step, Stream
+from rig.model.steps import Load, Query, Solve, Step, Stream
 
 
 def do(sut: SystemUnderTest, task: Task, step: Step) -> Completion | None:
@@ -19,24 +19,20 @@ def do(sut: SystemUnderTest, task: Task, step: Step) -> Completion | None:
     match step:
         case Load():
             return _load(sut, task, step)
-        case Idle(duration_s):
-            return sut.idle(duration_s)
-        case Query():
-            return sut.run(step)
-        case Solve():
-            if not isinstance(sut, Solving):
-                raise LocalProtocolError(f"{sut.info.name} cannot search by itself")
-            return sut.solve(step)
+        case Solve() if not sut.info.solves:
+            raise LocalProtocolError(f"{sut.info.name} cannot search by itself")
+        case Stream() if not sut.info.streams:
+            raise LocalProtocolError(f"{sut.info.name} cannot listen to a stream")
         case Stream():
-            if not isinstance(sut, Streaming):
-                raise LocalProtocolError(f"{sut.info.name} cannot listen to a stream")
-            return sut.stream(step, _windows(task, step))
+            return sut.do(step, _windows(task, step))
+        case _:
+            return sut.do(step)
 
 
 def _load(sut: SystemUnderTest, task: Task, step: Load) -> Completion | None:
     payload = task.payload(step.index)
     try:
-        sut.load(step.index, payload)
+        sut.do(step, [payload])
     except (SutError, LocalProtocolError) as error:
         # What a device says that it cannot hold, its backend may refuse already.
         if not step.optional:

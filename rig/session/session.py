@@ -26,7 +26,7 @@ from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Catalogued, Optimized, Searched, Task
 from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
-from rig.model.steps import Load, Query, Solve, Step, Stream
+from rig.model.steps import Load, Query, Solve, Step, Stream, Sync
 from rig.model.trial import Metric, Trial
 from rig.results import results
 from rig.session.execute import do, done
@@ -338,11 +338,11 @@ def _carry_out(
     sitting that was cut off.
     """
     at = before[-1].number if before else 0
-    yield StepRecord(at, None, bench.sut.sync())
+    yield StepRecord(at, Sync(), bench.sut.do(Sync()))
     plan = bench.scenario.plan(bench.task, seed)
     number = 0
     completion = None
-    known = {item.number: item for item in before if item.step is not None}
+    known = {item.number: item for item in before if not isinstance(item.step, Sync)}
     loaded: dict[int, None] = {}
     while True:
         try:
@@ -353,15 +353,16 @@ def _carry_out(
         if number <= at:
             completion = _known(step, known.get(number), loaded)
             continue
-        for index in list(loaded)[-bench.sut.info.slots :]:
-            bench.sut.load(index, bench.task.payload(index))
-        loaded.clear()
+        if loaded:
+            for index in list(loaded)[-bench.sut.info.slots :]:
+                bench.sut.do(Load(index), [bench.task.payload(index)])
+            loaded.clear()
         for recording in recordings:
             recording.check()
         completion = do(bench.sut, bench.task, step)
         if completion is not None:
             yield done(bench.task, number, step, completion)
-    yield StepRecord(max(number, at) + 1, None, bench.sut.sync())
+    yield StepRecord(max(number, at) + 1, Sync(), bench.sut.do(Sync()))
     for recording in recordings:
         recording.check()
 

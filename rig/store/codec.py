@@ -13,7 +13,7 @@ from rig.errors import DataError
 from rig.model.completion import Completion, Mark
 from rig.model.scores import Costs, Score
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Load, Query, Scene, Solve, Step, Stream
+from rig.model.steps import Idle, Load, Query, Scene, Solve, Step, Stream, Sync
 from rig.model.trial import Crossing, Sample, Streamed, Trial, Window
 from rig.store.session_folder import COMPLETIONS, read_lines
 
@@ -91,7 +91,7 @@ def _costs(line: dict[str, Any]) -> Costs:
 
 def done_from_json(line: dict[str, Any]) -> StepRecord:
     """Return what one line of completions.jsonl says."""
-    step: Step | None = None
+    step: Step = Sync()
     if line["kind"] == "query":
         how = {
             "warmup": line["warmup"],

@@ -22,7 +22,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
-from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from sut_backends.cpu.imagined_sync_wire import ImaginedWire
 from sut_backends.cpu.process import CpuProcess
 from sut_backends.cpu.worker import THRESHOLDS_MAX
@@ -133,19 +133,40 @@ class CpuSut:
         """Return what the processor and its program are."""
         return self._info
 
-    def load(self, index: int, payload: bytes) -> None:
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Do a step with the program, in its own process."""
+        match step:
+            case Load():
+                return self._load(step.index, payloads[0])
+            case Idle():
+                return self._idle(step.duration_s)
+            case Sync():
+                return self._sync()
+            case Query():
+                return self._run(step)
+            case Solve():
+                return self._solve(step)
+            case Stream():
+                return self._stream(step, payloads)
+            case _:
+                raise LocalProtocolError(
+                    f"a program on a CPU cannot do a step of kind {step.kind!r}"
+                )
+
+    def _load(self, index: int, payload: bytes) -> Completion:
         """Hand the payload to the process, which converts it to what its program wants, untimed."""
         slot = self._slots.take(index)
         _good(self._process.ask({"op": "load", "slot": slot}, payload, _LOAD_S))
         self._slots.keep(slot, index)
+        return Completion(())
 
-    def idle(self, duration_s: float) -> Completion:
+    def _idle(self, duration_s: float) -> Completion:
         """Wait; the process waits for its next request, the program and its data in memory."""
         start = self._wire.pulse(IDLE)
         time.sleep(duration_s)
         return Completion((start, self._wire.pulse(END)), iterations=0)
 
-    def sync(self) -> Completion:
+    def _sync(self) -> Completion:
         """Stamp a burst of marks, of which only simulated monitors see pulses."""
         marks = []
         for pulse in range(_PULSES):
@@ -153,7 +174,7 @@ class CpuSut:
             time.sleep(_PERIOD_S * _PATTERN[pulse % len(_PATTERN)])
         return Completion(tuple(marks), iterations=0)
 
-    def run(self, query: Query) -> Completion:
+    def _run(self, query: Query) -> Completion:
         """Run each phase over the samples of the query, `repeat` times; of a batch all phases of
         each sample, `repeat` rounds.
         """
@@ -170,7 +191,7 @@ class CpuSut:
             self._wire.tell(marks)
         return Completion(marks, output, iterations=query.repeat * len(slots))
 
-    def solve(self, step: Solve) -> Completion:
+    def _solve(self, step: Solve) -> Completion:
         """Search until the target is met or the time is over, as the program can: a sampler may
         overrun its time-out.
         """
@@ -196,7 +217,7 @@ class CpuSut:
             self._wire.tell(marks)
         return Completion(marks, output, iterations=1, known=tuple(told["known"]))
 
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+    def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe
         while it plays.
 

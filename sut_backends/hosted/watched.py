@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 from rig.errors import DeadlineError, DeviceLost, ProtocolError
 from rig.model.completion import Completion
-from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Step
 from sut_backends.hosted.sync_wire import EdgeWire
 from sut_backends.processes.child_process import ChildProcess
 from sut_backends.uart.backend import UartSut
@@ -37,39 +37,10 @@ class WatchedSut:
         """
         return self.edges.late_events
 
-    def load(self, index: int, payload: bytes) -> None:
-        """Bring `payload` into device memory as sample `index`."""
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Do a step over the line of the process."""
         with watched(self._process, self.edges):
-            self._uart.load(index, payload)
-
-    def idle(self, duration_s: float) -> Completion:
-        """Stay configured and ready for `duration_s`; two marks."""
-        with watched(self._process, self.edges):
-            return self._uart.idle(duration_s)
-
-    def sync(self) -> Completion:
-        """Give one SYNC burst; one mark a pulse."""
-        with watched(self._process, self.edges):
-            return self._uart.sync()
-
-    def run(self, query: Query) -> Completion:
-        """Process the loaded sample of `query`; a mark at the start of each phase and one at the
-        end.
-        """
-        with watched(self._process, self.edges):
-            return self._uart.run(query)
-
-    def solve(self, step: Solve) -> Completion:
-        """Search the loaded workload: a mark at the start, at thresholds and at the end."""
-        with watched(self._process, self.edges):
-            return self._uart.solve(step)
-
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at
-        the end.
-        """
-        with watched(self._process, self.edges):
-            return self._uart.stream(step, windows)
+            return self._uart.do(step, payloads)
 
     def self_test(self) -> SelfTested | None:
         """Let the DUT test itself; None in the text layer, which has no self-test."""

@@ -14,7 +14,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
 from rig.model.finding import Finding
-from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Step
 from sut_backends.lines.line import Line
 from sut_backends.uart.bring_up import probe
 from sut_backends.uart.connect import LinkSettings, PortSettings, enter, open_line
@@ -73,33 +73,9 @@ class UartSut:
         """Return what the device said of itself."""
         return dataclasses.replace(self._layer.info, simulated=self._simulated)
 
-    def load(self, index: int, payload: bytes) -> None:
-        """Bring `payload` into device memory as sample `index`."""
-        self._layer.load(index, payload)
-
-    def idle(self, duration_s: float) -> Completion:
-        """Stay configured and ready for `duration_s`; two marks."""
-        return self._layer.idle(duration_s)
-
-    def sync(self) -> Completion:
-        """Give one SYNC burst; one mark a pulse."""
-        return self._layer.sync()
-
-    def run(self, query: Query) -> Completion:
-        """Process the loaded sample of `query`; a mark at the start of each phase and one at the
-        end.
-        """
-        return self._layer.run(query)
-
-    def solve(self, step: Solve) -> Completion:
-        """Search the loaded workload: a mark at the start, at thresholds and at the end."""
-        return self._layer.solve(step)
-
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream: a mark where it starts, at each phase of each window and behind it, and at
-        the end.
-        """
-        return self._layer.stream(step, windows)
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Do a step over the line, with the samples that it brings."""
+        return self._layer.do(step, payloads)
 
     def self_test(self) -> SelfTested | None:
         """Let the DUT test itself; None in the text layer, which has no self-test. Raise SutError

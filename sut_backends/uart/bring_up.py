@@ -11,10 +11,10 @@ from typing import Protocol
 
 from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.sut import Solving, SutInfo, SystemUnderTest
+from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.model.completion import Completion
 from rig.model.finding import Finding
-from rig.model.steps import Query, Solve
+from rig.model.steps import Idle, Load, Query, Solve, Step, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import UNKNOWN_REQUEST
 from sut_backends.uart.connect import PortSettings, open_line
@@ -27,7 +27,7 @@ _LIMIT_S = 10.0
 _SEARCH_S = 0.05
 
 
-class Probed(SystemUnderTest, Solving, Protocol):
+class Probed(SystemUnderTest, Protocol):
     """A DUT behind a UART that can be brought up."""
 
     def self_test(self) -> SelfTested | None:
@@ -101,17 +101,17 @@ def _about(sut: Probed, sync_needed: bool) -> Iterator[Finding]:
 
 def _steps(sut: Probed, given: bytes, own_time: bool) -> Iterator[Finding]:
     sample = given or bytes(min(_SAMPLE_B, sut.info.slot_bytes or _SAMPLE_B))
-    steps: list[tuple[str, Callable[[], Completion | None]]] = [
-        ("timer", lambda: sut.idle(_IDLE_S)),
-        ("SYNC pulses", sut.sync),
-        ("load", lambda: sut.load(0, sample)),
-        ("query", lambda: sut.run(Query((0,), limit_s=_LIMIT_S))),
+    steps: list[tuple[str, Step, tuple[bytes, ...]]] = [
+        ("timer", Idle(_IDLE_S), ()),
+        ("SYNC pulses", Sync(), ()),
+        ("load", Load(0), (sample,)),
+        ("query", Query((0,), limit_s=_LIMIT_S), ()),
     ]
     if sut.info.solves:
-        steps[-1] = ("search", lambda: sut.solve(Solve(0, _SEARCH_S, seed=1, limit_s=_LIMIT_S)))
-    for name, step in steps:
+        steps[-1] = ("search", Solve(0, _SEARCH_S, seed=1, limit_s=_LIMIT_S), ())
+    for name, step, payloads in steps:
         try:
-            yield Finding(name, True, _said(step(), sut.info))
+            yield Finding(name, True, _said(sut.do(step, payloads), sut.info))
         except RigError as error:
             yield _failed(name, error)
             return
@@ -144,10 +144,10 @@ def _self_test(sut: Probed, own_time: bool) -> Iterator[Finding]:
         yield from tested.findings(sut.info.simulated, own_time=own_time)
 
 
-def _said(completion: Completion | None, info: SutInfo) -> str:
-    if completion is None:
-        return "acknowledged"
+def _said(completion: Completion, info: SutInfo) -> str:
     marks = completion.marks
+    if not marks:
+        return "acknowledged"
     span_s = (marks[-1].tick - marks[0].tick) / info.tick_hz
     if info.clock == EDGE_CLOCK:
         return (

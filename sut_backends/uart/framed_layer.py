@@ -10,7 +10,7 @@ from typing import Any
 from rig.errors import LocalProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
-from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from sut_backends.lines.line import Line
 from sut_backends.shim.link import ShimLink
 from sut_backends.shim.messages import BatchMessage, DoneMessage, Flag, More, OptimizeMessage
@@ -100,7 +100,27 @@ class FramedLayer:
             details=details | self._notes,
         )
 
-    def load(self, index: int, payload: bytes) -> None:
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Send the message of a step, and return what DONE says."""
+        match step:
+            case Load():
+                return self._load(step.index, payloads[0])
+            case Idle():
+                return self._idle(step.duration_s)
+            case Sync():
+                return self._sync()
+            case Query():
+                return self._run(step)
+            case Solve():
+                return self._solve(step)
+            case Stream():
+                return self._stream(step, payloads)
+            case _:
+                raise LocalProtocolError(
+                    f"the shim protocol has no message for a step of kind {step.kind!r}"
+                )
+
+    def _load(self, index: int, payload: bytes) -> Completion:
         """Bring `payload` into a slot; the DUT has compared its CRC-32."""
         if not payload or len(payload) > self._client.caps.slot_b:
             raise LocalProtocolError(
@@ -110,19 +130,20 @@ class FramedLayer:
         slot = self._slots.take(index)
         self._client.load(slot, payload)
         self._slots.keep(slot, index)
+        return Completion(())
 
-    def idle(self, duration_s: float) -> Completion:
+    def _idle(self, duration_s: float) -> Completion:
         """Let the DUT be idle."""
         return self._completion(self._client.idle(duration_s, self._hold_us, self._timeout_s))
 
-    def sync(self) -> Completion:
+    def _sync(self) -> Completion:
         """Give one SYNC burst, of as many pulses as the DUT can and is asked for."""
         count = min(self._pulses.count, self._client.caps.marks_max)
         return self._completion(
             self._client.sync(count, self._pulses.period_us, self._hold_us, self._timeout_s)
         )
 
-    def run(self, query: Query) -> Completion:
+    def _run(self, query: Query) -> Completion:
         """Process the sample of `query`, or all samples of a batch."""
         if query.batch:
             if len(query.indices) > self._batch_max:
@@ -137,7 +158,7 @@ class FramedLayer:
         slot = self._slots.find(only_index(query))
         return self._completion(self._client.run(slot, query.repeat, self._hold_us, query.limit_s))
 
-    def solve(self, step: Solve) -> Completion:
+    def _solve(self, step: Solve) -> Completion:
         """Search the workload of `step`; its output is the DUT's."""
         if Flag.OPTIMIZE not in self._client.caps.flags:
             raise LocalProtocolError(
@@ -169,7 +190,7 @@ class FramedLayer:
         )
         return dataclasses.replace(self._completion(done), known=known)
 
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+    def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream, feeding the DUT while it listens; what it had loaded before is gone
         then.
         """

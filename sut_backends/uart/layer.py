@@ -10,7 +10,7 @@ from typing import Protocol
 from rig.errors import LocalProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
-from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Query, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Pulses:
 
 
 class ProtocolLayer(Protocol):
-    """One way to speak with the DUT; the methods are those of
+    """One way to speak with the DUT; `info` and `do` are those of
     rig.interfaces.sut.SystemUnderTest.
     """
 
@@ -36,12 +36,7 @@ class ProtocolLayer(Protocol):
     def untold_retransmissions(self) -> int:
         """Return how many frames were sent again since the last completion."""
 
-    def load(self, index: int, payload: bytes) -> None: ...
-    def idle(self, duration_s: float) -> Completion: ...
-    def sync(self) -> Completion: ...
-    def run(self, query: Query) -> Completion: ...
-    def solve(self, step: Solve) -> Completion: ...
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion: ...
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion: ...
 
     def forgotten(self) -> bool:
         """Say, after an error, whether the DUT is there but has forgotten what it was told, as

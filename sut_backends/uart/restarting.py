@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from rig.errors import DeadlineError, DeviceLost, DeviceRestarted, RemoteProtocolError, RigError
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
-from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Load, Step, Stream
 from sut_backends.uart.layer import ProtocolLayer
-
-_Result = TypeVar("_Result")
 
 
 class ResumingLayer:
@@ -29,6 +26,7 @@ class ResumingLayer:
     def __init__(self, enter: Callable[[], ProtocolLayer]) -> None:
         self._enter = enter
         self.layer = enter()
+        self._slots = max(self.layer.info.slots, 1)
         self._samples: dict[int, bytes] = {}  # what was acknowledged, least recently used first
         self._restarts = 0
         self._untold = 0  # frames sent again to a DUT that restarted before the next completion
@@ -43,31 +41,19 @@ class ResumingLayer:
         """Return how many frames were sent again since the last completion."""
         return self._untold + self.layer.untold_retransmissions
 
-    def load(self, index: int, payload: bytes) -> None:
-        """Bring `payload` into the DUT as sample `index`."""
-        self._samples.pop(index, None)
-        self._done(lambda: self.layer.load(index, payload))
-        self._samples[index] = payload
-        while len(self._samples) > max(self.info.slots, 1):
-            del self._samples[next(iter(self._samples))]
-
-    def idle(self, duration_s: float) -> Completion:
-        """Let the DUT be idle."""
-        return self._told(self._done(lambda: self.layer.idle(duration_s)))
-
-    def sync(self) -> Completion:
-        """Give one SYNC burst."""
-        return self._told(self._done(self.layer.sync))
-
-    def run(self, query: Query) -> Completion:
-        """Process the sample of `query`."""
-        self._use(query.indices)
-        return self._told(self._done(lambda: self.layer.run(query)))
-
-    def solve(self, step: Solve) -> Completion:
-        """Search the workload of `step`."""
-        self._use((step.index,))
-        return self._told(self._done(lambda: self.layer.solve(step)))
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Do a step, and once more where a restart broke it."""
+        if isinstance(step, Stream):
+            return self._told(self._stream(step, payloads))
+        if isinstance(step, Load):
+            self._samples.pop(step.index, None)
+            completion = self._done(step, payloads)
+            self._remember(step.index, payloads[0])
+            return completion
+        for index in step.samples_named:
+            if index in self._samples:
+                self._samples[index] = self._samples.pop(index)
+        return self._told(self._done(step, payloads))
 
     def forgotten(self) -> bool:
         """Say whether the DUT forgot its session."""
@@ -77,13 +63,18 @@ class ResumingLayer:
         """Take the DUT to the text layer at the first line rate."""
         self.layer.leave()
 
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+    def _remember(self, index: int, payload: bytes) -> None:
+        self._samples[index] = payload
+        while len(self._samples) > self._slots:
+            del self._samples[next(iter(self._samples))]
+
+    def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream, once: a signal that a restart interrupts cannot be gone on with. Samples
         are loaded anew after it.
         """
         self._samples.clear()
         try:
-            return self._told(self.layer.stream(step, windows))
+            return self.layer.do(step, windows)
         except (DeadlineError, RemoteProtocolError) as error:
             if not self.layer.forgotten():
                 raise
@@ -93,20 +84,15 @@ class ResumingLayer:
                 try_next="look at its supply, its reset line and its watchdog",
             ) from error
 
-    def _use(self, indices: Sequence[int]) -> None:
-        for index in indices:
-            if index in self._samples:
-                self._samples[index] = self._samples.pop(index)
-
-    def _done(self, step: Callable[[], _Result]) -> _Result:
+    def _done(self, step: Step, payloads: Sequence[bytes]) -> Completion:
         try:
-            return step()
+            return self.layer.do(step, payloads)
         except (DeviceRestarted, DeadlineError, RemoteProtocolError) as error:
             if not isinstance(error, DeviceRestarted) and not self.layer.forgotten():
                 raise
             self._resume(error)
         try:
-            return step()
+            return self.layer.do(step, payloads)
         except DeviceRestarted as error:
             raise DeviceLost(
                 "the DUT restarted twice in one step",
@@ -120,7 +106,7 @@ class ResumingLayer:
         try:
             self.layer = self._enter()
             for index, payload in self._samples.items():
-                self.layer.load(index, payload)
+                self.layer.do(Load(index), [payload])
         except RigError as failure:
             evidence = f"{error.evidence or error.cause}; then: {failure.cause}"
             raise DeviceLost(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from rig.errors import LocalProtocolError, RemoteProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, SYNC, Completion, Mark
-from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Idle, Load, Query, Step, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import SyncMessage
 from sut_backends.uart.layer import Pulses, only_index
@@ -66,7 +66,24 @@ class TextLayer:
             },
         )
 
-    def load(self, index: int, payload: bytes) -> None:
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Give the commands of a step; LocalProtocolError where there is none for it."""
+        match step:
+            case Load():
+                return self._load(step.index, payloads[0])
+            case Idle():
+                return self._idle(step.duration_s)
+            case Sync():
+                return self._sync()
+            case Query():
+                return self._run(step)
+            case _:
+                raise LocalProtocolError(
+                    f"the text layer has no command for a step of kind {step.kind!r}",
+                    try_next='layer = "auto", and a firmware that knows frames',
+                )
+
+    def _load(self, index: int, payload: bytes) -> Completion:
         """Bring `payload` into the DUT: lost and doubled bytes are found, a digit changed into
         another digit is not.
         """
@@ -75,8 +92,9 @@ class TextLayer:
         self._loaded = None
         self._client.load(payload)
         self._loaded = index
+        return Completion(())
 
-    def idle(self, duration_s: float) -> Completion:
+    def _idle(self, duration_s: float) -> Completion:
         """Wait between two stamps."""
         start_us = self._client.timestamp()
         time.sleep(duration_s)
@@ -86,7 +104,7 @@ class TextLayer:
             raise RemoteProtocolError("the DUT's time stamps cannot be true", evidence=evidence)
         return Completion((Mark(IDLE, start_us), Mark(END, stop_us)))
 
-    def sync(self) -> Completion:
+    def _sync(self) -> Completion:
         """Ask for stamps in the pattern of a SYNC burst; the line's own time comes on top."""
         marks = []
         due_s = time.monotonic()
@@ -101,7 +119,7 @@ class TextLayer:
             marks.append(Mark(SYNC, self._client.timestamp()))
         return Completion(tuple(marks))
 
-    def run(self, query: Query) -> Completion:
+    def _run(self, query: Query) -> Completion:
         """Process the sample of `query`; the output is a signed 32-bit number of thousandths for
         each class.
         """
@@ -116,20 +134,6 @@ class TextLayer:
             f"<{len(inference.output_thousandths)}i", *inference.output_thousandths
         )
         return Completion((Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output)
-
-    def solve(self, step: Solve) -> Completion:
-        """Raise LocalProtocolError: there is no command for it."""
-        raise LocalProtocolError(
-            f"workload {step.index} cannot be searched in the text layer",
-            try_next='layer = "auto", and a firmware that knows frames',
-        )
-
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Raise LocalProtocolError: there is no command for it."""
-        raise LocalProtocolError(
-            f"a stream of {len(windows)} windows cannot be played in the text layer",
-            try_next='layer = "auto", and a firmware that knows frames',
-        )
 
     @property
     def untold_retransmissions(self) -> int:

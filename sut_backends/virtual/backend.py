@@ -16,7 +16,7 @@ from rig.errors import ConfigError, DeadlineError, LocalProtocolError, SutError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC, Completion, Mark
-from rig.model.steps import Query, Solve, Stream
+from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.simulation.world import NS_PER_S
 from sut_backends.virtual.search import SearchModel, VirtualSearch
 from sut_backends.virtual.stream import WindowLink
@@ -133,7 +133,25 @@ class VirtualSut:
         """Return what the device is."""
         return self._info
 
-    def load(self, index: int, payload: bytes) -> None:
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        """Do a step in virtual time."""
+        match step:
+            case Load():
+                return self._load(step.index, payloads[0])
+            case Idle():
+                return self._idle(step.duration_s)
+            case Sync():
+                return self._sync()
+            case Query():
+                return self._run(step)
+            case Solve():
+                return self._solve(step)
+            case Stream():
+                return self._stream(step, payloads)
+            case _:
+                raise LocalProtocolError(f"a virtual device cannot do a step of kind {step.kind!r}")
+
+    def _load(self, index: int, payload: bytes) -> Completion:
         """Keep the payload, in place of the oldest one where there is no slot left; takes
         load_s.
         """
@@ -148,8 +166,9 @@ class VirtualSut:
             del self._loaded[next(iter(self._loaded))]
         self._loaded[index] = payload
         self._world.advance(round(self._settings.load_s * NS_PER_S))
+        return Completion(())
 
-    def idle(self, duration_s: float) -> Completion:
+    def _idle(self, duration_s: float) -> Completion:
         """Do nothing for a while."""
         marks = [
             self._mark(IDLE, self._settings.idle_w, duration_s),
@@ -157,7 +176,7 @@ class VirtualSut:
         ]
         return Completion(tuple(marks), iterations=0)
 
-    def sync(self) -> Completion:
+    def _sync(self) -> Completion:
         """Give a burst of pulses."""
         settings = self._settings
         marks = []
@@ -166,7 +185,7 @@ class VirtualSut:
             marks.append(self._mark(SYNC, settings.idle_w, period_us * 1e-6))
         return Completion(tuple(marks), iterations=0)
 
-    def run(self, query: Query) -> Completion:
+    def _run(self, query: Query) -> Completion:
         """Go through the phases and answer as the task's reference does, or wrongly at the error
         rate.
         """
@@ -186,7 +205,7 @@ class VirtualSut:
         output = b"".join(self._answer(self._loaded[index]) for index in query.indices)
         return Completion(tuple(marks), output, iterations=completed)
 
-    def solve(self, step: Solve) -> Completion:
+    def _solve(self, step: Solve) -> Completion:
         """Search the loaded workload: the power changes now and then, SYNC falls where a threshold
         is known to be reached.
         """
@@ -248,7 +267,7 @@ class VirtualSut:
         model = self._settings.solve
         return model.power_w * max(1.0 + self._random.gauss(0.0, model.variation), 0.1)
 
-    def stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
+    def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Answer for each window when its last sample is there, as long as the link and the phases
         keep pace.
         """

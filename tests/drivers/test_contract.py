@@ -32,7 +32,7 @@ from rig.interfaces.monitor import EnergyMonitor
 from rig.measure.measure import Rail, measure
 from rig.model.completion import END, SYNC, Completion, Mark
 from rig.model.step_record import StepRecord
-from rig.model.steps import Query
+from rig.model.steps import Query, Sync
 from rig.trace.trace import EDGES, Trace
 from rig.uncertainty.window_effects import energy_u_j, ranges_a
 
@@ -252,7 +252,7 @@ def stated(
         Mark(phase, tick) for phase, tick in zip((1, 2, 3, END), ticks[PULSES:], strict=True)
     )
     done = [
-        StepRecord(0, None, Completion(burst, iterations=0)),
+        StepRecord(0, Sync(), Completion(burst, iterations=0)),
         StepRecord(1, Query((0,)), Completion(marks, iterations=1)),
     ]
     outcome = measure(

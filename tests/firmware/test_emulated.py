@@ -18,7 +18,7 @@ import pytest
 from rig.errors import SutError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import END, IDLE, REACHED, SYNC, Completion
-from rig.model.steps import Query, Solve
+from rig.model.steps import Idle, Load, Query, Solve, Sync
 from rig.simulation.world import World
 from scenarios.tasks.asc.task import AscTask
 from scenarios.tasks.qubo.edges import HEAD, encode
@@ -59,7 +59,7 @@ def start() -> Iterator[Opener]:
 
 
 def spans(sut: QemuSut, repeat: int) -> tuple[int, ...]:
-    ticks = [mark.tick for mark in sut.run(Query((0,), repeat=repeat, limit_s=60.0)).marks]
+    ticks = [mark.tick for mark in sut.do(Query((0,), repeat=repeat, limit_s=60.0)).marks]
     return tuple(later - earlier for earlier, later in pairwise(ticks))
 
 
@@ -72,15 +72,15 @@ def test_each_core_takes_part_in_the_same_conversations(
     info = sut.info
     assert (info.tick_hz, info.task, info.simulated) == (1_000_000, "null", True)
     assert info.details["baud"] == (frame_baud or 115_200)
-    sut.load(0, SAMPLE)
-    done = sut.run(Query((0,)))
+    sut.do(Load(0), [SAMPLE])
+    done = sut.do(Query((0,)))
     assert [mark.phase for mark in done.marks] == [1, 2, END]
     assert (done.rx_in_window_b, done.iterations) == (0, 1)
     assert done.output == SAMPLE[:64]
-    first, last = sut.idle(0.02).marks
+    first, last = sut.do(Idle(0.02)).marks
     assert (first.phase, last.phase) == (IDLE, END)
     assert last.tick - first.tick >= 20_000
-    burst = sut.sync().marks
+    burst = sut.do(Sync()).marks
     assert [mark.phase for mark in burst] == [SYNC] * 8
     assert [mark.tick for mark in burst] == sorted({mark.tick for mark in burst})
     assert sut.late_events == sut.edges.reordered_events == 0
@@ -132,7 +132,7 @@ def test_the_same_work_takes_the_same_time_within_a_microsecond(start: Opener, p
     found = []
     for _ in range(2):
         sut = start(port, "null")
-        sut.load(0, SAMPLE)
+        sut.do(Load(0), [SAMPLE])
         found += [spans(sut, 1000) for _ in range(3)]
     for phase in zip(*found, strict=True):
         assert min(phase) > 200  # not only the pulse
@@ -158,7 +158,7 @@ def test_the_ticks_of_a_window_are_the_instructions_that_an_observer_counts(
     emulator.write_text(f'#!/bin/sh\nexec qemu-system-arm -plugin "{watched}" "$@"\n')
     emulator.chmod(0o755)
     sut = start(port, "null", emulator=str(emulator), icount_shift=shift)
-    sut.load(0, SAMPLE)
+    sut.do(Load(0), [SAMPLE])
     elapsed = spans(sut, 2000)
     first, second, third = [int(line) for line in counts.read_text().split()][-3:]
     assert min(elapsed) > 200
@@ -190,8 +190,8 @@ def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(
         for index in range(len(task)):
             payload = task.payload(index)
             for sut in (board, process):
-                sut.load(0, payload)
-            answers = [sut.run(Query((0,), limit_s=60.0)).output for sut in (board, process)]
+                sut.do(Load(0), [payload])
+            answers = [sut.do(Query((0,), limit_s=60.0)).output for sut in (board, process)]
             assert answers[0] == answers[1]
             outputs.add(answers[0])
         elapsed = [spans(board, 1) for _ in range(3)]
@@ -229,10 +229,10 @@ def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_an
         for workload, step in SEARCHES:
             payload = encode(generate(workload))
             for sut in (board, process):
-                sut.load(0, payload)
-            first = board.solve(step)
-            again = board.solve(step)
-            there = process.solve(step)
+                sut.do(Load(0), [payload])
+            first = board.do(step)
+            again = board.do(step)
+            there = process.do(step)
             assert first.output == again.output == there.output
             assert first.output[4] == 1  # ended by its target
             assert [mark.phase for mark in first.marks] == [mark.phase for mark in there.marks]
@@ -266,7 +266,7 @@ def test_a_board_refuses_a_graph_that_it_has_no_room_for(
     )
     sut = start(port, "qubo")
     with pytest.raises(SutError, match="too large") as caught:
-        sut.load(0, graph)
+        sut.do(Load(0), [graph])
     assert caught.value.code == 4
     assert f"detail {room_b}" in caught.value.evidence
 
@@ -279,17 +279,17 @@ def test_at_the_pace_of_168_mhz_a_time_out_of_a_millisecond_is_kept_within_some_
     start: Opener, workload: Workload
 ) -> None:
     sut = start("stm32f405", "qubo", icount_shift=3)  # 125 million instructions in 1 s
-    sut.load(0, encode(generate(workload)))
+    sut.do(Load(0), [encode(generate(workload))])
     for seed in range(5):
-        _, took_us = elapsed_of(sut.solve(Solve(0, 0.001, seed=seed)))
+        _, took_us = elapsed_of(sut.do(Solve(0, 0.001, seed=seed)))
         assert 1000 <= took_us <= 1040, seed
 
 
 @pytest.mark.parametrize("port", BOARDS)
 def test_a_board_tells_how_much_of_its_stack_was_never_used(start: Opener, port: str) -> None:
     sut = start(port, "null")
-    sut.load(0, SAMPLE)
-    sut.run(Query((0,)))
+    sut.do(Load(0), [SAMPLE])
+    sut.do(Query((0,)))
     tested = sut.self_test()
     assert tested is not None
     findings = {finding.name: finding for finding in tested.findings(simulated=True, own_time=True)}

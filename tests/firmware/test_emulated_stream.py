@@ -13,7 +13,7 @@ import pytest
 from rig.errors import LocalProtocolError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import DECIDED, END, STREAM, Mark
-from rig.model.steps import Query, Scene, Stream
+from rig.model.steps import Load, Query, Scene, Stream
 from scenarios.tasks.asc.task import AscTask
 from sut_backends.hosted.qemu import QemuSut
 from tests.boards import BOARDS, image
@@ -64,7 +64,7 @@ def test_a_core_listens_to_a_stream_while_it_is_fed(port: str) -> None:
     step, windows = stream_of(SIGNAL, 7, 25, 50, 100, preloaded=False)
     with board(port, "null") as sut:
         assert sut.info.streams
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
         assert sut.late_events == sut.edges.reordered_events == 0
     assert done.faults == ()
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * 7, END]
@@ -82,10 +82,10 @@ def test_a_core_listens_to_a_stream_while_it_is_fed(port: str) -> None:
 def test_a_core_with_one_slot_plays_what_it_holds_and_refuses_more() -> None:
     step, windows = stream_of(SIGNAL, 1, 25, 50, 100, preloaded=True)
     with board("microbit", "null") as sut:
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
         assert (done.output, done.faults) == (windows[0][:64], ())
         with pytest.raises(LocalProtocolError, match="one slot"):
-            sut.stream(*stream_of(SIGNAL, 2, 25, 50, 100, preloaded=False))
+            sut.do(*stream_of(SIGNAL, 2, 25, 50, 100, preloaded=False))
 
 
 def test_asc_hears_in_a_stream_what_it_hears_in_a_query() -> None:
@@ -94,9 +94,9 @@ def test_asc_hears_in_a_stream_what_it_hears_in_a_query() -> None:
         task.payload(0) + task.payload(1), 2, 4000, 8000, 8000, preloaded=True
     )
     with board("mps2", "asc") as sut:
-        done = sut.stream(step, windows)
-        sut.load(0, windows[1])
-        alone = sut.run(Query((0,), limit_s=60.0)).output
+        done = sut.do(step, windows)
+        sut.do(Load(0), [windows[1]])
+        alone = sut.do(Query((0,), limit_s=60.0)).output
     assert done.output[-len(alone) :] == alone
     assert len(done.output) == 2 * len(alone)
     assert (done.faults, done.rx_in_window_b) == ((), 0)

@@ -28,7 +28,7 @@ from drivers.keysight_n6705.io_manager import IoManager, IoManagerSettings
 from rig.errors import ConfigError, DeadlineError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import END
-from rig.model.steps import Query
+from rig.model.steps import Idle, Load, Query, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.faults import LineFaults
@@ -423,11 +423,11 @@ def test_the_rig_drives_a_dut_in_the_framed_layer(chain: Chain) -> None:
         assert sut.info.link == f"{chain.port} through neurorig io-manager, 9600 baud, framed"
         for index in range(2):
             sample = bytes([index]) + bytes(range(1, 200))
-            sut.load(index, sample)
-            done = sut.run(Query((index,), repeat=3, limit_s=5.0))
+            sut.do(Load(index), [sample])
+            done = sut.do(Query((index,), repeat=3, limit_s=5.0))
             assert done.output == sample[:64]
             assert [mark.phase for mark in done.marks] == [1, 2, END]
-        assert len(sut.idle(0.05).marks) == 2
+        assert len(sut.do(Idle(0.05)).marks) == 2
     with opened(chain.port) as host:  # left as a stranger would like to find it
         assert NAME + b"m-dut-baud-9600\r\n" + READY in ask(host, b"name")
 
@@ -435,11 +435,11 @@ def test_the_rig_drives_a_dut_in_the_framed_layer(chain: Chain) -> None:
 def test_the_rig_drives_a_dut_in_the_text_layer(chain: Chain) -> None:
     with driven(chain, layer="text") as sut:
         assert sut.info.link == f"{chain.port} through neurorig io-manager, 9600 baud, text"
-        sut.load(0, bytes(range(60)))
-        done = sut.run(Query((0,), limit_s=5.0))
+        sut.do(Load(0), [bytes(range(60))])
+        done = sut.do(Query((0,), limit_s=5.0))
         assert done.marks[1].tick > done.marks[0].tick
         assert len(done.output) == 60 // 4 * 4
-        assert len(sut.sync().marks) == 8
+        assert len(sut.do(Sync()).marks) == 8
 
 
 def burst(chain: Chain) -> tuple[list[float], list[float], list[float]]:
@@ -452,7 +452,7 @@ def burst(chain: Chain) -> tuple[list[float], list[float], list[float]]:
         falls_before = len(chain.falls_s())
         late_before = chain.avr.tell("late", "late")
         with driven(chain) as sut:
-            marks_s = [mark.tick / sut.info.tick_hz for mark in sut.sync().marks]
+            marks_s = [mark.tick / sut.info.tick_hz for mark in sut.do(Sync()).marks]
         with opened(chain.port) as host:
             end_s = time.monotonic() + PATIENCE_S
             stamps_s = list[float]()
@@ -484,23 +484,23 @@ def test_a_host_that_died_among_frames_is_followed_by_another(chain: Chain) -> N
     dead.line.write(b"\x00\x05\x11")
     dead.line._line.close()  # type: ignore[attr-defined]  # not even its own close() ran
     with driven(chain) as sut:
-        sut.load(0, b"after")
-        assert sut.run(Query((0,), limit_s=5.0)).output == b"after"
+        sut.do(Load(0), [b"after"])
+        assert sut.do(Query((0,), limit_s=5.0)).output == b"after"
 
 
 def test_a_power_cycle_of_the_dut_is_overcome(chain: Chain) -> None:
     with driven(chain) as sut:
-        sut.load(0, b"before")
+        sut.do(Load(0), [b"before"])
         chain.power_cycle()
-        done = sut.run(Query((0,), limit_s=5.0))
+        done = sut.do(Query((0,), limit_s=5.0))
         assert (done.output, done.restarts) == (b"before", 1)
 
 
 def test_a_restart_of_the_io_manager_itself_is_overcome_too(chain: Chain) -> None:
     with driven(chain) as sut:
-        sut.load(0, b"before")
+        sut.do(Load(0), [b"before"])
         chain.avr.tell("reset")
-        done = sut.run(Query((0,), limit_s=5.0))
+        done = sut.do(Query((0,), limit_s=5.0))
         assert (done.output, done.restarts) == (b"before", 1)
 
 
@@ -509,11 +509,11 @@ def test_a_restart_of_the_io_manager_in_a_frame_is_overcome_too(chain: Chain) ->
     it.
     """
     with driven(chain) as sut:
-        sut.load(0, b"before")
+        sut.do(Load(0), [b"before"])
         sut.line.write(b"\x00" + bytes(range(1, 60)))  # 62 ms at the DUT's line
         time.sleep(0.03)
         chain.avr.tell("reset")
-        done = sut.run(Query((0,), limit_s=5.0))
+        done = sut.do(Query((0,), limit_s=5.0))
         assert (done.output, done.restarts) == (b"before", 1)
 
 
@@ -528,8 +528,8 @@ def test_a_dead_dut_behind_it_is_named(chain: Chain) -> None:
 def test_lost_and_spoilt_bytes_are_repaired_through_it(chain: Chain) -> None:
     with driven(chain, faults=LineFaults(drop=0.001, flip=0.001, seed=3)) as sut:
         sample = bytes(range(250)) * 2
-        sut.load(0, sample)
-        assert sut.run(Query((0,), limit_s=5.0)).output == sample[:64]
+        sut.do(Load(0), [sample])
+        assert sut.do(Query((0,), limit_s=5.0)).output == sample[:64]
 
 
 def test_a_change_of_the_rate_behind_it_is_refused_by_name(chain: Chain) -> None:
@@ -552,9 +552,9 @@ def test_a_public_device_is_driven_through_the_io_manager_as_it_is_without(
             assert "through neurorig io-manager" in sut.info.link
             assert sut.info.clock == (EDGE_CLOCK if energy else "")
             for number in (2, 1):
-                sut.load(number, bytes([number]) + bytes(62) + b"\x5a")
+                sut.do(Load(number), [bytes([number]) + bytes(62) + b"\x5a"])
                 scores = struct.unpack(
-                    "<4i", sut.run(Query((number,), repeat=2, limit_s=5.0)).output
+                    "<4i", sut.do(Query((number,), repeat=2, limit_s=5.0)).output
                 )
                 assert scores.index(max(scores)) == number
         finally:

@@ -34,9 +34,11 @@ def test_the_bench_is_open_in_a_test_and_its_supply_off_afterwards(
 ) -> None:
     pytester.makepyfile(
         """
+        from rig.model.steps import Sync
+
         def test_supply(rig_bench):
-            assert rig_bench.bench_context.world.supply_on
-            assert len(rig_bench.sut.sync().marks) == 8
+            assert rig_bench.context.world.supply_on
+            assert len(rig_bench.sut.do(Sync()).marks) == 8
         """
     )
     pytester.runpytest_subprocess("--rig-bench", VIRTUAL_NULL).assert_outcomes(passed=1)

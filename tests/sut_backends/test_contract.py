@@ -13,10 +13,10 @@ import pytest
 
 from rig.errors import DeadlineError, LocalProtocolError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.sut import Solving, Streaming, SystemUnderTest
+from rig.interfaces.sut import SystemUnderTest
 from rig.measure.stream import captured
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM
-from rig.model.steps import Query, Scene, Solve, Stream
+from rig.model.steps import Idle, Load, Query, Scene, Solve, Stream, Sync
 from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.cpu.backend import CpuSut
 from sut_backends.hosted.posix import PosixSut
@@ -93,8 +93,8 @@ def opened(
 
 
 def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:
-    opened.sut.load(3, SAMPLE)
-    completion = opened.sut.run(Query((3,), limit_s=10.0))
+    opened.sut.do(Load(3), [SAMPLE])
+    completion = opened.sut.do(Query((3,), limit_s=10.0))
     assert [mark.phase for mark in completion.marks] == [*range(1, opened.phases + 1), END]
     assert [mark.tick for mark in completion.marks] == sorted(
         mark.tick for mark in completion.marks
@@ -108,37 +108,37 @@ def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(opened: 
         index: bytes([index]) * 64 for index in range(min(opened.sut.info.batch_max, 3) or 1)
     }
     for index, payload in payloads.items():
-        opened.sut.load(index, payload)
+        opened.sut.do(Load(index), [payload])
     query = Query(tuple(reversed(payloads)), limit_s=10.0, repeat=5, batch=True)
     if not opened.sut.info.batch_max:
         with pytest.raises(LocalProtocolError, match=r"batch|one at a time"):
-            opened.sut.run(query)
+            opened.sut.do(query)
         return
     assert len(payloads) == 3
-    completion = opened.sut.run(query)
+    completion = opened.sut.do(query)
     assert [mark.phase for mark in completion.marks] == [BATCH, END]
     assert completion.output == b"".join(payloads[index] for index in query.indices)
     assert completion.iterations == 15
-    assert opened.sut.run(Query((1,), limit_s=10.0)).output == payloads[1]
+    assert opened.sut.do(Query((1,), limit_s=10.0)).output == payloads[1]
 
 
 def test_the_iterations_of_a_query_are_told_where_the_device_counts_them(opened: Opened) -> None:
-    opened.sut.load(3, SAMPLE)
+    opened.sut.do(Load(3), [SAMPLE])
     for repeat in (1, 7):
-        completion = opened.sut.run(Query((3,), repeat=repeat, limit_s=10.0))
+        completion = opened.sut.do(Query((3,), repeat=repeat, limit_s=10.0))
         assert completion.iterations == (repeat if opened.counts else None)
-    assert opened.sut.idle(0.01).iterations == (0 if opened.counts else None)
-    assert opened.sut.sync().iterations == (0 if opened.counts else None)
+    assert opened.sut.do(Idle(0.01)).iterations == (0 if opened.counts else None)
+    assert opened.sut.do(Sync()).iterations == (0 if opened.counts else None)
 
 
 def test_an_idle_time_lasts_at_least_as_long_as_asked(opened: Opened) -> None:
-    start, stop = opened.sut.idle(0.05).marks
+    start, stop = opened.sut.do(Idle(0.05)).marks
     assert (start.phase, stop.phase) == (IDLE, END)
     assert (stop.tick - start.tick) / opened.sut.info.tick_hz >= 0.05 * 0.999
 
 
 def test_a_burst_has_two_marks_or_more_and_uneven_intervals(opened: Opened) -> None:
-    ticks = [mark.tick for mark in opened.sut.sync().marks]
+    ticks = [mark.tick for mark in opened.sut.do(Sync()).marks]
     intervals = {
         round((later - earlier) / opened.sut.info.tick_hz, 3) for earlier, later in pairwise(ticks)
     }
@@ -146,31 +146,30 @@ def test_a_burst_has_two_marks_or_more_and_uneven_intervals(opened: Opened) -> N
 
 
 def test_a_sample_that_is_not_loaded_is_refused(opened: Opened) -> None:
-    opened.sut.load(3, SAMPLE)
+    opened.sut.do(Load(3), [SAMPLE])
     with pytest.raises(LocalProtocolError):
-        opened.sut.run(Query((4,), limit_s=10.0))
+        opened.sut.do(Query((4,), limit_s=10.0))
 
 
 def test_the_same_sample_gives_the_same_output_again(opened: Opened) -> None:
-    opened.sut.load(3, SAMPLE)
-    outputs = {opened.sut.run(Query((3,), limit_s=10.0)).output for _ in range(3)}
+    opened.sut.do(Load(3), [SAMPLE])
+    outputs = {opened.sut.do(Query((3,), limit_s=10.0)).output for _ in range(3)}
     assert len(outputs) == 1
 
 
 def test_a_query_beyond_its_limit_is_a_deadline_error(opened: Opened) -> None:
-    opened.sut.load(3, SAMPLE)
+    opened.sut.do(Load(3), [SAMPLE])
     with pytest.raises(DeadlineError):
-        opened.sut.run(Query((3,), limit_s=0.03, repeat=1_000_000))
+        opened.sut.do(Query((3,), limit_s=0.03, repeat=1_000_000))
 
 
-def listener(opened: Opened) -> Streaming:
+def listener(opened: Opened) -> SystemUnderTest:
     """Return a system that streams; of one that does not, test that it says so, and skip the
     rest.
     """
-    assert isinstance(opened.sut, Streaming)
     if not opened.sut.info.streams:
         with pytest.raises(LocalProtocolError, match="stream"):
-            opened.sut.stream(*stream_of(2))
+            opened.sut.do(*stream_of(2))
         pytest.skip("it refuses streams, as it says")
     return opened.sut
 
@@ -189,7 +188,7 @@ def test_a_stream_marks_its_start_each_phase_each_decision_and_its_end_and_answe
     opened: Opened,
 ) -> None:
     step, windows = stream_of(WINDOWS)
-    done = listener(opened).stream(step, windows)
+    done = listener(opened).do(step, windows)
     assert [mark.phase for mark in done.marks] == [
         STREAM,
         *[*range(1, opened.phases + 1), DECIDED] * WINDOWS,
@@ -204,7 +203,7 @@ def test_a_stream_marks_its_start_each_phase_each_decision_and_its_end_and_answe
 
 def test_no_window_of_a_stream_begins_before_its_last_sample_was_captured(opened: Opened) -> None:
     step, windows = stream_of(WINDOWS)
-    done = listener(opened).stream(step, windows)
+    done = listener(opened).do(step, windows)
     begun = [mark.tick for mark in done.marks if mark.phase == 1]
     lasts = [window * HOP + WINDOW - 1 for window in range(WINDOWS)]
     ready = [
@@ -217,7 +216,7 @@ def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(
     opened: Opened,
 ) -> None:
     step, windows = stream_of(3, preloaded=True)
-    done = listener(opened).stream(step, windows)
+    done = listener(opened).do(step, windows)
     assert done.output == b"".join(window[: len(done.output) // 3] for window in windows)
     assert (done.iterations, done.faults) == (3, ())
     # When a board's time lags behind the host's, it is asked too early whether the stream is over,
@@ -230,26 +229,25 @@ def test_more_preloaded_windows_than_slots_are_refused_and_a_shorter_stream_stil
 ) -> None:
     sut = listener(opened)
     with pytest.raises(LocalProtocolError, match=str(opened.sut.info.slots)):
-        sut.stream(*stream_of(opened.sut.info.slots + 1, preloaded=True))
-    assert sut.stream(*stream_of(1, preloaded=True)).iterations == 1
+        sut.do(*stream_of(opened.sut.info.slots + 1, preloaded=True))
+    assert sut.do(*stream_of(1, preloaded=True)).iterations == 1
 
 
 def test_what_was_loaded_before_a_stream_is_gone_after_it(opened: Opened) -> None:
     sut = listener(opened)
-    opened.sut.load(3, SAMPLE)
-    sut.stream(*stream_of(1))
+    opened.sut.do(Load(3), [SAMPLE])
+    sut.do(*stream_of(1))
     with pytest.raises(LocalProtocolError):
-        opened.sut.run(Query((3,), limit_s=10.0))
-    opened.sut.load(3, SAMPLE)
-    assert opened.sut.run(Query((3,), limit_s=10.0)).output
+        opened.sut.do(Query((3,), limit_s=10.0))
+    opened.sut.do(Load(3), [SAMPLE])
+    assert opened.sut.do(Query((3,), limit_s=10.0)).output
 
 
 def test_a_search_is_refused_by_a_system_that_says_it_cannot(opened: Opened) -> None:
-    assert isinstance(opened.sut, Solving)
-    opened.sut.load(0, SAMPLE)
+    opened.sut.do(Load(0), [SAMPLE])
     assert (opened.sut.info.solves, opened.sut.info.thresholds_max) == (False, 0)
     with pytest.raises(LocalProtocolError):
-        opened.sut.solve(Solve(0, 0.01, seed=1))
+        opened.sut.do(Solve(0, 0.01, seed=1))
 
 
 def test_closing_twice_is_allowed(opened: Opened) -> None:
@@ -298,18 +296,18 @@ def solver(
 
 
 @pytest.fixture
-def searching(solver: SystemUnderTest, task: QuboTask) -> Solving:
+def searching(solver: SystemUnderTest, task: QuboTask) -> SystemUnderTest:
     """Give a system that has the workload in its memory."""
-    assert isinstance(solver, Solving) and solver.info.solves
-    solver.load(0, task.payload(0))
+    assert solver.info.solves
+    solver.do(Load(0), [task.payload(0)])
     return solver
 
 
 def test_a_search_marks_start_thresholds_and_end_and_its_vector_is_as_good_as_marked(
-    searching: Solving, task: QuboTask
+    searching: SystemUnderTest, task: QuboTask
 ) -> None:
     thresholds = (-1, -2, -5, -10, -15, -40)
-    done = searching.solve(Solve(0, 0.05, seed=1, thresholds=thresholds))
+    done = searching.do(Solve(0, 0.05, seed=1, thresholds=thresholds))
     phases = [mark.phase for mark in done.marks]
     assert (phases[0], phases[-1], done.iterations) == (1, END, 1)
     reached = [phase - REACHED for phase in phases[1:-1]]
@@ -322,43 +320,43 @@ def test_a_search_marks_start_thresholds_and_end_and_its_vector_is_as_good_as_ma
 
 
 def test_a_search_without_a_target_takes_its_time_out_and_one_with_a_target_ends_there(
-    solver: SystemUnderTest, searching: Solving
+    solver: SystemUnderTest, searching: SystemUnderTest
 ) -> None:
     timeout_s = 0.05
     begun, ended = (
         done.marks[place].tick
-        for done in [searching.solve(Solve(0, timeout_s, seed=1))]
+        for done in [searching.do(Solve(0, timeout_s, seed=1))]
         for place in (0, -1)
     )
     assert (ended - begun) / solver.info.tick_hz >= timeout_s * 0.999
-    done = searching.solve(Solve(0, 60.0, seed=1, target=-5, thresholds=(-5,)))
+    done = searching.do(Solve(0, 60.0, seed=1, target=-5, thresholds=(-5,)))
     assert [mark.phase for mark in done.marks] == [1, REACHED, END]
     assert (done.marks[-1].tick - done.marks[0].tick) / solver.info.tick_hz < 60.0
 
 
 def test_the_same_seed_finds_the_same_vector_and_every_answer_has_one_length(
-    searching: Solving,
+    searching: SystemUnderTest,
 ) -> None:
     first, again, other = (
-        searching.solve(Solve(0, 60.0, seed=seed, target=-12)).output for seed in (7, 7, 8)
+        searching.do(Solve(0, 60.0, seed=seed, target=-12)).output for seed in (7, 7, 8)
     )
     assert first == again
     assert len(first) == len(other) > 0
 
 
 def test_a_search_of_what_is_not_loaded_or_for_too_many_thresholds_is_refused(
-    solver: SystemUnderTest, searching: Solving
+    solver: SystemUnderTest, searching: SystemUnderTest
 ) -> None:
     with pytest.raises(LocalProtocolError, match="not loaded"):
-        searching.solve(Solve(1, 0.01, seed=1))
+        searching.do(Solve(1, 0.01, seed=1))
     too_many = tuple(-number for number in range(solver.info.thresholds_max + 1))
     with pytest.raises(LocalProtocolError, match="thresholds"):
-        searching.solve(Solve(0, 0.01, seed=1, thresholds=too_many))
-    assert searching.solve(Solve(0, 0.01, seed=1, thresholds=too_many[1:])).output
+        searching.do(Solve(0, 0.01, seed=1, thresholds=too_many))
+    assert searching.do(Solve(0, 0.01, seed=1, thresholds=too_many[1:])).output
 
 
 def test_a_solver_has_idle_times_and_bursts_and_closes_twice(solver: SystemUnderTest) -> None:
-    assert [mark.phase for mark in solver.idle(0.01).marks] == [IDLE, END]
-    assert len(solver.sync().marks) >= 2
+    assert [mark.phase for mark in solver.do(Idle(0.01)).marks] == [IDLE, END]
+    assert len(solver.do(Sync()).marks) >= 2
     solver.close()
     solver.close()

@@ -18,7 +18,7 @@ from rig.errors import ConfigError
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SystemUnderTest
 from rig.model.completion import DECIDED, END, STREAM
-from rig.model.steps import Query, Stream
+from rig.model.steps import Load, Query, Stream
 from rig.report.report import write_report
 from rig.session.session import open_bench
 from rig.store.codec import read_completions
@@ -33,8 +33,8 @@ def answers(sut: SystemUnderTest, payloads: list[bytes]) -> list[bytes]:
     """Return what a system answers to each payload."""
     found = []
     for index, payload in enumerate(payloads):
-        sut.load(index, payload)
-        found.append(sut.run(Query((index,))).output)
+        sut.do(Load(index), [payload])
+        found.append(sut.do(Query((index,))).output)
     return found
 
 
@@ -120,8 +120,8 @@ def test_a_stream_on_this_computer_is_a_session_whose_windows_are_answered_in_re
             END,
         ]
         # The first scene begins with a recording, whose first second is the first window.
-        bench.sut.load(0, bench.task.payload(done.step.scenes[0].indices[0]))
-        alone = bench.sut.run(Query((0,))).output
+        bench.sut.do(Load(0), [bench.task.payload(done.step.scenes[0].indices[0])])
+        alone = bench.sut.do(Query((0,))).output
     assert done.step.windows > bench.sut.info.slots == 3, "some come while it plays"
     assert done.completion.output[: len(alone)] == alone
     assert result.content["problems"] == []

@@ -19,7 +19,7 @@ from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulatorSetting
 from rig.interfaces.context import BenchContext
 from rig.measure.measure import Outcome, Rail, measure
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Load, Query, Step
+from rig.model.steps import Idle, Load, Query, Step, Sync
 from rig.model.trial import Window
 from rig.timebase.edge_clock import EDGE_CLOCK
 from rig.trace.trace import TRACE, Trace
@@ -82,9 +82,9 @@ def measured(
         )
         with monitor.record(folder):
             done = [
-                StepRecord(0, None, sut.sync()),
+                StepRecord(0, Sync(), sut.do(Sync())),
                 *carried_out(sut),
-                StepRecord(len(STEPS) + 1, None, sut.sync()),
+                StepRecord(len(STEPS) + 1, Sync(), sut.do(Sync())),
             ]
         rail = Rail("", Trace.open(folder / TRACE), monitor.info.accuracy)
         info = sut.info
@@ -98,11 +98,9 @@ def carried_out(sut: UartSut) -> Iterator[StepRecord]:
     for number, step in enumerate(STEPS, start=1):
         match step:
             case Load(index):
-                sut.load(index, SAMPLE)
-            case Idle(duration_s):
-                yield StepRecord(number, step, sut.idle(duration_s))
-            case Query():
-                yield StepRecord(number, step, sut.run(step))
+                sut.do(Load(index), [SAMPLE])
+            case _:
+                yield StepRecord(number, step, sut.do(step))
 
 
 def truth(context: BenchContext) -> tuple[list[float], list[float]]:

@@ -19,6 +19,8 @@ import pytest
 from rig.bench.probe import probe
 from rig.check.check import check
 from rig.errors import DeadlineError, DeviceLost, ProtocolError, RigError, SutError
+from rig.model.completion import Completion
+from rig.model.steps import Load, Step
 from rig.session.session import Bench, SessionResult, open_bench
 from rig.store.codec import read_completions
 from tests.conftest import ROOT
@@ -150,15 +152,15 @@ def test_a_killed_device_is_named(firmware: Path, tmp_path: Path) -> None:
 
 
 def kill_during(bench: Bench) -> None:
-    load = bench.sut.load
+    do = bench.sut.do
     left = iter(range(4))
 
-    def deadly(index: int, payload: bytes) -> None:
-        if next(left, None) is None:
+    def deadly(step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        if isinstance(step, Load) and next(left, None) is None:
             subprocess.run(["pkill", "-KILL", "-P", str(os.getpid()), "-x", "null"], check=True)
-        load(index, payload)
+        return do(step, payloads)
 
-    bench.sut.load = deadly  # type: ignore[method-assign]
+    bench.sut.do = deadly  # type: ignore[method-assign]
 
 
 def test_a_killed_rig_takes_the_device_along(firmware: Path, tmp_path: Path) -> None:

@@ -109,8 +109,7 @@ def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
     for done in read_completions(result.folder / "trial-1"):
         if done.number in found:
             (window,) = found.pop(done.number)["windows"]  # type: ignore[misc,attr-defined]
-            assert done.step is not None
-            repeat = done.step.repeat  # type: ignore[union-attr]
+            repeat = done.step.repeat  # type: ignore[attr-defined]
             true_j = world.true_energy_j(falls_ns[at], falls_ns[at + 1])
             assert window["energy_j"] * repeat == pytest.approx(true_j, rel=1e-3)
             assert window["latency_s"] * repeat == pytest.approx(

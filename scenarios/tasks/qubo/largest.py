@@ -27,8 +27,8 @@ from rig.errors import (
     RigError,
     SutError,
 )
-from rig.interfaces.sut import Solving, SutInfo
-from rig.model.steps import Solve
+from rig.interfaces.sut import SutInfo
+from rig.model.steps import Load, Solve
 from rig.session.session import Bench, open_bench
 from scenarios.tasks.qubo import answer, edges
 from scenarios.tasks.qubo.cost import cost
@@ -169,9 +169,8 @@ class Prober:
 
     def _searched(self, payload: bytes) -> bytes:
         sut = self._open().sut
-        sut.load(0, payload)
-        assert isinstance(sut, Solving)
-        return sut.solve(Solve(0, self._timeout_s, seed=1, target=BETTER)).output
+        sut.do(Load(0), [payload])
+        return sut.do(Solve(0, self._timeout_s, seed=1, target=BETTER)).output
 
     def _open(self) -> Bench:
         if self._bench is None:
@@ -250,7 +249,7 @@ def _refuse_unfit(bench: Bench) -> None:
             try_next="a bench with [task.qubo]",
         )
     refuse_mismatch(bench.sut.info, bench.task)
-    if not (isinstance(bench.sut, Solving) and bench.sut.info.solves):
+    if not bench.sut.info.solves:
         raise ConfigError(
             f"{bench.sut.info.name} cannot search by itself",
             path="sut",

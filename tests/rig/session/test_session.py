@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ from rig.errors import (
 )
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
-from rig.model.steps import Query
+from rig.model.steps import Load, Query, Step
 from rig.model.trial import Measured, Sample, Window
 from rig.session.session import Bench, SessionResult, open_bench
 from rig.store.events import Event, SessionFinished, StepDone, TrialFinished
@@ -163,16 +163,15 @@ def test_each_fault_gives_its_problem_and_makes_the_trial_invalid(
 
 def test_edges_that_nobody_marked_are_an_edges_problem(tmp_path: Path) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
-        load = bench.sut.load
 
-        def bounce(index: int, payload: bytes) -> None:
+        def bounce(completion: Completion) -> Completion:
             world = bench.context.world
             world.put(world.now_ns(), False, 0.012)
             world.advance(20_000)
             world.put(world.now_ns(), True, 0.012)
-            load(index, payload)
+            return completion
 
-        result = patched(bench, "load", bounce).run(1, tmp_path)
+        result = patched(bench, Load, bounce).run(1, tmp_path)
     assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
     counts = result.content["trials"][0]["counts"]
     assert counts["pairs"] == counts["marks"], "all marks still found their edges"
@@ -204,9 +203,15 @@ def test_a_pulse_that_the_monitor_may_not_see_is_refused_before_anything_runs(
     assert not list(tmp_path.iterdir())
 
 
-def patched(bench: Bench, name: str, replacement: object) -> Bench:
-    """Let one method of the device misbehave."""
-    setattr(bench.sut, name, replacement)
+def patched(bench: Bench, kind: type[Step], wrong: Callable[[Completion], Completion]) -> Bench:
+    """Let the device misbehave in steps of one kind: `wrong` makes its answer of the right one."""
+    do = bench.sut.do
+
+    def misbehaving(step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        completion = do(step, payloads)
+        return wrong(completion) if isinstance(step, kind) else completion
+
+    bench.sut.do = misbehaving  # type: ignore[method-assign]
     return bench
 
 
@@ -247,12 +252,11 @@ def test_a_device_that_runs_less_often_than_asked_is_a_clock_problem(tmp_path: P
     with open_bench(
         VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.repeat=4"]
     ) as bench:
-        run = bench.sut.run
 
-        def lazy(query: Query) -> Completion:
-            return dataclasses.replace(run(query), iterations=3)
+        def lazy(completion: Completion) -> Completion:
+            return dataclasses.replace(completion, iterations=3)
 
-        result = patched(bench, "run", lazy).run(1, tmp_path)
+        result = patched(bench, Query, lazy).run(1, tmp_path)
     problems = result.content["problems"]
     assert [problem["code"] for problem in problems] == ["clock"]
     assert "ran 3 times where 4 were asked for" in problems[0]["detail"]
@@ -260,23 +264,20 @@ def test_a_device_that_runs_less_often_than_asked_is_a_clock_problem(tmp_path: P
 
 def test_a_device_that_does_not_count_its_runs_is_taken_at_its_word(tmp_path: Path) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
-        run = bench.sut.run
 
-        def silent(query: Query) -> Completion:
-            return dataclasses.replace(run(query), iterations=None)
+        def silent(completion: Completion) -> Completion:
+            return dataclasses.replace(completion, iterations=None)
 
-        assert patched(bench, "run", silent).run(1, tmp_path).content["problems"] == []
+        assert patched(bench, Query, silent).run(1, tmp_path).content["problems"] == []
 
 
 def test_bytes_heard_inside_a_window_are_a_link_problem(tmp_path: Path) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
-        run = bench.sut.run
 
-        def disturbed(query: Query) -> Completion:
-            completion = run(query)
+        def disturbed(completion: Completion) -> Completion:
             return Completion(completion.marks, completion.output, rx_in_window_b=3)
 
-        result = patched(bench, "run", disturbed).run(1, tmp_path)
+        result = patched(bench, Query, disturbed).run(1, tmp_path)
     assert [problem["code"] for problem in result.content["problems"]] == ["link"]
 
 
@@ -284,25 +285,22 @@ def test_a_device_that_reports_too_few_marks_is_a_clock_problem_as_edges_show(
     tmp_path: Path,
 ) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
-        run = bench.sut.run
 
-        def forgetful(query: Query) -> Completion:
-            completion = run(query)
+        def forgetful(completion: Completion) -> Completion:
             return Completion(completion.marks[:-1], completion.output)
 
-        result = patched(bench, "run", forgetful).run(1, tmp_path)
+        result = patched(bench, Query, forgetful).run(1, tmp_path)
     assert {problem["code"] for problem in result.content["problems"]} == {"edges", "clock"}
 
 
 def test_marks_that_run_backwards_are_a_clock_problem_not_an_end(tmp_path: Path) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
-        run = bench.sut.run
 
-        def confused(query: Query) -> Completion:
-            first, second, *rest = run(query).marks
+        def confused(completion: Completion) -> Completion:
+            first, second, *rest = completion.marks
             return Completion((first, Mark(second.phase, first.tick - 500), *rest), bytes(64))
 
-        result = patched(bench, "run", confused).run(1, tmp_path)
+        result = patched(bench, Query, confused).run(1, tmp_path)
     assert "clock" in {problem["code"] for problem in result.content["problems"]}
 
 
@@ -342,15 +340,14 @@ def test_a_fault_of_our_own_ends_the_session_as_failed(tmp_path: Path) -> None:
 
 
 def fails_after(bench: Bench, queries: int, error: BaseException) -> Bench:
-    run = bench.sut.run
     left = iter(range(queries))
 
-    def failing(query: Query) -> Completion:
+    def failing(completion: Completion) -> Completion:
         if next(left, None) is None:
             raise error
-        return run(query)
+        return completion
 
-    return patched(bench, "run", failing)
+    return patched(bench, Query, failing)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from rig.errors import (
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from rig.model.completion import BATCH, END, REACHED
-from rig.model.steps import Query, Solve
+from rig.model.steps import Idle, Load, Query, Solve, Sync
 from sut_backends.cpu.backend import CpuSut
 from tests.sut_backends.uart.public_programs import program
 
@@ -48,9 +48,9 @@ def start(context: BenchContext) -> Iterator[Open]:
 
 def test_its_marks_lie_between_the_readings_of_the_hosts_clock_around_it(start: Open) -> None:
     sut = start("null")
-    sut.load(0, b"a")
+    sut.do(Load(0), [b"a"])
     before_ns = time.monotonic_ns()
-    ticks = [mark.tick for mark in sut.run(Query((0,), repeat=1000)).marks]
+    ticks = [mark.tick for mark in sut.do(Query((0,), repeat=1000)).marks]
     assert before_ns <= ticks[0] < ticks[1] < ticks[2] <= time.monotonic_ns()
     assert (sut.info.clock, sut.info.tick_hz, sut.info.simulated) == (
         "CLOCK_MONOTONIC",
@@ -64,8 +64,12 @@ def test_simulated_monitors_see_an_edge_and_the_stated_power_from_every_mark_on(
 ) -> None:
     sut = start("null")
     origin_ns = context.world.monotonic_ns
-    sut.load(0, b"a")
-    marks = [*sut.sync().marks, *sut.idle(0.01).marks, *sut.run(Query((0,), repeat=20_000)).marks]
+    sut.do(Load(0), [b"a"])
+    marks = [
+        *sut.do(Sync()).marks,
+        *sut.do(Idle(0.01)).marks,
+        *sut.do(Query((0,), repeat=20_000)).marks,
+    ]
     states = context.world.states()
     falls = [
         (now.time_ns, now.power_w)
@@ -83,8 +87,8 @@ def test_phases_shorter_than_a_pulse_still_have_an_edge_each(
     start: Open, context: BenchContext
 ) -> None:
     sut = start("null", sync_hold_us=5_000)
-    sut.load(0, b"a")
-    marks = sut.run(Query((0,))).marks
+    sut.do(Load(0), [b"a"])
+    marks = sut.do(Query((0,))).marks
     states = context.world.states()
     falls = [now.time_ns for before, now in pairwise(states) if before.level and not now.level]
     assert falls[-3:] == [mark.tick - context.world.monotonic_ns for mark in marks]
@@ -93,17 +97,17 @@ def test_phases_shorter_than_a_pulse_still_have_an_edge_each(
 def test_a_batch_has_one_window_and_the_outputs_of_its_samples_in_order(start: Open) -> None:
     sut = start("null")
     for index in range(5):
-        sut.load(index, bytes([index]) * 3)
-    completion = sut.run(Query((4, 0, 2), repeat=7, batch=True))
+        sut.do(Load(index), [bytes([index]) * 3])
+    completion = sut.do(Query((4, 0, 2), repeat=7, batch=True))
     assert [mark.phase for mark in completion.marks] == [BATCH, END]
     assert (completion.output, completion.iterations) == (b"\4\4\4\0\0\0\2\2\2", 21)
 
 
 def test_a_search_marks_what_it_reaches_and_stops_at_its_target(start: Open) -> None:
     sut = start("stairs")
-    sut.load(0, b"100")
+    sut.do(Load(0), [b"100"])
     before_ns = time.monotonic_ns()
-    completion = sut.solve(Solve(0, 10.0, seed=0, target=-6, thresholds=(-2, -5, -9)))
+    completion = sut.do(Solve(0, 10.0, seed=0, target=-6, thresholds=(-2, -5, -9)))
     marks = completion.marks
     assert [mark.phase for mark in marks] == [1, REACHED, REACHED + 1, END]
     # A step down takes 2 ms and more.
@@ -117,8 +121,8 @@ def test_a_search_marks_what_it_reaches_and_stops_at_its_target(start: Open) -> 
 
 def test_a_search_without_a_target_goes_on_until_its_time_is_over(start: Open) -> None:
     sut = start("stairs")
-    sut.load(0, b"3")
-    completion = sut.solve(Solve(0, 0.05, seed=1))
+    sut.do(Load(0), [b"3"])
+    completion = sut.do(Solve(0, 0.05, seed=1))
     assert (completion.marks[-1].tick - completion.marks[0].tick) >= 50_000_000
     cost, met, asked = json.loads(completion.output)
     assert (cost, met, set(asked)) == (-3, False, {None})
@@ -126,8 +130,8 @@ def test_a_search_without_a_target_goes_on_until_its_time_is_over(start: Open) -
 
 def test_thresholds_that_are_reached_at_once_have_one_mark(start: Open) -> None:
     sut = start("stairs")
-    sut.load(0, b"100")
-    completion = sut.solve(Solve(0, 1.0, seed=5, target=-7, thresholds=(-3, -4, -5, -7)))
+    sut.do(Load(0), [b"100"])
+    completion = sut.do(Solve(0, 1.0, seed=5, target=-7, thresholds=(-3, -4, -5, -7)))
     assert [mark.phase for mark in completion.marks] == [1, REACHED + 2, REACHED + 3, END]
     assert completion.known is not None and len(completion.known) == 4
     assert completion.known[0] == completion.known[1] == completion.known[2] < completion.known[3]
@@ -138,10 +142,8 @@ def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(
     start: Open, context: BenchContext
 ) -> None:
     sut = start("stairs", sync_hold_us=3_000)
-    sut.load(0, b"100")
-    marks = sut.solve(
-        Solve(0, 10.0, seed=0, target=-20, thresholds=tuple(range(-1, -15, -1)))
-    ).marks
+    sut.do(Load(0), [b"100"])
+    marks = sut.do(Solve(0, 10.0, seed=0, target=-20, thresholds=tuple(range(-1, -15, -1)))).marks
     assert all(late.tick - early.tick >= 6_000_000 for early, late in pairwise(marks))
     assert marks[-2].phase == REACHED + 13 and marks[-1].phase == END
     states = context.world.states()
@@ -151,12 +153,12 @@ def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(
 
 def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(start: Open) -> None:
     sut = start("sleeper")
-    sut.load(0, b"9")
-    completion = sut.solve(Solve(0, 0.02, seed=0, thresholds=(-9,)))
+    sut.do(Load(0), [b"9"])
+    completion = sut.do(Solve(0, 0.02, seed=0, thresholds=(-9,)))
     assert [mark.phase for mark in completion.marks] == [1, REACHED, END]
     assert completion.marks[-1].tick - completion.marks[0].tick >= 70_000_000
     with pytest.raises(DeadlineError, match="end of the search"):
-        sut.solve(Solve(0, 0.02, seed=0, limit_s=0.001))
+        sut.do(Solve(0, 0.02, seed=0, limit_s=0.001))
 
 
 def test_what_a_program_cannot_do_is_refused(start: Open) -> None:
@@ -169,59 +171,59 @@ def test_what_a_program_cannot_do_is_refused(start: Open) -> None:
     )
     assert (runs.info.solves, runs.info.thresholds_max) == (False, 0)
     for sut in (searches, runs):
-        sut.load(0, b"5")
+        sut.do(Load(0), [b"5"])
     with pytest.raises(LocalProtocolError, match="no phases"):
-        searches.run(Query((0,)))
+        searches.do(Query((0,)))
     with pytest.raises(LocalProtocolError, match="does not search"):
-        runs.solve(Solve(0, 0.1, seed=0))
+        runs.do(Solve(0, 0.1, seed=0))
     with pytest.raises(LocalProtocolError, match="17 thresholds"):
-        searches.solve(Solve(0, 0.1, seed=0, thresholds=tuple(range(0, -17, -1))))
+        searches.do(Solve(0, 0.1, seed=0, thresholds=tuple(range(0, -17, -1))))
     with pytest.raises(LocalProtocolError):
-        searches.solve(Solve(1, 0.1, seed=0))
+        searches.do(Solve(1, 0.1, seed=0))
 
 
 def test_what_a_program_prints_is_no_answer(start: Open) -> None:
     sut = start("talkative")
-    sut.load(0, b"a")
-    assert sut.run(Query((0,), repeat=3)).output == b"a"
+    sut.do(Load(0), [b"a"])
+    assert sut.do(Query((0,), repeat=3)).output == b"a"
 
 
 def test_a_failing_program_is_a_sut_error_with_its_words_and_lives_on(start: Open) -> None:
     sut = start("mortal")
     with pytest.raises(SutError, match="refuses") as refused:
-        sut.load(0, b"\1")
+        sut.do(Load(0), [b"\1"])
     assert "no ones" in refused.value.evidence
-    sut.load(0, b"\0")
+    sut.do(Load(0), [b"\0"])
     with pytest.raises(SutError, match="failed") as failed:
-        sut.run(Query((0,)))
+        sut.do(Query((0,)))
     assert "ZeroDivisionError" in failed.value.evidence
-    sut.load(0, b"\2")
-    assert sut.run(Query((0,))).output.isdigit()
+    sut.do(Load(0), [b"\2"])
+    assert sut.do(Query((0,))).output.isdigit()
 
 
 def test_a_process_that_dies_is_lost_with_its_exit_code(start: Open) -> None:
     sut = start("mortal")
-    sut.load(0, b"")
+    sut.do(Load(0), [b""])
     with pytest.raises(DeviceLost) as caught:
-        sut.run(Query((0,)))
+        sut.do(Query((0,)))
     assert "exit code 7" in caught.value.evidence
     with pytest.raises(DeviceLost):
-        sut.load(0, b"\2")
+        sut.do(Load(0), [b"\2"])
 
 
 def test_a_limit_of_more_years_than_a_clock_counts_is_no_limit(start: Open) -> None:
     sut = start("null")
-    sut.load(0, b"a")
-    assert sut.run(Query((0,), limit_s=1e300)).iterations == 1
+    sut.do(Load(0), [b"a"])
+    assert sut.do(Query((0,), limit_s=1e300)).iterations == 1
 
 
 def test_after_a_deadline_the_program_is_gone_and_says_so(start: Open) -> None:
     sut = start("null")
-    sut.load(0, b"a")
+    sut.do(Load(0), [b"a"])
     with pytest.raises(DeadlineError):
-        sut.run(Query((0,), limit_s=0.01, repeat=100_000_000))
+        sut.do(Query((0,), limit_s=0.01, repeat=100_000_000))
     with pytest.raises(DeviceLost):
-        sut.load(0, b"a")
+        sut.do(Load(0), [b"a"])
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no processes")

@@ -18,7 +18,7 @@ import pytest
 from rig.errors import DeadlineError, DeviceLost, LocalProtocolError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import DECIDED, END, STREAM, Completion
-from rig.model.steps import Query, Scene, Stream
+from rig.model.steps import Load, Query, Scene, Stream
 from sut_backends.cpu.backend import CpuSut
 from sut_backends.cpu.stream import Inlet, Signal, played
 from tests.sut_backends.uart import public_programs
@@ -66,7 +66,7 @@ def test_windows_begin_when_their_last_sample_is_captured_by_the_hosts_clock(sta
     step = stream_of(20)
     sut = start("null")
     before_ns = time.monotonic_ns()
-    done = sut.stream(step, [bytes([number]) for number in range(20)])
+    done = sut.do(step, [bytes([number]) for number in range(20)])
     assert before_ns <= done.marks[0].tick
     assert done.marks[-1].tick <= time.monotonic_ns()
     assert (done.output, done.iterations, done.faults) == (bytes(range(20)), 20, ())
@@ -78,7 +78,7 @@ def test_windows_begin_when_their_last_sample_is_captured_by_the_hosts_clock(sta
 
 def test_windows_larger_than_the_pipe_are_taken_in_while_others_are_played(start: Open) -> None:
     windows = [bytes([number]) * 200_000 for number in range(7)]
-    done = start("null", slots=3).stream(stream_of(7, SAFE), windows)
+    done = start("null", slots=3).do(stream_of(7, SAFE), windows)
     assert done.output == b"".join(window[:64] for window in windows)
     assert done.iterations == 7
 
@@ -88,7 +88,7 @@ def test_simulated_monitors_see_a_pulse_a_mark_two_holds_apart_and_idle_power_wh
 ) -> None:
     sut = start("null", sync_hold_us=2_000)
     before = len(context.world.states())
-    marks = sut.stream(stream_of(4), [b"a"] * 4).marks
+    marks = sut.do(stream_of(4), [b"a"] * 4).marks
     falls = [
         now
         for last, now in pairwise(context.world.states(before - 1))
@@ -103,7 +103,7 @@ def test_simulated_monitors_see_a_pulse_a_mark_two_holds_apart_and_idle_power_wh
 
 def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(start: Open) -> None:
     sut = start("moody", slots=2)
-    done = sut.stream(stream_of(8), moods(*[20] * 8))
+    done = sut.do(stream_of(8), moods(*[20] * 8))
     assert done.iterations is not None
     assert 1 <= done.iterations < 8
     assert done.output == bytes(range(done.iterations))
@@ -113,9 +113,9 @@ def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(start: Open)
     )
     assert f"with {done.iterations} of 8 windows answered" in done.faults[-1]
     # What was still on its way is no part of what comes next.
-    assert sut.stream(stream_of(3, SAFE), moods(0, 0, 0)).output == b"\0\1\2"
-    sut.load(7, b"\0\7")
-    assert sut.run(Query((7,))).output == b"\7"
+    assert sut.do(stream_of(3, SAFE), moods(0, 0, 0)).output == b"\0\1\2"
+    sut.do(Load(7), [b"\0\7"])
+    assert sut.do(Query((7,))).output == b"\7"
 
 
 @pytest.mark.parametrize(
@@ -127,34 +127,34 @@ def test_a_program_that_fails_or_refuses_a_window_ends_the_stream_and_what_was_a
     sut = start("moody", slots=2)
     # Two windows are loaded before, and a refusal is heard when the window comes: while an earlier
     # one is awaited.
-    done = sut.stream(stream_of(7, SAFE), moods(0, 0, 0, 0, mood, 0, 0))
+    done = sut.do(stream_of(7, SAFE), moods(0, 0, 0, 0, mood, 0, 0))
     assert done.iterations is not None
     assert 2 < done.iterations <= 4
     assert done.output == bytes(range(done.iterations))
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * done.iterations, END]
     assert done.faults[-1].startswith(f"the program failed: {words}; ")
-    assert sut.stream(stream_of(2), moods(0, 0)).faults == ()
+    assert sut.do(stream_of(2), moods(0, 0)).faults == ()
 
 
 def test_a_window_that_is_refused_before_the_stream_begins_is_an_error(start: Open) -> None:
     sut = start("moody")
     with pytest.raises(SutError, match="refuses"):
-        sut.stream(stream_of(2), moods(0, 100))
-    assert sut.stream(stream_of(2), moods(0, 0)).output == b"\0\1"
+        sut.do(stream_of(2), moods(0, 100))
+    assert sut.do(stream_of(2), moods(0, 0)).output == b"\0\1"
 
 
 def test_answers_of_different_lengths_are_an_error(start: Open) -> None:
     sut = start("moody")
     with pytest.raises(SutError, match="failed") as caught:
-        sut.stream(stream_of(3), moods(0, 103, 0))
+        sut.do(stream_of(3), moods(0, 103, 0))
     assert "differ in length" in caught.value.evidence
-    assert sut.stream(stream_of(2), moods(0, 0)).output == b"\0\1"
+    assert sut.do(stream_of(2), moods(0, 0)).output == b"\0\1"
 
 
 def test_a_process_that_dies_in_a_stream_is_lost_with_its_exit_code(start: Open) -> None:
     sut = start("moody", slots=2)
     with pytest.raises(DeviceLost) as caught:
-        sut.stream(stream_of(6, SAFE), moods(0, 0, 102, 0, 0, 0))
+        sut.do(stream_of(6, SAFE), moods(0, 0, 102, 0, 0, 0))
     assert "exit code 9" in caught.value.evidence
 
 
@@ -163,22 +163,22 @@ def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(start: Open, siz
     windows = [window.ljust(size_b) for window in moods(99, 0, 0, 0, 0, 0)]
     sut = start("moody", slots=2)
     with pytest.raises(DeadlineError, match="end of the stream"):
-        sut.stream(stream_of(6, limit_s=0.05), windows)
+        sut.do(stream_of(6, limit_s=0.05), windows)
     with pytest.raises(DeviceLost):
-        sut.load(0, b"\0\0")
+        sut.do(Load(0), [b"\0\0"])
 
 
 def test_what_no_stream_can_be_is_refused(start: Open) -> None:
     with pytest.raises(LocalProtocolError, match="listens to no stream"):
-        start("stairs").stream(stream_of(1), [b"1"])
+        start("stairs").do(stream_of(1), [b"1"])
     sut = start("null", slots=1)
     with pytest.raises(LocalProtocolError, match="one slot"):
-        sut.stream(stream_of(2), [b"1", b"2"])
+        sut.do(stream_of(2), [b"1", b"2"])
     for windows in ([], [b""], [b"1", b""]):
         with pytest.raises(LocalProtocolError, match="windows, of a byte or more"):
-            sut.stream(stream_of(2), windows)
+            sut.do(stream_of(2), windows)
     # One slot is enough for what fits it.
-    assert sut.stream(stream_of(1), [b"1"]).output == b"1"
+    assert sut.do(stream_of(1), [b"1"]).output == b"1"
 
 
 def stalled(stalls_s: float) -> tuple[list[str], int]:

@@ -19,7 +19,7 @@ import pytest
 from rig.bench.config import _typed
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
 from rig.interfaces.context import BenchContext
-from rig.model.steps import Query
+from rig.model.steps import Idle, Load, Query, Sync
 from rig.simulation.world import World
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.sync_wire import MARGIN_NS, EdgeWire, Power
@@ -60,9 +60,9 @@ def test_a_device_that_runs_less_often_than_asked_says_so(
     null_program: Path, context: BenchContext
 ) -> None:
     with opened(null_program, context, skip_iterations=3) as sut:
-        sut.load(0, SAMPLE)
+        sut.do(Load(0), [SAMPLE])
         assert [
-            sut.run(Query((0,), repeat=repeat, limit_s=5.0)).iterations for repeat in (10, 4, 3, 1)
+            sut.do(Query((0,), repeat=repeat, limit_s=5.0)).iterations for repeat in (10, 4, 3, 1)
         ] == [7, 1, 0, 0]
 
 
@@ -71,8 +71,8 @@ def test_a_device_that_ends_a_batch_early_says_so(
 ) -> None:
     with opened(null_program, context, skip_iterations=3) as sut:
         for index in range(2):
-            sut.load(index, SAMPLE)
-        assert sut.run(Query((0, 1), repeat=10, limit_s=5.0, batch=True)).iterations == 7 * 2
+            sut.do(Load(index), [SAMPLE])
+        assert sut.do(Query((0, 1), repeat=10, limit_s=5.0, batch=True)).iterations == 7 * 2
 
 
 def test_a_program_is_found_beside_the_bench_file(
@@ -89,10 +89,10 @@ def test_edges_and_power_of_each_phase_are_in_the_world_at_the_ticks_of_the_mark
 ) -> None:
     power = Power(idle=0.01, preprocess=0.03, infer=0.05, sync=0.012)
     with opened(null_program, context, power_w=power) as sut:
-        sut.load(0, SAMPLE)
-        done = sut.run(Query((0,)))
-        burst = sut.sync()
-        idle = sut.idle(0.05)
+        sut.do(Load(0), [SAMPLE])
+        done = sut.do(Query((0,)))
+        burst = sut.do(Sync())
+        idle = sut.do(Idle(0.05))
         states = wait_for_states(context.world, 2 * (3 + 8 + 2))
         falls = [state for state in states if not state.level]
     marks = (*done.marks, *burst.marks, *idle.marks)
@@ -136,9 +136,9 @@ def test_the_horizon_follows_the_clock_never_goes_back_and_never_lies(
         watcher = threading.Thread(target=watch)
         watcher.start()
         for index in range(10):
-            sut.load(index, SAMPLE)
-            sut.run(Query((index,), repeat=1000))
-            sut.idle(0.02)
+            sut.do(Load(index), [SAMPLE])
+            sut.do(Query((index,), repeat=1000))
+            sut.do(Idle(0.02))
         time.sleep(0.15)
         stop.set()
         watcher.join()
@@ -153,13 +153,13 @@ def test_a_second_device_goes_on_where_the_first_ended(
     null_program: Path, context: BenchContext
 ) -> None:
     with opened(null_program, context) as sut:
-        sut.load(0, SAMPLE)
-        sut.run(Query((0,)))
+        sut.do(Load(0), [SAMPLE])
+        sut.do(Query((0,)))
     before = len(context.world.states())
     last_ns = context.world.states()[-1].time_ns
     with opened(null_program, context) as sut:
-        sut.load(0, SAMPLE)
-        sut.run(Query((0,)))
+        sut.do(Load(0), [SAMPLE])
+        sut.do(Query((0,)))
         assert sut.edges.reordered_events == 0
     assert context.world.states(before)[0].time_ns >= last_ns
 
@@ -176,8 +176,8 @@ def test_every_way_to_speak_gives_the_result(
     null_program: Path, context: BenchContext, settings: dict[str, Any]
 ) -> None:
     with opened(null_program, context, **settings) as sut:
-        sut.load(0, (1).to_bytes(4, "little") * 4)
-        output = sut.run(Query((0,))).output
+        sut.do(Load(0), [(1).to_bytes(4, "little") * 4])
+        output = sut.do(Query((0,))).output
     assert output == (250 if settings.get("layer") == "text" else 1).to_bytes(4, "little") * 4
 
 
@@ -218,11 +218,11 @@ def test_a_dut_that_dies_in_a_query_is_lost_with_its_exit_code(
     null_program: Path, context: BenchContext
 ) -> None:
     with opened(null_program, context, die_after_queries=2) as sut:
-        sut.load(0, SAMPLE)
+        sut.do(Load(0), [SAMPLE])
         started_s = time.monotonic()
         with pytest.raises(DeviceLost, match="ended") as caught:
             for _ in range(3):
-                sut.run(Query((0,), limit_s=30.0))
+                sut.do(Query((0,), limit_s=30.0))
         assert time.monotonic() - started_s < 3.0
         assert "exit code 3" in caught.value.evidence
         horizon_ns = context.world.horizon_ns()
@@ -234,11 +234,11 @@ def test_a_dut_that_falls_silent_in_a_query_is_a_deadline_error_in_bounded_time(
     null_program: Path, context: BenchContext
 ) -> None:
     with opened(null_program, context, mute_after_queries=1) as sut:
-        sut.load(0, SAMPLE)
-        sut.run(Query((0,)))
+        sut.do(Load(0), [SAMPLE])
+        sut.do(Query((0,)))
         started_s = time.monotonic()
         with pytest.raises(DeadlineError, match="DONE of RUN"):
-            sut.run(Query((0,), limit_s=0.5))
+            sut.do(Query((0,), limit_s=0.5))
         assert time.monotonic() - started_s < 2.0
     assert time.monotonic() - started_s < 5.0
 
@@ -250,7 +250,7 @@ def test_a_killed_process_is_a_lost_device_with_the_signal(
         killer = threading.Timer(0.2, os.kill, (sut._process.pid, signal.SIGKILL))
         killer.start()
         with pytest.raises(DeviceLost) as caught:
-            sut.idle(20.0)
+            sut.do(Idle(20.0))
         killer.join()
         assert "signal 9" in caught.value.evidence
 
@@ -260,7 +260,7 @@ def test_a_stopped_process_is_ended_all_the_same(null_program: Path, context: Be
         pid = sut._process.pid
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(DeadlineError):
-            sut.idle(0.1)
+            sut.do(Idle(0.1))
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -269,11 +269,11 @@ def test_a_process_that_stands_still_longer_than_the_repeats_last_goes_on(
     null_program: Path, context: BenchContext
 ) -> None:
     with opened(null_program, context, timeout_s=20.0) as sut:
-        sut.load(0, SAMPLE)
+        sut.do(Load(0), [SAMPLE])
         os.kill(sut._process.pid, signal.SIGSTOP)
         waker = threading.Timer(1.0, os.kill, (sut._process.pid, signal.SIGCONT))
         waker.start()
-        done = sut.run(Query((0,)))
+        done = sut.do(Query((0,)))
         waker.join()
     assert (done.output, done.rx_in_window_b, done.retransmissions) == (SAMPLE[:64], 0, 8)
 

@@ -22,7 +22,7 @@ from rig.bench.probe import probe
 from rig.check.check import check
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
 from rig.interfaces.context import BenchContext
-from rig.model.steps import Query
+from rig.model.steps import Idle, Load, Query, Sync
 from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
 from rig.store.codec import read_completions
@@ -64,10 +64,10 @@ def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(
 ) -> None:
     power = Power(idle=0.01, preprocess=0.03, infer=0.05, sync=0.012)
     with opened(context, power_w=power) as sut:
-        sut.load(0, SAMPLE)
-        done = sut.run(Query((0,), repeat=1000))
-        burst = sut.sync()
-        idle = sut.idle(0.02)
+        sut.do(Load(0), [SAMPLE])
+        done = sut.do(Query((0,), repeat=1000))
+        burst = sut.do(Sync())
+        idle = sut.do(Idle(0.02))
         context.world.now_ns()  # reads what has been told
         states = context.world.states()
         truth_j = context.world.true_energy_j(
@@ -116,9 +116,9 @@ def test_the_horizon_goes_on_while_the_board_sleeps_never_goes_back_and_never_li
         watcher = threading.Thread(target=watch)
         watcher.start()
         for index in range(3):
-            sut.load(index, SAMPLE)
-            sut.run(Query((index,), repeat=1000))
-            sut.idle(0.02)
+            sut.do(Load(index), [SAMPLE])
+            sut.do(Query((index,), repeat=1000))
+            sut.do(Idle(0.02))
         asleep_ns = context.world.horizon_ns()
         deadline_s = time.monotonic() + 20.0
         while context.world.horizon_ns() < asleep_ns + 50_000_000 and time.monotonic() < deadline_s:
@@ -133,19 +133,19 @@ def test_the_horizon_goes_on_while_the_board_sleeps_never_goes_back_and_never_li
 
 def test_a_second_board_goes_on_where_the_first_ended(context: BenchContext) -> None:
     with opened(context) as sut:
-        sut.sync()
+        sut.do(Sync())
     before = len(context.world.states())
     last_ns = context.world.states()[-1].time_ns
     with opened(context) as sut:
-        sut.sync()
+        sut.do(Sync())
         assert sut.edges.reordered_events == 0
     assert context.world.states(before)[0].time_ns >= last_ns
 
 
 def test_lost_and_spoilt_bytes_are_sent_again(context: BenchContext) -> None:
     with opened(context, faults=LineFaults(0.005, 0.005, 0.005, 3)) as sut:
-        sut.load(0, bytes(1000) + SAMPLE)
-        done = [sut.run(Query((0,))) for _ in range(5)]
+        sut.do(Load(0), [bytes(1000) + SAMPLE])
+        done = [sut.do(Query((0,))) for _ in range(5)]
     assert {each.output for each in done} == {bytes(64)}
 
 
@@ -192,7 +192,7 @@ def test_a_killed_emulator_is_a_lost_device_with_the_signal(context: BenchContex
         killer = threading.Timer(0.2, os.kill, (sut._process.pid, signal.SIGKILL))
         killer.start()
         with pytest.raises(DeviceLost) as caught:
-            sut.idle(60.0)
+            sut.do(Idle(60.0))
         killer.join()
         assert "signal 9" in caught.value.evidence
         horizon_ns = context.world.horizon_ns()
@@ -207,7 +207,7 @@ def test_a_stopped_emulator_is_a_deadline_error_and_is_ended_all_the_same(
         pid = sut._process.pid
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(DeadlineError):
-            sut.idle(0.1)
+            sut.do(Idle(0.1))
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -215,6 +215,7 @@ def test_a_stopped_emulator_is_a_deadline_error_and_is_ended_all_the_same(
 RIG = """
 import sys, time
 from rig.interfaces.context import BenchContext
+from rig.model.steps import Sync
 from sut_backends.hosted.qemu import QemuSut
 table = BenchContext()
 table.world.supply_on = True
@@ -223,7 +224,7 @@ try:
     print(sut._process.pid, flush=True)
     time.sleep(60)
 except KeyboardInterrupt:
-    print(len(sut.sync().marks), flush=True)
+    print(len(sut.do(Sync()).marks), flush=True)
     sut.close()
 """
 

@@ -17,7 +17,7 @@ import serial
 
 from rig.errors import DeadlineError, ProtocolError, SutError
 from rig.interfaces.context import BenchContext
-from rig.model.steps import Query
+from rig.model.steps import Load, Query, Sync
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.io_manager import IoManagerLine
 from sut_backends.uart.backend import UartSut
@@ -100,10 +100,10 @@ def test_it_is_found_by_itself_and_the_text_layer_is_spoken(
 ) -> None:
     with opened(stranger.port, context) as sut:
         assert sut.info.link == f"{stranger.port} through an IO manager, 115200 baud, text"
-        sut.load(0, bytes(range(100)))
-        done = sut.run(Query((0,), limit_s=5.0))
+        sut.do(Load(0), [bytes(range(100))])
+        done = sut.do(Query((0,), limit_s=5.0))
         assert done.marks[1].tick > done.marks[0].tick
-        assert len(sut.sync().marks) == 8
+        assert len(sut.do(Sync()).marks) == 8
 
 
 def test_frames_are_refused_before_the_dut_is_lost_in_them(

@@ -27,7 +27,7 @@ from rig.errors import (
 )
 from rig.interfaces.context import BenchContext
 from rig.model.completion import END, IDLE, SYNC
-from rig.model.steps import Query
+from rig.model.steps import Idle, Load, Query, Sync
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.line import Line
@@ -72,17 +72,17 @@ def test_load_run_idle_and_sync_in_the_framed_layer(
         assert info.sync_hold_s == pytest.approx(50e-6)
         for index in range(5):
             sample = bytes([index]) + SAMPLE
-            sut.load(index, sample)
-            done = sut.run(Query((index,), repeat=3, limit_s=5.0))
+            sut.do(Load(index), [sample])
+            done = sut.do(Query((index,), repeat=3, limit_s=5.0))
             assert done.output == sample[:64]
             assert [mark.phase for mark in done.marks] == [1, 2, END]
             assert (done.rx_in_window_b, done.iterations) == (0, 3)
-        idle = sut.idle(0.2)
+        idle = sut.do(Idle(0.2))
         assert [mark.phase for mark in idle.marks] == [IDLE, END]
         assert idle.iterations == 0
         # No less than asked for; how much more is up to who else wants this machine.
         assert 200_000 <= idle.marks[1].tick - idle.marks[0].tick < 400_000
-        burst = [mark.tick for mark in sut.sync().marks]
+        burst = [mark.tick for mark in sut.do(Sync()).marks]
         since = [tick - burst[0] for tick in burst]
         due = [0, 5_000, 15_000, 20_000, 40_000, 45_000, 55_000, 60_000]
         assert all(
@@ -98,15 +98,15 @@ def test_load_run_idle_and_sync_in_the_text_layer(start_dut: Start, context: Ben
             False,
             "text",
         )
-        sut.load(4, (1000).to_bytes(4, "little") + (3000).to_bytes(4, "little"))
-        done = sut.run(Query((4,), repeat=2, limit_s=5.0))
+        sut.do(Load(4), [(1000).to_bytes(4, "little") + (3000).to_bytes(4, "little")])
+        done = sut.do(Query((4,), repeat=2, limit_s=5.0))
         assert done.output == (250).to_bytes(4, "little") + (750).to_bytes(4, "little")
         assert [mark.phase for mark in done.marks] == [1, END]
-        idle = sut.idle(0.1)
+        idle = sut.do(Idle(0.1))
         assert idle.marks[1].tick - idle.marks[0].tick >= 100_000
-        assert [mark.phase for mark in sut.sync().marks] == [SYNC] * 8
+        assert [mark.phase for mark in sut.do(Sync()).marks] == [SYNC] * 8
         with pytest.raises(LocalProtocolError, match="sample 5 is not loaded"):
-            sut.run(Query((5,)))
+            sut.do(Query((5,)))
 
 
 def test_an_emulator_behind_a_port_is_called_simulated_where_the_bench_says_so(
@@ -123,19 +123,19 @@ def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_erro
 ) -> None:
     with opened(start_dut().port, context) as sut:
         for index in range(sut.info.slots + 1):
-            sut.load(index, SAMPLE)
+            sut.do(Load(index), [SAMPLE])
         with pytest.raises(LocalProtocolError, match="sample 0 is not loaded"):
-            sut.run(Query((0,)))
+            sut.do(Query((0,)))
         with pytest.raises(LocalProtocolError, match="2 samples"):
-            sut.run(Query((1, 2)))
+            sut.do(Query((1, 2)))
         with pytest.raises(
             LocalProtocolError,
             match=f"a batch of {sut.info.slots + 1} samples, the DUT takes {sut.info.slots}",
         ):
-            sut.run(Query(tuple(range(sut.info.slots + 1)), batch=True))
+            sut.do(Query(tuple(range(sut.info.slots + 1)), batch=True))
         with pytest.raises(LocalProtocolError, match="has 40000 bytes"):
-            sut.load(9, bytes(40_000))
-        assert sut.run(Query((2,))).output == SAMPLE[:64]
+            sut.do(Load(9), [bytes(40_000)])
+        assert sut.do(Query((2,))).output == SAMPLE[:64]
 
 
 def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(
@@ -146,13 +146,13 @@ def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(
         repeats = 0
         for index in range(20):
             sample = bytes([index]) + SAMPLE
-            sut.load(index, sample)
-            done = sut.run(Query((index,), limit_s=5.0))
+            sut.do(Load(index), [sample])
+            done = sut.do(Query((index,), limit_s=5.0))
             assert done.output == sample[:64]
             assert [mark.phase for mark in done.marks] == [1, 2, END]
             repeats += done.retransmissions
-        repeats += sut.idle(0.05).retransmissions
-        assert len(sut.sync().marks) == 8
+        repeats += sut.do(Idle(0.05)).retransmissions
+        assert len(sut.do(Sync()).marks) == 8
         injected = sut.line.injected
         assert all(
             getattr(injected[way], name)
@@ -184,8 +184,8 @@ def test_lost_and_doubled_bytes_in_the_text_layer_are_named_and_give_no_wrong_re
     try:
         with opened(start_dut().port, context, layer="text", timeout_s=0.5, faults=faults) as sut:
             for index in range(20):
-                sut.load(index, numbers)
-                output = sut.run(Query((index,), limit_s=2.0)).output
+                sut.do(Load(index), [numbers])
+                output = sut.do(Query((index,), limit_s=2.0)).output
                 assert output == answer
     except (SutError, DeadlineError, RemoteProtocolError) as error:
         assert error.evidence
@@ -202,8 +202,8 @@ def test_a_dut_left_in_the_framed_layer_is_found_again(
         sut.line.write(b"\x00\x05\x11")  # a host that died within a frame
         sut.line.close()
     with opened(dut.port, context) as sut:
-        sut.load(0, SAMPLE)
-        assert sut.run(Query((0,))).output == SAMPLE[:64]
+        sut.do(Load(0), [SAMPLE])
+        assert sut.do(Query((0,))).output == SAMPLE[:64]
 
 
 def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(
@@ -244,11 +244,11 @@ def test_the_line_rate_changes_and_comes_back(start_dut: Start, context: BenchCo
     dut = start_dut("--baud", "115200")
     with opened(dut.port, context, frame_baud=921_600) as sut:
         assert sut.info.details["baud"] == 921_600
-        sut.load(0, SAMPLE)
-        assert sut.run(Query((0,))).output == SAMPLE[:64]
+        sut.do(Load(0), [SAMPLE])
+        assert sut.do(Query((0,))).output == SAMPLE[:64]
     with opened(dut.port, context) as sut:
         assert sut.info.details["baud"] == 115_200
-        sut.load(0, SAMPLE)
+        sut.do(Load(0), [SAMPLE])
 
 
 def test_a_dut_left_at_the_frame_rate_is_found_again(
@@ -257,8 +257,8 @@ def test_a_dut_left_at_the_frame_rate_is_found_again(
     dut = start_dut("--baud", "115200")
     UartSut.open(UartSut.Settings(port=dut.port, frame_baud=921_600), context).line.close()
     with opened(dut.port, context, frame_baud=921_600, timeout_s=0.7) as sut:
-        sut.load(0, SAMPLE)
-        assert sut.run(Query((0,))).output == SAMPLE[:64]
+        sut.do(Load(0), [SAMPLE])
+        assert sut.do(Query((0,))).output == SAMPLE[:64]
     with opened(dut.port, context) as sut:
         assert sut.info.details["baud"] == 115_200
 
@@ -269,8 +269,8 @@ def test_a_line_rate_that_the_dut_refuses_leaves_the_old_one_and_is_noted(
     with opened(start_dut("--baud", "115200").port, context, frame_baud=5_000_000) as sut:
         assert sut.info.details["baud"] == 115_200
         assert "5000000" in sut.info.details["frame_baud_refused"]
-        sut.load(0, SAMPLE)
-        assert sut.run(Query((0,))).output == SAMPLE[:64]
+        sut.do(Load(0), [SAMPLE])
+        assert sut.do(Query((0,))).output == SAMPLE[:64]
 
 
 class DeafAt:
@@ -367,7 +367,7 @@ def test_the_end_of_the_dut_is_a_lost_device(start_dut: Start, context: BenchCon
     with opened(dut.port, context) as sut:
         dut.close()
         with pytest.raises(DeviceLost):
-            sut.idle(0.1)
+            sut.do(Idle(0.1))
 
 
 @pytest.mark.parametrize(
@@ -429,11 +429,11 @@ def test_a_socket_url_is_as_good_as_a_port_and_its_end_a_lost_device(
     bridge = Bridge(start_dut().port)
     try:
         with opened(bridge.url, context) as sut:
-            sut.load(0, SAMPLE)
-            assert sut.run(Query((0,))).output == SAMPLE[:64]
+            sut.do(Load(0), [SAMPLE])
+            assert sut.do(Query((0,))).output == SAMPLE[:64]
             bridge.hang_up()
             with pytest.raises(DeviceLost):
-                sut.idle(0.1)
+                sut.do(Idle(0.1))
     finally:
         bridge.close()
 
@@ -444,7 +444,7 @@ def test_every_error_of_a_bad_line_is_one_of_ours(start_dut: Start, context: Ben
             with opened(
                 start_dut().port, context, timeout_s=0.5, faults=LineFaults(0.03, 0.03, 0.03, seed)
             ) as sut:
-                sut.load(0, SAMPLE)
-                assert sut.run(Query((0,), limit_s=0.5)).output == SAMPLE[:64]
+                sut.do(Load(0), [SAMPLE])
+                assert sut.do(Query((0,), limit_s=0.5)).output == SAMPLE[:64]
         except RigError as error:
             assert error.cause

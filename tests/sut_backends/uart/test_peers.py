@@ -15,7 +15,7 @@ import pytest
 from rig.errors import RemoteProtocolError, RigError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import END, IDLE, SYNC
-from rig.model.steps import Query
+from rig.model.steps import Idle, Load, Query, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.lines.faults import LineFaults
 from sut_backends.lines.line import Line
@@ -76,13 +76,13 @@ def test_a_public_device_is_found_loaded_and_run_and_its_laps_are_the_marks(
         )
         assert (info.details["layer"], info.details["timestamp_mode"]) == ("text", "performance")
         for number in range(4):
-            sut.load(number, sample(number))
-            done = sut.run(Query((number,), repeat=5, limit_s=5.0))
+            sut.do(Load(number), [sample(number)])
+            done = sut.do(Query((number,), repeat=5, limit_s=5.0))
             assert answer(done.output) == number
             assert [mark.phase for mark in done.marks] == [1, END]
             assert done.marks[1].tick - done.marks[0].tick >= 10_000
-        assert [mark.phase for mark in sut.idle(0.02).marks] == [IDLE, END]
-        assert [mark.phase for mark in sut.sync().marks] == [SYNC] * 8
+        assert [mark.phase for mark in sut.do(Idle(0.02)).marks] == [IDLE, END]
+        assert [mark.phase for mark in sut.do(Sync()).marks] == [SYNC] * 8
     assert device.crashed == ""
     assert device.pulses == []
 
@@ -91,8 +91,8 @@ def test_the_framed_layer_is_asked_for_in_text_that_the_public_firmware_refuses(
     context: BenchContext,
 ) -> None:
     with driven(context) as (sut, device):
-        sut.load(0, sample(0))
-        sut.run(Query((0,), limit_s=5.0))
+        sut.do(Load(0), [sample(0)])
+        sut.do(Query((0,), limit_s=5.0))
     assert device.commands.count("frame 1") == 2
     words = {command.split()[0] for command in device.commands}
     assert words == {"name", "frame", "profile", "timestamp", "db", "infer", "results"}
@@ -112,8 +112,8 @@ def test_a_load_fills_the_line_of_80_characters_and_ends_at_the_declared_byte(
     context: BenchContext, size_b: int
 ) -> None:
     with driven(context, sample_b=size_b) as (sut, device):
-        sut.load(7, sample(7, size_b))
-        assert answer(sut.run(Query((7,), limit_s=5.0)).output) == 7
+        sut.do(Load(7), [sample(7, size_b)])
+        assert answer(sut.do(Query((7,), limit_s=5.0)).output) == 7
     assert device.longest <= 80
     assert (device.behind_b, device.crashed) == (0, "")
 
@@ -124,8 +124,8 @@ def test_a_half_command_that_an_earlier_host_left_is_no_harm(context: BenchConte
             line.write(left)
             line.close()
             sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), context)
-            sut.load(2, sample(2))
-            assert answer(sut.run(Query((2,), limit_s=5.0)).output) == 2
+            sut.do(Load(2), [sample(2)])
+            assert answer(sut.do(Query((2,), limit_s=5.0)).output) == 2
             sut.close()
             assert device.crashed == ""
 
@@ -137,7 +137,7 @@ def test_a_sample_larger_than_the_devices_memory_is_refused_before_a_byte_is_sen
         with pytest.raises(
             RemoteProtocolError, match=f"does not expect {MEMORY_B + 1} bytes"
         ) as caught:
-            sut.load(0, bytes(MEMORY_B + 1))
+            sut.do(Load(0), [bytes(MEMORY_B + 1)])
         assert "exceeds maximum" in caught.value.evidence
         assert device.commands[-1] == f"db load {MEMORY_B + 1}"
 
@@ -146,14 +146,14 @@ def test_a_sample_of_another_size_than_the_models_gives_no_answer_of_the_one_bef
     context: BenchContext,
 ) -> None:
     with driven(context) as (sut, _):
-        sut.load(3, sample(3))
-        assert answer(sut.run(Query((3,), limit_s=5.0)).output) == 3
-        sut.load(4, sample(4, 16))
+        sut.do(Load(3), [sample(3)])
+        assert answer(sut.do(Query((3,), limit_s=5.0)).output) == 3
+        sut.do(Load(4), [sample(4, 16)])
         with pytest.raises(RemoteProtocolError, match="no part of an answer") as caught:
-            sut.run(Query((4,), limit_s=5.0))
+            sut.do(Query((4,), limit_s=5.0))
         assert "has 16 elemented, expected 490" in caught.value.evidence
-        sut.load(5, sample(5))
-        assert answer(sut.run(Query((5,), limit_s=5.0)).output) == 5
+        sut.do(Load(5), [sample(5)])
+        assert answer(sut.do(Query((5,), limit_s=5.0)).output) == 5
 
 
 def test_the_comma_behind_the_last_result_of_the_visual_wake_words_is_none_too_many(
@@ -162,14 +162,14 @@ def test_the_comma_behind_the_last_result_of_the_visual_wake_words_is_none_too_m
     with driven(
         context, classes=2, results=lambda scores: "".join(f"{score:.3f}," for score in scores)
     ) as (sut, _):
-        sut.load(1, sample(1))
-        assert sut.run(Query((1,), limit_s=5.0)).output == struct.pack("<2i", 110, 890)
+        sut.do(Load(1), [sample(1)])
+        assert sut.do(Query((1,), limit_s=5.0)).output == struct.pack("<2i", 110, 890)
 
 
 def test_a_single_result_larger_than_one_is_taken_as_it_is(context: BenchContext) -> None:
     with driven(context, classes=1, results=lambda scores: "12.345") as (sut, _):
-        sut.load(0, sample(0))
-        assert sut.run(Query((0,), limit_s=5.0)).output == struct.pack("<i", 12_345)
+        sut.do(Load(0), [sample(0)])
+        assert sut.do(Query((0,), limit_s=5.0)).output == struct.pack("<i", 12_345)
 
 
 @pytest.mark.parametrize(
@@ -179,19 +179,17 @@ def test_results_that_are_no_three_decimals_are_no_results(
     context: BenchContext, printed: str
 ) -> None:
     with driven(context, classes=2, results=lambda scores: printed) as (sut, _):
-        sut.load(0, sample(0))
+        sut.do(Load(0), [sample(0)])
         with pytest.raises(RemoteProtocolError, match="unreadable") as caught:
-            sut.run(Query((0,), limit_s=5.0))
+            sut.do(Query((0,), limit_s=5.0))
         assert f"[{printed}]" in caught.value.evidence
 
 
 def test_laps_of_32_bits_that_wrap_within_a_window_go_on(context: BenchContext) -> None:
     with driven(context, laps_from_us=2**32 - 150_000, infer_s=0.1) as (sut, _):
-        sut.load(0, sample(0))
+        sut.do(Load(0), [sample(0)])
         ticks = [
-            mark.tick
-            for _ in range(2)
-            for mark in sut.run(Query((0,), repeat=2, limit_s=5.0)).marks
+            mark.tick for _ in range(2) for mark in sut.do(Query((0,), repeat=2, limit_s=5.0)).marks
         ]
         assert ticks == sorted(ticks)
         assert ticks[-1] > 2**32
@@ -203,10 +201,10 @@ def test_in_energy_mode_every_mark_has_its_pulse_in_the_same_order_and_the_edges
     with driven(context, energy=True, infer_s=0.01) as (sut, device):
         assert (sut.info.clock, sut.info.details["timestamp_mode"]) == (EDGE_CLOCK, "energy")
         device.pulses.clear()
-        sut.sync()
-        sut.idle(0.02)
-        sut.load(6, sample(6))
-        done = sut.run(Query((6,), repeat=3, limit_s=5.0))
+        sut.do(Sync())
+        sut.do(Idle(0.02))
+        sut.do(Load(6), [sample(6)])
+        done = sut.do(Query((6,), repeat=3, limit_s=5.0))
         assert answer(done.output) == 6
         assert [mark.phase for mark in done.marks] == [1, END]
         assert device.pulses == ["timestamp"] * 10 + ["start", "stop"]
@@ -230,26 +228,26 @@ def test_a_device_that_tells_the_time_only_now_and_then_is_refused(context: Benc
     with Fickle(Build()) as device, pytest.raises(RemoteProtocolError, match="no time stamp"):
         sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), context)
         try:
-            sut.idle(0.01)
+            sut.do(Idle(0.01))
         finally:
             sut.close()
 
 
 def test_a_lap_line_in_energy_mode_is_no_answer(context: BenchContext) -> None:
     with driven(context, energy=True) as (sut, device):
-        sut.load(0, sample(0))
+        sut.do(Load(0), [sample(0)])
         device.build = Build()
         with pytest.raises(RemoteProtocolError, match="incomplete"):
-            sut.run(Query((0,), limit_s=5.0))
+            sut.do(Query((0,), limit_s=5.0))
 
 
 def test_a_reset_between_two_commands_is_counted_and_the_sample_loaded_anew(
     context: BenchContext,
 ) -> None:
     with driven(context) as (sut, device):
-        sut.load(5, sample(5))
+        sut.do(Load(5), [sample(5)])
         device.boot()
-        done = sut.run(Query((5,), limit_s=5.0))
+        done = sut.do(Query((5,), limit_s=5.0))
         assert (done.restarts, answer(done.output)) == (1, 5)
 
 
@@ -275,9 +273,9 @@ def test_results_beyond_32_bits_of_thousandths_are_refused(context: BenchContext
         sut,
         device,
     ):
-        sut.load(0, sample(3))
+        sut.do(Load(0), [sample(3)])
         with pytest.raises(RemoteProtocolError, match="beyond 32 bits"):
-            sut.run(Query((0,), limit_s=5.0))
+            sut.do(Query((0,), limit_s=5.0))
         assert not device.crashed
 
 
@@ -295,8 +293,8 @@ def test_no_lost_byte_of_a_public_device_gives_a_wrong_answer(context: BenchCont
                 continue
             try:
                 for number in range(6):
-                    sut.load(number, sample(number))
-                    assert answer(sut.run(Query((number,), limit_s=1.0)).output) == number
+                    sut.do(Load(number), [sample(number)])
+                    assert answer(sut.do(Query((number,), limit_s=1.0)).output) == number
             except RigError as error:
                 assert error.cause
                 named += 1

@@ -6,7 +6,7 @@ and unheard.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from rig.errors import DeadlineError, DeviceLost, DeviceRestarted, RemoteProtoco
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, Completion
-from rig.model.steps import Query
+from rig.model.steps import Idle, Load, Query, Step, Sync
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.uart.restarting import ResumingLayer
 
@@ -41,9 +41,9 @@ def go_through(sut: PosixSut) -> list[Completion]:
     """Load each sample; run the one before again, which is still in its slot, and the new one."""
     done = []
     for index, sample in enumerate(SAMPLES):
-        sut.load(index, sample)
+        sut.do(Load(index), [sample])
         for number in (max(index - 1, 0), index):
-            done.append(sut.run(Query((number,), limit_s=5.0)))
+            done.append(sut.do(Query((number,), limit_s=5.0)))
             assert done[-1].output == SAMPLES[number][:64]
             assert [mark.phase for mark in done[-1].marks] == [1, 2, END]
     return done
@@ -83,8 +83,8 @@ def test_a_power_cut_is_resumed_in_the_text_layer_too(
     with opened(null_program, context, layer="text", restart_after_bytes=1500) as sut:
         done = []
         for _ in range(3):
-            sut.load(0, numbers)
-            done.append(sut.run(Query((0,), limit_s=5.0)))
+            sut.do(Load(0), [numbers])
+            done.append(sut.do(Query((0,), limit_s=5.0)))
     assert {completion.output[:8] for completion in done} == {
         (250).to_bytes(4, "little") + (750).to_bytes(4, "little")
     }
@@ -111,9 +111,9 @@ def test_a_dut_that_is_only_busy_has_not_restarted_and_keeps_its_session(
     null_program: Path, context: BenchContext
 ) -> None:
     with opened(null_program, context, block_ns=1000) as sut:
-        sut.load(0, SAMPLES[0])
+        sut.do(Load(0), [SAMPLES[0]])
         with pytest.raises(DeadlineError):
-            sut.run(Query((0,), limit_s=0.1, repeat=400_000))
+            sut.do(Query((0,), limit_s=0.1, repeat=400_000))
         end_s = time.monotonic() + 20.0
         while (
             sum(not state.level for state in context.world.states()) < 3
@@ -121,7 +121,7 @@ def test_a_dut_that_is_only_busy_has_not_restarted_and_keeps_its_session(
         ):
             context.world.horizon_ns()
             time.sleep(0.01)
-        done = sut.run(Query((0,), limit_s=5.0))
+        done = sut.do(Query((0,), limit_s=5.0))
     assert (done.output, done.restarts) == (SAMPLES[0][:64], 0)
 
 
@@ -138,24 +138,15 @@ class Scripted:
     def info(self) -> SutInfo:
         return SutInfo("dut", "uart", False, 1_000_000, "null", model=self.model, slots=self.slots)
 
-    def _step(self) -> None:
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         if self.steps:
             self.steps.pop(0)()
-
-    def load(self, index: int, payload: bytes) -> None:
-        self._step()
-        self.samples[index] = payload
-
-    def idle(self, duration_s: float) -> Completion:
-        self._step()
+        match step:
+            case Load():
+                self.samples[step.index] = payloads[0]
+            case Query():
+                return Completion((), self.samples[step.indices[0]])
         return Completion(())
-
-    def sync(self) -> Completion:
-        return self.idle(0.0)
-
-    def run(self, query: Query) -> Completion:
-        self._step()
-        return Completion((), self.samples[query.indices[0]])
 
     def forgotten(self) -> bool:
         return False
@@ -176,21 +167,21 @@ def test_the_samples_it_had_acknowledged_come_back_and_no_others() -> None:
     layers = iter([first, second])
     layer = ResumingLayer(lambda: next(layers))
     for index in range(3):
-        layer.load(index, bytes([index]))
-    layer.run(Query((1,)))
+        layer.do(Load(index), [bytes([index])])
+    layer.do(Query((1,)))
     first.untold_retransmissions = 5
     second.untold_retransmissions = 0
-    done = layer.run(Query((2,)))
+    done = layer.do(Query((2,)))
     assert (done.output, done.restarts, done.retransmissions) == (b"\2", 1, 5)
     assert second.samples == {1: b"\1", 2: b"\2"}
-    assert layer.idle(1.0).restarts == 0
+    assert layer.do(Idle(1.0)).restarts == 0
 
 
 def test_two_restarts_in_one_step_are_a_lost_device() -> None:
     layers = iter([Scripted([restart]), Scripted([restart])])
     layer = ResumingLayer(lambda: next(layers))
     with pytest.raises(DeviceLost, match="twice in one step"):
-        layer.idle(1.0)
+        layer.do(Idle(1.0))
 
 
 def test_a_dut_that_does_not_come_back_is_lost_with_both_causes() -> None:
@@ -200,7 +191,7 @@ def test_a_dut_that_does_not_come_back_is_lost_with_both_causes() -> None:
     entries: Iterator[Callable[[], Scripted]] = iter([lambda: Scripted([restart]), gone])
     layer = ResumingLayer(lambda: next(entries)())
     with pytest.raises(DeviceLost, match="does not come back") as caught:
-        layer.sync()
+        layer.do(Sync())
     assert "m-init-done" in caught.value.evidence and "silent" in caught.value.evidence
 
 
@@ -208,5 +199,5 @@ def test_a_dut_that_comes_back_with_another_model_is_refused() -> None:
     layers = iter([Scripted([restart]), Scripted([], model="other")])
     layer = ResumingLayer(lambda: next(layers))
     with pytest.raises(RemoteProtocolError, match="as another one") as caught:
-        layer.idle(0.0)
+        layer.do(Idle(0.0))
     assert "'other'" in caught.value.evidence

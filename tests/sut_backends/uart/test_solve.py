@@ -18,9 +18,8 @@ import pytest
 
 from rig.errors import DeadlineError, LocalProtocolError, SutError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.sut import Solving
 from rig.model.completion import END, REACHED, Completion
-from rig.model.steps import Query, Solve
+from rig.model.steps import Idle, Load, Query, Solve
 from scenarios.tasks.qubo.edges import HEAD, encode
 from scenarios.tasks.qubo.graph import Workload, generate
 from sut_backends.hosted.posix import PosixSut
@@ -97,7 +96,6 @@ def duration(completion: Completion) -> int:
 
 def test_it_says_what_it_can_do(null_program: Path, context: BenchContext) -> None:
     with opened(null_program, context) as sut:
-        assert isinstance(sut, Solving)
         assert (sut.info.task, sut.info.solves, sut.info.thresholds_max, sut.info.slots) == (
             "qubo",
             True,
@@ -114,8 +112,8 @@ def test_a_time_out_ends_a_search_and_the_vector_costs_what_it_says(
     null_program: Path, context: BenchContext, payloads: list[bytes], number: int
 ) -> None:
     with opened(null_program, context) as sut:
-        sut.load(number, payloads[number])
-        done = sut.solve(Solve(number, 0.01, seed=5))
+        sut.do(Load(number), [payloads[number]])
+        done = sut.do(Solve(number, 0.01, seed=5))
     answer = Answer.of(done.output)
     assert [mark.phase for mark in done.marks] == [START, END]
     assert 10_000 <= duration(done) < 10_500
@@ -128,8 +126,8 @@ def test_thresholds_are_marked_in_order_and_only_those_that_were_reached(
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(null_program, context, sync_hold_us=0) as sut:
-        sut.load(0, payloads[0])
-        done = sut.solve(Solve(0, 0.05, seed=5, thresholds=(*WORST[:3], *range(-11, -22, -1))))
+        sut.do(Load(0), [payloads[0]])
+        done = sut.do(Solve(0, 0.05, seed=5, thresholds=(*WORST[:3], *range(-11, -22, -1))))
     best = Answer.of(done.output).cost(WORKLOADS[0])
     phases = [mark.phase for mark in done.marks]
     assert (phases[0], phases[1], phases[-1]) == (START, REACHED, END)
@@ -144,11 +142,11 @@ def test_the_device_knows_by_its_own_timer_what_its_marks_tell_late(
 ) -> None:
     thresholds = (-1, -5, -10, *range(-11, -22, -1))
     with opened(null_program, context, sync_hold_us=500) as sut:
-        sut.load(0, payloads[0])
-        slow = sut.solve(Solve(0, 0.05, seed=5, thresholds=thresholds))
+        sut.do(Load(0), [payloads[0]])
+        slow = sut.do(Solve(0, 0.05, seed=5, thresholds=thresholds))
     with opened(null_program, context, sync_hold_us=0) as sut:
-        sut.load(0, payloads[0])
-        fast = sut.solve(Solve(0, 0.05, seed=5, thresholds=thresholds))
+        sut.do(Load(0), [payloads[0]])
+        fast = sut.do(Solve(0, 0.05, seed=5, thresholds=thresholds))
     assert slow.known is not None and fast.known is not None
     for done in (slow, fast):
         begin = done.marks[0].tick
@@ -172,8 +170,8 @@ def test_firmware_that_does_not_tell_is_not_asked(
         client = sut._uart._layer.layer._client
         client.caps = dataclasses.replace(client.caps, more=messages.More(0))
         assert sut.info.details["knows_thresholds"] is False
-        sut.load(0, payloads[0])
-        done = sut.solve(Solve(0, 0.01, seed=5, thresholds=(-1, -5)))
+        sut.do(Load(0), [payloads[0]])
+        done = sut.do(Solve(0, 0.01, seed=5, thresholds=(-1, -5)))
     assert done.known is None and done.marks[0].phase == START
 
 
@@ -181,8 +179,8 @@ def test_the_target_ends_a_search(
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(null_program, context) as sut:
-        sut.load(1, payloads[1])
-        done = sut.solve(Solve(1, 5.0, seed=1, target=-60, thresholds=(-50, -60, -70)))
+        sut.do(Load(1), [payloads[1]])
+        done = sut.do(Solve(1, 5.0, seed=1, target=-60, thresholds=(-50, -60, -70)))
     answer = Answer.of(done.output)
     assert answer.end == 1
     assert answer.claimed == answer.cost(WORKLOADS[1]) <= -60
@@ -196,9 +194,9 @@ def test_the_same_seed_gives_the_same_search_and_another_one_another(
     with opened(
         null_program, context, sync_hold_us=0
     ) as sut:  # a mark waits for the pulse of the one before it
-        sut.load(0, payloads[0])
+        sut.do(Load(0), [payloads[0]])
         first, again, other = (
-            sut.solve(Solve(0, 0.02, seed=seed, thresholds=(-12, -15, -16))) for seed in (5, 5, 6)
+            sut.do(Solve(0, 0.02, seed=seed, thresholds=(-12, -15, -16))) for seed in (5, 5, 6)
         )
     assert first.output == again.output
     assert [mark.phase for mark in first.marks] == [mark.phase for mark in again.marks]
@@ -220,9 +218,9 @@ def test_each_slot_keeps_its_graph(
 ) -> None:
     with opened(null_program, context) as sut:
         for number, payload in enumerate(payloads):
-            sut.load(number, payload)
+            sut.do(Load(number), [payload])
         for number in (1, 0, 2, 0):
-            answer = Answer.of(sut.solve(Solve(number, 0.005, seed=2)).output)
+            answer = Answer.of(sut.do(Solve(number, 0.005, seed=2)).output)
             assert answer.nodes == WORKLOADS[number].nodes
             assert answer.claimed == answer.cost(WORKLOADS[number])
 
@@ -233,9 +231,9 @@ def test_power_in_the_world_is_that_of_the_search_until_its_end(
     with opened(
         null_program, context, power_w=Power(idle=0.01, preprocess=0.03, infer=0.05)
     ) as sut:
-        sut.load(0, payloads[0])
-        done = sut.solve(Solve(0, 0.02, seed=5, thresholds=(0, -16)))
-        sut.idle(0.01)
+        sut.do(Load(0), [payloads[0]])
+        done = sut.do(Solve(0, 0.02, seed=5, thresholds=(0, -16)))
+        sut.do(Idle(0.01))
         assert sut.late_events == sut.edges.reordered_events == 0
     falls = [state for state in context.world.states() if not state.level][:4]
     assert [mark.phase for mark in done.marks] == [START, REACHED, REACHED + 1, END]
@@ -249,12 +247,12 @@ def test_lost_and_changed_bytes_on_the_line_change_no_search(
 ) -> None:
     step = Solve(1, 0.02, seed=9, target=-66, thresholds=(-30, -60))
     with opened(null_program, context) as sut:
-        sut.load(1, payloads[1])
-        clean = sut.solve(step)
+        sut.do(Load(1), [payloads[1]])
+        clean = sut.do(step)
     with opened(null_program, context, faults=LineFaults(0.001, 0.001, 0.001, 4)) as sut:
         for index in (1, 2):
-            sut.load(index, payloads[1])
-        found = [sut.solve(Solve(index, 0.02, 9, -66, (-30, -60))) for index in (1, 2)]
+            sut.do(Load(index), [payloads[1]])
+        found = [sut.do(Solve(index, 0.02, 9, -66, (-30, -60))) for index in (1, 2)]
     assert sum(done.retransmissions for done in found) > 0
     assert {done.output for done in found} == {clean.output}
     assert all(len(done.marks) == len(clean.marks) for done in found)
@@ -264,8 +262,8 @@ def test_a_power_cut_in_a_search_is_resumed_with_the_graph(
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(null_program, context, restart_after_queries=1) as sut:
-        sut.load(0, payloads[0])
-        first, second = (sut.solve(Solve(0, 0.005, seed=3)) for _ in range(2))
+        sut.do(Load(0), [payloads[0]])
+        first, second = (sut.do(Solve(0, 0.005, seed=3)) for _ in range(2))
     assert (first.restarts, second.restarts) == (0, 1)
     assert first.output == second.output
 
@@ -278,7 +276,7 @@ def test_a_graph_too_large_for_the_device_is_refused_with_its_limit(
 ) -> None:
     with opened(null_program, context) as sut:
         with pytest.raises(SutError, match="too large") as caught:
-            sut.load(0, HEAD.pack(60_000, 5_000_000, 0))
+            sut.do(Load(0), [HEAD.pack(60_000, 5_000_000, 0)])
         assert caught.value.code == 4
         assert (
             f"detail {MEMORY_B}: needs more memory than the workload has" in caught.value.evidence
@@ -292,11 +290,11 @@ def test_what_is_no_graph_is_refused_with_the_reason_of_the_workload(
     with opened(null_program, context) as sut:
         for payload, reason in ((b"short", 1), (spoilt, 3)):
             with pytest.raises(SutError) as caught:
-                sut.load(0, payload)
+                sut.do(Load(0), [payload])
             assert caught.value.code == 7
             assert f"detail {reason}" in caught.value.evidence
         with pytest.raises(LocalProtocolError, match="not loaded"):
-            sut.solve(Solve(0, 0.01, seed=1))
+            sut.do(Solve(0, 0.01, seed=1))
 
 
 @pytest.mark.parametrize("thresholds", [(-5, -5), (-5, -4), tuple(range(0, -17, -1))])
@@ -304,9 +302,9 @@ def test_thresholds_that_cannot_be_marked_are_our_own_error(
     null_program: Path, context: BenchContext, payloads: list[bytes], thresholds: tuple[int, ...]
 ) -> None:
     with opened(null_program, context) as sut:
-        sut.load(0, payloads[0])
+        sut.do(Load(0), [payloads[0]])
         with pytest.raises(LocalProtocolError, match="16 at most, and each below the one before"):
-            sut.solve(Solve(0, 0.01, seed=1, thresholds=thresholds))
+            sut.do(Solve(0, 0.01, seed=1, thresholds=thresholds))
 
 
 def test_a_request_has_room_for_as_many_thresholds_as_done_has_marks_or_its_frame_bytes() -> None:
@@ -326,25 +324,25 @@ def test_a_time_out_that_is_no_number_of_microseconds_is_our_own_error(
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(null_program, context) as sut:
-        sut.load(0, payloads[0])
+        sut.do(Load(0), [payloads[0]])
         for timeout_s in (1e-7, 5000.0):
             with pytest.raises(LocalProtocolError, match="time-out"):
-                sut.solve(Solve(0, timeout_s, seed=1))
+                sut.do(Solve(0, timeout_s, seed=1))
 
 
 def test_a_search_cannot_be_run_and_what_can_be_run_cannot_search(
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(null_program, context) as sut:
-        sut.load(0, payloads[0])
+        sut.do(Load(0), [payloads[0]])
         with pytest.raises(SutError, match="not supported") as caught:
-            sut.run(Query((0,)))
+            sut.do(Query((0,)))
         assert "this workload knows OPTIMIZE only" in caught.value.evidence
-        assert Answer.of(sut.solve(Solve(0, 0.001, seed=1)).output).nodes == 100
+        assert Answer.of(sut.do(Solve(0, 0.001, seed=1)).output).nodes == 100
     with opened(null_program, context, "null") as sut:
-        sut.load(0, b"x" * 8)
+        sut.do(Load(0), [b"x" * 8])
         with pytest.raises(LocalProtocolError, match="search, which it cannot"):
-            sut.solve(Solve(0, 0.01, seed=1))
+            sut.do(Solve(0, 0.01, seed=1))
 
 
 def test_in_the_text_layer_there_is_no_search(
@@ -352,14 +350,14 @@ def test_in_the_text_layer_there_is_no_search(
 ) -> None:
     with opened(null_program, context, layer="text") as sut:
         assert not sut.info.solves
-        sut.load(0, payloads[2])
+        sut.do(Load(0), [payloads[2]])
         with pytest.raises(
-            LocalProtocolError, match="cannot be searched in the text layer"
+            LocalProtocolError, match=r"the text layer has no command for .* 'solve'"
         ) as caught:
-            sut.solve(Solve(0, 0.01, seed=1))
+            sut.do(Solve(0, 0.01, seed=1))
         assert "auto" in caught.value.try_next
         with pytest.raises(SutError) as refused:
-            sut.run(Query((0,)))
+            sut.do(Query((0,)))
         assert "knows OPTIMIZE only" in refused.value.evidence
 
 
@@ -370,8 +368,8 @@ def test_a_device_that_claims_a_better_cost_than_its_vector_has(
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(null_program, context, wrong_cost=True) as sut:
-        sut.load(0, payloads[0])
-        answer = Answer.of(sut.solve(Solve(0, 0.005, seed=1)).output)
+        sut.do(Load(0), [payloads[0]])
+        answer = Answer.of(sut.do(Solve(0, 0.005, seed=1)).output)
     assert answer.claimed == answer.cost(WORKLOADS[0]) - 1
 
 
@@ -379,8 +377,8 @@ def test_a_device_that_cuts_its_vector(
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(null_program, context, short_vector=True) as sut:
-        sut.load(0, payloads[0])
-        output = sut.solve(Solve(0, 0.005, seed=1)).output
+        sut.do(Load(0), [payloads[0]])
+        output = sut.do(Solve(0, 0.005, seed=1)).output
     assert len(output) == 9 + 13 - 1
 
 
@@ -388,10 +386,10 @@ def test_a_device_that_overruns_its_time_out_is_seen_in_its_marks_and_given_up_b
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     with opened(null_program, context, overrun_timeout_us=30_000) as sut:
-        sut.load(0, payloads[0])
-        assert 40_000 <= duration(sut.solve(Solve(0, 0.01, seed=1))) < 41_000
+        sut.do(Load(0), [payloads[0]])
+        assert 40_000 <= duration(sut.do(Solve(0, 0.01, seed=1))) < 41_000
         with pytest.raises(DeadlineError):
-            sut.solve(Solve(0, 0.01, seed=1, limit_s=0.02))
+            sut.do(Solve(0, 0.01, seed=1, limit_s=0.02))
 
 
 def test_a_probe_searches(null_program: Path, context: BenchContext, payloads: list[bytes]) -> None:

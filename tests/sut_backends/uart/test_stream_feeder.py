@@ -18,9 +18,8 @@ import pytest
 
 from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.sut import Streaming
 from rig.model.completion import DECIDED, END, STREAM, Completion
-from rig.model.steps import Query, Scene, Stream
+from rig.model.steps import Idle, Load, Query, Scene, Stream
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.faults import LineFaults
@@ -72,10 +71,9 @@ def test_every_window_is_answered_and_marked_and_none_begins_before_its_last_sam
 ) -> None:
     step, windows = stream_of(24)
     with opened(null_program, context, tick_hz=7_000_003) as sut:
-        assert isinstance(sut, Streaming)
         assert sut.info.streams
         assert sut.info.slots == SLOTS
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
         late_us = lateness_us(step, done, sut.info.tick_hz)
     assert done.faults == ()
     assert done.iterations == len(late_us) == 24
@@ -94,8 +92,8 @@ def test_the_edges_of_a_stream_are_in_the_world_with_idle_power_while_it_listens
     step, windows = stream_of(5)
     with opened(null_program, context) as sut:
         before = len(context.world.states())
-        done = sut.stream(step, windows)
-        sut.idle(0.15)  # by then the wire has been read
+        done = sut.do(step, windows)
+        sut.do(Idle(0.15))  # by then the wire has been read
         context.world.horizon_ns()
         falls = [state for state in context.world.states(before) if not state.level][
             : len(done.marks)
@@ -113,11 +111,11 @@ def test_the_answers_of_a_stream_are_those_of_queries_on_the_same_windows(
 ) -> None:
     step, windows = stream_of(4, hop=2000, window=8000)
     with opened(null_program.with_name("asc"), context) as sut:
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
         alone = b""
         for index, window in enumerate(windows):
-            sut.load(index, window)
-            alone += sut.run(Query((index,), limit_s=5.0)).output
+            sut.do(Load(index), [window])
+            alone += sut.do(Query((index,), limit_s=5.0)).output
     assert done.faults == ()
     assert done.output == alone
 
@@ -128,7 +126,7 @@ def test_the_answers_are_right_however_the_device_is_reached(
 ) -> None:
     step, windows = stream_of(30)
     with opened(null_program, context, **settings) as sut:
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
     assert done.faults == ()
 
@@ -143,7 +141,7 @@ def test_a_line_that_loses_doubles_and_changes_bytes_changes_no_answer(
         context,
         faults=LineFaults(drop=0.0005, duplicate=0.0005, flip=0.0005, seed=11),
     ) as sut:
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
     assert done.faults == ()
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
     assert done.retransmissions > 0
@@ -156,7 +154,7 @@ def test_a_preloaded_stream_is_silent_until_it_is_over(
     sent_s: list[float] = []
     with opened(null_program, context) as sut:
         context.wire = lambda direction, block: sent_s.append(time.monotonic())
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
     assert (done.rx_in_window_b, done.faults) == (0, ())
     played_s = (15 * HOP + WINDOW) / HZ
@@ -172,7 +170,7 @@ def test_a_device_that_lags_behind_a_preloaded_stream_is_left_in_peace_until_it_
     # 20 ms more than a hop for each window: the last answer comes 370 ms after the last sample.
     step, windows = stream_of(SLOTS, preloaded=True)
     with opened(null_program, context, slow_hop_us=70_000) as sut:
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
     assert (done.iterations, done.rx_in_window_b, done.faults) == (SLOTS, 0, ())
 
 
@@ -186,7 +184,7 @@ def test_a_preloaded_stream_that_does_not_fit_is_refused_with_the_limit(
             match=f"{SLOTS + 1} windows: the DUT has {SLOTS} slots and keeps 64 answers",
         ),
     ):
-        sut.stream(*stream_of(SLOTS + 1, preloaded=True))
+        sut.do(*stream_of(SLOTS + 1, preloaded=True))
 
 
 def test_windows_that_are_none_are_refused(null_program: Path, context: BenchContext) -> None:
@@ -196,14 +194,14 @@ def test_windows_that_are_none_are_refused(null_program: Path, context: BenchCon
             with pytest.raises(
                 LocalProtocolError, match=f"windows, of 1 to {sut.info.slot_bytes} bytes"
             ):
-                sut.stream(step, windows)
+                sut.do(step, windows)
 
 
 def test_the_text_layer_refuses_streams(null_program: Path, context: BenchContext) -> None:
     with opened(null_program, context, layer="text") as sut:
         assert not sut.info.streams
-        with pytest.raises(LocalProtocolError, match="cannot be played in the text layer"):
-            sut.stream(*stream_of(2))
+        with pytest.raises(LocalProtocolError, match="the text layer has no command for"):
+            sut.do(*stream_of(2))
 
 
 def test_a_line_that_is_too_slow_starves_the_stream_and_keeps_what_was_answered(
@@ -213,8 +211,8 @@ def test_a_line_that_is_too_slow_starves_the_stream_and_keeps_what_was_answered(
     with PacedLine(start_dut().port, 38_400, 0.0) as line:
         sut = UartSut.open(UartSut.Settings(port=line.path, baud=38_400), context)
         try:
-            done = sut.stream(step, windows)
-            again = sut.stream(*stream_of(2))
+            done = sut.do(step, windows)
+            again = sut.do(*stream_of(2))
         finally:
             sut.close()
     assert done.iterations is not None
@@ -233,7 +231,7 @@ def test_a_device_that_is_too_slow_overruns_and_says_so(
 ) -> None:
     step, windows = stream_of(40)
     with opened(null_program, context, slow_hop_us=300_000) as sut:
-        done = sut.stream(step, windows)
+        done = sut.do(step, windows)
     assert done.iterations is not None
     assert 1 <= done.iterations < 40
     assert done.faults[-1].startswith(
@@ -250,7 +248,7 @@ def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(
         opened(null_program, context, slow_hop_us=300_000) as sut,
         pytest.raises(DeadlineError, match="end of the stream") as caught,
     ):
-        sut.stream(*stream_of(SLOTS, limit_s=0.01))
+        sut.do(*stream_of(SLOTS, limit_s=0.01))
     assert f"of {SLOTS} windows were answered" in caught.value.evidence
 
 
@@ -258,22 +256,22 @@ def test_a_restart_in_the_middle_of_a_stream_is_an_error_and_not_gone_on_with(
     null_program: Path, context: BenchContext
 ) -> None:
     with opened(null_program, context, restart_after_queries=1) as sut:
-        sut.load(0, bytes(100))
-        sut.run(Query((0,)))
+        sut.do(Load(0), [bytes(100)])
+        sut.do(Query((0,)))
         with pytest.raises(DeviceRestarted):
-            sut.stream(*stream_of(20))
+            sut.do(*stream_of(20))
 
 
 def test_samples_that_were_loaded_before_a_stream_are_gone_after_it(
     null_program: Path, context: BenchContext
 ) -> None:
     with opened(null_program, context) as sut:
-        sut.load(0, bytes(100))
-        sut.stream(*stream_of(1))
+        sut.do(Load(0), [bytes(100)])
+        sut.do(*stream_of(1))
         with pytest.raises(LocalProtocolError, match="sample 0 is not loaded"):
-            sut.run(Query((0,)))
-        sut.load(0, b"new")
-        assert sut.run(Query((0,))).output == b"new"
+            sut.do(Query((0,)))
+        sut.do(Load(0), [b"new"])
+        assert sut.do(Query((0,))).output == b"new"
 
 
 def test_taken_is_read_as_it_was_packed_and_records_of_unequal_length_are_refused() -> None:

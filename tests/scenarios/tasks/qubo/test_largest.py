@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError, DeadlineError
+from rig.model.completion import Completion
+from rig.model.steps import Solve, Step
 from scenarios.tasks.qubo import edges
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.graph import Workload, generate
@@ -109,13 +112,15 @@ def test_where_the_host_stops_first_the_result_says_so(tmp_path: Path) -> None:
 def test_a_device_that_answers_but_wrong_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Any, outcome: str, said: str
 ) -> None:
-    original = VirtualSut.solve
+    original = VirtualSut.do
 
-    def solve(sut: VirtualSut, step: Any) -> Any:
-        completion = original(sut, step)
+    def do(sut: VirtualSut, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        completion = original(sut, step, payloads)
+        if not isinstance(step, Solve):
+            return completion
         return dataclasses.replace(completion, output=answer(completion.output))
 
-    monkeypatch.setattr(VirtualSut, "solve", solve)
+    monkeypatch.setattr(VirtualSut, "do", do)
     with Prober(VIRTUAL, (), 0.1) as prober:
         found = prober.attempt(20, 0.01)
     assert (found.outcome, found.good) == (outcome, False)
@@ -127,16 +132,17 @@ def test_a_device_that_answers_but_wrong_is_named(
 
 @pytest.mark.usefixtures("compiler")
 def test_after_a_device_is_lost_the_bench_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = VirtualSut.solve
+    original = VirtualSut.do
     seen = []
 
-    def solve(sut: VirtualSut, step: Any) -> Any:
-        seen.append(sut)
-        if len(seen) == 1:
-            raise DeadlineError("end of the search", 1.0)
-        return original(sut, step)
+    def do(sut: VirtualSut, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        if isinstance(step, Solve):
+            seen.append(sut)
+            if len(seen) == 1:
+                raise DeadlineError("end of the search", 1.0)
+        return original(sut, step, payloads)
 
-    monkeypatch.setattr(VirtualSut, "solve", solve)
+    monkeypatch.setattr(VirtualSut, "do", do)
     with Prober(VIRTUAL, (), 0.1) as prober:
         first = prober.attempt(20, 0.01)
         second = prober.attempt(19, 0.01)

@@ -14,7 +14,7 @@ import pytest
 from rig.errors import BenchError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import END, REACHED, Completion
-from rig.model.steps import Solve
+from rig.model.steps import Load, Solve
 from scenarios.common.cost_gap import threshold_cost
 from scenarios.tasks.qubo import edges
 from scenarios.tasks.qubo.graph import Workload, generate
@@ -46,7 +46,7 @@ def start(compiler: str) -> Iterator[Start]:
             context.world.supply_on = True
             sut = stack.enter_context(closing(CpuSut.open(CpuSut.Settings(name), context)))
             for index in range(len(task)):
-                sut.load(index, task.payload(index))
+                sut.do(Load(index), [task.payload(index)])
             return task, sut
 
         yield opened
@@ -63,7 +63,7 @@ def test_each_program_answers_vectors_that_cost_what_it_claims_and_ends_at_its_t
     task, sut = start(name)
     for index in range(len(task)):
         target = threshold_cost(task.target(index), 0.3)
-        completion = sut.solve(
+        completion = sut.do(
             Solve(
                 index, 20.0, seed=3, target=target, thresholds=(threshold_cost(target, 0.3), target)
             )
@@ -80,7 +80,7 @@ def test_each_program_answers_vectors_that_cost_what_it_claims_and_ends_at_its_t
 @pytest.mark.parametrize("name", ["reference", "tabu", "annealing"])
 def test_a_search_ends_after_its_time_where_nothing_can_be_reached(start: Start, name: str) -> None:
     task, sut = start(name)
-    completion = sut.solve(Solve(0, 0.2, seed=3, target=-51))
+    completion = sut.do(Solve(0, 0.2, seed=3, target=-51))
     score = task.score(0, completion.output)
     assert score.costs is not None and -50 <= score.costs.cost < 0
     assert completion.output[4] == 0
@@ -92,7 +92,7 @@ def test_a_search_ends_after_its_time_where_nothing_can_be_reached(start: Start,
 def test_the_reference_makes_the_moves_of_the_firmware_in_this_process(start: Start) -> None:
     task, sut = start("reference")
     target = task.target(1)
-    completion = sut.solve(Solve(1, 20.0, seed=9, target=target))
+    completion = sut.do(Solve(1, 20.0, seed=9, target=target))
     solver = Solver(generate(Workload(250, 0.05, 0)))
     solver.start(9)
     found = solver.search(20.0, target)
@@ -106,7 +106,7 @@ def test_the_same_seed_gives_the_same_vector_and_another_one_another(
 ) -> None:
     task, sut = start(name, {"sweeps": 4} if name == "annealing" else {"restarts": 1})
     target = threshold_cost(task.target(1), 0.5)
-    outputs = [sut.solve(Solve(1, 20.0, seed=seed, target=target)).output for seed in (1, 1, 2)]
+    outputs = [sut.do(Solve(1, 20.0, seed=seed, target=target)).output for seed in (1, 1, 2)]
     assert outputs[0] == outputs[1] != outputs[2]
 
 
@@ -130,15 +130,15 @@ def test_parameters_reach_the_workloads_that_they_are_for(start: Start) -> None:
     # Tabu refuses a tenure that is not below the number of nodes.
     task, sut = start("tabu", {"tenure": 60, "nodes_to": 100})
     with pytest.raises(SutError, match="refuses") as caught:
-        sut.solve(Solve(0, 0.1, seed=1))
+        sut.do(Solve(0, 0.1, seed=1))
     assert "tenure" in caught.value.evidence.lower()
-    assert task.score(1, sut.solve(Solve(1, 0.1, seed=1)).output).costs is not None
+    assert task.score(1, sut.do(Solve(1, 0.1, seed=1)).output).costs is not None
 
 
 def test_a_graph_that_tabu_could_not_copy_is_refused_with_the_limit(start: Start) -> None:
     _, sut = start("tabu")
     with pytest.raises(SutError, match="refuses") as caught:
-        sut.load(5, edges.encode(generate(Workload(8001, 0.0, 0))))
+        sut.do(Load(5), [edges.encode(generate(Workload(8001, 0.0, 0)))])
     assert "8000 nodes at most" in caught.value.evidence
 
 
@@ -147,5 +147,5 @@ def test_a_damaged_graph_is_refused(start: Start) -> None:
     damaged = bytearray(task.payload(0))
     damaged[-1] ^= 1
     with pytest.raises(SutError) as caught:
-        sut.load(5, bytes(damaged))
+        sut.do(Load(5), [bytes(damaged)])
     assert "checksum" in caught.value.evidence
