@@ -13,8 +13,9 @@ from rig.errors import BenchError, ConfigError, LocalProtocolError
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.scenario import Metered, Scenario
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Chooser, Optimized, Task
-from rig.model.steps import Query, Step
+from rig.interfaces.task import Chooser, Task
+from rig.kinds import registry as kinds
+from rig.model.steps import Step
 from rig.timebase.edge_clock import EDGE_CLOCK
 
 
@@ -104,9 +105,4 @@ def refuse_unmetered(scenario: Scenario, monitors: int) -> None:
 
 def refuse_unsuited(step: Step, scenario: str, task: Task) -> None:
     """Raise where a scenario asks of a task what it has not."""
-    if isinstance(step, Query) and isinstance(task, Optimized):
-        raise ConfigError(
-            f"{task.name} has workloads to search, no samples to answer",
-            path=f"scenario.{scenario}",
-            try_next="[scenario.optimization]",
-        )
+    kinds.of(step).refuse_unsuited(step, scenario, task)

@@ -15,9 +15,10 @@ from rig.errors import DataError
 from rig.interfaces.scenario import Fitter, Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Optimized, Replicated, Task
+from rig.kinds import registry as kinds
 from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
-from rig.model.steps import Load, Query, Step, Sync
+from rig.model.steps import Step, Sync
 from rig.results.results import Context
 from rig.session.execute import done
 from rig.store import codec
@@ -88,7 +89,7 @@ class Replay:
                 break
             number += 1
             item = known.pop(number, None)
-            if item is None and isinstance(step, Load):
+            if item is None and kinds.of(step).loads:
                 completion = None
                 continue
             if item is None or item.step != step:
@@ -111,9 +112,8 @@ class Replay:
 
     def phases(self, info: Mapping[str, Any], told: Sequence[StepRecord]) -> list[str]:
         """Return the names of the phases that the device's marks stand for."""
-        if any(isinstance(item.step, Query) and item.step.batch for item in told):
-            return ["batch"]
-        return list(self.task.phases if info["marks_phases"] else self.task.phases[-1:])
+        marked = self.task.phases if info["marks_phases"] else self.task.phases[-1:]
+        return list(kinds.own_phases(item.step for item in told) or marked)
 
 
 def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:

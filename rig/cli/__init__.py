@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import signal
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -28,7 +27,7 @@ from rig.cli.firmware import firmware
 from rig.cli.measure import measure
 from rig.cli.scan import scan
 from rig.errors import BenchError, DataError, RigError
-from rig.model.steps import Idle, Load, Query, Solve, Step, Stream
+from rig.kinds import registry as kinds
 from rig.results import claim, labels, results
 from rig.session import planning, session
 from rig.store import session_folder
@@ -176,50 +175,15 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
     steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, trial))
     shown = steps if whole else steps[:12]
     for number, step in enumerate(shown, start=1):
-        OUT.print(f"{number:>6}  {escape(_step(step))}", highlight=False)
+        OUT.print(f"{number:>6}  {escape(kinds.of(step).describe(step))}", highlight=False)
     if len(shown) < len(steps):
         OUT.print(f"   ...  {len(steps) - len(shown)} more steps (--all)")
-    counts = Counter(type(step).__name__ for step in steps)
-    idle_s = sum(step.duration_s for step in steps if isinstance(step, Idle))
-    of_trial = (
-        f"{counts['Load']} loads, {counts['Query']} queries, {counts['Idle']} idle "
-        f"times ({idle_s:g} s)"
+    totals = (
+        kind.total([step for step in steps if kinds.of(step) is kind]) for kind in kinds.known()
     )
-    if counts["Solve"]:
-        search_s = sum(step.timeout_s for step in steps if isinstance(step, Solve))
-        of_trial += f", {counts['Solve']} searches ({search_s:g} s at most)"
-    if played := [step for step in steps if isinstance(step, Stream)]:
-        played_s = sum(scene.samples / step.sample_hz for step in played for scene in step.scenes)
-        of_trial += f", {len(played)} stream{'s' * (len(played) > 1)} ({played_s:g} s)"
+    of_trial = ", ".join(filter(None, totals))
     OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
     tables.print_labels(OUT, labels.of_task({"samples": len(task)} | task.provenance()))
-
-
-def _step(step: Step) -> str:
-    match step:
-        case Load(index):
-            return f"load  sample {index}"
-        case Idle(duration_s):
-            return f"idle  {duration_s:g} s"
-        case Query():
-            remarks = [
-                f"{step.repeat} times" if step.repeat > 1 else "",
-                "warm-up" if step.warmup else "",
-            ]
-            return f"query sample {', '.join(map(str, step.indices))} " + ", ".join(
-                filter(None, remarks)
-            )
-        case Solve():
-            target = "" if step.target is None else f", to {step.target}"
-            return (
-                f"solve workload {step.index} for {step.timeout_s:g} s{target}, seed "
-                f"{step.seed}{', warm-up' * step.warmup}"
-            )
-        case Stream():
-            return (
-                f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows} windows"
-            )
-    return step.kind
 
 
 @rig.command()

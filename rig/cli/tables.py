@@ -27,9 +27,9 @@ from rich.text import Text
 
 from rig.check.check import Check
 from rig.errors import RigError
+from rig.kinds import registry as kinds
 from rig.model import comparison, grid
 from rig.model.grid import DONE, FAILED, Covered
-from rig.model.steps import Query, Solve, Stream
 from rig.results import labels
 from rig.results.claim import Claim
 from rig.results.labels import Label
@@ -177,9 +177,7 @@ class RunProgress:
                 )
             case TrialStarted() | TrialResumed() if self._task is not None:
                 self._progress.update(self._task, description=f"trial {event.trial}")
-            case StepDone() if self._task is not None and isinstance(
-                event.done.step, Query | Solve | Stream
-            ):
+            case StepDone() if self._task is not None and kinds.of(event.done.step).measured:
                 self._progress.advance(self._task)
             case TrialFinished():
                 for problem in event.trial.problems:

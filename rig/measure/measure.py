@@ -6,20 +6,18 @@ but for reading the trace.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import takewhile
 
+from rig.kinds import registry as kinds
+from rig.kinds.span import Span, Timed, Windows
 from rig.measure import problems as faults
 from rig.measure.problems import Energy
-from rig.measure.samples import samples, streams
-from rig.measure.spans import CROSSED, Span
-from rig.measure.spans import spans as spans_of
-from rig.measure.timed import Timed
 from rig.model.effects import Effects, merged, named
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Sync
+from rig.model.steps import Sync
 from rig.model.trial import Measured, Window
 from rig.problems import Problem
 from rig.timebase.align import Alignment
@@ -86,7 +84,7 @@ def measure(
     if not clock:
         problems += faults.late_marks(done, tick_hz, hold_s)
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
-    spans = [span for item in done for span in spans_of(item, phases)]
+    spans = [span for item in done for span in _spans(item, phases)]
     accuracy = rails[0].accuracy if rails and first.timebase else None
     energies: list[Energy | None] = [None] * len(spans)
     if rails and all(alignment.timebase is not None for alignment in alignments):
@@ -99,32 +97,27 @@ def measure(
         for rail, alignment, part in zip(rails, alignments, parts, strict=True):
             assert alignment.timebase is not None
             # A crossing lies in the window of its search, which is looked at as a whole.
-            whole = [
-                (span, energy)
-                for span, energy in zip(spans, part, strict=True)
-                if span.phase != CROSSED
-            ]
+            whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.whole]
             problems += faults.gaps(*_apart(whole), rail.trace, alignment.timebase, rail.name)
             problems += faults.beyond(*_apart(whole), rail.name)
             problems += shifted(alignment.timebase, [span.ticks for span, _ in whole])
         problems += _powerless(spans, rails, parts)
-    timed = Timed(timebase, tick_hz, accuracy, rails[0].name if rails else "")
-    windows = [
-        (span, _window(span, timebase, timed.effects(span.ticks), energy))
-        for span, energy in zip(spans, energies, strict=True)
-    ]
     slowest_hz = min(
         (min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz
     )
     limit_s = faults.shortest_s(slowest_hz, hold_s)
+    rail_name = rails[0].name if rails else ""
+    timed = Timed(timebase, tick_hz, accuracy, rail_name, limit_s, faults.wait_s(hold_s))
+    windows = [
+        (span, _window(span, timebase, timed.effects(span.ticks), energy))
+        for span, energy in zip(spans, energies, strict=True)
+    ]
     problems += faults.short(
         [pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails)
     )
-    found = samples(windows, timed, limit_s, faults.wait_s(hold_s))
-    idles = tuple(window for span, window in windows if isinstance(span.item.step, Idle))
     counts = {"marks": first.marks, "edges": first.edges, "pairs": first.pairs}
     return Outcome(
-        Measured(found, idles, tuple(streams(windows, timed))),
+        _measured(windows, timed),
         first.timebase if rails else None,
         {
             rail.name: a.timebase
@@ -134,6 +127,35 @@ def measure(
         tuple(problems),
         sum(item.completion.retransmissions for item in done),
         counts,
+    )
+
+
+def _spans(item: StepRecord, phases: Sequence[str]) -> Iterator[Span]:
+    """Yield the spans of a step; none where its marks are not those that are due."""
+    if not faults.mark_fault(item, phases):
+        yield from kinds.of(item.step).spans(item, item.step, phases)
+
+
+def _measured(windows: Windows, timed: Timed) -> Measured:
+    """Return what came of all steps, kind by kind."""
+    of_steps: dict[int, list[tuple[Span, Window]]] = {}
+    for span, window in windows:
+        of_steps.setdefault(span.item.number, []).append((span, window))
+    of_kinds: dict[str, list[Measured]] = {kind.step.kind: [] for kind in kinds.known()}
+    for own in of_steps.values():
+        item = own[0][0].item
+        kind = kinds.of(item.step)
+        of_kinds[item.step.kind].append(kind.measure(item, item.step, own, timed))
+    return joined([part for parts in of_kinds.values() for part in parts])
+
+
+def joined(parts: Sequence[Measured]) -> Measured:
+    """Return what several parts of a trial measured, one behind the other."""
+    return Measured(
+        **{
+            part.name: tuple(item for one in parts for item in getattr(one, part.name))
+            for part in fields(Measured)
+        }
     )
 
 
@@ -186,14 +208,7 @@ def together(segments: Sequence[Outcome]) -> Outcome:
         return first
     return replace(
         first,
-        measured=Measured(
-            **{
-                part.name: tuple(
-                    item for one in segments for item in getattr(one.measured, part.name)
-                )
-                for part in fields(Measured)
-            }
-        ),
+        measured=joined([one.measured for one in segments]),
         problems=tuple(
             replace(problem, detail=f"sitting {number}: {problem.detail}")
             for number, one in enumerate(segments, start=1)
@@ -317,7 +332,7 @@ def _summed(parts: Sequence[Energy | None]) -> Energy | None:
 def _powerless(
     spans: Sequence[Span], rails: Sequence[Rail], parts: Sequence[Sequence[Energy | None]]
 ) -> list[Problem]:
-    places = [place for place, span in enumerate(spans) if span.phase != CROSSED]
+    places = [place for place, span in enumerate(spans) if span.whole]
     of_rails = {
         rail.name: [part[place] for place in places]
         for rail, part in zip(rails, parts, strict=True)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from rig.measure import search, stream
-from rig.measure.spans import CROSSED, Span, mark_fault
+from rig.kinds import registry as kinds
+from rig.kinds.span import Span
 from rig.model.effects import Effects
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Query, Solve, Stream
 from rig.model.trial import Window
 from rig.problems import Problem
 from rig.timebase.timebase import Timebase
@@ -48,8 +48,7 @@ def of_steps(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Problem]
     """Return what is wrong with what the device said."""
     problems = [*_bad_marks(done, phases), *_miscounted(done), *_disturbed(done), *_restarted(done)]
     for item in done:
-        problems += stream.problems(item.number, item.step, item.completion)
-        problems += search.problems(item.number, item.step, item.completion, item.score)
+        problems += kinds.of(item.step).problems(item, item.step)
     return problems
 
 
@@ -57,18 +56,27 @@ def late_marks(done: Sequence[StepRecord], tick_hz: float, hold_s: float) -> lis
     """Return the problem of marks that came later than the device says that it knew what they tell:
     one of the two is wrong.
     """
-    ticks = hold_s * tick_hz, MARK_S * tick_hz
-    searches = [
-        (item.number, item.step, item.completion) for item in done if isinstance(item.step, Solve)
+    hold_ticks = hold_s * tick_hz
+    slack_ticks = MARK_S * tick_hz
+    late = [
+        (item.number, fault)
+        for item in done
+        if (fault := kinds.of(item.step).late_mark(item, item.step, hold_ticks, slack_ticks))
     ]
-    hit = [
-        (number, said)
-        for number, step, told in searches
-        if (said := search.late_marks(told, step, *ticks))
-    ]
-    return (
-        [Problem("clock", f"step {hit[0][0]} {hit[0][1]} ({len(hit)} such steps)")] if hit else []
-    )
+    if not late:
+        return []
+    number, fault = late[0]
+    return [Problem("clock", f"step {number} {fault} ({len(late)} such steps)")]
+
+
+def mark_fault(item: StepRecord, phases: Sequence[str]) -> str:
+    """Say what is wrong with the marks of one step; empty when nothing is."""
+    marks = item.completion.marks
+    if fault := kinds.of(item.step).mark_fault(item, item.step, phases):
+        return fault
+    if any(later.tick < earlier.tick for earlier, later in pairwise(marks)):
+        return f"has ticks that run backwards: {[mark.tick for mark in marks]}"
+    return ""
 
 
 def _bad_marks(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Problem]:
@@ -83,12 +91,11 @@ def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
     """Compare the runs of each query that the device counted with those that were asked for: a
     latency is divided by them.
     """
-    wrong = []
-    for item in done:
-        if isinstance(item.step, Query) and item.completion.iterations is not None:
-            due = item.step.repeat * len(item.step.indices)
-            if item.completion.iterations != due:
-                wrong.append((item.number, item.completion.iterations, due))
+    counted = [
+        (item.number, item.completion.iterations, kinds.of(item.step).iterations_due(item.step))
+        for item in done
+    ]
+    wrong = [row for row in counted if None not in row and row[1] != row[2]]
     if not wrong:
         return []
     number, got, due = wrong[0]
@@ -102,9 +109,11 @@ def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
 
 
 def _disturbed(done: Sequence[StepRecord]) -> list[Problem]:
-    # While a stream comes from the host, the link is meant to be busy.
-    silent = [item for item in done if not isinstance(item.step, Stream) or item.step.preloaded]
-    hit = [item for item in silent if item.completion.rx_in_window_b]
+    hit = [
+        item
+        for item in done
+        if item.completion.rx_in_window_b and kinds.of(item.step).link_is_silent(item.step)
+    ]
     if not hit:
         return []
     heard_b = sum(item.completion.rx_in_window_b for item in hit)
@@ -278,30 +287,18 @@ def short(
         f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC "
         "pulse): "
     )
-    more = "idle_s" if isinstance(span.item.step, Idle) else f"repeat, now {span.repeat},"
-    if isinstance(span.item.step, Query) and span.item.step.batch:
-        more = "min_duration_s"
-    if isinstance(span.item.step, Solve):
-        more = "shortest time-out"
-    if isinstance(span.item.step, Stream):
+    setting = kinds.of(span.item.step).lengthened_by(span, span.item.step)
+    if not setting:
         return [
             Problem("short", f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse")
         ]
     faster = " or the monitor's sample rate" if monitored else ""
-    return [Problem("short", f"{detail}raise the scenario's {more}{faster}")]
+    return [Problem("short", f"{detail}raise the scenario's {setting}{faster}")]
 
 
 def counts(span: Span) -> bool:
-    """Say whether the length of a window matters: a warm-up is not counted, an untimed query gives
-    an answer only.
-
-    A search that ends at its target is as short as it likes: of a crossing that is told too early,
-    nothing is made.
-    """
-    step = span.item.step
-    if isinstance(step, Solve):
-        return step.target is None and not step.warmup and span.phase != CROSSED
-    return not isinstance(step, Query) or (step.timed and not step.warmup)
+    """Say whether the length of a window matters."""
+    return kinds.of(span.item.step).must_be_resolved(span, span.item.step)
 
 
 def shortest_s(slowest_hz: float, hold_s: float) -> float:

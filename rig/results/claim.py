@@ -17,7 +17,8 @@ from typing import Any
 from rig.errors import ConfigError
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
-from rig.model.steps import Query, Step
+from rig.kinds import registry as kinds
+from rig.model.steps import Step
 from rig.model.trial import Metric, Trial
 from rig.results import replication
 from rig.results.imagined import Possible, forecast
@@ -112,12 +113,12 @@ def refuse(
     """
     if not values:
         return
-    batches = any(isinstance(step, Query) and step.batch for step in steps)
+    own_phases = kinds.own_phases(steps)
     possible = (
         [phases]
         if phases
-        else [("batch",)]
-        if batches
+        else [own_phases]
+        if own_phases
         else [tuple(task.phases), tuple(task.phases[-1:])]
     )
     found = [forecast(scenario, task, steps, each) for each in possible]

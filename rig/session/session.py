@@ -24,9 +24,10 @@ from rig.interfaces.monitor import EnergyMonitor, Recording
 from rig.interfaces.scenario import Fitter, Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Catalogued, Optimized, Searched, Task
+from rig.kinds import registry as kinds
 from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
-from rig.model.steps import Load, Query, Solve, Step, Stream, Sync
+from rig.model.steps import Load, Step, Sync
 from rig.model.trial import Metric, Trial
 from rig.results import results
 from rig.session.execute import do, done
@@ -47,9 +48,6 @@ from rig.store.events import (
 from rig.store.segments import segment
 from rig.store.session_folder import LINES, RESULTS, SAMPLES, SessionFolder, hashes
 from rig.store.writer import Store
-
-#: Steps that are measured.
-_TIMED = (Query, Solve, Stream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +204,7 @@ def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> SessionResult:
         resumable = all(monitor.info.resumable for monitor in bench.monitors.values())
         stands = standing(folder, results.Context.of(folder), resumable)
         answered = (
-            sum(isinstance(item.step, _TIMED) for item in stands.begun.done) if stands.begun else 0
+            sum(kinds.of(item.step).measured for item in stands.begun.done) if stands.begun else 0
         )
         resumed = SessionResumed(path, stands.trials, queries, len(stands.finished), answered)
         return _session(bench, keeper, resumed, stands, subscribers)
@@ -217,8 +215,10 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     the queries of a trial.
     """
     refuse_mismatch(bench.sut.info, bench.task)
-    kinds = {rail: choice.kind for rail, choice in bench.config.monitors.items()}
-    monitors = {rail: (kinds[rail], monitor.info) for rail, monitor in bench.monitors.items()}
+    choices = bench.config.monitors
+    monitors = {
+        rail: (choices[rail].kind, monitor.info) for rail, monitor in bench.monitors.items()
+    }
     refuse_invisible_pulses(bench.sut.info, bench.config.sut.kind, monitors)
     refuse_unmetered(bench.scenario, len(monitors))
     steps(
@@ -226,10 +226,8 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     )  # that scenario and task do not suit each other is said before what the device lacks
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
-    queries = [step for step in steps(bench.scenario, bench.task, 0) if isinstance(step, _TIMED)]
-    about = _provenance(
-        bench, bench_toml, any(isinstance(query, Query) and query.batch for query in queries)
-    )
+    queries = [step for step in steps(bench.scenario, bench.task, 0) if kinds.of(step).measured]
+    about = _provenance(bench, bench_toml, kinds.own_phases(queries))
     refuse_claim(bench.config, bench.scenario, bench.task, about["task"]["phases"])
     return about, len(queries)
 
@@ -337,6 +335,7 @@ def _carry_out(
     """Do the steps of one trial between two SYNC bursts; those `before` are done already, in a
     sitting that was cut off.
     """
+    info = bench.sut.info
     at = before[-1].number if before else 0
     yield StepRecord(at, Sync(), bench.sut.do(Sync()))
     plan = bench.scenario.plan(bench.task, seed)
@@ -354,12 +353,12 @@ def _carry_out(
             completion = _known(step, known.get(number), loaded)
             continue
         if loaded:
-            for index in list(loaded)[-bench.sut.info.slots :]:
+            for index in list(loaded)[-info.slots :]:
                 bench.sut.do(Load(index), [bench.task.payload(index)])
             loaded.clear()
         for recording in recordings:
             recording.check()
-        completion = do(bench.sut, bench.task, step)
+        completion = do(bench.sut, info, bench.task, step)
         if completion is not None:
             yield done(bench.task, number, step, completion)
     yield StepRecord(max(number, at) + 1, Sync(), bench.sut.do(Sync()))
@@ -376,13 +375,14 @@ def _known(step: Step, item: StepRecord | None, loaded: dict[int, None]) -> Comp
             f"step {item.number} was {item.step}, the plan has {step}",
             try_next="rig run, for a new session: this one's plan has changed",
         )
-    if isinstance(step, Load) and item is None:
-        loaded.pop(step.index, None)
-        loaded[step.index] = None
+    if kinds.of(step).loads and item is None:
+        for index in step.samples_named:
+            loaded.pop(index, None)
+            loaded[index] = None
     return item.completion if item is not None else None
 
 
-def _provenance(bench: Bench, bench_toml: str, batches: bool) -> dict[str, Any]:
+def _provenance(bench: Bench, bench_toml: str, own_phases: Sequence[str]) -> dict[str, Any]:
     sut = dataclasses.asdict(bench.sut.info)
     rails = {rail: dataclasses.asdict(monitor.info) for rail, monitor in bench.monitors.items()}
     # A device that marks only start and end has one phase: the last, as its time stamps stand
@@ -391,7 +391,7 @@ def _provenance(bench: Bench, bench_toml: str, batches: bool) -> dict[str, Any]:
         list(bench.task.phases) if bench.sut.info.marks_phases else list(bench.task.phases[-1:])
     )
     # The window of a batch holds all phases of all its samples, and shows none of them apart.
-    phases = ["batch"] if batches else phases
+    phases = list(own_phases) or phases
     task = {
         "name": bench.task.name,
         "phases": phases,

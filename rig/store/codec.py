@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from rig.errors import DataError
+from rig.kinds import registry as kinds
 from rig.model.completion import Completion, Mark
 from rig.model.scores import Costs, Score
 from rig.model.step_record import StepRecord
-from rig.model.steps import Idle, Load, Query, Scene, Solve, Step, Stream, Sync
+from rig.model.steps import Solve
 from rig.model.trial import Crossing, Sample, Streamed, Trial, Window
 from rig.store.session_folder import COMPLETIONS, read_lines
 
@@ -22,29 +23,8 @@ def done_to_json(done: StepRecord) -> dict[str, Any]:
     """Return one line of completions.jsonl."""
     completion = done.completion
     line: dict[str, Any] = {"step": done.number}
-    match done.step:
-        case Query() as query:
-            line |= {
-                "kind": "query",
-                "indices": query.indices,
-                "repeat": query.repeat,
-                "limit_s": query.limit_s,
-                "warmup": query.warmup,
-            }
-            if not query.timed:
-                line["timed"] = False
-            if query.batch:
-                line["batch"] = True
-        case Idle() as idle:
-            line |= {"kind": "idle", "duration_s": idle.duration_s}
-        case Load() as load:
-            line |= {"kind": "load", "index": load.index, "refusal": completion.refusal}
-        case Solve() as solve:
-            line |= {"kind": "solve"} | dataclasses.asdict(solve)
-        case Stream() as stream:
-            line |= {"kind": "stream"} | dataclasses.asdict(stream)
-        case _:
-            line["kind"] = "sync"
+    line["kind"] = done.step.kind
+    line |= kinds.of(done.step).to_json(done.step, completion)
     line["marks"] = [[mark.phase, mark.tick] for mark in completion.marks]
     line |= {
         "output": completion.output.hex(),
@@ -91,35 +71,7 @@ def _costs(line: dict[str, Any]) -> Costs:
 
 def done_from_json(line: dict[str, Any]) -> StepRecord:
     """Return what one line of completions.jsonl says."""
-    step: Step = Sync()
-    if line["kind"] == "query":
-        how = {
-            "warmup": line["warmup"],
-            "timed": line.get("timed", True),
-            "batch": line.get("batch", False),
-        }
-        step = Query(tuple(line["indices"]), line["limit_s"], line["repeat"], **how)
-    elif line["kind"] == "idle":
-        step = Idle(line["duration_s"])
-    elif line["kind"] == "load":
-        step = Load(line["index"], optional=True)
-    elif line["kind"] == "solve":
-        limits = {key: line[key] for key in ("target", "limit_s", "warmup")}
-        step = Solve(
-            line["index"],
-            line["timeout_s"],
-            line["seed"],
-            thresholds=tuple(line["thresholds"]),
-            **limits,
-        )
-    elif line["kind"] == "stream":
-        scenes = tuple(
-            Scene(scene["label"], tuple(scene["indices"]), scene["samples"])
-            for scene in line["scenes"]
-        )
-        step = Stream(
-            scenes, *(line[key] for key in ("hop", "window", "sample_hz", "preloaded", "limit_s"))
-        )
+    step = kinds.named(line["kind"]).from_json(line)
     marks = tuple(Mark(phase, tick) for phase, tick in line["marks"])
     counts = (
         line["retransmissions"],

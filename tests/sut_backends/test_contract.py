@@ -14,7 +14,7 @@ import pytest
 from rig.errors import DeadlineError, LocalProtocolError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SystemUnderTest
-from rig.measure.stream import captured
+from rig.kinds.stream import captured
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM
 from rig.model.steps import Idle, Load, Query, Scene, Solve, Stream, Sync
 from scenarios.tasks.qubo.task import QuboTask

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a search -> when it ended and when it knew each threshold, in ticks; what was wrong
-with its answer. Pure.
-"""
+"""The marks of a search -> when it ended and when it knew each threshold, in ticks. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rig.model.completion import END, REACHED, Completion, Mark
-from rig.model.scores import Score
-from rig.model.steps import Solve, Step
-from rig.problems import Problem
+from rig.model.steps import Solve
 
 #: A search begins with the mark of a first phase: docs/PROTOCOL.md section 4.
 BEGIN = 0x01
@@ -70,7 +66,7 @@ def known_fault(completion: Completion, step: Solve) -> str:
     return ""
 
 
-def late_marks(completion: Completion, step: Solve, hold_ticks: float, slack_ticks: float) -> str:
+def late_mark(completion: Completion, step: Solve, hold_ticks: float, slack_ticks: float) -> str:
     """Say which mark came later than the pulse before it explains, by what the device says of when
     it knew; empty where none did.
 
@@ -107,44 +103,3 @@ def crossings(completion: Completion, step: Solve) -> list[tuple[int, int] | Non
     if completion.known is not None and not known_fault(completion, step):
         at = [*completion.known, *at[len(completion.known) :]]
     return [None if tick is None else (begin, tick) for tick in at]
-
-
-def problems(
-    number: int, step: Step | None, completion: Completion, score: Score | None
-) -> list[Problem]:
-    """Return what is wrong with the answer of a search: no vector of the workload, a cost other
-    than claimed or marked, or times of thresholds that contradict its marks.
-    """
-    if not isinstance(step, Solve) or score is None:
-        return []
-    fault = "" if mark_fault(completion.marks, step) else known_fault(completion, step)
-    told = [Problem("clock", f"step {number} {fault}")] if fault else []
-    return [*told, *_of_costs(number, step, completion.marks, score)]
-
-
-def _of_costs(number: int, step: Solve, marks: Sequence[Mark], score: Score) -> list[Problem]:
-    costs = score.costs
-    said = f"step {number}, workload {step.index}"
-    if score.fault or costs is None:
-        return [Problem("cost", f"{said}: {score.fault or 'no cost'}")]
-    if costs.claimed != costs.cost:
-        return [
-            Problem(
-                "cost", f"{said}: the device claims {costs.claimed}, its vector costs {costs.cost}"
-            )
-        ]
-    if mark_fault(marks, step):
-        return []
-    reached = [
-        cost
-        for cost, at in zip(step.thresholds, marked(marks, step), strict=True)
-        if at is not None
-    ]
-    if reached and costs.cost > reached[-1]:
-        return [
-            Problem(
-                "cost",
-                f"{said}: the device marks {reached[-1]} as reached, its vector costs {costs.cost}",
-            )
-        ]
-    return []

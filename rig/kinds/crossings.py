@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rig.measure import search
-from rig.measure.timed import Timed
+from rig.kinds import thresholds
+from rig.kinds.span import Ticks, Timed
 from rig.model.completion import Completion
 from rig.model.effects import Effect, Effects
 from rig.model.steps import Solve
@@ -24,8 +24,6 @@ from rig.stats.summary import NORMAL_95
 #: told.
 LATE_SHARE = 0.05
 
-Ticks = tuple[int, int]
-
 
 def crossings(
     completion: Completion,
@@ -33,17 +31,17 @@ def crossings(
     whole: Window,
     by_ticks: Mapping[Ticks, Window],
     timed: Timed,
-    limits_s: tuple[float, float],
 ) -> tuple[Crossing, ...]:
     """Return a crossing for each threshold of a search, whose windows are `by_ticks`, and `whole`.
 
-    A window shorter than the first of `limits_s` tells no energy; a mark that is less than the
-    second behind another may have waited for its pulse.
+    A window shorter than `timed.shortest_s` tells no energy; a mark that is less than
+    `timed.wait_s` behind another may have waited for its pulse.
     """
-    limit_s, wait_s = limits_s
-    ticks = search.crossings(completion, step)
+    limit_s = timed.shortest_s
+    wait_s = timed.wait_s
+    ticks = thresholds.crossings(completion, step)
     told = [None if at is None else by_ticks[at] for at in ticks]
-    if completion.known is not None and not search.known_fault(completion, step):
+    if completion.known is not None and not thresholds.known_fault(completion, step):
         held_s = _held_s(completion, step, timed, wait_s)
         found = [
             _by_device(cost, window, limit_s, held)
@@ -66,7 +64,7 @@ def _held_s(completion: Completion, step: Solve, timed: Timed, wait_s: float) ->
     for SYNC, and it with them.
     """
     assert completion.known is not None
-    marks = search.marked(completion.marks, step)
+    marks = thresholds.marked(completion.marks, step)
     known = [*completion.known, *[None] * (len(marks) - len(completion.known))]
     waits: dict[int, float] = {}
     held_s = []

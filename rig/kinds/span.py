@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device ticks -> windows in the first monitor's time, with what makes their lengths uncertain."""
+"""Spans of device ticks, and the clock that makes windows of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rig.model.effects import Effects, named
+from rig.model.step_record import StepRecord
 from rig.model.trial import Window
 from rig.timebase.timebase import Timebase
 from rig.uncertainty.accuracy import Accuracy
@@ -15,15 +17,45 @@ Ticks = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """What becomes one window: a phase of a step, its first and last tick, and the number of the
+    stream's window that it is of.
+
+    It is not `whole` where it is the beginning of another span of its step: then it is not judged
+    by itself.
+    """
+
+    item: StepRecord
+    phase: str
+    ticks: Ticks
+    repeat: int
+    hop: int | None = None
+    whole: bool = True
+
+    def seconds(self, timebase: Timebase) -> tuple[float, float]:
+        """Return start and stop in a monitor's time."""
+        return timebase.seconds(self.ticks[0]), timebase.seconds(self.ticks[1])
+
+
+#: The spans of a step, or of a trial, each with the window that it became.
+Windows = Sequence[tuple[Span, Window]]
+
+
+@dataclass(frozen=True, slots=True)
 class Timed:
     """The first rail's time base, and what it promises; its accuracy is None where no edges confirm
     the ticks.
+
+    A window shorter than `shortest_s` tells nothing; a mark less than `wait_s` behind another may
+    have waited for its pulse.
     """
 
     timebase: Timebase
     tick_hz: float
     accuracy: Accuracy | None
     rail: str
+    shortest_s: float = 0.0
+    wait_s: float = 0.0
 
     def effects(self, ticks: Ticks) -> Effects:
         """Return what makes the time between two ticks uncertain."""

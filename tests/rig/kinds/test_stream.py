@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import RemoteProtocolError
-from rig.measure import stream as streaming
+from rig.kinds import stream as streaming
 from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Scene, Solve, Stream
+from rig.problems import Problem
 from rig.store.codec import done_from_json, done_to_json
 
 SCENES = st.lists(st.integers(1, 400), min_size=1, max_size=8)
@@ -59,6 +60,10 @@ def completion(windows: int, output: bytes = b"", **more: object) -> Completion:
     return Completion(marks(STREAM, *[1, 2, DECIDED] * windows, END), output, **more)  # type: ignore[arg-type]
 
 
+def problems(step: Stream, said: Completion) -> list[Problem]:
+    return streaming.StreamKind().problems(StepRecord(2, step, said), step)
+
+
 @given(SCENES, st.integers(1, 120), st.integers(0, 60))
 def test_a_window_belongs_to_the_scene_that_most_of_its_newest_hop_lies_in(
     lengths: list[int], hop: int, longer: int
@@ -83,7 +88,7 @@ def test_windows_are_cut_from_what_is_played_one_hop_after_the_other(
 ) -> None:
     step = stream(*lengths, hop=hop, window=hop + longer)
     samples = [struct.pack("<H", number) for number in range(sum(lengths))]
-    windows = streaming.Windows(b"".join(samples), step, 2)
+    windows = streaming.WindowPayloads(b"".join(samples), step, 2)
     assert len(windows) == step.windows
     assert (
         list(windows)
@@ -149,17 +154,13 @@ def test_outputs_that_do_not_fit_the_windows_are_refused(windows: int, output: b
 
 def test_a_broken_stream_and_windows_without_an_answer_are_problems() -> None:
     step = stream(130, 120)
-    assert streaming.problems(2, step, completion(4, iterations=4)) == []
-    found = streaming.problems(
-        2, step, completion(3, iterations=3, faults=("window 3 was not there",))
-    )
+    assert problems(step, completion(4, iterations=4)) == []
+    found = problems(step, completion(3, iterations=3, faults=("window 3 was not there",)))
     assert [(problem.code, problem.detail) for problem in found] == [
         ("stream", "step 2: window 3 was not there"),
         ("stream", "step 2: 3 of 4 windows were answered"),
     ]
-    assert [
-        problem.code for problem in streaming.problems(2, step, completion(4, iterations=3))
-    ] == ["clock"]
+    assert [problem.code for problem in problems(step, completion(4, iterations=3))] == ["clock"]
 
 
 def test_a_stream_is_read_back_from_its_line_as_it_was() -> None:

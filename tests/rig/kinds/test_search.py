@@ -9,12 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.measure.search import crossings, known_fault, late_marks, mark_fault, problems
+from rig.kinds.search import SearchKind
+from rig.kinds.thresholds import crossings, known_fault, late_mark, mark_fault
 from rig.model.completion import END, REACHED, Completion, Mark
 from rig.model.scores import Costs, Score
+from rig.model.step_record import StepRecord
 from rig.model.steps import Solve
+from rig.problems import Problem
 
 STEP = Solve(0, 1.0, 1, -9, (-5, -7, -9))
+
+
+def problems(number: int, step: Solve, said: Completion, score: Score) -> list[Problem]:
+    return SearchKind().problems(StepRecord(number, step, said, score), step)
 
 
 def marks(*phases: int) -> list[Mark]:
@@ -102,8 +109,8 @@ def test_own_ticks_that_contradict_the_marks_are_a_problem_and_not_believed(
 
 def test_a_mark_may_wait_for_the_pulse_before_it_and_for_nothing_else() -> None:
     waited = Completion((Mark(1, 100), Mark(REACHED, 200), Mark(END, 900)), known=(110,))
-    assert late_marks(waited, STEP, hold_ticks=50, slack_ticks=5) == ""
-    said = late_marks(waited, STEP, hold_ticks=40, slack_ticks=5)
+    assert late_mark(waited, STEP, hold_ticks=50, slack_ticks=5) == ""
+    said = late_mark(waited, STEP, hold_ticks=40, slack_ticks=5)
     assert "threshold 0 20 ticks later than it says that it knew it" in said
     free = Completion((Mark(1, 100), Mark(REACHED, 500), Mark(END, 900)), known=(480,))
-    assert "20 ticks later" in late_marks(free, STEP, hold_ticks=50, slack_ticks=5)
+    assert "20 ticks later" in late_mark(free, STEP, hold_ticks=50, slack_ticks=5)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Idle times: the device configured and ready, measured as idle power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rig.kinds.imagined import IDLE_W, ImaginedTrial, window
+from rig.kinds.kind import StepKind
+from rig.kinds.span import Span, Timed, Windows
+from rig.model.completion import END, IDLE, Completion
+from rig.model.step_record import StepRecord
+from rig.model.steps import Idle
+from rig.model.trial import Measured
+
+
+class IdleKind(StepKind[Idle]):
+    """Two marks, and the window between them."""
+
+    step = Idle
+
+    def describe(self, step: Idle) -> str:
+        """Return its length."""
+        return f"idle  {step.duration_s:g} s"
+
+    def total(self, steps: Sequence[Idle]) -> str:
+        """Return how many there are, and their length."""
+        return f"{len(steps)} idle times ({sum(step.duration_s for step in steps):g} s)"
+
+    def due(self, item: StepRecord, step: Idle, phases: Sequence[str]) -> list[int] | None:
+        """Return begin and end."""
+        return [IDLE, END]
+
+    def spans(self, item: StepRecord, step: Idle, phases: Sequence[str]) -> Iterator[Span]:
+        """Yield the one window."""
+        begin, end = item.completion.marks
+        yield Span(item, "idle", (begin.tick, end.tick), 1)
+
+    def lengthened_by(self, span: Span, step: Idle) -> str:
+        """Return the scenario's idle time."""
+        return "idle_s"
+
+    def measure(self, item: StepRecord, step: Idle, windows: Windows, timed: Timed) -> Measured:
+        """Return the idle window."""
+        return Measured((), tuple(window for _, window in windows))
+
+    def to_json(self, step: Idle, completion: Completion) -> dict[str, Any]:
+        """Return its length."""
+        return {"duration_s": step.duration_s}
+
+    def from_json(self, line: Mapping[str, Any]) -> Idle:
+        """Return an idle time of that length."""
+        return Idle(line["duration_s"])
+
+    def imagine(self, number: int, step: Idle, trial: ImaginedTrial) -> Measured:
+        """Return an idle window."""
+        return Measured((), (window("idle", step.duration_s, IDLE_W),))

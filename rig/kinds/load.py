@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads: a sample's way into the device's memory, untimed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rig.interfaces.task import Task
+from rig.kinds.kind import StepKind
+from rig.model.completion import Completion
+from rig.model.steps import Load
+
+
+class LoadKind(StepKind[Load]):
+    """No marks; recorded only where the device refused it."""
+
+    step = Load
+    loads = True
+
+    def describe(self, step: Load) -> str:
+        """Return the sample."""
+        return f"load  sample {step.index}"
+
+    def total(self, steps: Sequence[Load]) -> str:
+        """Return how many there are."""
+        return f"{len(steps)} loads"
+
+    def payloads(self, task: Task, step: Load) -> Sequence[bytes]:
+        """Return the sample."""
+        return (task.payload(step.index),)
+
+    def may_be_refused(self, step: Load) -> bool:
+        """Say whether it is optional."""
+        return step.optional
+
+    def to_json(self, step: Load, completion: Completion) -> dict[str, Any]:
+        """Return the sample, and why it was refused."""
+        return {"index": step.index, "refusal": completion.refusal}
+
+    def from_json(self, line: Mapping[str, Any]) -> Load:
+        """Return the load, which is optional: no other is recorded."""
+        return Load(line["index"], optional=True)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries: loaded samples processed, phase by phase, or as a batch in one window."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from rig.errors import ConfigError, RemoteProtocolError
+from rig.interfaces.task import Optimized, Task
+from rig.kinds.imagined import ImaginedTrial
+from rig.kinds.kind import StepKind
+from rig.kinds.span import Span, Timed, Windows
+from rig.model.completion import BATCH, END, Completion
+from rig.model.scores import Score
+from rig.model.step_record import StepRecord
+from rig.model.steps import Query
+from rig.model.trial import Measured, Sample
+
+
+class QueryKind(StepKind[Query]):
+    """A mark at the start of each phase, or of the batch, and one at the end."""
+
+    step = Query
+    measured = True
+
+    def describe(self, step: Query) -> str:
+        """Return the samples, and how often they are processed."""
+        remarks = [
+            f"{step.repeat} times" if step.repeat > 1 else "",
+            "warm-up" if step.warmup else "",
+        ]
+        which = ", ".join(map(str, step.indices))
+        return f"query sample {which} " + ", ".join(filter(None, remarks))
+
+    def total(self, steps: Sequence[Query]) -> str:
+        """Return how many there are."""
+        return f"{len(steps)} queries"
+
+    def refuse_unsuited(self, step: Query, scenario: str, task: Task) -> None:
+        """Raise ConfigError for a task whose samples are workloads to search."""
+        if isinstance(task, Optimized):
+            raise ConfigError(
+                f"{task.name} has workloads to search, no samples to answer",
+                path=f"scenario.{scenario}",
+                try_next="[scenario.optimization]",
+            )
+
+    def own_phases(self, step: Query) -> tuple[str, ...]:
+        """Return the one window of a batch."""
+        return ("batch",) if step.batch else ()
+
+    def scored(self, task: Task, number: int, step: Query, completion: Completion) -> StepRecord:
+        """Score the answer; those of a batch follow each other, all of one length."""
+        if not step.batch:
+            score = task.score(step.indices[0], completion.output)
+            return StepRecord(number, step, completion, score)
+        length_b, rest_b = divmod(len(completion.output), len(step.indices))
+        if rest_b:
+            raise RemoteProtocolError(
+                f"{len(completion.output)} bytes are no outputs of one length for "
+                f"{len(step.indices)} samples"
+            )
+        each = tuple(
+            task.score(index, completion.output[at * length_b : (at + 1) * length_b])
+            for at, index in enumerate(step.indices)
+        )
+        return StepRecord(number, step, completion, each=each)
+
+    def due(self, item: StepRecord, step: Query, phases: Sequence[str]) -> list[int] | None:
+        """Return the phases, or the batch, and the end."""
+        return [BATCH, END] if step.batch else [*range(1, len(phases) + 1), END]
+
+    def spans(self, item: StepRecord, step: Query, phases: Sequence[str]) -> Iterator[Span]:
+        """Yield each phase."""
+        for name, (begin, end) in zip(phases, pairwise(item.completion.marks), strict=False):
+            yield Span(item, name, (begin.tick, end.tick), step.repeat)
+
+    def iterations_due(self, step: Query) -> int | None:
+        """Return the runs that were asked for: a latency is divided by them."""
+        return step.repeat * len(step.indices)
+
+    def must_be_resolved(self, span: Span, step: Query) -> bool:
+        """Say whether it counts: a warm-up does not, of an untimed query only the answer does."""
+        return step.timed and not step.warmup
+
+    def lengthened_by(self, span: Span, step: Query) -> str:
+        """Return the scenario's repetitions, or the least duration of its batch."""
+        return "min_duration_s" if step.batch else f"repeat, now {span.repeat},"
+
+    def measure(self, item: StepRecord, step: Query, windows: Windows, timed: Timed) -> Measured:
+        """Return a sample with a window for each phase; none for a warm-up."""
+        if step.warmup:
+            return Measured((), ())
+        all_correct = bool(item.each) and all(one.correct for one in item.each)
+        score = item.score or Score(all_correct, "", "")
+        sample = Sample(
+            item.number,
+            step.indices,
+            step.repeat,
+            tuple(window for _, window in windows),
+            score.label,
+            score.answer,
+            score.correct if item.each else score.label == score.answer,
+            score.scores,
+            score.case,
+            step.timed,
+            item.each,
+        )
+        return Measured((sample,), ())
+
+    def to_json(self, step: Query, completion: Completion) -> dict[str, Any]:
+        """Return its settings; those that are rare only where they are set."""
+        fields: dict[str, Any] = {
+            "indices": step.indices,
+            "repeat": step.repeat,
+            "limit_s": step.limit_s,
+            "warmup": step.warmup,
+        }
+        if not step.timed:
+            fields["timed"] = False
+        if step.batch:
+            fields["batch"] = True
+        return fields
+
+    def from_json(self, line: Mapping[str, Any]) -> Query:
+        """Return the query; when it was due is not kept."""
+        return Query(
+            tuple(line["indices"]),
+            line["limit_s"],
+            line["repeat"],
+            warmup=line["warmup"],
+            timed=line.get("timed", True),
+            batch=line.get("batch", False),
+        )
+
+    def imagine(self, number: int, step: Query, trial: ImaginedTrial) -> Measured:
+        """Return a sample that is right or wrong, as the trial goes."""
+        if step.warmup:
+            return Measured((), ())
+        windows = trial.windows()
+        score = trial.score
+        right = trial.outcome.right(trial.samples)
+        if step.batch:
+            each = (dataclasses.replace(score, correct=right),) * len(step.indices)
+            sample = Sample(number, step.indices, step.repeat, windows, "", "", right, each=each)
+            return Measured((sample,), ())
+        index = step.indices[0]
+        label = trial.labels[index] if index < len(trial.labels) else score.label
+        sample = Sample(
+            number,
+            step.indices,
+            step.repeat,
+            windows,
+            label,
+            score.answer,
+            right,
+            score.scores,
+            f"{index}",
+            timed=step.timed,
+        )
+        return Measured((sample,), ())

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches: a loaded workload searched for a vector of low cost, its thresholds marked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rig.errors import RemoteProtocolError
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Optimized, Task
+from rig.kinds import thresholds
+from rig.kinds.crossings import crossings
+from rig.kinds.imagined import ImaginedTrial, window
+from rig.kinds.kind import StepKind
+from rig.kinds.span import Span, Timed, Windows
+from rig.model.completion import Completion, Mark
+from rig.model.scores import Costs, Score
+from rig.model.step_record import StepRecord
+from rig.model.steps import Solve
+from rig.model.trial import Crossing, Measured, Sample
+from rig.problems import Problem
+
+#: The name of the windows from the start of a search to each mark of a threshold.
+CROSSED = "reached"
+
+
+class SearchKind(StepKind[Solve]):
+    """A mark at the start, one for each threshold that is reached, and one at the end."""
+
+    step = Solve
+    measured = True
+
+    def describe(self, step: Solve) -> str:
+        """Return workload, time-out, target and seed."""
+        target = "" if step.target is None else f", to {step.target}"
+        warmup = ", warm-up" if step.warmup else ""
+        return (
+            f"solve workload {step.index} for {step.timeout_s:g} s{target}, seed "
+            f"{step.seed}{warmup}"
+        )
+
+    def total(self, steps: Sequence[Solve]) -> str:
+        """Return how many there are, and how long they may take; nothing where there are none."""
+        search_s = sum(step.timeout_s for step in steps)
+        return f"{len(steps)} searches ({search_s:g} s at most)" if steps else ""
+
+    def lacks(self, info: SutInfo) -> str:
+        """Say so of a device that does not search."""
+        return "" if info.solves else "cannot search by itself"
+
+    def scored(self, task: Task, number: int, step: Solve, completion: Completion) -> StepRecord:
+        """Score what it found; an answer of no use makes the trial a problem, and does not end the
+        session.
+        """
+        try:
+            score = task.score(step.index, completion.output)
+        except RemoteProtocolError as error:
+            case = task.cell(step.index) if isinstance(task, Optimized) else ""
+            score = Score(False, "", "", case=case, fault=error.cause)
+        return StepRecord(number, step, completion, score)
+
+    def mark_fault(self, item: StepRecord, step: Solve, phases: Sequence[str]) -> str:
+        """Say in which way the marks are not those of a search."""
+        return thresholds.mark_fault(item.completion.marks, step)
+
+    def late_mark(
+        self, item: StepRecord, step: Solve, hold_ticks: float, slack_ticks: float
+    ) -> str:
+        """Say which mark came later than the pulse before it explains."""
+        return thresholds.late_mark(item.completion, step, hold_ticks, slack_ticks)
+
+    def spans(self, item: StepRecord, step: Solve, phases: Sequence[str]) -> Iterator[Span]:
+        """Yield the whole search, and its beginning up to each threshold."""
+        marks = item.completion.marks
+        yield Span(item, phases[0], (marks[0].tick, marks[-1].tick), 1)
+        for ticks in dict.fromkeys(thresholds.crossings(item.completion, step)):
+            if ticks is not None:
+                yield Span(item, CROSSED, ticks, 1, whole=False)
+
+    def problems(self, item: StepRecord, step: Solve) -> list[Problem]:
+        """Return what is wrong with its answer: no vector of the workload, a cost other than
+        claimed or marked, or times of thresholds that contradict its marks.
+        """
+        if item.score is None:
+            return []
+        completion = item.completion
+        fault = (
+            ""
+            if thresholds.mark_fault(completion.marks, step)
+            else thresholds.known_fault(completion, step)
+        )
+        contradictions = [Problem("clock", f"step {item.number} {fault}")] if fault else []
+        return [*contradictions, *_of_costs(item.number, step, completion.marks, item.score)]
+
+    def must_be_resolved(self, span: Span, step: Solve) -> bool:
+        """Say so of a search to its time-out: one that ends at its target is as short as it likes,
+        and of a crossing that is told too early nothing is made.
+        """
+        return step.target is None and not step.warmup and span.whole
+
+    def lengthened_by(self, span: Span, step: Solve) -> str:
+        """Return the scenario's time-outs."""
+        return "shortest time-out"
+
+    def measure(self, item: StepRecord, step: Solve, windows: Windows, timed: Timed) -> Measured:
+        """Return a sample with its crossings; none for a warm-up.
+
+        A crossing before `shortest_s` is not resolved, nor one that a pulse may have held up.
+        """
+        if step.warmup:
+            return Measured((), ())
+        (_, whole), *reached = windows
+        score = item.score or Score(False, "", "")
+        sample = Sample(
+            item.number,
+            (step.index,),
+            1,
+            (whole,),
+            score.label,
+            score.answer,
+            score.correct,
+            case=score.case,
+            solve=step,
+            costs=score.costs,
+            crossings=crossings(
+                item.completion, step, whole, {span.ticks: at for span, at in reached}, timed
+            ),
+        )
+        return Measured((sample,), ())
+
+    def to_json(self, step: Solve, completion: Completion) -> dict[str, Any]:
+        """Return its settings."""
+        return dataclasses.asdict(step)
+
+    def from_json(self, line: Mapping[str, Any]) -> Solve:
+        """Return the search."""
+        return Solve(
+            line["index"],
+            line["timeout_s"],
+            line["seed"],
+            line["target"],
+            tuple(line["thresholds"]),
+            line["limit_s"],
+            line["warmup"],
+        )
+
+    def imagine(self, number: int, step: Solve, trial: ImaginedTrial) -> Measured:
+        """Return a sample that beats every target or misses every one.
+
+        Any search is imagined as that of the first workload, whose score is known: its metrics
+        have the same names.
+        """
+        if step.warmup:
+            return Measured((), ())
+        solves: Sequence[Solve] = trial.steps[step.kind]
+        first = solves[0].index
+        like = next(one for one in solves if one.index == first and _way(one) == _way(step))
+        case = trial.task.cell(step.index) if isinstance(trial.task, Optimized) else ""
+        asked: Hashable = (case, *_way(step))
+        trial.asked[asked] += 1
+        right = trial.outcome.right(trial.asked[asked])
+        power_w = trial.outcome.active_w
+        costs = trial.score.costs
+        reached = window("solve", like.timeout_s / 2, power_w) if right else None
+        sample = Sample(
+            number,
+            (like.index,),
+            1,
+            tuple(window(phase, like.timeout_s, power_w) for phase in trial.phases),
+            trial.score.label,
+            trial.score.answer,
+            right,
+            case=case,
+            solve=like,
+            costs=None if costs is None else _imagined_costs(costs, right),
+            crossings=tuple(Crossing(threshold, reached) for threshold in like.thresholds),
+        )
+        return Measured((sample,), ())
+
+
+def _of_costs(number: int, step: Solve, marks: Sequence[Mark], score: Score) -> list[Problem]:
+    costs = score.costs
+    where = f"step {number}, workload {step.index}"
+    if score.fault or costs is None:
+        return [Problem("cost", f"{where}: {score.fault or 'no cost'}")]
+    if costs.claimed != costs.cost:
+        return [
+            Problem(
+                "cost", f"{where}: the device claims {costs.claimed}, its vector costs {costs.cost}"
+            )
+        ]
+    if thresholds.mark_fault(marks, step):
+        return []
+    reached = [
+        cost
+        for cost, at in zip(step.thresholds, thresholds.marked(marks, step), strict=True)
+        if at is not None
+    ]
+    if reached and costs.cost > reached[-1]:
+        return [
+            Problem(
+                "cost",
+                f"{where}: the device marks {reached[-1]} as reached, its vector costs "
+                f"{costs.cost}",
+            )
+        ]
+    return []
+
+
+def _way(step: Solve) -> tuple[float, bool]:
+    return step.timeout_s, step.target is None
+
+
+def _imagined_costs(costs: Costs, right: bool) -> Costs:
+    """Return costs whose vector beats every target, or misses every one."""
+    targets = [
+        value
+        for name, value in dataclasses.asdict(costs).items()
+        if name not in ("cost", "claimed") and value is not None
+    ]
+    if not targets:
+        return costs
+    return dataclasses.replace(costs, cost=min(targets) - 1 if right else max(targets) + 1)

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams: scenes played to a device that answers for a window of samples every hop while it
+listens; docs/PROTOCOL.md section 9.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, overload
+
+from rig.errors import RemoteProtocolError
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Played, Task
+from rig.kinds import imagined
+from rig.kinds.imagined import IDLE_W, WINDOW_S, ImaginedTrial
+from rig.kinds.kind import StepKind
+from rig.kinds.span import Span, Ticks, Timed, Windows
+from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
+from rig.model.scores import Score
+from rig.model.step_record import StepRecord
+from rig.model.steps import Scene, Stream
+from rig.model.trial import Hop, Measured, Sample, Streamed, Window
+from rig.problems import Problem
+
+#: The name of the window that a stream is as a whole.
+STREAMED = "stream"
+
+
+class StreamKind(StepKind[Stream]):
+    """A mark where its first sample is played, marks for each window that is answered, and one at
+    the end.
+    """
+
+    step = Stream
+    measured = True
+
+    def describe(self, step: Stream) -> str:
+        """Return its scenes, and how many windows it has."""
+        return f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows} windows"
+
+    def total(self, steps: Sequence[Stream]) -> str:
+        """Return how many there are, and their length; nothing where there are none."""
+        played_s = sum(scene.samples / step.sample_hz for step in steps for scene in step.scenes)
+        return f"{len(steps)} stream{'s' * (len(steps) > 1)} ({played_s:g} s)" if steps else ""
+
+    def lacks(self, info: SutInfo) -> str:
+        """Say so of a device that does not listen."""
+        return "" if info.streams else "cannot listen to a stream"
+
+    def payloads(self, task: Task, step: Stream) -> Sequence[bytes]:
+        """Return the payload of each window: what is played, cut anew every hop."""
+        assert isinstance(task, Played)
+        width_b = task.sample_b
+        scenes = (
+            b"".join(task.payload(index) for index in scene.indices)[: scene.samples * width_b]
+            for scene in step.scenes
+        )
+        return WindowPayloads(b"".join(scenes), step, width_b)
+
+    def scored(self, task: Task, number: int, step: Stream, completion: Completion) -> StepRecord:
+        """Score the answer to each window by the scene in which most of its newest hop lies."""
+        return StepRecord(number, step, completion, each=scores(task, step, completion))
+
+    def due(self, item: StepRecord, step: Stream, phases: Sequence[str]) -> list[int] | None:
+        """Return the phases of as many windows as were decided."""
+        marks = item.completion.marks
+        return [STREAM, *[*range(1, len(phases) + 1), DECIDED] * answered(marks), END]
+
+    def spans(self, item: StepRecord, step: Stream, phases: Sequence[str]) -> Iterator[Span]:
+        """Yield the whole stream, and each window's phases."""
+        marks = item.completion.marks
+        each = len(phases) + 1
+        yield Span(item, STREAMED, (marks[0].tick, marks[-1].tick), 1)
+        for place, (begin, end) in enumerate(pairwise(marks[1:-1])):
+            hop, phase = divmod(place, each)
+            if phase < len(phases):
+                yield Span(item, phases[phase], (begin.tick, end.tick), 1, hop)
+
+    def link_is_silent(self, step: Stream) -> bool:
+        """Say whether it is preloaded: while a stream comes from the host, the link is meant to be
+        busy.
+        """
+        return step.preloaded
+
+    def problems(self, item: StepRecord, step: Stream) -> list[Problem]:
+        """Return what the device's backend says of it, and windows that have no answer."""
+        completion = item.completion
+        found = [Problem("stream", f"step {item.number}: {fault}") for fault in completion.faults]
+        count = answered(completion.marks)
+        if count != step.windows:
+            detail = f"step {item.number}: {count} of {step.windows} windows were answered"
+            found.append(Problem("stream", detail))
+        if completion.iterations not in (None, count):
+            detail = (
+                f"in step {item.number} the device counts {completion.iterations} windows where "
+                f"{count} were marked"
+            )
+            found.append(Problem("clock", detail))
+        return found
+
+    def measure(self, item: StepRecord, step: Stream, windows: Windows, timed: Timed) -> Measured:
+        """Return the stream as a whole, and a sample for each window that was decided."""
+        (span, whole), *_ = windows
+        phases = [window for span, window in windows if span.hop is not None]
+        found = hops(item.number, step, item.completion.marks, item.each, phases, timed)
+        return Measured(
+            tuple(found), (), (streamed(item.number, step, span.ticks[0], whole, timed),)
+        )
+
+    def to_json(self, step: Stream, completion: Completion) -> dict[str, Any]:
+        """Return its scenes and settings."""
+        return dataclasses.asdict(step)
+
+    def from_json(self, line: Mapping[str, Any]) -> Stream:
+        """Return the stream."""
+        scenes = tuple(
+            Scene(scene["label"], tuple(scene["indices"]), scene["samples"])
+            for scene in line["scenes"]
+        )
+        return Stream(
+            scenes,
+            line["hop"],
+            line["window"],
+            line["sample_hz"],
+            line["preloaded"],
+            line["limit_s"],
+        )
+
+    def imagine(self, number: int, step: Stream, trial: ImaginedTrial) -> Measured:
+        """Return the stream, and a sample for each of its windows."""
+        return Measured(
+            tuple(_imagined_samples(number, step, trial)), (), (_imagined_stream(number, step),)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPayloads(Sequence[bytes]):
+    """The payload of each window of a stream, cut from what is `played` when it is asked for: all
+    of them may fill a memory.
+
+    `width_b` is how many bytes a sample of the signal has.
+    """
+
+    played: bytes
+    step: Stream
+    width_b: int
+
+    def __len__(self) -> int:
+        """Return how many windows there are."""
+        return self.step.windows
+
+    @overload
+    def __getitem__(self, window: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, window: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, window: int | slice) -> bytes | Sequence[bytes]:
+        """Return the payload of one window, or of several."""
+        which = range(len(self))[window]
+        return self._cut(which) if isinstance(which, int) else list(map(self._cut, which))
+
+    def _cut(self, window: int) -> bytes:
+        start = window * self.step.hop
+        return self.played[start * self.width_b : (start + self.step.window) * self.width_b]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One window in ticks: from ready, and from its scene's onset, to the mark behind it; `scene`
+    is the scene's number.
+    """
+
+    window: int
+    scene: int
+    response: Ticks
+    since_onset: Ticks
+
+
+def answered(marks: Sequence[Mark]) -> int:
+    """Return how many windows were decided."""
+    return sum(mark.phase == DECIDED for mark in marks)
+
+
+def captured(began: int, sample: int, sample_hz: int, tick_hz: float) -> int:
+    """Return the tick at which a sample of the signal was captured: docs/PROTOCOL.md, STREAM."""
+    # Whole numbers: in floating point a long stream would end a tick early or late.
+    return began + (sample + 1) * round(tick_hz) // sample_hz
+
+
+def windows(step: Stream, marks: Sequence[Mark], phases: int, tick_hz: float) -> Iterator[Answered]:
+    """Yield each window that was decided; the marks are those that are due."""
+    began = marks[0].tick
+    each = phases + 1
+    for window in range(answered(marks)):
+        scene = step.scene_of(window)
+        last = window * step.hop + step.window - 1
+        decided = marks[(window + 1) * each].tick
+        yield Answered(
+            window,
+            scene,
+            (captured(began, last, step.sample_hz, tick_hz), decided),
+            (captured(began, step.onset(scene), step.sample_hz, tick_hz), decided),
+        )
+
+
+def hops(
+    number: int,
+    step: Stream,
+    marks: Sequence[Mark],
+    answers: Sequence[Score],
+    phases: Sequence[Window],
+    timed: Timed,
+) -> Iterator[Sample]:
+    """Yield a sample for each window that was decided; `phases` are the phases of all of them, one
+    behind the other.
+    """
+    each = len(phases) // len(answers) if answers else 0
+    for found, score in zip(windows(step, marks, each, timed.tick_hz), answers, strict=True):
+        response = timed.window("response", found.response)
+        since_onset = timed.window("since_onset", found.since_onset)
+        own = tuple(phases[found.window * each : (found.window + 1) * each])
+        hop = Hop(found.window, found.scene, response, since_onset)
+        yield Sample(number, (), 1, own, score.label, score.answer, score.correct, hop=hop)
+
+
+def streamed(number: int, step: Stream, began: int, whole: Window, timed: Timed) -> Streamed:
+    """Return what was played, and when each scene began in the time of the first monitor."""
+    onsets = [
+        captured(began, step.onset(scene), step.sample_hz, timed.tick_hz)
+        for scene in range(len(step.scenes))
+    ]
+    return Streamed(
+        number,
+        whole,
+        tuple(scene.label for scene in step.scenes),
+        tuple(map(timed.timebase.seconds, onsets)),
+        step.windows,
+        step.hop / step.sample_hz,
+        step.window / step.sample_hz,
+        step.preloaded,
+        tuple(scene.indices for scene in step.scenes),
+    )
+
+
+def scores(task: Task, step: Stream, completion: Completion) -> tuple[Score, ...]:
+    """Score the answer to each window by the scene in which most of its newest hop lies; the
+    outputs are all of one length.
+    """
+    count = answered(completion.marks)
+    length_b, rest_b = (
+        divmod(len(completion.output), count) if count else (0, len(completion.output))
+    )
+    if rest_b or count > step.windows:
+        raise RemoteProtocolError(
+            f"{len(completion.output)} bytes and {count} decisions are no answers of one length to "
+            f"{step.windows} windows"
+        )
+    found = []
+    for window in range(count):
+        scene = step.scenes[step.scene_of(window)]
+        answer = task.score(
+            scene.indices[0], completion.output[window * length_b : (window + 1) * length_b]
+        ).answer
+        found.append(Score(answer == scene.label, scene.label, answer))
+    return tuple(found)
+
+
+def _imagined_samples(number: int, step: Stream, trial: ImaginedTrial) -> Iterator[Sample]:
+    for which in range(step.windows):
+        scene = step.scene_of(which)
+        right = trial.outcome.right(which)
+        label = step.scenes[scene].label
+        since_s = (which * step.hop + step.window - step.onset(scene)) / step.sample_hz
+        response = imagined.window("response", WINDOW_S, math.nan)
+        since_onset = imagined.window("since_onset", since_s + WINDOW_S, math.nan)
+        hop = Hop(which, scene, response, since_onset)
+        answer = label if right else "?"
+        yield Sample(number, (), 1, trial.windows(), label, answer, right, hop=hop)
+
+
+def _imagined_stream(number: int, step: Stream) -> Streamed:
+    length_s = sum(scene.samples for scene in step.scenes) / step.sample_hz
+    return Streamed(
+        number,
+        imagined.window("stream", length_s, IDLE_W),
+        tuple(scene.label for scene in step.scenes),
+        tuple(step.onset(scene) / step.sample_hz for scene in range(len(step.scenes))),
+        step.windows,
+        step.hop / step.sample_hz,
+        step.window / step.sample_hz,
+        step.preloaded,
+    )
