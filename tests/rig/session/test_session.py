@@ -169,6 +169,7 @@ def test_edges_that_nobody_marked_are_an_edges_problem(tmp_path: Path) -> None:
             world.put(world.now_ns(), False, 0.012)
             world.advance(20_000)
             world.put(world.now_ns(), True, 0.012)
+            world.advance(1_000_000)
             return completion
 
         result = patched(bench, Load, bounce).run(1, tmp_path)
