@@ -10,8 +10,8 @@ from __future__ import annotations
 import errno
 import select
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import serial
@@ -108,27 +108,33 @@ class SerialPort:
         """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none
         came.
         """
-        with self._guarded("read"):
+        try:
             block = (
                 self._read_polled(timeout_s)
                 if self._fd is None
                 else self._read_ready(self._fd, timeout_s)
             )
+        except _IN_USE as error:
+            raise self._failed("read", error) from error
         if block:
             self._wire("rx", block)
         return block
 
     def write(self, block: bytes) -> None:
         """Send `block`; raise DeadlineError when the line takes nothing."""
-        with self._guarded("write"):
+        try:
             self._port.write(block)
+        except _IN_USE as error:
+            raise self._failed("write", error) from error
         self._wire("tx", block)
 
     def set_baud(self, baud: int) -> None:
         """Change the line rate once everything written has left."""
-        with self._guarded("change of the line rate"):
+        try:
             self._port.flush()
             self._port.baudrate = baud
+        except _IN_USE as error:
+            raise self._failed("change of the line rate", error) from error
 
     def close(self) -> None:
         """Let go; closing twice is allowed."""
@@ -150,19 +156,15 @@ class SerialPort:
             pass
         return first + bytes(self._port.read(self._port.in_waiting)) if first else b""
 
-    @contextmanager
-    def _guarded(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except serial.SerialTimeoutException as error:
+    def _failed(self, what: str, error: Exception) -> RigError:
+        if isinstance(error, serial.SerialTimeoutException):
             awaited = f"room to write on {self.name}"
-            raise DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next=self._use.stuck) from error
-        except _IN_USE as error:
-            raise DeviceLost(
-                f"the port {self.name} is gone",
-                evidence=f"{what}: {error}",
-                try_next=self._use.gone,
-            ) from error
+            return DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next=self._use.stuck)
+        return DeviceLost(
+            f"the port {self.name} is gone",
+            evidence=f"{what}: {error}",
+            try_next=self._use.gone,
+        )
 
 
 def _descriptor(port: serial.Serial) -> int | None:

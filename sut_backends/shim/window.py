@@ -54,6 +54,7 @@ class RequestWindow:
     ) -> None:
         self._requests = requests
         self._first = first
+        self._end = first + len(requests)
         self._window = window
         self._timeouts = timeouts
         self._fragile = fragile
@@ -140,10 +141,6 @@ class RequestWindow:
         self.failed = self._rounds > ROUNDS_MAX
         self._timer_s = now_s
         self._resend(list(self._flights.values()))
-
-    @property
-    def _end(self) -> int:
-        return self._first + len(self._requests)
 
     @property
     def _unsent(self) -> list[_Flight]:

@@ -317,7 +317,7 @@ class FramedClient:
         output = done.output
         while len(output) < done.output_total_b:
             output += self._chunk(len(output), done.output_total_b)
-        return replace(done, output=output)
+        return done if output is done.output else replace(done, output=output)
 
     def _chunk(self, offset_b: int, total_b: int) -> bytes:
         chunk = _read(

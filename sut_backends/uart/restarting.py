@@ -118,6 +118,8 @@ class ResumingLayer:
         _refuse_another(before, self.layer.info)
 
     def _told(self, completion: Completion) -> Completion:
+        if not (self._restarts or self._untold):
+            return completion
         restarts = self._restarts
         self._restarts = 0
         untold = self._untold
