@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """python -m rig"""
 
-from rig.cli import main
+from rig.cli.main import main
 
 main()

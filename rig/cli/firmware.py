@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from rig.cli.lazy import LazyGroup
 from rig.cli.tables import Terminal
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
@@ -27,7 +28,7 @@ _workload = click.option(
 )
 
 
-@click.group()
+@click.group(cls=LazyGroup)
 def firmware() -> None:
     """Make, build, emulate and flash the firmware of a board: docs/PORTING.md."""
 
@@ -48,7 +49,7 @@ def new(folder: Path, name: str) -> None:
     _say(f"next: cat {folder / 'README.md'}; rig firmware build {folder}")
 
 
-@firmware.command()
+@firmware.command(short_help="Build the images of a project and show their size")
 @_folder
 @click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
 def build(folder: Path, settings: tuple[str, ...]) -> None:
@@ -70,7 +71,7 @@ def build(folder: Path, settings: tuple[str, ...]) -> None:
     )
 
 
-@firmware.command()
+@firmware.command(short_help="Run an image in QEMU until Ctrl-C")
 @_image
 @_workload
 @click.option(
@@ -116,7 +117,7 @@ def emulate(path: Path, workload: str, machine: str) -> None:
             _say("ended")
 
 
-@firmware.command()
+@firmware.command(short_help="Write an image to the board")
 @_image
 @_workload
 @click.option(

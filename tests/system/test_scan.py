@@ -36,7 +36,7 @@ from drivers.keysight_n6705.sim.log import N6705SimulatorSettings, SimulatorFaul
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings as Lpm01aSettings
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator
-from rig.cli import rig
+from rig.cli.main import rig
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument
 from rig.simulation.world import World

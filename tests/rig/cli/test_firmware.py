@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 import serial
 
-from rig.cli import rig as command_line
+from rig.cli.main import rig as command_line
 from rig.errors import DeviceLost, RigError
 from rig.firmware import project as firmware
 from rig.firmware.emulator import Emulator

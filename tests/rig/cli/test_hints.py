@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import click
 import pytest
 
-from rig.cli import rig
+from rig.cli.main import rig
 from tests.conftest import ROOT
 
 #: A command in a message stands at its beginning, or behind a mark; after a word, "rig" is the

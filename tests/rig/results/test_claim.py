@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from rig.cli import rig as command
+from rig.cli.main import rig as command
 from rig.errors import ConfigError
 from rig.model.steps import Query
 from rig.results.imagined import Forecast, forecast

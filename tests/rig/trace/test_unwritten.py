@@ -194,7 +194,7 @@ def test_a_run_on_a_disk_that_takes_no_more_ends_with_the_error_and_no_verdict(
         "import resource, sys\nresource.setrlimit(resource.RLIMIT_FSIZE, (200_000, "
         "resource.RLIM_INFINITY))\n"
     )
-    code += "from rig.cli import main\nsys.exit(main())"
+    code += "from rig.cli.main import main\nsys.exit(main())"
     command = [
         sys.executable,
         "-c",

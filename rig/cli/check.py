@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig check`: recompute every number of a session, and test a claim on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from rig.check import signature
+from rig.check.check import UNREAD
+from rig.check.check import check as check_session
+from rig.cli import tables
+from rig.cli.labels import of_session
+from rig.cli.main import FALSE
+from rig.cli.options import session_argument
+from rig.results import claim, results
+from rig.store import session_folder
+
+_OUT = tables.Terminal()
+
+
+@click.command("check")
+@session_argument
+@click.option(
+    "--claim",
+    "claimed",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Test a claim on the session: a TOML file of metric = value, a bench file's [claim], or a "
+    "published results.json.",
+)
+@click.option(
+    "--signers",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Whose signatures to believe.",
+)
+def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
+    """Recompute every number of a session from its raw files and compare; test a claim on them."""
+    tested = claim.read(claimed) if claimed else None
+    checked = check_session(path)
+    if checked.status != UNREAD:
+        vouched = (
+            signature.unverified(path) if signers is None else [signature.verified(path, signers)]
+        )
+        checked = replace(checked, findings=(*checked.findings, *vouched))
+        tables.print_labels(_OUT, of_session(path))
+    tables.print_check(_OUT, path, checked)
+    if not checked.ok:
+        if tested:
+            _OUT.print(
+                "the claim is not tested: the session is not what was measured, or did not finish"
+            )
+        return FALSE
+    content = session_folder.read_json(path / session_folder.RESULTS)
+    if tested is None:
+        tables.print_budget(_OUT, content)
+        return 0
+    claim.refuse_other(tested, content, checked.trials)
+    found = claim.verdicts(tested.values, checked.trials)
+    tables.print_claim(
+        _OUT, tested, {name: results.verdict_content(one) for name, one in found.items()}, content
+    )
+    return 0 if all(verdict.ok for verdict in found.values()) else FALSE

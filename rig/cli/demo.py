@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig demo`: a run without any hardware."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rig.cli import tables
+from rig.cli.options import sessions_option
+from rig.cli.run import run_bench
+
+DEMO = Path(__file__).parent.with_name("demo.toml")
+
+
+@click.command()
+@click.option(
+    "--bench",
+    type=click.Path(path_type=Path),
+    default=DEMO,
+    help="Another bench than the built-in virtual one.",
+)
+@sessions_option
+def demo(bench: Path, sessions: Path) -> int:
+    """Run acoustic scene classification, five trials, without any hardware."""
+    tables.Terminal().print(
+        "Nothing on this table is hardware: times and energies below are simulated."
+    )
+    return run_bench(bench, (), None, sessions)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must stand beside a session's numbers, as the command line shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rig.errors import DataError
+from rig.results import labels
+from rig.store import session_folder
+from rig.store.session_folder import SessionFolder
+
+
+def of_session(path: Path) -> tuple[labels.Label, ...]:
+    """Return what must stand beside a session's numbers; also of one that was cut off, or is
+    damaged.
+    """
+    try:
+        return labels.of_provenance(SessionFolder(path).provenance())
+    except (DataError, OSError, LookupError, TypeError, ValueError):
+        return (labels.Label(labels.NOT_STATED, f"{session_folder.PROVENANCE} cannot be read"),)

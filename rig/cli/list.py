@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig list`: what is installed, and the sessions there are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from rig.bench import plugins
+from rig.cli import tables
+from rig.cli.labels import of_session
+from rig.cli.options import sessions_option
+from rig.errors import DataError, RigError
+from rig.results import labels
+from rig.store import session_folder
+from rig.store.session_folder import SessionFolder
+
+
+@click.command("list")
+@sessions_option
+def list_(sessions: Path) -> None:
+    """List backends, monitors, scenarios, tasks and sessions."""
+    out = tables.Terminal()
+    titles = {
+        "sut": "systems under test",
+        "monitor": "monitors",
+        "scenario": "scenarios",
+        "task": "tasks",
+    }
+    for section, title in titles.items():
+        tables.print_rows(
+            out, title, [(name, _about(section, name)) for name in plugins.names(section)]
+        )
+    tables.print_rows(
+        out,
+        f"sessions in {sessions}",
+        [(path.name, _status(path)) for path in _session_folders(sessions)],
+    )
+
+
+def _about(section: str, name: str) -> str:
+    try:
+        return (inspect.getdoc(plugins.find(section, name)) or "").split("\n")[0]
+    except RigError as error:
+        return f"not usable: {error.cause}"
+
+
+def _session_folders(root: Path) -> Iterator[Path]:
+    return (path.parent for path in sorted(root.glob(f"*/{session_folder.EVENTS}")))
+
+
+def _status(path: Path) -> str:
+    folder = SessionFolder(path)
+    try:
+        folder.refuse_other()
+        folder.events()
+        status = folder.journal().status
+        status = "killed or running" if status == "killed" else status
+        content = (
+            session_folder.read_json(path / session_folder.RESULTS)
+            if (path / session_folder.RESULTS).exists()
+            else None
+        )
+        verdict = f"verdict {str(content['replication']['ok']).lower()}" if content else ""
+    except (DataError, OSError, LookupError, TypeError, ValueError):
+        return "not readable"
+    return ", ".join(filter(None, (status, verdict, labels.texts(of_session(path)))))

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: the group of all commands, what errors print, and exit codes.
+
+Each command is a file of its own; `rig --help` imports none of them.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from rig.bench import plugins
+from rig.cli.lazy import LazyGroup, summary
+from rig.errors import BenchError, RigError
+
+if TYPE_CHECKING:
+    from rig.cli.tables import Terminal
+
+#: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the
+#: bench failed, 130 stopped by Ctrl-C.
+FALSE = 1
+STOPPED = 130
+#: Name of a command -> where it is, and its summary: at most 64 characters.
+COMMANDS = {
+    "check": ("rig.cli.check:check", "Recompute every number of a session; test a claim on it"),
+    "coverage": ("rig.cli.coverage:coverage", "Show which cells of a grid are done or missing"),
+    "demo": ("rig.cli.demo:demo", "Classify acoustic scenes, five trials, without hardware"),
+    "firmware": ("rig.cli.firmware:firmware", "Make, build, emulate and flash a board's firmware"),
+    "list": ("rig.cli.list:list_", "List backends, monitors, scenarios, tasks and sessions"),
+    "measure": ("rig.cli.measure:measure", "Print the energy of windows on a trace of any origin"),
+    "plan": ("rig.cli.plan:plan", "Print the steps of a trial; no device is touched"),
+    "probe": ("rig.cli.probe:probe", "Say what is wrong on the table, and what to try"),
+    "report": ("rig.cli.report:report", "Write the report of a session: one HTML page"),
+    "resume": ("rig.cli.resume:resume", "Go on with a session that was cut off"),
+    "run": ("rig.cli.run:run", "Run all trials of a bench file; print the verdict"),
+    "scan": ("rig.cli.scan:scan", "List attached instruments and serial ports"),
+}
+
+
+class RigGroup(LazyGroup):
+    """Our commands, and those of tasks, which are found by entry point."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of our commands, and behind them those of tasks."""
+        return [*super().list_commands(ctx), *plugins.commands()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, imported now."""
+        command: click.Command | None = super().get_command(ctx, cmd_name)
+        return command or plugins.command(cmd_name)
+
+    def summaries(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
+        """Yield the name and the summary of each command; of one that lacks a package, that."""
+        yield from ((name, text) for name, (_, text) in sorted(self.lazy.items()))
+        for name in plugins.commands():
+            try:
+                yield name, summary(plugins.command(name))
+            except RigError as error:
+                yield name, error.cause
+
+
+@click.group(cls=RigGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="neurorig")
+def rig() -> None:
+    """Measure accuracy, latency and energy of a device under test."""
+
+
+def main() -> None:
+    """Run the command line; errors become messages and exit codes."""
+    # Killed politely is stopped like by Ctrl-C: the supply goes off and the files are closed.
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
+    try:
+        code = rig.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except RigError as error:
+        _print_error(error)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        _terminal().print(
+            "stopped; the supply is off, and what was measured is kept: rig check SESSION"
+        )
+        sys.exit(STOPPED)
+    except Exception as error:
+        _terminal().print_exception()
+        _print_error(
+            BenchError(
+                f"a fault of the rig itself: {error!r}",
+                try_next="what was measured is kept: rig check SESSION",
+            )
+        )
+        sys.exit(BenchError.exit_code)
+
+
+def _print_error(error: RigError) -> None:
+    from rig.cli.tables import print_error
+
+    print_error(_terminal(), error)
+
+
+def _terminal() -> Terminal:
+    # Here, because it brings rich, which the help need not wait for.
+    from rig.cli.tables import Terminal
+
+    return Terminal(stderr=True)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+bench_argument = click.argument("bench", type=click.Path(path_type=Path))
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="A.B=V",
+    help="Override a key of the bench file; may be repeated.",
+)
+sessions_option = click.option(
+    "--sessions",
+    type=click.Path(path_type=Path),
+    default=Path("sessions"),
+    show_default=True,
+    help="Where sessions are kept.",
+)
+session_argument = click.argument(
+    "path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)

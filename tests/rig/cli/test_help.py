@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The help of `rig` and of its groups: whole summaries, and nothing imported that takes long."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from rig.cli.lazy import LazyGroup
+from rig.cli.main import COMMANDS, rig
+from scenarios.tasks.qubo.command import COMMANDS as QUBO_COMMANDS
+from scenarios.tasks.qubo.command import qubo
+from tests.conftest import ROOT
+
+HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "pyjls", "rich", "scipy", "serial"}
+#: What runs the command line and then prints which modules that has imported.
+_IMPORTS = """
+import json, sys
+from rig.cli.main import rig
+rig.main(sys.argv[1:], standalone_mode=False)
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def groups() -> list[click.Group]:
+    """Return `rig` and all groups below it."""
+    found: list[click.Group] = [rig]
+    for group in found:
+        context = click.Context(group)
+        below = (group.get_command(context, name) for name in group.list_commands(context))
+        found += [command for command in below if isinstance(command, click.Group)]
+    return found
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["qubo", "--help"]])
+def test_help_imports_nothing_that_takes_long(words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _IMPORTS, *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = set(json.loads(done.stdout.splitlines()[-1]))
+    assert "click" in imported
+    assert not imported & HEAVY
+
+
+def test_every_summary_is_whole_and_takes_one_line() -> None:
+    assert {group.name for group in groups()} >= {"rig", "firmware", "qubo"}
+    for group in groups():
+        shown = CliRunner().invoke(group, ["--help"]).output
+        listed = shown.partition("Commands:\n")[2].splitlines()
+        context = click.Context(group)
+        assert [line.split()[0] for line in listed] == group.list_commands(context)
+        assert all(len(line) <= 80 and "..." not in line for line in listed), shown
+        assert all(len(line.split()) > 3 for line in listed), shown
+
+
+@pytest.mark.parametrize(("group", "commands"), [(rig, COMMANDS), (qubo, QUBO_COMMANDS)])
+def test_every_command_is_where_its_group_says(
+    group: LazyGroup, commands: dict[str, tuple[str, str]]
+) -> None:
+    assert group.lazy == commands
+    for name in commands:
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        assert command.name == name
+        assert command.help
+
+
+def test_an_unknown_command_is_none() -> None:
+    assert rig.get_command(click.Context(rig), "bogus") is None
