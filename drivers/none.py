@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Annotated
 
-from rig.errors import ConfigError
+from annotated_types import Interval, Unit, doc
 
 #: Makers of crystals state two limits: at 25 °C, and over temperature. Often either is 50 ppm.
 CRYSTAL_PPM = 100.0
@@ -23,18 +23,19 @@ class NoMonitor:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """`clock_ppm`: the limit of the error of the device's own clock, which nothing checks;
-        `clock_source`: who says so.
-        """
+        """What is stated of the device's own clock, which nothing checks."""
 
-        clock_ppm: float = CRYSTAL_PPM
-        clock_source: str = ""
+        clock_ppm: Annotated[
+            float,
+            Interval(ge=0, lt=1e6),
+            Unit("ppm"),
+            doc("Limit of error of the device's own clock."),
+        ] = CRYSTAL_PPM
+        clock_source: Annotated[
+            str, doc("Who states that limit; empty: as assumed of a quartz crystal.")
+        ] = ""
 
         def __post_init__(self) -> None:
-            if not 0 <= self.clock_ppm < 1e6 or not math.isfinite(self.clock_ppm):
-                raise ConfigError(
-                    f"{self.clock_ppm}", path="clock_ppm", try_next="0 or more, below 1000000"
-                )
             if not self.clock_source:
                 said = (
                     _ASSUMED

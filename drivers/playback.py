@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Annotated, Self
+
+from annotated_types import Interval, Unit, doc
 
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, storage_error
 from rig.importers.open import accuracy_beside, open_any
@@ -50,20 +52,25 @@ class Playback:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The recording, and what its instrument promises.
+        """The recording, and what its instrument promises."""
 
-        `path`: a file, or the folder of a trial; {n} in it is the number of the trial, from 1:
-        "trial-{n}/trace.jls". Without {n}, all recordings are copies of one. `signals`: what the
-        file does not say of itself (rig/importers/opened.py). `calibration`: the instrument's
-        limits of error; not needed for a trace inside a session folder, where they are stored.
-        `start_s`: how long the original recording ran before anything else happened; a simulated
-        device, whose clock goes on meanwhile, then meets the same times again.
-        """
-
-        path: PathText = ""
-        calibration: PathText = ""
-        signals: Options = field(default_factory=Options)
-        start_s: float = 0.0
+        path: Annotated[
+            PathText,
+            doc("File or folder of a trial; {n} in it is the number of the trial, from 1."),
+        ] = ""
+        calibration: Annotated[
+            PathText,
+            doc("File of the instrument's limits of error; not needed inside a session folder."),
+        ] = ""
+        signals: Annotated[Options, doc("What the file does not say of itself.")] = field(
+            default_factory=Options
+        )
+        start_s: Annotated[
+            float,
+            Interval(ge=0, le=60),
+            Unit("s"),
+            doc("How long the original recording ran before anything else happened."),
+        ] = 0.0
 
     def __init__(
         self,
@@ -92,10 +99,6 @@ class Playback:
                 "no file is named",
                 path="monitor.playback.path",
                 try_next='path = "trial-{n}/trace.jls"',
-            )
-        if not 0 <= settings.start_s <= 60:
-            raise ConfigError(
-                f"{settings.start_s}", path="monitor.playback.start_s", try_next="0 to 60 s"
             )
         path = _numbered(settings, 1)
         if not path.exists():

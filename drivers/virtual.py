@@ -12,16 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
+from annotated_types import Ge, Gt, Interval, Unit, doc
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
-from rig.errors import ConfigError, DeadlineError, storage_error
+from rig.errors import DeadlineError, storage_error
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
-from rig.settings.declare import PathText
+from rig.settings.declare import Or, PathText, Ratio
 from rig.simulation.world import NS_PER_S, World
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
@@ -39,63 +40,70 @@ class VirtualMonitor:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Rate, supply, what is wrong with the instrument, and what its maker promises.
+        """Rate, supply, what is wrong with the instrument, and what its maker promises."""
 
-        `clock_ppm`: how fast its clock is, as of a device's; `start_s`: how long it records before
-        anything else happens; `noise_a`: standard deviation of one current sample; `lsb_a`: one
-        step of its converter; `gain`, `offset_a`, `voltage_gain` and `voltage_offset_v`: its
-        errors; `low_gain` and `low_offset_a`: those of a lower range, of currents below `low_a`;
-        `edge_jitter_s`: standard deviation of the moment at which SYNC is seen; `edge_delay_s`: how
-        much later it is seen than power; `share`: the part of the DUT's power that flows through
-        it; `fed_v`: another cable feeds the DUT with so many volts (0: none), and nothing flows
-        through the monitor. The limits, or a calibration file, are what the uncertainties are made
-        of.
-        """
-
-        sample_hz: int = 200_000
-        supply_v: float = 3.3
-        clock_ppm: float = -25.0
-        start_s: float = 0.01
-        noise_a: float = 20e-6
-        lsb_a: float = 1e-6
-        gain: float = 0.0
-        offset_a: float = 0.0
-        voltage_gain: float = 0.0
-        voltage_offset_v: float = 0.0
-        low_a: float = 0.0
-        low_gain: float = 0.0
-        low_offset_a: float = 0.0
-        edge_jitter_s: float = 0.0
-        edge_delay_s: float = 0.0
-        share: float = 1.0
-        fed_v: float = 0.0
-        gain_limit: float = 0.002
-        offset_limit_a: float = 5e-6
-        voltage_gain_limit: float = 0.001
-        clock_limit_ppm: float = 50.0
-        calibration: PathText = ""
+        sample_hz: Annotated[
+            int, Interval(ge=1_000, le=1_000_000), Unit("Hz"), doc("Sampling rate.")
+        ] = 200_000
+        supply_v: Annotated[float, Gt(0), Unit("V"), doc("Voltage of the supply.")] = 3.3
+        clock_ppm: Annotated[
+            float,
+            Interval(gt=-100_000, lt=100_000),
+            Unit("ppm"),
+            doc("How fast the instrument's clock is."),
+        ] = -25.0
+        start_s: Annotated[
+            float,
+            Interval(gt=0, le=60),
+            Unit("s"),
+            doc("How long it records before anything else happens."),
+        ] = 0.01
+        noise_a: Annotated[
+            float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
+        ] = 20e-6
+        lsb_a: Annotated[float, Ge(0), Unit("A"), doc("Step of its converter.")] = 1e-6
+        gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
+        offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
+        voltage_gain: Annotated[Ratio, doc("Gain error of the voltage.")] = 0.0
+        voltage_offset_v: Annotated[float, Unit("V"), doc("Offset error of the voltage.")] = 0.0
+        low_a: Annotated[
+            float, Unit("A"), doc("Currents below this are measured in a lower range.")
+        ] = 0.0
+        low_gain: Annotated[Ratio, doc("Gain error of the lower range.")] = 0.0
+        low_offset_a: Annotated[float, Unit("A"), doc("Offset error of the lower range.")] = 0.0
+        edge_jitter_s: Annotated[
+            float, Ge(0), Unit("s"), doc("Standard deviation of the moment at which SYNC is seen.")
+        ] = 0.0
+        edge_delay_s: Annotated[
+            float, Unit("s"), doc("How much later than power SYNC is seen.")
+        ] = 0.0
+        share: Annotated[
+            Ratio, Interval(gt=0, le=1), doc("Part of the DUT's power that flows through it.")
+        ] = 1.0
+        fed_v: Annotated[
+            float,
+            Or(0, "none"),
+            Gt(0),
+            Unit("V"),
+            doc("Voltage of another cable that feeds the DUT in its place."),
+        ] = 0.0
+        gain_limit: Annotated[Ratio, doc("Promised limit of the gain error of the current.")] = (
+            0.002
+        )
+        offset_limit_a: Annotated[
+            float, Unit("A"), doc("Promised limit of the offset error of the current.")
+        ] = 5e-6
+        voltage_gain_limit: Annotated[
+            Ratio, doc("Promised limit of the gain error of the voltage.")
+        ] = 0.001
+        clock_limit_ppm: Annotated[
+            float, Unit("ppm"), doc("Promised limit of the error of its clock.")
+        ] = 50.0
+        calibration: Annotated[
+            PathText, doc("File of limits of error, in place of those promised here.")
+        ] = ""
 
     def __init__(self, settings: Settings, context: BenchContext) -> None:
-        if not 1_000 <= settings.sample_hz <= 1_000_000:
-            raise ConfigError(
-                f"{settings.sample_hz} samples per second",
-                path="monitor.virtual.sample_hz",
-                try_next="1000 to 1000000",
-            )
-        for name, ok, rule in (
-            ("supply_v", settings.supply_v > 0, "above 0"),
-            ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
-            ("clock_ppm", abs(settings.clock_ppm) < 100_000, "less than 100000 either way"),
-            ("noise_a", settings.noise_a >= 0, "0 or more"),
-            ("lsb_a", settings.lsb_a >= 0, "0 or more"),
-            ("edge_jitter_s", settings.edge_jitter_s >= 0, "0 or more"),
-            ("share", 0 < settings.share <= 1, "above 0, to 1"),
-            ("fed_v", settings.fed_v >= 0, "0: none; or above"),
-        ):
-            if not ok:
-                raise ConfigError(
-                    f"{getattr(settings, name)}", path=f"monitor.virtual.{name}", try_next=rule
-                )
         self._settings = settings
         self._context = context
         self._accuracy = (

@@ -10,7 +10,9 @@ import random
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Annotated, Self
+
+from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
@@ -20,6 +22,7 @@ from rig.model.completion import Completion
 from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Metric, Sample
 from rig.problems import Problem
+from rig.settings.declare import Count, Or, Ratio, Why
 from rig.stats.summary import ratio
 from scenarios.common.calibration import Length, calibrate, rate_of
 from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX
@@ -37,20 +40,41 @@ class Offline:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """All windows of a trial together last `min_duration_s` and `margin` (relative) more, and
-        hold `min_count` inferences.
+        """Length of the windows, and how many samples are loaded at a time."""
 
-        `chunk` samples are loaded at a time, 0: as many as the device takes. `idle_s` of idle time
-        before and after all; `limit_s` is what a batch may take beyond what the calibration makes
-        expect.
-        """
-
-        min_duration_s: float = 10.0
-        min_count: int = 1
-        margin: float = 0.05
-        chunk: int = 0
-        idle_s: float = 0.5
-        limit_s: float = 60.0
+        min_duration_s: Annotated[
+            float,
+            Interval(gt=0, le=IDLE_MAX_S),
+            Unit("s"),
+            doc("Least duration of all windows of a trial together."),
+        ] = 10.0
+        min_count: Annotated[
+            Count, Interval(ge=1, le=REPEAT_MAX), doc("Least number of inferences in a trial.")
+        ] = 1
+        margin: Annotated[
+            Ratio,
+            Interval(ge=0.01, le=1),
+            Why("windows must not end early because a clock is fast"),
+            doc("How much longer than that the windows are made."),
+        ] = 0.05
+        chunk: Annotated[
+            Count,
+            Or(0, "as many as the device takes"),
+            Ge(1),
+            doc("Samples that are loaded at a time."),
+        ] = 0
+        idle_s: Annotated[
+            float,
+            Interval(ge=0.1, le=IDLE_MAX_S),
+            Unit("s"),
+            doc("Idle time before and after all."),
+        ] = 0.5
+        limit_s: Annotated[
+            float,
+            Gt(0),
+            Unit("s"),
+            doc("What a batch may take beyond what the calibration makes expect."),
+        ] = 60.0
 
     def __init__(self, settings: Settings, slots: int = 0) -> None:
         """`slots` is how many samples the device takes at a time, 0 while that is not known."""
@@ -59,27 +83,7 @@ class Offline:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Check the settings."""
-        for key, ok, allowed in (
-            (
-                "min_duration_s",
-                0 < settings.min_duration_s <= IDLE_MAX_S,
-                f"above 0, to {IDLE_MAX_S:g} s",
-            ),
-            ("min_count", 1 <= settings.min_count <= REPEAT_MAX, f"1 to {REPEAT_MAX}"),
-            (
-                "margin",
-                0.01 <= settings.margin <= 1,
-                "0.01 to 1: windows must not end early because a clock is fast",
-            ),
-            ("chunk", settings.chunk >= 0, "1 or more; 0: as many as the device takes"),
-            ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
-            ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
-        ):
-            if not ok:
-                raise ConfigError(
-                    f"{getattr(settings, key)}", path=f"scenario.offline.{key}", try_next=allowed
-                )
+        """Return the scenario as it is set."""
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> Offline:

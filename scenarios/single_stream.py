@@ -7,13 +7,15 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
-from rig.errors import ConfigError
+from annotated_types import Ge, Gt, Interval, Unit, doc
+
 from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Task
 from rig.model.steps import Idle, Load, Plan, Query
 from rig.model.trial import Measured, Metric, Sample
+from rig.settings.declare import Count, Or
 from rig.stats import early_stopping
 from rig.stats.summary import mean, ratio, standard_error
 from scenarios.common.limits import IDLE_MAX_S
@@ -35,37 +37,33 @@ class SingleStream:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """`idle_s` of idle power before the first sample and after every `idle_every` samples (0:
-        only before and after all); `warmup` queries that are not counted; `repeat` runs of each
-        phase in one window, for devices too fast for the monitor.
-        """
+        """Idle times, warm-up, and runs in a window."""
 
-        idle_s: float = 0.5
-        idle_every: int = 0
-        warmup: int = 2
-        repeat: int = 1
-        limit_s: float = 20.0
+        idle_s: Annotated[
+            float,
+            Interval(gt=0, le=IDLE_MAX_S),
+            Unit("s"),
+            doc("Idle time before the first sample, after the last, and in between."),
+        ] = 0.5
+        idle_every: Annotated[
+            Count, Or(0, "only before and after all"), Ge(1), doc("Samples between two idle times.")
+        ] = 0
+        warmup: Annotated[Count, Ge(0), doc("Queries before all others, which do not count.")] = 2
+        repeat: Annotated[
+            Count,
+            Ge(1),
+            doc("Runs of each phase in one window, for devices too fast for the monitor."),
+        ] = 1
+        limit_s: Annotated[float, Gt(0), Unit("s"), doc("Longest time that a query may take.")] = (
+            20.0
+        )
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Check the settings."""
-        if settings.warmup < 0 or settings.idle_every < 0:
-            raise ConfigError("warmup and idle_every are 0 or more", path="scenario.single_stream")
-        if settings.repeat < 1:
-            raise ConfigError(
-                f"{settings.repeat} runs a window",
-                path="scenario.single_stream.repeat",
-                try_next="1 or more",
-            )
-        if not 0 < settings.idle_s <= IDLE_MAX_S:
-            raise ConfigError(
-                f"{settings.idle_s} s",
-                path="scenario.single_stream.idle_s",
-                try_next=f"above 0, to {IDLE_MAX_S} s",
-            )
+        """Return the scenario as it is set."""
         return cls(settings)
 
     def plan(self, task: Task, seed: int) -> Plan:

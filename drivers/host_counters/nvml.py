@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Final, Literal, Self
+
+from annotated_types import Ge, Interval, Unit, doc
 
 from drivers.host_counters.grid import counted
 from drivers.host_counters.recording import (
@@ -29,12 +31,12 @@ from drivers.host_counters.sim.nvml import NvmlSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
-from rig.settings.declare import PathText
+from rig.settings.declare import Number, PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
-ENERGY = "energy"
-POWER = "power"
+ENERGY: Final = "energy"
+POWER: Final = "power"
 _INVALID = 2
 _NOT_SUPPORTED = 3
 _NO_PERMISSION = 4
@@ -79,24 +81,39 @@ class Nvml:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Which board, and how it is polled.
+        """Which board, and how it is polled."""
 
-        `index` counts the boards of this host; `uuid` ("GPU-...", as `rig scan` and `nvidia-smi -L`
-        show it) names one whatever is plugged in beside it, and goes first; "simulator" is the
-        simulated one. `source`: "energy" (Volta and newer) or "power". `poll_hz`: 1 to 200; the
-        sensors are updated every 20 to 100 ms. `longest_s` without news of the counter makes a gap.
-        `gain_limit`: another relative limit of error than the 5 % that NVIDIA states for some
-        boards.
-        """
-
-        index: int = 0
-        uuid: str = ""
-        source: str = ENERGY
-        poll_hz: int = 50
-        longest_s: float = 0.25
-        gain_limit: float = 0.05
-        calibration: PathText = ""
-        simulator: NvmlSimulator.Settings = field(default_factory=NvmlSimulator.Settings)
+        index: Annotated[Number, Ge(0), doc("Number of the board in this host.")] = 0
+        uuid: Annotated[
+            str, doc('Name of the board ("GPU-..."), which goes before its number; or "simulator".')
+        ] = ""
+        source: Annotated[
+            Literal["energy", "power"], doc("Counter of energy (Volta and newer), or power.")
+        ] = ENERGY
+        poll_hz: Annotated[
+            int,
+            Interval(ge=1, le=200),
+            Unit("Hz"),
+            Why("the sensors are updated every 20 to 100 ms"),
+            doc("Readings a second."),
+        ] = 50
+        longest_s: Annotated[
+            float,
+            Interval(gt=0, le=10),
+            Unit("s"),
+            doc("Time without news of the counter that makes a gap; 2 / poll_hz or more."),
+        ] = 0.25
+        gain_limit: Annotated[
+            Ratio,
+            Interval(gt=0, lt=1),
+            doc("Relative limit of error; NVIDIA states 5 % for some boards."),
+        ] = 0.05
+        calibration: Annotated[
+            PathText, doc("File of limits of error, in place of `gain_limit`.")
+        ] = ""
+        simulator: Annotated[NvmlSimulator.Settings, doc("The simulated board.")] = field(
+            default_factory=NvmlSimulator.Settings
+        )
 
     def __init__(self, settings: Settings, library: Any, simulator: NvmlSimulator | None) -> None:
         self._settings = settings
@@ -396,22 +413,7 @@ def _accuracy(settings: Nvml.Settings) -> Accuracy:
 
 
 def _validate(settings: Nvml.Settings) -> None:
-    for name, ok, rule in (
-        ("index", settings.index >= 0, "0 or more"),
-        ("source", settings.source in (ENERGY, POWER), '"energy" or "power"'),
-        (
-            "poll_hz",
-            1 <= settings.poll_hz <= 200,
-            "1 to 200: the sensors are updated every 20 to 100 ms",
-        ),
-        (
-            "longest_s",
-            2 / max(settings.poll_hz, 1) <= settings.longest_s <= 10,
-            "2 / poll_hz to 10 s",
-        ),
-        ("gain_limit", 0 < settings.gain_limit < 1, "above 0, below 1"),
-    ):
-        if not ok:
-            raise ConfigError(
-                f"{getattr(settings, name)}", path=f"monitor.nvml.{name}", try_next=rule
-            )
+    if settings.longest_s < 2 / settings.poll_hz:
+        raise ConfigError(
+            f"{settings.longest_s}", path="monitor.nvml.longest_s", try_next="2 / poll_hz or more"
+        )

@@ -13,7 +13,9 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+from annotated_types import Interval, Unit, doc
 
 from drivers.joulescope import models
 from drivers.joulescope.js110_log import Unheard
@@ -31,7 +33,7 @@ from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
 from rig.host.raw_clock import steady_ns
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
-from rig.settings.declare import PathText
+from rig.settings.declare import Number, PathText
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
@@ -49,25 +51,39 @@ class Joulescope:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Which instrument, how it is wired, and its ranges.
+        """Which instrument, how it is wired, and its ranges."""
 
-        `device`: empty for the only one attached, "JS220-000415", "u/js220/000415" or "000415";
-        "simulator" for the simulated one, "simulator/000415" where it has several. `gpi`: the input
-        that carries SYNC (JS220 0 to 3, 7 is the trigger; JS110 0 or 1). `reference`: what its
-        logic levels are measured against: JS220 "3.3 V", or "external" where the Vref pin is wired;
-        JS110 "1.8 V" to "5.0 V". `current_range`: "auto" or "10 A", "180 mA", "18 mA", "1.8 mA",
-        "180 uA", "18 uA", JS110 also "2 A". `voltage_range`: JS220 "15 V", "2 V" or "auto"; JS110
-        "15 V" or "5 V". `start_s`: how long it records before anything else happens.
-        """
-
-        device: str = ""
-        gpi: int = 0
-        reference: str = "3.3 V"
-        current_range: str = "auto"
-        voltage_range: str = "15 V"
-        start_s: float = 0.01
-        calibration: PathText = ""
-        simulator: JoulescopeSimulatorSettings = field(default_factory=JoulescopeSimulatorSettings)
+        device: Annotated[
+            str,
+            doc('As "JS220-000415" or "u/js220/000415"; empty: the only one; "simulator".'),
+        ] = ""
+        gpi: Annotated[
+            Number,
+            doc("Input that carries SYNC: JS220 0 to 3, or 7 for the trigger; JS110 0 or 1."),
+        ] = 0
+        reference: Annotated[
+            str,
+            doc('Logic levels: JS220 "3.3 V" or "external"; JS110 "1.8 V" to "5.0 V".'),
+        ] = "3.3 V"
+        current_range: Annotated[
+            str,
+            doc('"auto", or an upper end, from "18 uA" to "10 A"; JS110 also "2 A".'),
+        ] = "auto"
+        voltage_range: Annotated[
+            str, doc('JS220 "15 V", "2 V" or "auto"; JS110 "15 V" or "5 V".')
+        ] = "15 V"
+        start_s: Annotated[
+            float,
+            Interval(gt=0, le=60),
+            Unit("s"),
+            doc("How long it records before anything else happens."),
+        ] = 0.01
+        calibration: Annotated[
+            PathText, doc("File of limits of error, in place of those of the data sheet.")
+        ] = ""
+        simulator: Annotated[JoulescopeSimulatorSettings, doc("The simulated instrument.")] = field(
+            default_factory=JoulescopeSimulatorSettings
+        )
 
     def __init__(
         self,
@@ -104,12 +120,6 @@ class Joulescope:
         """Find the instrument, switch the DUT's supply off and make every setting; raises
         ConfigError, DeviceNotFound, DeviceBusy and BenchError.
         """
-        if not 0 < settings.start_s <= 60:
-            raise ConfigError(
-                f"{settings.start_s}",
-                path="monitor.joulescope.start_s",
-                try_next="above 0, to 60 s",
-            )
         with ExitStack() as stack:
             simulated = _simulated(settings.device)
             shared = _SIMULATED if simulated else _VENDOR

@@ -14,7 +14,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
+
+from annotated_types import Gt, Interval, Unit, doc
 
 from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import RANGES_A, promised
@@ -27,7 +29,7 @@ from drivers.keysight_n6705.supply import Supply
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
-from rig.settings.declare import PathText
+from rig.settings.declare import Number, Or, PathText, Why
 from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
@@ -51,39 +53,78 @@ class KeysightN6705:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Where it is, what it supplies, how it sees SYNC.
+        """Where it is, what it supplies, how it sees SYNC."""
 
-        `resource`: a VISA name, as "TCPIP::192.168.1.5::5025::SOCKET", or "simulator".
-        `visa_library`: "@py" is pyvisa-py, "@ivi" the vendor's that is installed; or the file of
-        one. `channel` supplies and measures the DUT. `sync_channel` logs the SYNC line: its
-        auxiliary input, or ("main") its own terminals as a voltmeter. `trigger`: where the starting
-        edge comes in, "EXT" (rear BNC) or "PIN1" to "PIN7"; then `clock_limit_ppm` is how far the
-        device's clock and the instrument's may differ, which no second edge tells. `period_s`: of
-        one record, 0 for the shortest. `current_range`: "auto" (seamless) or an upper end in
-        amperes. `start_s`: how long it logs before anything else happens. `fetch_s` between two
-        fetches, more or less. `held_back_s`: how long the instrument may hold a record back, which
-        is not published; records that are later than that are lost, where no edge tells.
-        """
-
-        resource: str
-        visa_library: str = "@py"
-        channel: int = 1
-        supply_v: float = 3.3
-        current_limit_a: float = 0.2
-        sync: Literal["voltage", "trigger", "io_manager"] = "voltage"
-        sync_channel: int = 2
-        sync_input: Literal["aux", "main"] = "aux"
-        trigger: str = "EXT"
-        clock_limit_ppm: float = 200.0
-        period_s: float = 0.0
-        current_range: str = "auto"
-        start_s: float = 0.01
-        fetch_s: float = 0.25
-        held_back_s: float = 0.02
-        timeout_s: float = 3.0
-        calibration: PathText = ""
-        io_manager: IoManagerSettings = field(default_factory=IoManagerSettings)
-        simulator: N6705SimulatorSettings = field(default_factory=N6705SimulatorSettings)
+        resource: Annotated[
+            str, doc('VISA name, as "TCPIP::192.168.1.5::5025::SOCKET"; or "simulator".')
+        ]
+        visa_library: Annotated[
+            str, doc('VISA library: "@py" is pyvisa-py, "@ivi" the vendor\'s; or a file.')
+        ] = "@py"
+        channel: Annotated[
+            Number, Interval(ge=1, le=4), doc("Channel that supplies and measures the DUT.")
+        ] = 1
+        supply_v: Annotated[float, Unit("V"), doc("Voltage of the supply; up to 20 W.")] = 3.3
+        current_limit_a: Annotated[float, Unit("A"), doc("Limit of the supply's current.")] = 0.2
+        sync: Annotated[Literal["voltage", "trigger", "io_manager"], doc("How SYNC is seen.")] = (
+            "voltage"
+        )
+        sync_channel: Annotated[
+            Number, Interval(ge=1, le=4), doc("Channel that logs the SYNC line; not the DUT's.")
+        ] = 2
+        sync_input: Annotated[
+            Literal["aux", "main"],
+            doc("Auxiliary input of that channel, or its own terminals as a voltmeter."),
+        ] = "aux"
+        trigger: Annotated[
+            Literal["EXT", "PIN1", "PIN2", "PIN3", "PIN4", "PIN5", "PIN6", "PIN7"],
+            doc("Where the starting edge comes in; EXT is the rear BNC."),
+        ] = "EXT"
+        clock_limit_ppm: Annotated[
+            float,
+            Interval(gt=0, le=10_000),
+            Unit("ppm"),
+            doc('How far the clocks of device and instrument may differ, with sync = "trigger".'),
+        ] = 200.0
+        period_s: Annotated[
+            float,
+            Or(0, "the shortest"),
+            Interval(ge=setup.PARAMETER_S, le=60),
+            Unit("s"),
+            doc("Period of the records."),
+        ] = 0.0
+        current_range: Annotated[
+            str, doc('"auto" (seamless), or the upper end of a range in amperes.')
+        ] = "auto"
+        start_s: Annotated[
+            float,
+            Interval(gt=0, le=60),
+            Unit("s"),
+            doc("How long it logs before anything else happens."),
+        ] = 0.01
+        fetch_s: Annotated[
+            float,
+            Interval(gt=0, le=0.5),
+            Unit("s"),
+            Why("at least two fetches a second"),
+            doc("Time between two fetches, more or less."),
+        ] = 0.25
+        held_back_s: Annotated[
+            float,
+            Interval(gt=0, le=1),
+            Unit("s"),
+            doc("How long the instrument may hold a record back; later ones are lost."),
+        ] = 0.02
+        timeout_s: Annotated[float, Gt(0), Unit("s"), doc("Time within which it answers.")] = 3.0
+        calibration: Annotated[
+            PathText, doc("File of limits of error, in place of those of the data sheet.")
+        ] = ""
+        io_manager: Annotated[
+            IoManagerSettings, doc('The IO manager, with sync = "io_manager".')
+        ] = field(default_factory=IoManagerSettings)
+        simulator: Annotated[N6705SimulatorSettings, doc("The simulated instrument.")] = field(
+            default_factory=N6705SimulatorSettings
+        )
 
         @property
         def logged_sync_channel(self) -> int | None:
@@ -367,34 +408,12 @@ class KeysightN6705:
 def _require(settings: KeysightN6705.Settings) -> None:
     setup.require_limits(settings.supply_v, settings.current_limit_a)
     _ = settings.current_range_a
-    pins = [f"PIN{number}" for number in range(1, 8)]
-    for name, ok, rule in (
-        ("channel", 1 <= settings.channel <= 4, "1 to 4"),
-        (
-            "sync_channel",
-            1 <= settings.sync_channel <= 4 and settings.sync_channel != settings.channel,
-            "1 to 4, not the DUT's",
-        ),
-        ("trigger", settings.trigger in ("EXT", *pins), "EXT, or PIN1 to PIN7"),
-        (
-            "period_s",
-            settings.period_s == 0 or setup.PARAMETER_S <= settings.period_s <= 60,
-            "0, or 102.4e-6 to 60 s",
-        ),
-        ("clock_limit_ppm", 0 < settings.clock_limit_ppm <= 10_000, "above 0, to 10000"),
-        ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
-        (
-            "fetch_s",
-            0 < settings.fetch_s <= 0.5,
-            "above 0, to 0.5 s: at least two fetches a second",
-        ),
-        ("held_back_s", 0 < settings.held_back_s <= 1, "above 0, to 1 s"),
-        ("timeout_s", settings.timeout_s > 0, "above 0"),
-    ):
-        if not ok:
-            raise ConfigError(
-                f"{getattr(settings, name)}", path=f"{setup.PATH}.{name}", try_next=rule
-            )
+    if settings.sync_channel == settings.channel:
+        raise ConfigError(
+            f"{settings.sync_channel}",
+            path=f"{setup.PATH}.sync_channel",
+            try_next="1 to 4, not the DUT's",
+        )
 
 
 def _clock_of(world: World) -> LogClock:

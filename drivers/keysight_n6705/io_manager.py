@@ -13,10 +13,12 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Annotated
 
 import serial
+from annotated_types import Gt, Unit, doc
 
-from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound, RemoteProtocolError
+from rig.errors import BenchError, DeviceLost, DeviceNotFound, RemoteProtocolError
 
 #: What an IO Manager says of a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner. Whatever else
 #: it says is none of our business.
@@ -30,26 +32,21 @@ STEP_S = 4e-6
 class IoManagerSettings:
     """Where it is, and how good its clock is.
 
-    `port`: as pyserial takes it. `ppm`: limit of its clock against the N6705's; 5000 is what makers
-    of ceramic resonators state, as on an Arduino Uno; a crystal has 100. Stamps drift against the
-    samples by that much: none is taken later than `longest_s` after the first. `quiet_s`: no line
-    comes later than this after its edge.
+    Makers of ceramic resonators state 5000 ppm, as on an Arduino Uno; a crystal has 100. Stamps
+    drift against the samples by that much.
     """
 
-    port: str = ""
-    baud: int = 9600
-    ppm: float = 5000.0
-    longest_s: float = 10.0
-    quiet_s: float = 0.2
-
-    def __post_init__(self) -> None:
-        for name in ("ppm", "longest_s", "quiet_s", "baud"):
-            if getattr(self, name) <= 0:
-                raise ConfigError(
-                    f"{getattr(self, name)}",
-                    path=f"monitor.keysight_n6705.io_manager.{name}",
-                    try_next="a number above 0",
-                )
+    port: Annotated[str, doc("Serial device, or URL as pyserial takes it.")] = ""
+    baud: Annotated[int, Gt(0), Unit("Bd"), doc("Line rate.")] = 9600
+    ppm: Annotated[
+        float, Gt(0), Unit("ppm"), doc("Limit of error of its clock against the N6705's.")
+    ] = 5000.0
+    longest_s: Annotated[
+        float, Gt(0), Unit("s"), doc("No stamp is taken later than this after the first.")
+    ] = 10.0
+    quiet_s: Annotated[
+        float, Gt(0), Unit("s"), doc("No line comes later than this after its edge.")
+    ] = 0.2
 
     @property
     def drift_s(self) -> float:

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
+from annotated_types import Gt, Interval, Len, Unit, doc
 from serial.tools import list_ports
 
 from drivers.st_lpm01a.binary import BinaryParser
@@ -78,21 +79,41 @@ class StLpm01a:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """`port`: a device, a pyserial URL, or "simulator". `output` "energy" needs ascii_dec and
-        up to 1000 samples a second; ascii_dec goes up to 5000. `events`: tell of edges at D7
-        (ascii_dec, firmware 1.0.6). `start_s`: how long it records before anything else happens.
-        """
+        """Where it is, what it supplies, and how it samples."""
 
-        port: str
-        baud: int = 3_686_400
-        format: Literal["ascii_dec", "bin_hexa"] = "ascii_dec"
-        output: Literal["current", "energy"] = "current"
-        sample_hz: int = 5_000
-        supply_v: float = 3.3
-        events: bool = True
-        start_s: float = 0.01
-        calibration: PathText = ""
-        simulator: Lpm01aSimulatorSettings = field(default_factory=Lpm01aSimulatorSettings)
+        port: Annotated[
+            str, Len(1), doc('Serial device, pyserial URL, or "simulator"; `rig scan` lists them.')
+        ]
+        baud: Annotated[int, Gt(0), Unit("Bd"), doc("Line rate.")] = 3_686_400
+        format: Annotated[
+            Literal["ascii_dec", "bin_hexa"],
+            doc("Form of the samples; ascii_dec goes up to 5000 samples a second."),
+        ] = "ascii_dec"
+        output: Annotated[
+            Literal["current", "energy"],
+            doc("What is measured; energy needs ascii_dec and up to 1000 samples a second."),
+        ] = "current"
+        sample_hz: Annotated[int, Unit("Hz"), doc("Sampling rate, one that the board offers.")] = (
+            5_000
+        )
+        supply_v: Annotated[
+            float, Interval(ge=1.8, le=3.3), Unit("V"), doc("Voltage of the supply.")
+        ] = 3.3
+        events: Annotated[
+            bool, doc("Tell of edges at D7, which needs ascii_dec and firmware 1.0.6.")
+        ] = True
+        start_s: Annotated[
+            float,
+            Interval(gt=0, le=60),
+            Unit("s"),
+            doc("How long it records before anything else happens."),
+        ] = 0.01
+        calibration: Annotated[
+            PathText, doc("File of limits of error, in place of those of the data sheet.")
+        ] = ""
+        simulator: Annotated[Lpm01aSimulatorSettings, doc("The simulated board.")] = field(
+            default_factory=Lpm01aSimulatorSettings
+        )
 
     def __init__(
         self,
@@ -371,14 +392,6 @@ def _require(settings: StLpm01a.Settings) -> None:
             "output",
             energy_ok,
             f"current; energy needs format ascii_dec and sample_hz {_FASTEST_ENERGY_HZ} or less",
-        ),
-        ("supply_v", 1.8 <= settings.supply_v <= 3.3, "1.8 to 3.3 V"),
-        ("baud", settings.baud > 0, "above 0"),
-        ("start_s", 0 < settings.start_s <= 60, "above 0, to 60 s"),
-        (
-            "port",
-            bool(settings.port),
-            'a device as "/dev/ttyACM0", a pyserial URL, or "simulator": `rig scan` lists them',
         ),
     ):
         if not ok:

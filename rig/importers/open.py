@@ -16,6 +16,7 @@ from rig.importers import csv_table, jls1, jls2, ppk2
 from rig.importers.jls1_container import MAGIC as JLS_1
 from rig.importers.markers import Marked, jls_state
 from rig.importers.opened import Opened, Options
+from rig.settings.check import checked
 from rig.store.session_folder import PROVENANCE, read_json
 from rig.trace.recovery import recover
 from rig.trace.trace import CURRENT, EDGES, GAPS, PARTIAL, TRACE, VOLTAGE, Trace, about_of, reading
@@ -29,7 +30,7 @@ def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opene
 
     Raises DataError for what cannot be read, ConfigError where the options do not fit.
     """
-    options = options or Options()
+    options = checked(options or Options(), "")
     path = _file(path)
     is_jls, is_closed = jls_state(path)
     if not is_jls:

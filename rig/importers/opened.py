@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Interval, Unit, doc
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.importers.markers import Marked
+from rig.settings.declare import Or
 from rig.trace.trace import Trace
 from rig.uncertainty.accuracy import Accuracy
 
@@ -29,34 +31,31 @@ class Options:
     """What a file of another origin does not say of itself, or says of several things at once;
     empty and 0: not given.
 
-    `source` names the source in a JLS file. `current`, `voltage`, `power`, `sync` and `time` name
-    signals or columns; a column whose heading has no unit takes one after a colon, as "I:mA".
-    `sync` and `time` "none" ignore all. `supply_v` stands for the voltage where there is none.
-    `rate_hz` is the sampling rate where the file's own is missing, or known better by 1 % at most.
+    A column whose heading has no unit takes one after a colon, as "I:mA".
     """
 
-    source: str = ""
-    current: str = ""
-    voltage: str = ""
-    power: str = ""
-    sync: str = ""
-    time: str = ""
-    supply_v: float = 0.0
-    rate_hz: float = 0.0
+    source: Annotated[str, doc("Source in a JLS file that has several.")] = ""
+    current: Annotated[str, doc("Signal or column of the current.")] = ""
+    voltage: Annotated[str, doc("Signal or column of the voltage.")] = ""
+    power: Annotated[str, doc("Signal or column of the power.")] = ""
+    sync: Annotated[str, doc('Signal or column of SYNC; "none" ignores all.')] = ""
+    time: Annotated[str, doc('Column of the time; "none" ignores all.')] = ""
+    supply_v: Annotated[
+        float,
+        Or(0, "not given"),
+        Interval(gt=0, le=LARGEST),
+        Unit("V"),
+        doc("Voltage of the supply as it was set, where none was recorded."),
+    ] = 0.0
+    rate_hz: Annotated[
+        float,
+        Or(0, "not given"),
+        Interval(ge=LEAST_HZ, le=MOST_HZ),
+        Unit("Hz"),
+        doc("Sampling rate, where the file's is missing or known better by 1 % at most."),
+    ] = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.supply_v <= LARGEST:
-            raise ConfigError(
-                f"{self.supply_v}",
-                path="supply_v",
-                try_next="what the supply was set to, in volts, above 0",
-            )
-        if self.rate_hz and not LEAST_HZ <= self.rate_hz <= MOST_HZ:
-            raise ConfigError(
-                f"{self.rate_hz}",
-                path="rate_hz",
-                try_next=f"samples a second, {LEAST_HZ:g} to {MOST_HZ:.0f}",
-            )
         if self.supply_v and self.voltage:
             raise ConfigError("both are given", path="supply_v, voltage", try_next="one of them")
         if self.power and (self.current or self.voltage or self.supply_v):

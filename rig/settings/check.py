@@ -45,7 +45,7 @@ def violations(settings: Any, path: str) -> Iterator[Violation]:
     """Yield what an instance of a Settings dataclass has outside what its fields declare."""
     for field in fields_of(type(settings)):
         value = getattr(settings, field.name)
-        place = f"{path}.{field.name}"
+        place = f"{path}.{field.name}" if path else field.name
         if field.nested:
             tables = value if field.is_array else (value,)
             for count, table in enumerate(tables):

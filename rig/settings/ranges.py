@@ -70,7 +70,8 @@ class Range:
 
     def holds(self, value: float) -> bool:
         """Say whether a number is in the range."""
-        if not math.isfinite(value):
+        # A whole number may be too large for math.isfinite.
+        if isinstance(value, float) and not math.isfinite(value):
             return False
         return any(value == other.value for other in self.besides) or self._between(value)
 
@@ -110,7 +111,7 @@ UNBOUNDED = Range()
 
 def number(value: float) -> str:
     """Return a number as a person writes it: 1000000, 0.05, 1e-6."""
-    if isinstance(value, int) or (math.isfinite(value) and value == int(value) < 1e9):
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value) < 1e10):
         return str(int(value))
     short = f"{value:g}"
     return (short if float(short) == value else repr(value)).replace("e-0", "e-")

@@ -9,15 +9,17 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from rig.errors import ConfigError
+from annotated_types import Ge, Gt, Interval, Unit, doc
+
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.steps import Idle, Load, Plan, Query
 from rig.model.trial import Measured, Metric, Sample, Window
 from rig.problems import Problem
+from rig.settings.declare import Count, Ratio, Why
 from rig.stats.summary import ratio, standard_error
 from scenarios.common.calibration import Length
 from scenarios.common.limits import IDLE_MAX_S
@@ -27,6 +29,7 @@ from scenarios.mlperf_tiny.windows import INPUTS, windows
 #: MLPerf Tiny: "run for at least 10 s and at least 10 iterations".
 WINDOW_S = 10.0
 ITERATIONS = 10
+_RULE = Why(f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts")
 #: The standard deviation of the median of five normal values over that of their mean: 0.5356 s
 #: against s / sqrt(5).
 _MEDIAN = 1.198
@@ -41,20 +44,40 @@ class Tiny:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """`mode`: "performance" and "energy" measure the same five windows, "accuracy" asks for
-        every sample once.
+        """What is measured, and the length of the five windows: never less than the rule's."""
 
-        A window is made to last `window_s` and `margin` (relative) more, and `iterations`
-        inferences: never less than the rule's. `idle_s` of idle time before and after all;
-        `limit_s` is what a query may take beyond what the calibration makes expect.
-        """
-
-        mode: Literal["performance", "energy", "accuracy"] = "performance"
-        window_s: float = WINDOW_S
-        iterations: int = ITERATIONS
-        margin: float = 0.05
-        idle_s: float = 0.5
-        limit_s: float = 60.0
+        mode: Annotated[
+            Literal["performance", "energy", "accuracy"],
+            doc("Performance and energy measure the same five windows, accuracy every file once."),
+        ] = "performance"
+        window_s: Annotated[
+            float,
+            Interval(ge=WINDOW_S, le=IDLE_MAX_S),
+            Unit("s"),
+            _RULE,
+            doc("Least duration of a window."),
+        ] = WINDOW_S
+        iterations: Annotated[
+            Count, Ge(ITERATIONS), _RULE, doc("Least number of inferences in a window.")
+        ] = ITERATIONS
+        margin: Annotated[
+            Ratio,
+            Interval(ge=0.01, le=1),
+            Why("a window must not end early because a clock is fast"),
+            doc("How much longer than that a window is made."),
+        ] = 0.05
+        idle_s: Annotated[
+            float,
+            Interval(ge=0.1, le=IDLE_MAX_S),
+            Unit("s"),
+            doc("Idle time before and after all."),
+        ] = 0.5
+        limit_s: Annotated[
+            float,
+            Gt(0),
+            Unit("s"),
+            doc("What a query may take beyond what the calibration makes expect."),
+        ] = 60.0
 
     def __init__(self, settings: Settings, tick_hz: float = 0.0) -> None:
         """`tick_hz` is the rate that the device states of its clock, 0 while that is not known."""
@@ -63,27 +86,7 @@ class Tiny:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Check the settings: what would break the rule is refused here, before anything runs."""
-        rule = f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts"
-        for key, ok, allowed in (
-            (
-                "window_s",
-                WINDOW_S <= settings.window_s <= IDLE_MAX_S,
-                f"{rule}; at most {IDLE_MAX_S:g} s",
-            ),
-            ("iterations", settings.iterations >= ITERATIONS, rule),
-            (
-                "margin",
-                0.01 <= settings.margin <= 1,
-                "0.01 to 1: a window must not end early because a clock is fast",
-            ),
-            ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
-            ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
-        ):
-            if not ok:
-                raise ConfigError(
-                    f"{getattr(settings, key)}", path=f"scenario.tiny.{key}", try_next=allowed
-                )
+        """Return the scenario as it is set; no setting can break the rule."""
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> Tiny:

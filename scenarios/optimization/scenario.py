@@ -7,7 +7,9 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Self
+
+from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
@@ -18,6 +20,7 @@ from rig.model.grid import Covered
 from rig.model.steps import Idle, Load, Plan, Solve
 from rig.model.trial import Measured, Metric, Sample
 from rig.problems import Problem
+from rig.settings.declare import Count, Number, Or
 from rig.stats.interval import Intervals
 from rig.stats.summary import ratio
 from scenarios.common.cost_gap import threshold_cost
@@ -36,6 +39,7 @@ GAPS = (0.1, 0.05, 0.01)
 TIMEOUT_MAX_S = 3600.0
 #: Thresholds are told to six decimals: `threshold_cost`.
 GAP_STEP = 1e-6
+Gap = Annotated[float, Or(0, "the target"), Interval(ge=GAP_STEP, lt=1), Unit("1")]
 #: A plan is listed before it is carried out.
 ATTEMPTS_MAX = 10_000
 
@@ -51,30 +55,55 @@ class Optimization:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Searches to fixed `timeouts_s`, and to the smallest of `gaps` to the target cost for
-        `target_limit_s` at most (0: none).
-
-        `curve` are the gaps whose thresholds WADE is made of, marked on that way as well; none: no
-        WADE. `attempts` searches each, by solver seeds that differ from trial to trial and from
-        workload to workload, drawn from the trial's seed. Without `reseed` they are `seed`, `seed`
-        + 1, ... in every trial: trials then repeat the same searches. `idle_s` of idle time before
-        and after all. `limit_s` is what a device may take beyond a time-out until it answers.
+        """Time-outs, gaps, and how often each workload is searched.
 
         A gap is to the official target. With `best_known`, `gaps` to the best known one are marked
         too, where the device can mark so many thresholds, and the search goes on until the lowest
-        of all is reached.
+        of all is reached. Without `reseed` the solver's seeds are `seed`, `seed` + 1, ... in every
+        trial: trials then repeat the same searches.
         """
 
-        timeouts_s: tuple[float, ...] = TIMEOUTS_S
-        gaps: tuple[float, ...] = GAPS
-        target_limit_s: float = 100.0
-        curve: tuple[float, ...] = wade.GAPS
-        best_known: bool = True
-        attempts: int = 1
-        seed: int = 1
-        reseed: bool = True
-        idle_s: float = 0.5
-        limit_s: float = 20.0
+        timeouts_s: Annotated[
+            tuple[Annotated[float, Interval(ge=1e-6, le=TIMEOUT_MAX_S)], ...],
+            Unit("s"),
+            doc("Fixed time-outs to search to, each in whole microseconds."),
+        ] = TIMEOUTS_S
+        gaps: Annotated[
+            tuple[Gap, ...],
+            doc("Relative gaps to the target cost; the smallest is searched to, all are marked."),
+        ] = GAPS
+        target_limit_s: Annotated[
+            float,
+            Or(0, "no search to a target"),
+            Interval(ge=1e-6, le=TIMEOUT_MAX_S),
+            Unit("s"),
+            doc("Longest search to the target."),
+        ] = 100.0
+        curve: Annotated[
+            tuple[Gap, ...], doc("Gaps whose thresholds WADE is made of; none: no WADE.")
+        ] = wade.GAPS
+        best_known: Annotated[bool, doc("Mark the gaps to the best known cost as well.")] = True
+        attempts: Annotated[
+            Count,
+            Interval(ge=1, le=ATTEMPTS_MAX),
+            doc("Searches of each kind, by solver seeds of their own."),
+        ] = 1
+        seed: Annotated[Number, Ge(0), doc("First seed of the solver, where `reseed` is off.")] = 1
+        reseed: Annotated[
+            bool, doc("Draw the solver's seeds from the trial's seed, anew for each workload.")
+        ] = True
+        idle_s: Annotated[
+            float,
+            Interval(ge=0.1, le=IDLE_MAX_S),
+            Unit("s"),
+            doc("Idle time before and after all."),
+        ] = 0.5
+        limit_s: Annotated[
+            float,
+            Gt(0),
+            Unit("s"),
+            doc("What a device may take beyond a time-out until it answers."),
+        ] = 20.0
 
     def __init__(self, settings: Settings, thresholds_max: int | None = None) -> None:
         self.settings = settings
@@ -82,14 +111,9 @@ class Optimization:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Check the settings."""
+        """Check what settings say of each other."""
         times_s = settings.timeouts_s
         for key, ok, allowed in (
-            (
-                "timeouts_s",
-                all(1e-6 <= time_s <= TIMEOUT_MAX_S for time_s in times_s),
-                f"1e-6 to {TIMEOUT_MAX_S:g} s each",
-            ),
             (
                 "timeouts_s",
                 len(set(map(fixed_timeout.timeout_name, times_s))) == len(times_s),
@@ -105,21 +129,13 @@ class Optimization:
                 bool(settings.gaps) or not settings.target_limit_s,
                 "one or more, or target_limit_s = 0",
             ),
-            ("gaps", _are_gaps(settings.gaps), "0, or 1e-6 to below 1, each once"),
-            ("curve", _are_gaps(settings.curve), "0, or 1e-6 to below 1, each once"),
-            (
-                "target_limit_s",
-                settings.target_limit_s == 0 or 1e-6 <= settings.target_limit_s <= TIMEOUT_MAX_S,
-                f"0: none; or 1e-6 to {TIMEOUT_MAX_S:g} s",
-            ),
-            ("attempts", 1 <= settings.attempts <= ATTEMPTS_MAX, f"1 to {ATTEMPTS_MAX}"),
+            ("gaps", _are_named(settings.gaps), "each once"),
+            ("curve", _are_named(settings.curve), "each once"),
             (
                 "seed",
-                settings.seed >= 0 and settings.seed + settings.attempts <= 2**32,
-                "0 or more, in 32 bits with all attempts",
+                settings.seed + settings.attempts <= 2**32,
+                "in 32 bits with all attempts",
             ),
-            ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
-            ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
         ):
             if not ok:
                 raise ConfigError(
@@ -308,10 +324,9 @@ class Optimization:
                 )
 
 
-def _are_gaps(gaps: Sequence[float]) -> bool:
-    """Say whether these can be thresholds, and each has a name of its own."""
-    named = set(map(time_to_solution.gap_name, gaps))
-    return len(named) == len(gaps) and all(gap == 0 or GAP_STEP <= gap < 1 for gap in gaps)
+def _are_named(gaps: Sequence[float]) -> bool:
+    """Say whether each gap has a name of its own."""
+    return len(set(map(time_to_solution.gap_name, gaps))) == len(gaps)
 
 
 def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Covered:

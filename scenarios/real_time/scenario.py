@@ -5,10 +5,11 @@ while it listens on.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
+
+from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
@@ -17,6 +18,7 @@ from rig.interfaces.task import Played, Task
 from rig.model.steps import Idle, Plan, Stream
 from rig.model.trial import Measured, Metric
 from rig.problems import Problem
+from rig.settings.declare import Count, Number, Or, Ratio
 from rig.units import quantity
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.real_time import decisions, scenes
@@ -35,25 +37,57 @@ class RealTime:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The stream lasts `duration_s`, its scenes from the first to the second of `scene_s`; a
-        decision is due every `hop_s` (0: half a window), and `deadline_s` after its window was
-        captured (0: a hop).
+        """Length of the stream and of its scenes, and when a decision is due."""
 
-        A trial counts when `share` of its windows meet that. A scene is recognised by `stable`
-        right decisions in a row. `preloaded`: the device holds all windows before the stream
-        begins. `stream_seed` makes all trials play one stream, 0: each its own.
-        """
-
-        duration_s: float = 60.0
-        scene_s: tuple[float, float] = (3.0, 8.0)
-        hop_s: float = 0.0
-        deadline_s: float = 0.0
-        share: float = 0.9
-        stable: int = 2
-        preloaded: bool = False
-        stream_seed: int = 0
-        idle_s: float = 0.5
-        limit_s: float = 20.0
+        duration_s: Annotated[
+            float, Interval(gt=0, le=IDLE_MAX_S), Unit("s"), doc("Duration of the stream.")
+        ] = 60.0
+        scene_s: Annotated[
+            tuple[Annotated[float, Gt(0)], Annotated[float, Gt(0)]],
+            Unit("s"),
+            doc("Shortest and longest scene; the longest is at least twice as long."),
+        ] = (3.0, 8.0)
+        hop_s: Annotated[
+            float,
+            Or(0, "half a window"),
+            Gt(0),
+            Unit("s"),
+            doc("Time from one decision to the next."),
+        ] = 0.0
+        deadline_s: Annotated[
+            float,
+            Or(0, "a hop"),
+            Gt(0),
+            Unit("s"),
+            doc("Longest time from the capture of a window to its decision."),
+        ] = 0.0
+        share: Annotated[
+            Ratio,
+            Interval(gt=0, le=1),
+            doc("Share of the windows that must meet the deadline for a trial to count."),
+        ] = 0.9
+        stable: Annotated[Count, Ge(1), doc("Right decisions in a row that recognise a scene.")] = 2
+        preloaded: Annotated[
+            bool, doc("The device holds all windows before the stream begins.")
+        ] = False
+        stream_seed: Annotated[
+            Number,
+            Or(0, "the trial's own"),
+            Ge(1),
+            doc("Seed of the stream; one makes all trials play the same stream."),
+        ] = 0
+        idle_s: Annotated[
+            float,
+            Interval(ge=0.1, le=IDLE_MAX_S),
+            Unit("s"),
+            doc("Idle time before and after the stream."),
+        ] = 0.5
+        limit_s: Annotated[
+            float,
+            Gt(0),
+            Unit("s"),
+            doc("What the device may take beyond the stream until it answers."),
+        ] = 20.0
 
     def __init__(self, settings: Settings, slots: int = 0) -> None:
         """`slots` is how many windows the device holds, 0 while that is not known."""
@@ -62,27 +96,19 @@ class RealTime:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Check the settings."""
+        """Check what settings say of each other."""
         shortest_s, longest_s = settings.scene_s
         for key, ok, allowed in (
             (
                 "scene_s",
-                shortest_s > 0 and 2 * shortest_s <= longest_s < math.inf,
+                2 * shortest_s <= longest_s,
                 "[a, b], b at least twice a: onsets must lie anywhere",
             ),
             (
                 "duration_s",
-                longest_s < settings.duration_s <= IDLE_MAX_S,
-                f"above {longest_s:g} s, the longest of scene_s, as a scene must change; to "
-                f"{IDLE_MAX_S:g} s",
+                longest_s < settings.duration_s,
+                f"above {longest_s:g} s, the longest of scene_s, as a scene must change",
             ),
-            ("hop_s", 0 <= settings.hop_s < math.inf, "above 0; 0: half a window"),
-            ("deadline_s", 0 <= settings.deadline_s < math.inf, "above 0; 0: a hop"),
-            ("share", 0 < settings.share <= 1, "above 0, to 1"),
-            ("stable", settings.stable >= 1, "1 or more"),
-            ("stream_seed", settings.stream_seed >= 0, "1 or more; 0: the trial's own"),
-            ("idle_s", 0.1 <= settings.idle_s <= IDLE_MAX_S, f"0.1 to {IDLE_MAX_S:g} s"),
-            ("limit_s", 0 < settings.limit_s < math.inf, "above 0"),
         ):
             if not ok:
                 raise ConfigError(

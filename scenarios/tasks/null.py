@@ -8,12 +8,15 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from rig.errors import ConfigError, DataError, RemoteProtocolError
+from annotated_types import Ge, Unit, doc
+
+from rig.errors import DataError, RemoteProtocolError
 from rig.interfaces.context import BenchContext
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
+from rig.settings.declare import Count, Number
 
 #: The null workload of the firmware answers the beginning of its input.
 OUTPUT_B = 64
@@ -28,11 +31,11 @@ class NullTask:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """How many payloads, how long each (bytes), and the seed they are drawn from."""
+        """How many payloads, how long, and the seed they are drawn from."""
 
-        samples: int = 20
-        payload_b: int = 1024
-        seed: int = 1
+        samples: Annotated[Count, Ge(1), doc("Payloads.")] = 20
+        payload_b: Annotated[int, Ge(1), Unit("B"), doc("Length of each payload.")] = 1024
+        seed: Annotated[Number, doc("Seed that the payloads are drawn from.")] = 1
 
     name = "null"
     phases = ("preprocess", "infer")
@@ -42,9 +45,7 @@ class NullTask:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Check the settings."""
-        if settings.samples < 1 or settings.payload_b < 1:
-            raise ConfigError("samples and payload_b are 1 or more", path="task.null")
+        """Return the task as it is set."""
         return cls(settings)
 
     @classmethod

@@ -15,7 +15,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+from annotated_types import Ge, Unit, doc
 
 from rig.errors import BenchError, ConfigError, LocalProtocolError, SutError
 from rig.interfaces.context import BenchContext
@@ -23,6 +25,7 @@ from rig.interfaces.cpu_program import Program
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
+from rig.settings.declare import Count, Number, Or
 from sut_backends.cpu.imagined_sync_wire import ImaginedWire
 from sut_backends.cpu.process import CpuProcess
 from sut_backends.cpu.worker import THRESHOLDS_MAX
@@ -44,21 +47,26 @@ class CpuSut:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Which of the task's programs (empty: its first), on which core (-1: wherever the
-        scheduler puts it), on how many threads of the numerical library, and how many samples are
-        kept.
+        """The program, where it runs, and what a simulated monitor sees of it."""
 
-        A simulated monitor sees pulses of `sync_hold_us` and `power_w` (W) drawn; a real one sees
-        no pulses and what is drawn. The marks of a search and of a stream lie two such pulses apart
-        or more.
-        """
-
-        program: str = ""
-        core: int = -1
-        threads: int = 1
-        slots: int = 64
-        sync_hold_us: int = 50
-        power_w: Power = field(default_factory=Power)
+        program: Annotated[str, doc("Which of the task's programs; empty: its first.")] = ""
+        core: Annotated[
+            Number,
+            Or(-1, "wherever the scheduler puts it"),
+            Ge(0),
+            doc("Core of the CPU that it runs on."),
+        ] = -1
+        threads: Annotated[Count, Ge(1), doc("Threads of the numerical library.")] = 1
+        slots: Annotated[Count, Ge(1), doc("Samples that are kept.")] = 64
+        sync_hold_us: Annotated[
+            int,
+            Ge(1),
+            Unit("us"),
+            doc("Length of an imagined SYNC pulse; marks of a search or stream lie two apart."),
+        ] = 50
+        power_w: Annotated[Power, doc("What a simulated monitor sees drawn.")] = field(
+            default_factory=Power
+        )
 
     def __init__(
         self,
@@ -111,7 +119,7 @@ class CpuSut:
         """Start the program; ConfigError where the task has none of that name or the core does not
         exist.
         """
-        _validate(settings)
+        _refuse_core(settings)
         name = settings.program or next(iter(context.programs), "")
         if name not in context.programs:
             raise ConfigError(
@@ -289,12 +297,7 @@ def _good(answer: tuple[dict[str, Any], bytes]) -> tuple[dict[str, Any], bytes]:
     return answer
 
 
-def _validate(settings: CpuSut.Settings) -> None:
-    for name, low in (("core", -1), ("threads", 1), ("slots", 1), ("sync_hold_us", 1)):
-        if getattr(settings, name) < low:
-            raise ConfigError(
-                f"{getattr(settings, name)}", path=f"sut.cpu.{name}", try_next=f"{low} or more"
-            )
+def _refuse_core(settings: CpuSut.Settings) -> None:
     if settings.core < 0:
         return
     if not hasattr(os, "sched_getaffinity"):

@@ -11,12 +11,15 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from annotated_types import Ge, Unit, doc
 
 from rig.errors import ConfigError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
-from rig.settings.declare import PathText
+from rig.settings.declare import Count, Or, PathText
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.hosted.sync_wire import EdgeWire, Power
 from sut_backends.hosted.watched import WatchedSut, watched
@@ -30,36 +33,57 @@ class PosixSut(WatchedSut):
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):
-        """The program, its processor (ns for each basic block; 0: CPU time of the process) and its
-        timer.
+        """The program, its processor and timer, what it draws, and what is wrong with it.
 
-        `host_clock`: the SUT is this host itself, which takes what it takes, and stamps its marks
-        with CLOCK_MONOTONIC.
-
-        `strict_baud` spoils bytes at a wrong line rate; a fault after 0 queries means never;
-        `skip_iterations` of every query are left out, as by a firmware whose loop ends early. A
-        search ends `overrun_timeout_us` late, claims a cost that is lower by one than its vector's
-        (`wrong_cost`), or cuts that vector (`short_vector`). `slow_hop_us` more go by for each
-        window of a stream.
+        A fault after 0 queries or bytes means never.
         """
 
-        program: PathText
-        tick_hz: int = 1_000_000
-        block_ns: int = 25
-        host_clock: bool = False
-        ppm: float = 0.0
-        offset_ticks: int = 0
-        strict_baud: bool = False
-        die_after_queries: int = 0
-        mute_after_queries: int = 0
-        skip_iterations: int = 0
-        restart_after_bytes: int = 0
-        restart_after_queries: int = 0
-        overrun_timeout_us: int = 0
-        slow_hop_us: int = 0
-        wrong_cost: bool = False
-        short_vector: bool = False
-        power_w: Power = field(default_factory=Power)
+        program: Annotated[
+            PathText, doc("Firmware as a program of this machine, below firmware/build/posix.")
+        ]
+        tick_hz: Annotated[int, Unit("Hz"), doc("Rate of the timer.")] = 1_000_000
+        block_ns: Annotated[
+            int,
+            Or(0, "the CPU time of the process"),
+            Ge(1),
+            Unit("ns"),
+            doc("Time that a basic block takes on the simulated processor."),
+        ] = 25
+        host_clock: Annotated[
+            bool,
+            doc("The SUT is this host: it takes what it takes, and stamps by CLOCK_MONOTONIC."),
+        ] = False
+        ppm: Annotated[
+            float, Unit("ppm"), doc("How fast the timer is against its stated rate.")
+        ] = 0.0
+        offset_ticks: Annotated[int, Unit("ticks"), doc("What the timer counts at the start.")] = 0
+        strict_baud: Annotated[bool, doc("Spoil bytes that come at a wrong line rate.")] = False
+        die_after_queries: Annotated[
+            Count, Ge(0), doc("The process ends after so many queries.")
+        ] = 0
+        mute_after_queries: Annotated[
+            Count, Ge(0), doc("Nothing more is answered after so many queries.")
+        ] = 0
+        skip_iterations: Annotated[
+            Count,
+            Ge(0),
+            doc("Iterations of every query that are left out, as by a loop that ends early."),
+        ] = 0
+        restart_after_bytes: Annotated[
+            int, Ge(0), Unit("B"), doc("The device restarts after so many bytes.")
+        ] = 0
+        restart_after_queries: Annotated[
+            Count, Ge(0), doc("The device restarts after so many queries.")
+        ] = 0
+        overrun_timeout_us: Annotated[int, Ge(0), Unit("us"), doc("How late a search ends.")] = 0
+        slow_hop_us: Annotated[
+            int, Ge(0), Unit("us"), doc("How much longer each window of a stream takes.")
+        ] = 0
+        wrong_cost: Annotated[
+            bool, doc("A search claims a cost that is lower by one than its vector's.")
+        ] = False
+        short_vector: Annotated[bool, doc("A search cuts its vector.")] = False
+        power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
 
         @property
         def arguments(self) -> list[str]:

@@ -11,13 +11,15 @@ import dataclasses
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+from annotated_types import Interval, doc
 
 from rig.errors import ConfigError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
-from rig.settings.declare import PathText
+from rig.settings.declare import Number, PathText
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.qemu_process import EmulatorProcess
 from sut_backends.hosted.sync_wire import Power
@@ -36,22 +38,21 @@ class QemuSut(WatchedSut):
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):
-        """The image, the board, and the pace of its processor: an instruction takes
-        2**`icount_shift` ns (5: 31 million in 1 s).
-        """
+        """The image, the board, and the pace of its processor."""
 
-        program: PathText
-        machine: Literal["mps2-an385", "netduinoplus2", "microbit"] = "mps2-an385"
-        icount_shift: int = 5
-        emulator: str = "qemu-system-arm"
-        power_w: Power = field(default_factory=Power)
+        program: Annotated[PathText, doc("Firmware image of the board, below firmware/build.")]
+        machine: Annotated[
+            Literal["mps2-an385", "netduinoplus2", "microbit"], doc("QEMU's name of the board.")
+        ] = "mps2-an385"
+        icount_shift: Annotated[
+            Number,
+            Interval(ge=0, le=10),
+            doc("An instruction takes 2**`icount_shift` ns; 5: 31 million in a second."),
+        ] = 5
+        emulator: Annotated[str, doc("Program that emulates the board.")] = "qemu-system-arm"
+        power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
 
         def __post_init__(self) -> None:
-            LinkSettings.__post_init__(self)
-            if not 0 <= self.icount_shift <= 10:
-                raise ConfigError(
-                    f"{self.icount_shift} is not in 0..10", path="sut.qemu.icount_shift"
-                )
             if self.layer == "text":
                 cause = (
                     "in the text layer time stamps are judged by this host's clock, and an "

@@ -10,6 +10,9 @@ import select
 import threading
 import time
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Unit, doc
 
 from rig.errors import RemoteProtocolError
 from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
@@ -25,15 +28,15 @@ _BLOCK_B = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What the simulated DUT draws in each phase, in watts; a SYNC pulse of a burst adds to idle
-    what `sync` says more.
-    """
+    """What the simulated DUT draws in each phase."""
 
-    idle: float = 0.010
-    preprocess: float = 0.030
-    infer: float = 0.050
-    sync: float = 0.012
-    batch: float = 0.045
+    idle: Annotated[float, Unit("W"), doc("While it idles.")] = 0.010
+    preprocess: Annotated[
+        float, Unit("W"), doc("While it preprocesses, and while it searches.")
+    ] = 0.030
+    infer: Annotated[float, Unit("W"), doc("While it infers.")] = 0.050
+    sync: Annotated[float, Unit("W"), doc("During a pulse of a SYNC burst.")] = 0.012
+    batch: Annotated[float, Unit("W"), doc("In a batch.")] = 0.045
 
     def of(self, phase: int, level: bool) -> float:
         """Return the power from an edge on that starts `phase` or, for SYNC, ends its pulse.

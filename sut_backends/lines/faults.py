@@ -7,27 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
+from typing import Annotated
 
-from rig.errors import ConfigError
+from annotated_types import Interval, doc
+
+from rig.settings.declare import Number, Ratio
 from sut_backends.lines.line import Line
 
 
 @dataclass(frozen=True, slots=True)
 class LineFaults:
-    """Probabilities per byte, in each direction; `flip` changes one bit."""
+    """What happens to bytes, in each direction, with these probabilities per byte."""
 
-    drop: float = 0.0
-    duplicate: float = 0.0
-    flip: float = 0.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("drop", "duplicate", "flip"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1.0:
-                raise ConfigError(
-                    f"a probability is 0 to 1, not {value}", path=f"sut.faults.{name}"
-                )
+    drop: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte is lost.")] = 0.0
+    duplicate: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte comes twice.")] = 0.0
+    flip: Annotated[Ratio, Interval(ge=0, le=1), doc("A bit of a byte is changed.")] = 0.0
+    seed: Annotated[Number, doc("Seed of what happens.")] = 0
 
     @property
     def any(self) -> bool:

@@ -6,11 +6,14 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from rig.errors import ConfigError, DeadlineError, ProtocolError, RigError, SutError
+from annotated_types import Ge, Gt, Interval, Unit, doc
+
+from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.host.serial_port import SerialPort
 from rig.interfaces.context import BenchContext
+from rig.settings.declare import Count, Or
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.io_manager import IoManagerLine
 from sut_backends.lines.line import Line
@@ -22,46 +25,42 @@ from sut_backends.uart.text_layer import TextLayer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSettings:
-    """How to speak with the DUT. `frame_baud` 0 means no change of the line rate; `faults` spoil
-    the line on purpose.
+    """How to speak with the DUT."""
 
-    `through` says whether to look for an IO manager between here and the DUT.
-    """
-
-    baud: int = 115_200
-    frame_baud: int = 0
-    layer: Literal["auto", "text", "framed"] = "auto"
-    through: Literal["auto", "nothing"] = "auto"
-    sync_hold_us: int = 50
-    sync_count: int = 8
-    sync_period_us: int = 5_000
-    timeout_s: float = 2.0
-    faults: LineFaults = field(default_factory=LineFaults)
-
-    def __post_init__(self) -> None:
-        ranges = {
-            "sync_hold_us": (0, 65_535),
-            "sync_count": (2, 255),
-            "sync_period_us": (1, 10_000_000),
-            "baud": (1, 100_000_000),
-        }
-        for name, (low, high) in ranges.items():
-            if not low <= getattr(self, name) <= high:
-                raise ConfigError(
-                    f"{getattr(self, name)} is not in {low}..{high}", path=f"sut.{name}"
-                )
-        if self.frame_baud < 0 or self.timeout_s <= 0:
-            raise ConfigError("frame_baud is 0 or more, timeout_s above 0", path="sut")
+    baud: Annotated[
+        int, Interval(ge=1, le=100_000_000), Unit("Bd"), doc("Line rate at which the DUT starts.")
+    ] = 115_200
+    frame_baud: Annotated[
+        int, Or(0, "as `baud`"), Ge(1), Unit("Bd"), doc("Line rate of the framed layer.")
+    ] = 0
+    layer: Annotated[
+        Literal["auto", "text", "framed"], doc("Layer of the shim protocol to speak.")
+    ] = "auto"
+    through: Annotated[
+        Literal["auto", "nothing"],
+        doc("Whether to look for an IO manager between the host and the DUT."),
+    ] = "auto"
+    sync_hold_us: Annotated[
+        int, Interval(ge=0, le=65_535), Unit("us"), doc("Length of a SYNC pulse.")
+    ] = 50
+    sync_count: Annotated[Count, Interval(ge=2, le=255), doc("Pulses in a SYNC burst.")] = 8
+    sync_period_us: Annotated[
+        int, Interval(ge=1, le=10_000_000), Unit("us"), doc("Period of the pulses in a SYNC burst.")
+    ] = 5_000
+    timeout_s: Annotated[
+        float, Gt(0), Unit("s"), doc("Time within which the DUT answers a short request.")
+    ] = 2.0
+    faults: Annotated[LineFaults, doc("What spoils the line, on purpose.")] = field(
+        default_factory=LineFaults
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortSettings(LinkSettings):
-    """A line by its port: a device or URL as pyserial takes it; `simulated` says that an emulator
-    is behind it.
-    """
+    """A line by its port."""
 
-    port: str
-    simulated: bool = False
+    port: Annotated[str, doc("Serial device, or URL as pyserial takes it.")]
+    simulated: Annotated[bool, doc("An emulator is behind the port.")] = False
 
 
 def open_line(port: str, settings: LinkSettings, context: BenchContext) -> Line:

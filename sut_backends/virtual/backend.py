@@ -10,13 +10,16 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Self
+from typing import Annotated, Self
+
+from annotated_types import Ge, Gt, Unit, doc
 
 from rig.errors import ConfigError, DeadlineError, LocalProtocolError, SutError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
+from rig.settings.declare import Count, Or, Ratio
 from rig.simulation.world import NS_PER_S
 from sut_backends.virtual.search import SearchModel, VirtualSearch
 from sut_backends.virtual.stream import WindowLink
@@ -33,13 +36,11 @@ _ANSWERS_KEPT = 1024
 
 @dataclass(frozen=True, slots=True)
 class PhaseModel:
-    """One phase of the device: its duration (s), its power (W), and the relative standard deviation
-    of both.
-    """
+    """One phase of the virtual device."""
 
-    duration_s: float
-    power_w: float
-    variation: float = 0.005
+    duration_s: Annotated[float, Ge(0), Unit("s"), doc("Mean duration.")]
+    power_w: Annotated[float, Unit("W"), doc("Mean power.")]
+    variation: Annotated[Ratio, Ge(0), doc("Relative standard deviation of both.")] = 0.005
 
 
 class VirtualSut:
@@ -49,45 +50,45 @@ class VirtualSut:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The device's clock (offset in ticks, rate error in ppm), its phases, its idle power, how
-        often it answers wrongly, how many samples it holds, and of how many bytes each (0: of any
-        size); how it searches (`solve`).
-        """
+        """The device's clock, phases and memory, how it searches, and what is wrong with it."""
 
-        tick_hz: int = 1_000_000
-        clock_offset_ticks: int = 123_456_789
-        clock_ppm: float = 40.0
-        idle_w: float = 0.012
-        preprocess: PhaseModel = field(default_factory=lambda: PhaseModel(0.018, 0.035))
-        infer: PhaseModel = field(default_factory=lambda: PhaseModel(0.042, 0.045))
-        error_rate: float = 0.0
-        sync_hold_us: int = 50
-        sync_count: int = 8
+        tick_hz: Annotated[
+            int, Ge(1), Unit("Hz"), doc("Rate of the device's clock, as it states it.")
+        ] = 1_000_000
+        clock_offset_ticks: Annotated[
+            int, Unit("ticks"), doc("What the clock counts when the bench is opened.")
+        ] = 123_456_789
+        clock_ppm: Annotated[
+            float, Gt(-1e6), Unit("ppm"), doc("How fast the clock is against its stated rate.")
+        ] = 40.0
+        idle_w: Annotated[float, Unit("W"), doc("Power of the device while it idles.")] = 0.012
+        preprocess: Annotated[PhaseModel, doc("The preprocessing phase.")] = field(
+            default_factory=lambda: PhaseModel(0.018, 0.035)
+        )
+        infer: Annotated[PhaseModel, doc("The inference phase.")] = field(
+            default_factory=lambda: PhaseModel(0.042, 0.045)
+        )
+        error_rate: Annotated[Ratio, doc("Share of wrong answers.")] = 0.0
+        sync_hold_us: Annotated[int, Ge(0), Unit("us"), doc("Length of a SYNC pulse.")] = 50
+        sync_count: Annotated[Count, Ge(2), doc("Pulses in a SYNC burst.")] = 8
         # no multiple of a sampling period: the pulses of a burst fall on different parts of one
-        sync_period_us: int = 2_003
-        load_s: float = 0.002
-        slots: int = 1
-        slot_b: int = 0
-        solve: SearchModel = field(default_factory=SearchModel)
+        sync_period_us: Annotated[
+            int, Ge(1), Unit("us"), doc("Period of the pulses in a SYNC burst.")
+        ] = 2_003
+        load_s: Annotated[float, Ge(0), Unit("s"), doc("Time that it takes to load a sample.")] = (
+            0.002
+        )
+        slots: Annotated[Count, Ge(1), doc("Samples that the device holds.")] = 1
+        slot_b: Annotated[
+            int,
+            Or(0, "of any size"),
+            Ge(1),
+            Unit("B"),
+            doc("Bytes of a sample that the device holds."),
+        ] = 0
+        solve: Annotated[SearchModel, doc("How it searches.")] = field(default_factory=SearchModel)
 
     def __init__(self, settings: Settings, context: BenchContext) -> None:
-        if settings.tick_hz < 1:
-            raise ConfigError(
-                f"{settings.tick_hz} ticks per second",
-                path="sut.virtual.tick_hz",
-                try_next="1 or more",
-            )
-        if settings.slots < 1:
-            raise ConfigError(
-                f"{settings.slots} slots", path="sut.virtual.slots", try_next="1 or more"
-            )
-        if settings.slot_b < 0:
-            raise ConfigError(
-                f"{settings.slot_b} bytes",
-                path="sut.virtual.slot_b",
-                try_next="1 or more; 0: of any size",
-            )
-        settings.solve.refuse_impossible("sut.virtual.solve")
         if context.reference is None and context.searcher is None:
             raise ConfigError(
                 "this task has no reference answers, so a virtual device cannot run it",

@@ -8,10 +8,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
-from rig.errors import ConfigError
+from annotated_types import Interval, Unit, doc
+
 from rig.interfaces.context import Searcher
 from rig.model.steps import Solve
+from rig.settings.declare import Ratio
 
 #: The device looks at its clock so often: after this time, and on long ways after this share of the
 #: way.
@@ -23,36 +26,30 @@ WRONG_MAX = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SearchModel:
-    """The device while it searches: neighbours touched in a second, power (W), and how much that
-    differs (relative) from one search to the next, and within one each time it has become twice as
-    long.
+    """The device while it searches, and what is wrong with it."""
 
-    `tells_ticks`: it tells by its own timer when it knew each threshold, as firmware of before does
-    not. What is wrong with it: it claims a cost lower by `wrong_cost`, leaves out the last byte of
-    its vector, or goes on for `overrun_s` beyond its time-out.
-    """
-
-    rate_hz: float = 5e6
-    power_w: float = 0.048
-    variation: float = 0.005
-    tells_ticks: bool = True
-    wrong_cost: int = 0
-    short_vector: bool = False
-    overrun_s: float = 0.0
-
-    def refuse_impossible(self, path: str) -> None:
-        """Raise ConfigError, with the key below `path`, where no device is like this."""
-        for key, low, high in (
-            ("rate_hz", 1.0, 1e12),
-            ("power_w", 1e-9, 1e6),
-            ("variation", 0.0, 1.0),
-            ("wrong_cost", -WRONG_MAX, WRONG_MAX),
-            ("overrun_s", 0.0, 3600.0),
-        ):
-            if not low <= getattr(self, key) <= high:
-                raise ConfigError(
-                    f"{getattr(self, key)}", path=f"{path}.{key}", try_next=f"{low:g} to {high:g}"
-                )
+    rate_hz: Annotated[
+        float, Interval(ge=1, le=1e12), Unit("Hz"), doc("Neighbours touched in a second.")
+    ] = 5e6
+    power_w: Annotated[float, Interval(ge=1e-9, le=1e6), Unit("W"), doc("Mean power.")] = 0.048
+    variation: Annotated[
+        Ratio,
+        Interval(ge=0, le=1),
+        doc("Relative deviation of the power from search to search, and within one."),
+    ] = 0.005
+    tells_ticks: Annotated[
+        bool, doc("It tells by its own timer when it knew each threshold; older firmware does not.")
+    ] = True
+    wrong_cost: Annotated[
+        int,
+        Interval(ge=-WRONG_MAX, le=WRONG_MAX),
+        Unit("cost"),
+        doc("How much lower than its vector's the cost is that it claims."),
+    ] = 0
+    short_vector: Annotated[bool, doc("It leaves out the last byte of its vector.")] = False
+    overrun_s: Annotated[
+        float, Interval(ge=0, le=3600), Unit("s"), doc("How long it goes on beyond its time-out.")
+    ] = 0.0
 
 
 @dataclass(frozen=True, slots=True)

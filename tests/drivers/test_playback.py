@@ -22,6 +22,7 @@ from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, RigEr
 from rig.importers.opened import Options
 from rig.interfaces.context import BenchContext
 from rig.session.session import SessionResult, open_bench, resume
+from rig.settings import ranges
 from rig.store.events import Event, StepDone, TrialFinished
 from rig.trace.trace import Trace
 from tests.conftest import VIRTUAL_NULL
@@ -166,7 +167,7 @@ def test_a_trial_that_was_begun_is_played_anew_and_what_was_heard_of_it_is_kept(
     with pytest.raises(Cut):
         resume(folder, [after(StepDone, 2, 6)])
     result = resume(folder)
-    assert [trial.sittings for trial in result.trials] == [1, 1, 1]
+    assert [trial.segments for trial in result.trials] == [1, 1, 1]
     assert (folder / "trial-2-cut-off-1" / "completions.jsonl").read_bytes() == heard
     assert (folder / "trial-2-cut-off-2").is_dir() and not (
         folder / "trial-2" / "sitting-1"
@@ -455,5 +456,8 @@ def test_a_rate_that_no_trace_can_have_is_refused_with_its_key(
     ):
         bench.run(1, tmp_path)
     assert caught.value.path == "monitor.playback.signals.rate_hz"
-    assert caught.value.cause == f"monitor.playback.signals.rate_hz: {float(rate_hz)}"
-    assert caught.value.try_next == "samples a second, 0.001 to 4294967295"
+    assert (
+        caught.value.cause
+        == f"monitor.playback.signals.rate_hz: {ranges.number(float(rate_hz))} Hz"
+    )
+    assert caught.value.try_next == "0: not given; or 0.001 to 4294967295 Hz"

@@ -12,6 +12,7 @@ import pytest
 from drivers.virtual import VirtualMonitor
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
+from rig.settings.check import checked
 from rig.trace.trace import Trace
 
 MS = 1_000_000
@@ -105,8 +106,8 @@ def test_a_fast_clock_takes_more_samples(tmp_path: Path, ppm: float) -> None:
 
 @pytest.mark.parametrize("sample_hz", [0, 999, 1_000_001])
 def test_a_rate_it_cannot_keep_is_refused(sample_hz: int) -> None:
-    with pytest.raises(ConfigError, match="samples per second"):
-        VirtualMonitor.open(VirtualMonitor.Settings(sample_hz=sample_hz), BenchContext())
+    with pytest.raises(ConfigError, match=r"monitor\.virtual\.sample_hz: \d+ Hz"):
+        checked(VirtualMonitor.Settings(sample_hz=sample_hz), "monitor.virtual")
 
 
 def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_path: Path) -> None:

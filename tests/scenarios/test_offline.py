@@ -19,6 +19,7 @@ from rig.model.scores import Score
 from rig.model.steps import Idle, Load, Query, Step
 from rig.model.trial import Measured, Sample, Window
 from rig.session.planning import steps
+from rig.settings.check import checked
 from scenarios.offline import Offline
 from scenarios.tasks.null import NullTask
 
@@ -26,7 +27,9 @@ TICK_HZ = 1_000_000
 
 
 def offline(slots: int = 0, **settings: Any) -> Offline:
-    scenario = Offline.open(Offline.Settings(**settings), BenchContext())
+    scenario = Offline.open(
+        checked(Offline.Settings(**settings), "scenario.offline"), BenchContext()
+    )
     return scenario.fitted(device(slots)) if slots else scenario
 
 

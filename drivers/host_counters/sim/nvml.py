@@ -9,8 +9,12 @@ library itself looks like is simulated in tests/drivers/host_counters/nvml_stub.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Gt, Unit, doc
 
 from drivers.host_counters.sim.simulator import SimulatedCounter
+from rig.settings.declare import Ratio
 from rig.simulation.world import World
 
 #: What a test may set as `fault`, one at a time, and the code that the library then answers with.
@@ -38,16 +42,20 @@ class NvmlSimulator:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What the simulated board draws apart from the DUT, how its sensor errs, and how often it
-        is updated; `counts_energy` False: an old board, that tells only its power.
-        """
+        """What the simulated board draws apart from the DUT, and how its sensor errs."""
 
-        base_w: float = 20.0
-        gain: float = 0.0
-        clock_ppm: float = 0.0
-        update_s: float = 0.02
-        counts_energy: bool = True
-        share: float = 1.0
+        base_w: Annotated[float, Unit("W"), doc("Power of the board apart from the DUT.")] = 20.0
+        gain: Annotated[Ratio, doc("Gain error of the sensor.")] = 0.0
+        clock_ppm: Annotated[
+            float, Gt(-1e6), Unit("ppm"), doc("How fast the sensor's clock is.")
+        ] = 0.0
+        update_s: Annotated[
+            float, Gt(0), Unit("s"), doc("Time between two updates of the sensor.")
+        ] = 0.02
+        counts_energy: Annotated[
+            bool, doc("It counts energy; an old board tells only its power.")
+        ] = True
+        share: Annotated[Ratio, doc("Part of the DUT's power that it counts.")] = 1.0
 
     def __init__(self, settings: Settings, world: World) -> None:
         self.counter = SimulatedCounter(

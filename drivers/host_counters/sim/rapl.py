@@ -14,8 +14,12 @@ import tempfile
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from drivers.host_counters.sim.simulator import SimulatedCounter
+from rig.settings.declare import Number, Ratio
 from rig.simulation.world import World
 
 _REGISTER = 1 << 32
@@ -53,16 +57,20 @@ class RaplSimulator:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What the simulated processor draws apart from the DUT, and how its counter errs and is
-        updated.
-        """
+        """What the simulated processor draws apart from the DUT, and how its counter errs."""
 
-        base_w: float = 5.0
-        gain: float = 0.0
-        clock_ppm: float = 0.0
-        update_s: float = 0.001
-        first: int = 4_000_000_000
-        share: float = 1.0
+        base_w: Annotated[float, Unit("W"), doc("Power of the host apart from the DUT.")] = 5.0
+        gain: Annotated[Ratio, doc("Gain error of the counter.")] = 0.0
+        clock_ppm: Annotated[
+            float, Gt(-1e6), Unit("ppm"), doc("How fast the counter's clock is.")
+        ] = 0.0
+        update_s: Annotated[
+            float, Interval(gt=0, le=10), Unit("s"), doc("Time between two updates of the counter.")
+        ] = 0.001
+        first: Annotated[
+            Number, Ge(0), doc("What the counter counts at the start, in its own steps.")
+        ] = 4_000_000_000
+        share: Annotated[Ratio, doc("Part of the DUT's power that it counts.")] = 1.0
 
     def __init__(self, settings: Settings, world: World) -> None:
         self.counter = SimulatedCounter(

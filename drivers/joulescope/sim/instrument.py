@@ -26,7 +26,6 @@ from drivers.joulescope.sim.streams import (
     Unplugged,
 )
 from drivers.joulescope.sim.topics import JS110, JS220
-from rig.errors import ConfigError
 from rig.simulation.world import World
 
 _TIMEOUT_S = 1.0
@@ -72,7 +71,6 @@ class SimulatedInstrument:
     """What one bench file attaches to the driver; the one that is opened measures its world."""
 
     def __init__(self, settings: JoulescopeSimulatorSettings, world: World, seed: int = 0) -> None:
-        require(settings)
         self.settings = settings
         self._world = world
         self.topics = JS110 if settings.model == "js110" else JS220
@@ -314,29 +312,6 @@ class SimulatedInstrument:
                 device.state = ABSENT
                 self._deliver(f"{device.path}/h/state", ABSENT)
                 self._deliver("@/!remove", device.path)
-
-
-def require(settings: JoulescopeSimulatorSettings) -> None:
-    """Raise ConfigError for an instrument that cannot be."""
-    if settings.model not in ("js110", "js220", "js320"):
-        raise ConfigError(
-            f"{settings.model!r}",
-            path="monitor.joulescope.simulator.model",
-            try_next="js220 or js110",
-        )
-    for name, ok, rule in (
-        ("supply_v", settings.supply_v > 0, "above 0"),
-        ("share", 0 < settings.share <= 1, "above 0, to 1"),
-        ("fed_v", settings.fed_v >= 0, "0: none; or above"),
-        ("noise_a", settings.noise_a >= 0, "0 or more"),
-        ("clock_ppm", abs(settings.clock_ppm) < 100_000, "less than 100000 either way"),
-    ):
-        if not ok:
-            raise ConfigError(
-                f"{getattr(settings, name)}",
-                path=f"monitor.joulescope.simulator.{name}",
-                try_next=rule,
-            )
 
 
 def _version(text: str) -> int:

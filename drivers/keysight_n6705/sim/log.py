@@ -12,14 +12,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge, Gt, Unit, doc
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
 from drivers.keysight_n6705.sim.module import Channel
 from drivers.keysight_n6705.sim.scpi import CONFLICT, STALE, ScpiError
+from rig.settings.declare import Count, Number, Or, Ratio
 from rig.simulation.world import NS_PER_S, World
 
 _STEP_S = 20.48e-6
@@ -37,85 +39,107 @@ _HORIZON_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class SimulatorFaults:
-    """What goes wrong; nothing, unless asked for.
+    """What goes wrong; nothing, unless asked for."""
 
-    `refuse` (a header in short form) gets `refuse_error`. The query `read_back_of` gets
-    `read_back`. `idn`, `option`: answers. `keeps_byte_order`: it is little-endian whatever is said.
-    `output_on`: channels found on. `output_stays_off`: no output goes on. `no_minmax`: modules with
-    one converter know none. `stuck`: so many parameters of other channels are logged whatever is
-    said; `stuck_hidden`: and no query tells. `drop_at_s`: the connection ends, by the time of the
-    log (0: never); with `stays_away` nobody answers after. `lose_at_s`: `lose_records` are
-    overwritten in the channels `lose_of`; `lose_error` is what the queue says then.
-    `overload_at_s`: so many records have `overload_as` in place of what `overload_of` is: 9.9E37 is
-    infinity and 9.91E37 no number in SCPI. `columns_swapped`: voltage comes before current.
-    `trip_at_s`: the over-voltage protection switches the output off. `short_block_at`: the fetch
-    with that number, of those with records. `late`: the answer to the message with this header that
-    has the number `late_at` among them comes only with that to the next message; with `mute`
-    nothing comes in this connection any more. `garbled_lap`, `lost_lap`, `extra_lap`: the edge with
-    that number, from the IO manager; at `unplugged_lap` it is unplugged.
-    """
-
-    refuse: str = ""
-    refuse_error: str = '-222,"Data out of range"'
-    read_back_of: str = ""
-    read_back: str = ""
-    idn: str = ""
-    option: str = ""
-    keeps_byte_order: bool = False
-    output_on: tuple[int, ...] = ()
-    output_stays_off: bool = False
-    no_minmax: bool = False
-    stuck: int = 0
-    stuck_hidden: bool = False
-    drop_at_s: float = 0.0
-    stays_away: bool = False
-    lose_at_s: float = 0.0
-    lose_records: int = 0
-    lose_of: tuple[int, ...] = (1, 2)
-    lose_error: str = ""
-    overload_at_s: float = 0.0
-    overload_records: int = 0
-    overload_of: Literal["current", "voltage", "sync"] = "current"
-    overload_as: Literal["9.9E37", "-9.9E37", "9.91E37", "NaN"] = "9.9E37"
-    columns_swapped: bool = False
-    trip_at_s: float = 0.0
-    short_block_at: int = 0
-    late: str = ""
-    late_at: int = 1
-    mute: bool = False
-    garbled_lap: int = 0
-    lost_lap: int = 0
-    extra_lap: int = 0
-    unplugged_lap: int = 0
+    refuse: Annotated[str, doc("Header, in short form, of a command that is refused.")] = ""
+    refuse_error: Annotated[str, doc("Error that it is refused with.")] = '-222,"Data out of range"'
+    read_back_of: Annotated[str, doc("Query that is answered by `read_back`.")] = ""
+    read_back: Annotated[str, doc("Answer to that query.")] = ""
+    idn: Annotated[str, doc("Answer to *IDN?")] = ""
+    option: Annotated[str, doc("Answer to the query for options.")] = ""
+    keeps_byte_order: Annotated[bool, doc("Records are little-endian whatever is said.")] = False
+    output_on: Annotated[tuple[Number, ...], doc("Channels whose output is found on.")] = ()
+    output_stays_off: Annotated[bool, doc("No output goes on.")] = False
+    no_minmax: Annotated[bool, doc("Modules with one converter know no minimum and maximum.")] = (
+        False
+    )
+    stuck: Annotated[
+        Count, doc("Parameters of other channels that are logged whatever is said.")
+    ] = 0
+    stuck_hidden: Annotated[bool, doc("No query tells of them.")] = False
+    drop_at_s: Annotated[
+        float, Or(0, "never"), Unit("s"), doc("The connection ends, by the time of the log.")
+    ] = 0.0
+    stays_away: Annotated[bool, doc("Nobody answers after that.")] = False
+    lose_at_s: Annotated[float, Or(0, "never"), Unit("s"), doc("Records are overwritten.")] = 0.0
+    lose_records: Annotated[Count, doc("How many are overwritten.")] = 0
+    lose_of: Annotated[tuple[Number, ...], doc("Channels whose records are overwritten.")] = (1, 2)
+    lose_error: Annotated[str, doc("What the error queue says then.")] = ""
+    overload_at_s: Annotated[float, Or(0, "never"), Unit("s"), doc("Records are overloads.")] = 0.0
+    overload_records: Annotated[Count, doc("How many are overloads.")] = 0
+    overload_of: Annotated[Literal["current", "voltage", "sync"], doc("What is overloaded.")] = (
+        "current"
+    )
+    overload_as: Annotated[
+        Literal["9.9E37", "-9.9E37", "9.91E37", "NaN"],
+        doc("How: 9.9E37 is infinity and 9.91E37 no number in SCPI."),
+    ] = "9.9E37"
+    columns_swapped: Annotated[bool, doc("Voltage comes before current.")] = False
+    trip_at_s: Annotated[
+        float,
+        Or(0, "never"),
+        Unit("s"),
+        doc("The over-voltage protection switches the output off."),
+    ] = 0.0
+    short_block_at: Annotated[
+        Number, doc("Fetch that is cut short, of those with records; 0: none.")
+    ] = 0
+    late: Annotated[
+        str, doc("Header of a message whose answer comes only with that to the next.")
+    ] = ""
+    late_at: Annotated[Number, doc("Which of these messages, from 1.")] = 1
+    mute: Annotated[bool, doc("Nothing comes in this connection any more.")] = False
+    garbled_lap: Annotated[Number, doc("Edge from the IO manager that is garbled; 0: none.")] = 0
+    lost_lap: Annotated[Number, doc("Edge from the IO manager that is lost; 0: none.")] = 0
+    extra_lap: Annotated[Number, doc("Edge from the IO manager that comes twice; 0: none.")] = 0
+    unplugged_lap: Annotated[Number, doc("Edge at which the IO manager is unplugged; 0: none.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class N6705SimulatorSettings:
-    """The instrument's true errors.
+    """The instrument's true errors."""
 
-    `clock_ppm`: how fast its clock is. `sync_high_v`: the SYNC line at rest. `point_s`: distance of
-    the converter's points that a mean is made of (0: SYNC is averaged exactly). `trigger_s`: from
-    an edge at the trigger input to the log, before the next point. `share`: the part of the DUT's
-    power that flows through it. `fed_v`: another cable feeds the DUT with so many volts (0: none),
-    and nothing flows through it.
-    """
-
-    modules: tuple[str, ...] = ("N6781A", "N6781A")
-    clock_ppm: float = 15.0
-    gain: float = 0.0
-    offset_a: float = 0.0
-    voltage_gain: float = 0.0
-    noise_a: float = 4e-6
-    sync_noise_v: float = 0.9e-3
-    sync_high_v: float = 3.3
-    point_s: float = 20.48e-6
-    trigger_s: float = 5e-6
-    fifo_s: float = 20.0
-    io_manager_ppm: float = 40.0
-    share: float = 1.0
-    fed_v: float = 0.0
-    seed: int = 0
-    faults: SimulatorFaults = field(default_factory=SimulatorFaults)
+    modules: Annotated[tuple[str, ...], doc("Models of the modules, by channel.")] = (
+        "N6781A",
+        "N6781A",
+    )
+    clock_ppm: Annotated[float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")] = 15.0
+    gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
+    offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
+    voltage_gain: Annotated[Ratio, doc("Gain error of the voltage.")] = 0.0
+    noise_a: Annotated[
+        float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
+    ] = 4e-6
+    sync_noise_v: Annotated[
+        float, Ge(0), Unit("V"), doc("Standard deviation of one sample of SYNC.")
+    ] = 0.9e-3
+    sync_high_v: Annotated[float, Unit("V"), doc("The SYNC line at rest.")] = 3.3
+    point_s: Annotated[
+        float,
+        Or(0, "SYNC is averaged exactly"),
+        Gt(0),
+        Unit("s"),
+        doc("Distance of the converter's points that a mean is made of."),
+    ] = 20.48e-6
+    trigger_s: Annotated[
+        float, Ge(0), Unit("s"), doc("Time from an edge at the trigger input to the log.")
+    ] = 5e-6
+    fifo_s: Annotated[float, Gt(0), Unit("s"), doc("Length of the buffer.")] = 20.0
+    io_manager_ppm: Annotated[
+        float, Gt(-1e6), Unit("ppm"), doc("How fast the IO manager's clock is.")
+    ] = 40.0
+    share: Annotated[Ratio, doc("Part of the DUT's power that flows through it.")] = 1.0
+    fed_v: Annotated[
+        float,
+        Or(0, "none"),
+        Gt(0),
+        Unit("V"),
+        doc("Voltage of another cable that feeds the DUT in its place."),
+    ] = 0.0
+    seed: Annotated[Number, doc("Seed of the noise.")] = 0
+    faults: Annotated[SimulatorFaults, doc("What goes wrong.")] = field(
+        default_factory=SimulatorFaults
+    )
 
 
 class SimulatedLog:

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Gt, Unit, doc
 from numpy.typing import NDArray
+
+from rig.settings.declare import Number, Or, Ratio
 
 _RATES = {"1": 1, "2": 2, "5": 5, "10": 10, "20": 20, "50": 50, "100": 100, "200": 200, "500": 500}
 _RATES |= {
@@ -40,73 +44,80 @@ _NUMBERS = {"trigdelay": (0.0, 600.0), "currthre": (0.0, 10e-3), "currthres": (0
 class Lpm01aFaults:
     """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of
     each one, and below 0 is never.
-
-    `error_to` and `no_answer_to` name the beginning of a command; with `only`, of the times it
-    comes, counted from 1, those. At `power_down_at_s` the board tells of a power-down as of an
-    error, at `power_off_at_s` of its supply as `pwr off`. `stale` is what goes on at the start:
-    "streaming", "streaming binary", "half line" or "summary". `old_error` happened before,
-    `calibration_error` happens whenever the voltage is set: `status` tells of each once.
     """
 
-    lose_byte_at: int = -1
-    lose_bytes: int = 1
-    flip_byte_at: int = -1
-    flip_mask: int = 0x10
-    insert_byte_at: int = -1
-    inserted: int = 0x41
-    stale: str = ""
-    error_to: str = ""
-    error_detail: str = "simulated refusal"
-    no_answer_to: str = ""
-    only: tuple[int, ...] = ()
-    load_rises_at_s: float = -1.0
-    overcurrent_at_s: float = -1.0
-    voltage_drop_at_s: float = -1.0
-    power_down_at_s: float = -1.0
-    power_off_at_s: float = -1.0
-    ends_at_s: float = -1.0
-    mute_at_s: float = -1.0
-    unplugged_at_s: float = -1.0
-    event_skipped: int = -1
-    no_completion: bool = False
-    prompt: str = "PowerShield > "
-    supply_found_on: bool = False
-    old_error: str = ""
-    calibration_error: str = ""
+    lose_byte_at: Annotated[int, Unit("B"), doc("Place where bytes are lost.")] = -1
+    lose_bytes: Annotated[int, Unit("B"), doc("How many are lost.")] = 1
+    flip_byte_at: Annotated[int, Unit("B"), doc("Place of a byte that is changed.")] = -1
+    flip_mask: Annotated[Number, doc("Bits of it that are changed.")] = 0x10
+    insert_byte_at: Annotated[int, Unit("B"), doc("Place where a byte is put in.")] = -1
+    inserted: Annotated[Number, doc("The byte that is put in.")] = 0x41
+    stale: Annotated[
+        str,
+        doc(
+            'What goes on at the start: "streaming", "streaming binary", "half line" or "summary".'
+        ),
+    ] = ""
+    error_to: Annotated[str, doc("Beginning of a command that is answered by an error.")] = ""
+    error_detail: Annotated[str, doc("Text of that error.")] = "simulated refusal"
+    no_answer_to: Annotated[str, doc("Beginning of a command that is not answered.")] = ""
+    only: Annotated[
+        tuple[Number, ...], doc("Which of the times these commands come, from 1; none: all.")
+    ] = ()
+    load_rises_at_s: Annotated[float, Unit("s"), doc("The load rises.")] = -1.0
+    overcurrent_at_s: Annotated[float, Unit("s"), doc("The current is too high.")] = -1.0
+    voltage_drop_at_s: Annotated[float, Unit("s"), doc("The voltage drops.")] = -1.0
+    power_down_at_s: Annotated[
+        float, Unit("s"), doc("The board tells of a power-down, as of an error.")
+    ] = -1.0
+    power_off_at_s: Annotated[
+        float, Unit("s"), doc("The board tells of its supply, as `pwr off`.")
+    ] = -1.0
+    ends_at_s: Annotated[float, Unit("s"), doc("The acquisition ends.")] = -1.0
+    mute_at_s: Annotated[float, Unit("s"), doc("Nothing comes any more.")] = -1.0
+    unplugged_at_s: Annotated[float, Unit("s"), doc("The board is unplugged.")] = -1.0
+    event_skipped: Annotated[Number, doc("Edge that is not told.")] = -1
+    no_completion: Annotated[bool, doc("The end of an acquisition is not told.")] = False
+    prompt: Annotated[str, doc("Prompt of the shell.")] = "PowerShield > "
+    supply_found_on: Annotated[bool, doc("The supply is on when the board is opened.")] = False
+    old_error: Annotated[str, doc("Error from before, which `status` tells once.")] = ""
+    calibration_error: Annotated[
+        str, doc("Error whenever the voltage is set, which `status` tells once.")
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lpm01aSimulatorSettings:
-    """The board's true errors and habits.
+    """The board's true errors, and how it answers, which manual and boards tell differently."""
 
-    `clock_ppm`: how fast its clock is; `gain`, `offset_a`, `noise_a` (of one sample): of the
-    current; `supply_v_error`: relative, of the supply; `share`: part of the DUT's power through it;
-    `fed_v`: another cable feeds the DUT with so many volts (0: none), and nothing flows through it;
-    `stamp`: how a time stamp line begins; `event`: its last word.
-
-    How commands are answered, which manual and boards tell differently: `refusal`, `presence` (to
-    `powershield`), `status`, `pwr_get`; those that begin with `bare` without the word `ack`, as
-    UM2269 Rev 6 table 50 prints it of `pwrend`.
-    """
-
-    firmware: str = "1.0.6"
-    serial: str = "540619864-1110659081-4784204"
-    clock_ppm: float = 20.0
-    gain: float = 0.0
-    offset_a: float = 0.0
-    noise_a: float = 1e-6
-    supply_v_error: float = 0.0
-    share: float = 1.0
-    fed_v: float = 0.0
-    seed: int = 0
-    stamp: str = "TimeStamp: "
-    refusal: str = "error {command}"
-    presence: str = "ack powershield"
-    status: str = "ack status {said}"
-    pwr_get: str = "ack pwr get {state}"
-    bare: str = ""
-    event: str = "ris"
-    faults: Lpm01aFaults = field(default_factory=Lpm01aFaults)
+    firmware: Annotated[str, doc("Version of the firmware.")] = "1.0.6"
+    serial: Annotated[str, doc("Serial number.")] = "540619864-1110659081-4784204"
+    clock_ppm: Annotated[float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")] = 20.0
+    gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
+    offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
+    noise_a: Annotated[
+        float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
+    ] = 1e-6
+    supply_v_error: Annotated[Ratio, doc("Relative error of the supply.")] = 0.0
+    share: Annotated[Ratio, doc("Part of the DUT's power that flows through it.")] = 1.0
+    fed_v: Annotated[
+        float,
+        Or(0, "none"),
+        Gt(0),
+        Unit("V"),
+        doc("Voltage of another cable that feeds the DUT in its place."),
+    ] = 0.0
+    seed: Annotated[Number, doc("Seed of the noise.")] = 0
+    stamp: Annotated[str, doc("How a line with a time stamp begins.")] = "TimeStamp: "
+    refusal: Annotated[str, doc("Answer to a command that is refused.")] = "error {command}"
+    presence: Annotated[str, doc("Answer to `powershield`.")] = "ack powershield"
+    status: Annotated[str, doc("Answer to `status`.")] = "ack status {said}"
+    pwr_get: Annotated[str, doc("Answer to `pwr get`.")] = "ack pwr get {state}"
+    bare: Annotated[
+        str, doc("Commands that are answered without `ack` (UM2269 Rev 6, table 50).")
+    ] = ""
+    event: Annotated[str, doc("Last word of an edge's line.")] = "ris"
+    faults: Annotated[Lpm01aFaults, doc("What goes wrong.")] = field(default_factory=Lpm01aFaults)
 
 
 class ShellRefusal(Exception):

@@ -10,17 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import soxr
+from annotated_types import Ge, doc
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import PathText
+from rig.settings.declare import Count, Number, Or, PathText, Why
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import CLASSES, Clip, TauDataset, official, open_dataset
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
@@ -55,20 +56,22 @@ class AscTask:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What a bench file may set.
+        """The data, which of them are measured, and the model."""
 
-        `data` is "generated" or a folder; `samples` 0 means the whole test split, else a
-        class-balanced subset drawn with `seed`; `files_per_class` and `seed` decide the generated
-        data, which is kept in `cache` (default $XDG_CACHE_HOME/neurorig); `model` is the NIR file
-        that the device runs, default the shipped one.
-        """
-
-        data: PathText = GENERATED
-        samples: int = 0
-        seed: int = 0
-        files_per_class: int = 9
-        cache: PathText = ""
-        model: PathText = ""
+        data: Annotated[PathText, doc('Folder of the data set, or "generated".')] = GENERATED
+        samples: Annotated[
+            Count, Or(0, "the whole test split"), Ge(1), doc("Samples of a class-balanced subset.")
+        ] = 0
+        seed: Annotated[Number, doc("Seed of the subset and of generated data.")] = 0
+        files_per_class: Annotated[
+            Count, Ge(2), Why("they are split by location"), doc("Generated files of each class.")
+        ] = 9
+        cache: Annotated[
+            PathText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
+        ] = ""
+        model: Annotated[
+            PathText, doc("NIR file of the model that the device runs; empty: the shipped one.")
+        ] = ""
 
     @classmethod
     def replica(

@@ -9,7 +9,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge, doc
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
@@ -17,7 +19,7 @@ from rig.interfaces.sut import SutInfo
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import PathText
+from rig.settings.declare import Count, Number, Or, PathText
 from scenarios.tasks.mlperf_tiny import answer, generate
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
@@ -36,24 +38,28 @@ class MlperfTiny:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What a bench file may set.
+        """The benchmark, its data, and how the device writes its answers."""
 
-        `data` is a benchmark's folder, or "generated"; `labels` the list in it; `benchmark` what it
-        is, by default as the folder is called. `output` is how the device writes its numbers,
-        `outputs` how many there are (0: as the benchmark has it). `workload` is what the device
-        calls itself, where that is neither the task's nor the benchmark's name. Generated data have
-        `files` files drawn with `seed`, kept in `cache` (default $XDG_CACHE_HOME/neurorig).
-        """
-
-        data: PathText = GENERATED
-        labels: str = generate.LABELS
-        benchmark: Name = ""
-        output: answer.Format = "thousandths"
-        outputs: int = 0
-        workload: str = ""
-        files: int = 24
-        seed: int = 1
-        cache: PathText = ""
+        data: Annotated[PathText, doc('Folder of a benchmark\'s data, or "generated".')] = GENERATED
+        labels: Annotated[str, doc("File in that folder with the list of the samples.")] = (
+            generate.LABELS
+        )
+        benchmark: Annotated[
+            Name, doc("Benchmark that the data are of; empty: as the folder is called.")
+        ] = ""
+        output: Annotated[answer.Format, doc("How the device writes its numbers.")] = "thousandths"
+        outputs: Annotated[
+            Count, Or(0, "as the benchmark has it"), Ge(1), doc("Numbers in an answer.")
+        ] = 0
+        workload: Annotated[
+            str,
+            doc("What the device calls itself, where not as the task or the benchmark."),
+        ] = ""
+        files: Annotated[Count, Ge(2), doc("Generated files.")] = 24
+        seed: Annotated[Number, doc("Seed of generated data.")] = 1
+        cache: Annotated[
+            PathText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
+        ] = ""
 
     @classmethod
     def replica(
@@ -84,12 +90,6 @@ class MlperfTiny:
         """Open the data; DataError names file and line of what is wrong with them, ConfigError the
         setting.
         """
-        if settings.outputs < 0:
-            raise ConfigError(
-                f"{settings.outputs} numbers",
-                path="task.mlperf_tiny.outputs",
-                try_next="0, or how many the device answers",
-            )
         if settings.data != GENERATED:
             folder = context.folder / Path(settings.data).expanduser()
             name = settings.benchmark or (folder.name if folder.name in BENCHMARKS else "")

@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge, Interval, doc
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext, Searcher
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import PathText
+from rig.settings.declare import Count, Number, PathText, Ratio
 from scenarios.tasks.qubo import edges, official, targets, tuning
 from scenarios.tasks.qubo.cost import cost
-from scenarios.tasks.qubo.graph import Workload
+from scenarios.tasks.qubo.graph import NODES_MAX, Workload
 from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
@@ -44,21 +46,28 @@ class QuboTask:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What a bench file may set.
+        """The workloads, all of `nodes` x `densities` x `seeds`; their targets; parameters."""
 
-        The workloads are all of `nodes` x `densities` x `seeds`. `official` is a file of official
-        target costs in NeuroBench's form, default the published ones; `targets` is a table of best
-        known vectors, default the shipped one. `parameters` are those of the programs of [sut.cpu]:
-        tables with limits (nodes_from, nodes_to, density_from, density_to) and values, which by the
-        rules may depend on nothing else.
-        """
-
-        nodes: tuple[int, ...] = (10, 25, 50)
-        densities: tuple[float, ...] = (0.01, 0.05, 0.1, 0.25)
-        seeds: tuple[int, ...] = TUNING_SEEDS
-        targets: PathText = ""
-        official: PathText = ""
-        parameters: tuple[dict[str, Any], ...] = ()
+        nodes: Annotated[
+            tuple[Annotated[Count, Interval(ge=0, le=NODES_MAX)], ...],
+            doc("Sizes of the graphs, in nodes."),
+        ] = (10, 25, 50)
+        densities: Annotated[
+            tuple[Annotated[Ratio, Ge(0)], ...],
+            doc("Densities of the graphs, as the published generator takes them."),
+        ] = (0.01, 0.05, 0.1, 0.25)
+        seeds: Annotated[tuple[Number, ...], doc("Seeds of the graphs.")] = TUNING_SEEDS
+        targets: Annotated[
+            PathText, doc("Table of best known vectors; empty: the shipped one.")
+        ] = ""
+        official: Annotated[
+            PathText,
+            doc("File of official target costs, in NeuroBench's form; empty: the published ones."),
+        ] = ""
+        parameters: Annotated[
+            tuple[dict[str, Any], ...],
+            doc("Tables of limits (nodes_from ...) and values for the programs of [sut.cpu]."),
+        ] = ()
 
     @classmethod
     def replica(

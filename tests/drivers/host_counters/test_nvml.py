@@ -22,6 +22,7 @@ from drivers.host_counters.nvml import Nvml
 from drivers.host_counters.sim.nvml import FAULTS, NvmlSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
+from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 from tests.drivers.host_counters.test_rapl import about, draw
@@ -144,7 +145,8 @@ def test_the_claims_of_the_maker_are_named_with_the_boards_they_are_made_for() -
 )
 def test_a_setting_outside_its_limits_is_named(change: dict[str, object], key: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        Nvml.open(replace(SIMULATED, **change), BenchContext())  # type: ignore[arg-type]
+        settings = replace(SIMULATED, **change)  # type: ignore[arg-type]
+        Nvml.open(checked(settings, "monitor.nvml"), BenchContext())
     assert caught.value.path == f"monitor.nvml.{key}"
 
 

@@ -25,6 +25,7 @@ from drivers.host_counters.recording import CounterRecording, HostClock, Polling
 from drivers.host_counters.sim.rapl import FAULTS, RaplSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
+from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 
@@ -510,7 +511,8 @@ def zones_of(folder: Path):  # type: ignore[no-untyped-def]
 )
 def test_a_setting_outside_its_limits_is_named(change: dict[str, object], path: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        Rapl.open(replace(SIMULATED, **change), BenchContext())  # type: ignore[arg-type]
+        settings = replace(SIMULATED, **change)  # type: ignore[arg-type]
+        Rapl.open(checked(settings, "monitor.rapl"), BenchContext())
     assert caught.value.path == f"monitor.rapl.{path}"
 
 

@@ -32,6 +32,7 @@ from drivers.joulescope.sim.streams import JoulescopeFaults
 from drivers.joulescope.stream_merger import CURRENT, SYNC, VOLTAGE, Lanes
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
+from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
@@ -59,10 +60,8 @@ class Bench:
             simulator or {}
         )
         chosen = {"device": "simulator"} | more
-        monitor = Joulescope.open(
-            Joulescope.Settings(simulator=JoulescopeSimulatorSettings(**quiet), **chosen),
-            self.context,
-        )
+        settings = Joulescope.Settings(simulator=JoulescopeSimulatorSettings(**quiet), **chosen)
+        monitor = Joulescope.open(checked(settings, "monitor.joulescope"), self.context)
         self.opened.append(monitor)
         return monitor
 

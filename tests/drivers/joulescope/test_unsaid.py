@@ -301,7 +301,7 @@ def test_a_supply_that_does_not_go_on_is_told_and_goes_off_at_the_end(
     with pytest.raises(BenchError, match=refusal(model)):
         monitor.power(True)
     monitor.close()
-    assert not bench.table.world.supply_on
+    assert not bench.context.world.supply_on
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -315,7 +315,7 @@ def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once
     ) as caught:
         monitor.power(False)
     assert refusal(model) in caught.value.evidence and caught.value.try_next.startswith("it is off")
-    assert not bench.table.world.supply_on
+    assert not bench.context.world.supply_on
     monitor.close()
 
 
@@ -330,7 +330,7 @@ def test_a_supply_of_a_js110_that_went_off_and_said_so_too_late_is_asked_anew(be
         "does not answer to s/i/range/select" in caught.value.evidence
         and caught.value.try_next.startswith("it is off")
     )
-    assert not bench.table.world.supply_on
+    assert not bench.context.world.supply_on
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -345,8 +345,8 @@ def test_a_supply_that_never_goes_off_is_told_as_one_that_may_still_be_on_each_t
         assert (
             refusal(model) in caught.value.evidence and "may still be on" in caught.value.try_next
         )
-    assert bench.table.world.supply_on, "nobody could switch it off"
-    bench.table.world.supply_on = False
+    assert bench.context.world.supply_on, "nobody could switch it off"
+    bench.context.world.supply_on = False
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -360,8 +360,8 @@ def test_a_supply_that_cannot_be_asked_anew_is_told_as_one_that_may_still_be_on(
     assert (
         refusal(model) in caught.value.evidence and "does not open again" in caught.value.evidence
     )
-    assert "may still be on" in caught.value.try_next and bench.table.world.supply_on
-    bench.table.world.supply_on = False
+    assert "may still be on" in caught.value.try_next and bench.context.world.supply_on
+    bench.context.world.supply_on = False
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -370,8 +370,8 @@ def test_a_supply_whose_state_is_not_known_is_told_when_opening(bench: Bench, mo
     with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
         refusing(bench, model, *range(1, 9), found_on=True)
     assert "may still be on" in caught.value.try_next
-    assert bench.table.world.supply_on
-    bench.table.world.supply_on = False
+    assert bench.context.world.supply_on
+    bench.context.world.supply_on = False
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from rig.errors import (
     RigError,
 )
 from rig.interfaces.context import BenchContext
+from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.timebase.align import align
 from rig.trace.trace import Trace
@@ -463,7 +464,8 @@ def test_a_setting_out_of_its_limits_is_a_configuration_error(
     context: BenchContext, setting: dict[str, Any]
 ) -> None:
     with pytest.raises(ConfigError, match=r"monitor\.keysight_n6705"):
-        KeysightN6705.open(KeysightN6705.Settings(**({"resource": "simulator"} | setting)), context)
+        settings = KeysightN6705.Settings(**({"resource": "simulator"} | setting))
+        KeysightN6705.open(checked(settings, "monitor.keysight_n6705"), context)
 
 
 def test_nothing_at_the_address_is_told(context: BenchContext) -> None:

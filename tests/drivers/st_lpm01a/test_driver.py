@@ -54,6 +54,7 @@ from rig.errors import (
     RigError,
 )
 from rig.interfaces.context import BenchContext
+from rig.settings.check import checked
 from rig.trace.trace import SAID, Trace
 from rig.uncertainty.accuracy import Accuracy
 
@@ -537,7 +538,8 @@ def test_what_the_board_cannot_do_is_refused_before_anything_is_opened(
     wrong: dict[str, Any], key: str
 ) -> None:
     with pytest.raises(ConfigError, match=rf"monitor\.st_lpm01a\.{key}"):
-        StLpm01a.open(StLpm01a.Settings(**({"port": "/dev/null"} | wrong)), BenchContext())
+        settings = StLpm01a.Settings(**({"port": "/dev/null"} | wrong))
+        StLpm01a.open(checked(settings, "monitor.st_lpm01a"), BenchContext())
 
 
 def test_a_scan_names_ports_of_its_kind_and_says_which_may_not_be_opened(

@@ -236,7 +236,7 @@ def test_an_instrument_that_does_not_say_that_it_is_off_is_named_in_error_and_no
 def test_a_setting_that_a_rails_driver_refuses_is_told_by_the_rails_key(tmp_path: Path) -> None:
     error = refused(tmp_path, "rail.io.st_lpm01a.supply_v=9.0")
     assert isinstance(error, ConfigError) and error.path == "rail.io.st_lpm01a.supply_v"
-    assert error.cause.startswith("rail.io.st_lpm01a.supply_v: 9.0") and "monitor." not in str(
+    assert error.cause.startswith("rail.io.st_lpm01a.supply_v: 9 V") and "monitor." not in str(
         error
     )
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
+from rig.settings.check import checked
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
@@ -754,4 +755,4 @@ def test_times_that_do_not_begin_at_zero_are_said(tmp_path: Path, opened: Open) 
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
-        Options(**options)
+        checked(Options(**options), "")

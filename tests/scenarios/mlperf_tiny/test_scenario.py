@@ -29,6 +29,7 @@ from rig.model.steps import Idle, Load, Query, Step
 from rig.model.trial import Measured, Sample, Window
 from rig.session.planning import open_plan, steps
 from rig.session.session import SessionResult, open_bench
+from rig.settings.check import checked
 from scenarios.mlperf_tiny.scenario import Tiny
 from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 from scenarios.tasks.null import NullTask
@@ -46,7 +47,7 @@ PATTERNS = (THROUGHPUT, ENERGY, TOP_1, AUC)
 
 
 def tiny(**settings: Any) -> Tiny:
-    return Tiny.open(Tiny.Settings(**settings), BenchContext())
+    return Tiny.open(checked(Tiny.Settings(**settings), "scenario.tiny"), BenchContext())
 
 
 def null(samples: int = 8) -> NullTask:

@@ -25,6 +25,7 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Solve, Step
 from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.session.planning import steps
+from rig.settings.check import checked
 from scenarios.common.cost_gap import threshold_cost
 from scenarios.optimization import wade
 from scenarios.optimization.scenario import Optimization
@@ -38,7 +39,9 @@ IDLE_W = 0.01
 
 
 def optimization(**settings: Any) -> Optimization:
-    return Optimization.open(Optimization.Settings(**settings), BenchContext())
+    return Optimization.open(
+        checked(Optimization.Settings(**settings), "scenario.optimization"), BenchContext()
+    )
 
 
 @pytest.fixture(scope="module")

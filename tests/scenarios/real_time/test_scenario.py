@@ -23,6 +23,7 @@ from rig.model.scores import Score
 from rig.model.steps import Idle, Stream
 from rig.model.trial import Hop, Measured, Sample, Streamed, Window
 from rig.session.planning import steps
+from rig.settings.check import checked
 from scenarios.real_time.scenario import RealTime
 from scenarios.tasks.null import NullTask
 
@@ -64,7 +65,9 @@ class Birds:
 
 
 def real_time(**settings: Any) -> RealTime:
-    return RealTime.open(RealTime.Settings(**settings), BenchContext())
+    return RealTime.open(
+        checked(RealTime.Settings(**settings), "scenario.real_time"), BenchContext()
+    )
 
 
 def played(scenario: RealTime, task: Any = None, seed: int = 1) -> Stream:

@@ -24,6 +24,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from rig.model.completion import BATCH, END, REACHED
 from rig.model.steps import Idle, Load, Query, Solve, Sync
+from rig.settings.check import checked
 from sut_backends.cpu.backend import CpuSut
 from tests.sut_backends.uart.public_programs import program
 
@@ -259,7 +260,7 @@ def test_settings_that_cannot_be_are_refused_by_name(context: BenchContext) -> N
         (CpuSut.Settings(slots=0), "sut.cpu.slots"),
     ):
         with pytest.raises(ConfigError) as caught:
-            CpuSut.open(settings, context)
+            CpuSut.open(checked(settings, "sut.cpu"), context)
         assert caught.value.path == path
 
 

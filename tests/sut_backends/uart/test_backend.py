@@ -28,6 +28,7 @@ from rig.errors import (
 from rig.interfaces.context import BenchContext
 from rig.model.completion import END, IDLE, SYNC
 from rig.model.steps import Idle, Load, Query, Sync
+from rig.settings.check import checked
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.line import Line
@@ -381,8 +382,8 @@ def test_the_end_of_the_dut_is_a_lost_device(start_dut: Start, context: BenchCon
     ],
 )
 def test_settings_out_of_range_are_config_errors(settings: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError):
-        UartSut.Settings(port="x", **settings)
+    with pytest.raises(ConfigError, match=rf"sut\.uart\.{next(iter(settings))}: "):
+        checked(UartSut.Settings(port="x", **settings), "sut.uart")
 
 
 class Bridge:

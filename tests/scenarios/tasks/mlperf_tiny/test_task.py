@@ -14,6 +14,7 @@ from rig.errors import ConfigError, DataError, RemoteProtocolError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Chooser, Task
+from rig.settings.check import checked
 from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 
 from .conftest import DataFolder
@@ -22,7 +23,8 @@ DEVICE = SutInfo(name="board", kind="uart", simulated=False, tick_hz=1_000_000, 
 
 
 def opened(data: Path, **settings: object) -> MlperfTiny:
-    return MlperfTiny.open(MlperfTiny.Settings(data=str(data), **settings), BenchContext())  # type: ignore[arg-type]
+    chosen = MlperfTiny.Settings(data=str(data), **settings)  # type: ignore[arg-type]
+    return MlperfTiny.open(checked(chosen, "task.mlperf_tiny"), BenchContext())
 
 
 def generated(cache: Path, **settings: object) -> MlperfTiny:
