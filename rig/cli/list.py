@@ -8,22 +8,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from rich.markup import escape
 
 from rig.bench import plugins
+from rig.bench.config import BenchSettings
 from rig.cli import tables
 from rig.cli.labels import of_session
 from rig.cli.options import sessions_option
-from rig.errors import DataError, RigError
+from rig.errors import ConfigError, DataError, RigError
 from rig.results import labels
+from rig.settings.fields import fields_of, flat
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
 
 
 @click.command("list")
+@click.argument("name", metavar="[SECTION.KIND]", default="")
 @sessions_option
-def list_(sessions: Path) -> None:
-    """List backends, monitors, scenarios, tasks and sessions."""
+def list_(name: str, sessions: Path) -> None:
+    """List backends, monitors, scenarios, tasks and sessions.
+
+    With a name, as sut.uart, list the settings of that kind; with bench, those of the bench.
+    """
     out = tables.Terminal()
+    if name:
+        _print_settings(out, name)
+        return
     titles = {
         "sut": "systems under test",
         "monitor": "monitors",
@@ -39,6 +49,20 @@ def list_(sessions: Path) -> None:
         f"sessions in {sessions}",
         [(path.name, _status(path)) for path in _session_folders(sessions)],
     )
+
+
+def _print_settings(out: tables.Terminal, name: str) -> None:
+    """Print type, unit, default, range and help of every key of a table of a bench file."""
+    section, _, kind = name.partition(".")
+    if name != "bench" and section not in plugins.GROUPS:
+        names = ", ".join(f"{each}.KIND" for each in plugins.GROUPS)
+        raise ConfigError("no such section", path=section, try_next=f"bench, {names}")
+    settings = BenchSettings if name == "bench" else plugins.find(section, kind).Settings
+    out.print(f"[bold]{escape(f'[{name}]')}[/]")
+    for key, field in flat(fields_of(settings)):
+        words = f"[bold]{escape(key)}[/]  {escape(field.summary)}"
+        out.print(f"  {words}", soft_wrap=True, highlight=False)
+        out.print(f"      [dim]{escape(field.help)}[/]", soft_wrap=True, highlight=False)
 
 
 def _about(section: str, name: str) -> str:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -14,7 +15,7 @@ from typing import Any, Literal, Union
 from annotated_types import DocInfo, GroupedMetadata, Unit
 
 from rig.settings.declare import PATH, Matches
-from rig.settings.ranges import UNBOUNDED, Range
+from rig.settings.ranges import UNBOUNDED, Range, number
 
 #: The default of a field that must be given.
 REQUIRED = dataclasses.MISSING
@@ -56,6 +57,18 @@ class SettingField:
             words.append(f"{self.length.text()} {'values' if self.is_array else 'characters'}")
         return "; ".join(filter(None, words))
 
+    @property
+    def summary(self) -> str:
+        """Return type, unit, default and range in a line: "float, s; default 0.5; above 0 s"."""
+        kind = f"{self.type}, {self.unit}" if self.unit else self.type
+        default = "needed" if self.default is REQUIRED else f"default {self.shown_default}"
+        return "; ".join(filter(None, (kind, default, self.allowed)))
+
+    @property
+    def shown_default(self) -> str:
+        """Return the default as it would stand in a bench file; "needed" where there is none."""
+        return "needed" if self.default is REQUIRED else _toml(self.default)
+
     def allows(self, value: Any) -> bool:
         """Say whether a value of the right type is in the declared range."""
         each = value if self.is_array else (value,)
@@ -71,6 +84,15 @@ class SettingField:
 def fields_of(kind: type) -> tuple[SettingField, ...]:
     """Return the fields of a Settings dataclass, in their order."""
     return _described(kind, None)
+
+
+def flat(fields: Iterable[SettingField], prefix: str = "") -> Iterator[tuple[str, SettingField]]:
+    """Yield all fields with their dotted names, those of a table in its place."""
+    for field in fields:
+        if field.nested:
+            yield from flat(field.nested, f"{prefix}{field.name}.")
+        else:
+            yield f"{prefix}{field.name}", field
 
 
 @cache
@@ -135,6 +157,13 @@ def _split(hint: Any) -> tuple[Any, list[Any]]:
     if typing.get_origin(hint) in (Union, UnionType):
         (hint,) = (each for each in typing.get_args(hint) if each is not NoneType)
     return hint, words
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    plain_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number(value) if plain_number else json.dumps(value)
 
 
 def _quoted(choice: Any) -> str:

@@ -85,23 +85,23 @@ class Range:
     def text(self, unit: str = "", each: bool = False) -> str:
         """Return the range in words: "0: none; or above 0, to 60 s: the reason"; "" without one."""
         parts = [f"{number(other.value)}: {other.meaning}" for other in self.besides]
-        if bounds := self._bounds():
-            shown_unit = "" if unit in UNITLESS else unit
-            parts.append(" ".join(filter(None, (bounds, shown_unit, "each" if each else ""))))
+        if bounds := self._bounds(f" {unit}" if unit and unit not in UNITLESS else ""):
+            parts.append(f"{bounds} each" if each else bounds)
         return "; or ".join(parts) + (f": {self.why}" if self.why else "")
 
-    def _bounds(self) -> str:
+    def _bounds(self, unit: str) -> str:
         low, high = (None if limit is None else number(limit) for limit in (self.low, self.high))
-        if low is None or high is None:
-            lower = low and (f"above {low}" if self.low_open else f"{low} or more")
-            upper = high and (f"below {high}" if self.high_open else f"{high} or less")
-            bounds = lower or upper or ""
+        upper = f"below {high}{unit}" if self.high_open else f"{high}{unit} or less"
+        if high is None:
+            lower = f"above {low}{unit}" if self.low_open else f"{low}{unit} or more"
+            bounds = lower if low is not None else ""
+        elif low is None:
+            bounds = upper
         elif self.high_open:
-            bounds = f"above {low}" if self.low_open else f"{low} or more"
-            bounds += f", below {high}"
+            bounds = f"{f'above {low}' if self.low_open else f'{low} or more'}, {upper}"
         else:
-            bounds = f"above {low}, to {high}" if self.low_open else f"{low} to {high}"
-        step = f"a multiple of {number(self.multiple_of)}" if self.multiple_of is not None else ""
+            bounds = f"above {low}, to {high}{unit}" if self.low_open else f"{low} to {high}{unit}"
+        step = "" if self.multiple_of is None else f"a multiple of {number(self.multiple_of)}{unit}"
         return ", ".join(filter(None, (bounds, step)))
 
 

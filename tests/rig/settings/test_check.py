@@ -105,9 +105,9 @@ def test_fields_say_what_they_are() -> None:
 @pytest.mark.parametrize(
     ("declared", "words"),
     [
-        ((Ge(1),), "1 or more s"),
+        ((Ge(1),), "1 s or more"),
         ((Gt(1),), "above 1 s"),
-        ((Le(1),), "1 or less s"),
+        ((Le(1),), "1 s or less"),
         ((Lt(1),), "below 1 s"),
         ((Ge(0.1), Le(10)), "0.1 to 10 s"),
         ((Gt(0), Le(10)), "above 0, to 10 s"),
