@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 
 from rig.errors import ConfigError
+from rig.settings.check import checked
 from sut_backends.lines.faults import FaultyLink, LineFaults
 
 
@@ -81,4 +82,4 @@ def test_no_faults_change_nothing_and_the_rest_is_passed_on() -> None:
 
 def test_a_probability_beyond_1_is_a_config_error() -> None:
     with pytest.raises(ConfigError, match=r"sut\.faults\.drop"):
-        LineFaults(drop=1.5)
+        checked(LineFaults(drop=1.5), "sut.faults")
