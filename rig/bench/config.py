@@ -313,10 +313,19 @@ class _WrongTypeError(ValueError):
     """A value of another type than the key's."""
 
 
+class _ChoiceError(ValueError):
+    """A value that is none of a key's choices."""
+
+    def __init__(self, value: Any, choices: Sequence[Any]) -> None:
+        super().__init__(repr(value))
+        self.choices = choices
+
+
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
     for kind in (int, float, str, bool):
         converter.register_structure_hook(kind, _exactly)
+    converter.register_structure_hook_func(_is_choice, _one_of)
     configure_union_passthrough(int | float | str | bool | None, converter)
     return converter
 
@@ -331,6 +340,17 @@ def _exactly(value: Any, kind: type) -> Any:
     return kind(value)
 
 
+def _is_choice(kind: Any) -> bool:
+    return typing.get_origin(kind) is typing.Literal
+
+
+def _one_of(value: Any, kind: Any) -> Any:
+    choices = typing.get_args(kind)
+    if value not in choices:
+        raise _ChoiceError(value, choices)
+    return value
+
+
 def _first_cause(error: BaseException, path: str) -> tuple[str, BaseException]:
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         return f"{path}.{sorted(error.extra_fields)[0]}", error
@@ -343,6 +363,8 @@ def _first_cause(error: BaseException, path: str) -> tuple[str, BaseException]:
 
 
 def _hint(cause: BaseException) -> str:
+    if isinstance(cause, _ChoiceError):
+        return f"one of {', '.join(map(str, cause.choices))}"
     if not isinstance(cause, cattrs.ForbiddenExtraKeysError):
         return ""
     allowed = (
