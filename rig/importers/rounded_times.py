@@ -42,20 +42,6 @@ def even_rate(
     )
 
 
-def is_line(numbers: NDArray[np.int64], times: NDArray[np.float64], resolution: float) -> bool:
-    """Tell whether a line through the times of samples, by their ascending numbers, is nowhere off
-    by more than rounding.
-    """
-    span = int(numbers[-1] - numbers[0])
-    rest = times - times[0] - (numbers - numbers[0]) * (float(times[-1] - times[0]) / span)
-    block = (numbers - numbers[0]) // -(-(span + 1) // _BLOCKS)
-    begins = np.flatnonzero(np.diff(block, prepend=-1))
-    low = np.minimum.reduceat(rest, begins)
-    high = np.maximum.reduceat(rest, begins)
-    at = (numbers[begins] - numbers[0]).astype(np.float64)
-    return _width(at, low, high, 2 * resolution / span) <= _SLACK * resolution
-
-
 def _width(
     at: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], lean: float
 ) -> float:

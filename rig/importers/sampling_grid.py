@@ -5,7 +5,6 @@ samples are missing. Pure.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.importers.lossy_times import longest_period_s, more_lost, numbers_of
 from rig.importers.rounded_times import even_rate
 from rig.units import scale, share
 
@@ -37,12 +35,8 @@ _EQUAL = 0.1
 _FINE = 0.2
 #: So many lost samples, and no more, may look like the rounding of an even sampling that lost none.
 _DOUBTFUL = 2
-#: A lower rate that explains gaps is taken for the rate where chance makes one in fewer than this
-#: of the traces.
-_BY_CHANCE = 0.01
-#: Of more rows than this it is not looked for which of them are missing behind rounded times: they
-#: are held in memory for that.
-_MOST_ROWS = 1 << 23
+#: A rate that is known less well than this, in ppm, is none: 5 % is what a result may be off by.
+_MOST_PPM = 50_000.0
 #: The clock of an instrument is known to this, in ppm: a rate that is known less well is worth a
 #: word.
 _CLOCK_PPM = 50.0
@@ -96,9 +90,7 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
         rate_hz = grid.rate_hz()
         runs = grid.runs(rate_hz)
     except _UnevenError:
-        found = (
-            None if resolution_s < _FINE * grid.period_s else _explained(pieces, resolution_s, grid)
-        )
+        found = None if resolution_s < _FINE * grid.period_s else _explained(pieces, resolution_s)
         if found is None:
             raise
         return found
@@ -112,95 +104,45 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
         or (resolution_s < _FINE * grid.period_s and grid.is_equal(resolution_s))
     ):
         return layout
-    found = _explained(pieces, resolution_s, grid)
-    if found is not None and not _lost(found.runs):
+    found = _explained(pieces, resolution_s)
+    if found is not None:
         if lost > _DOUBTFUL:
             return found
         either_ppm = abs(rate_hz / found.rate_hz - 1) * 1e6 + found.rate_ppm
         return replace(
             layout, rate_ppm=either_ppm, notes=(_doubt(lost, found.rate_hz, resolution_s),)
         )
-    if found is not None and (not grid.is_equal(resolution_s) or _is_better(found.runs, runs)):
-        return found
-    return _with_doubt(layout, pieces, resolution_s)
+    # Where rounding may have moved a row to the place of another, nobody knows which are missing.
+    moved_s = grid.unsure_s(rate_hz, resolution_s) + resolution_s
+    if not grid.is_equal(resolution_s) and moved_s > grid.period_s / 2:
+        raise _untold(path, resolution_s, f"rows are about {_short(grid.period_s)} apart")
+    doubted = _with_doubt(layout, pieces, resolution_s)
+    if doubted.rate_ppm > _MOST_PPM:
+        raise _untold(path, resolution_s, *doubted.notes)
+    return doubted
 
 
-def _explained(pieces: Pieces, resolution_s: float, grid: Grid) -> GridLayout | None:
-    """Return the layout of rows of an even sampling whose times were rounded, with as few missing
-    rows as may be; None where rounding explains less.
+def _untold(path: Path, resolution_s: float, *evidence: str) -> DataError:
+    return DataError(
+        f"{path}: rows are missing, and its times do not tell the rate",
+        evidence="; ".join([f"they are rounded to {_short(resolution_s)}", *evidence]),
+        try_next="times with more digits; or --rate HZ, if each row is one sample",
+    )
+
+
+def _explained(pieces: Pieces, resolution_s: float) -> GridLayout | None:
+    """Return the layout of rows of an even sampling that lost none and whose times were rounded;
+    None where rounding does not explain them.
     """
     even = even_rate(lambda: (times_s for times_s, _ in pieces()), resolution_s)
-    if even is not None:
-        rows, last_s = even
-        return _layout(
-            (rows - 1) / last_s, last_s, resolution_s, [GridRun(rows, 0, 1)], resolution_s
-        )
-    times_s, lines = _head(pieces)
-    if len(times_s) > _MOST_ROWS or not (np.diff(times_s) > 0).all():
+    if even is None:
         return None
-    found = numbers_of(times_s, resolution_s, _PAUSE * grid.period_s)
-    if found is None:
-        return None
-    numbers, begins = found
-    ends = [*begins[1:], len(times_s)]
-    duration_s = sum(
-        float(times_s[stop - 1] - times_s[start]) for start, stop in zip(begins, ends, strict=True)
-    )
-    samples = sum(
-        int(numbers[stop - 1] - numbers[start]) for start, stop in zip(begins, ends, strict=True)
-    )
-    breaks = [0, *(np.flatnonzero(np.diff(numbers) > 1) + 1).tolist(), len(numbers)]
-    runs = [
-        GridRun(stop - start, int(numbers[start]), int(lines[start]))
-        for start, stop in pairwise(breaks)
-    ]
-    layout = _layout(
-        samples / duration_s, duration_s, len(begins) * resolution_s, runs, resolution_s
-    )
-    other = more_lost(times_s, resolution_s, numbers) if len(begins) == 1 else None
-    if other is None:
-        return layout
-    either_ppm = (other / samples - 1) * 1e6 + layout.rate_ppm
-    return replace(
-        layout,
-        rate_ppm=either_ppm,
-        known="",
-        notes=(_doubt(_lost(runs), other / duration_s, resolution_s, other - samples),),
-    )
-
-
-def _head(pieces: Pieces) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return times and lines, of more rows than can be searched no more than tell that there are
-    more.
-    """
-    times_s = []
-    lines = []
-    rows = 0
-    for these_s, those in pieces():
-        times_s.append(these_s)
-        lines.append(those)
-        rows += len(these_s)
-        if rows > _MOST_ROWS:
-            break
-    return np.concatenate(times_s), np.concatenate(lines)
+    rows, last_s = even
+    return _layout((rows - 1) / last_s, last_s, resolution_s, [GridRun(rows, 0, 1)], resolution_s)
 
 
 def _lost(runs: list[GridRun]) -> int:
     return sum(after.first - before.first - before.rows for before, after in pairwise(runs))
-
-
-def _is_better(runs: list[GridRun], plain: list[GridRun]) -> bool:
-    """Tell whether a lower rate explains more gaps than chance has it: their places are then evenly
-    spaced, and none of these places has a row.
-    """
-    fewer = len(plain) - len(runs)
-    gaps = len(plain) - 1
-    samples = plain[-1].first + plain[-1].rows
-    # Even spacings of so many places differ by where they begin and how wide they are: about as
-    # many as this.
-    return fewer > _DOUBTFUL and 2 * math.log(samples / fewer) + fewer * math.log(
-        gaps / samples
-    ) < math.log(_BY_CHANCE)
 
 
 def _with_doubt(layout: GridLayout, pieces: Pieces, resolution_s: float) -> GridLayout:
@@ -211,7 +153,8 @@ def _with_doubt(layout: GridLayout, pieces: Pieces, resolution_s: float) -> Grid
         _single(pair) for pair in pairwise(layout.runs)
     ):
         return layout
-    lowest_hz = 1 / longest_period_s(_head(pieces)[0], resolution_s)
+    times_s = np.concatenate([times_s for times_s, _ in pieces()])
+    lowest_hz = 1 / _longest_period_s(times_s, resolution_s)
     lower_ppm = (layout.rate_hz / lowest_hz - 1) * 1e6
     note = (
         f"{_rows_missing(_lost(layout.runs), resolution_s)} cannot tell single ones from a lower "
@@ -246,11 +189,22 @@ def _layout(
     )
 
 
-def _doubt(lost: int, other_hz: float, resolution_s: float, more: int = 0) -> str:
-    best = f"and {more} more missing" if more else f"--rate {other_hz:.6g} if none is missing"
+def _longest_period_s(times_s: NDArray[np.float64], resolution_s: float) -> float:
+    """Return what no period of samples can be beyond, whatever is missing: the densest rows have at
+    least one each.
+    """
+    rows = len(times_s)
+    lengths = {int(length) for length in np.geomspace(1, rows - 1, 1 + 3 * rows.bit_length())}
+    return min(
+        (float((times_s[length:] - times_s[:-length]).min()) + resolution_s) / length
+        for length in lengths
+    )
+
+
+def _doubt(lost: int, other_hz: float, resolution_s: float) -> str:
     return (
         f"{_rows_missing(lost, resolution_s)} cannot tell that from {other_hz:.6g} samples "
-        f"a second{', ' if more else ': '}{best}"
+        f"a second: --rate {other_hz:.6g} if none is missing"
     )
 
 
