@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-enum { ESCAPE_MISSED = 0xFF };
-
-static const char escape_text[] = "name%";
-
 /* ---- session ---- */
 
 static void new_session(struct nr_shim *shim, uint8_t seq, uint32_t nonce)
@@ -98,7 +94,7 @@ static void on_frame(struct nr_shim *shim)
     } else if (!shim->session) {
         nr_send_ack(shim);
     } else if (shim->guarding) {
-        nr_window_frame_in_guard(shim);
+        nr_guard_frame(shim);
     } else if (type == NR_DATA && ahead < NR_WINDOW && nr_upload_fits(shim)) {
         on_data(shim, ahead);
     } else if (ahead == 0) {
@@ -114,52 +110,15 @@ static void on_frame(struct nr_shim *shim)
 
 /* ---- the layer ---- */
 
-void nr_framed_layer_enter(struct nr_shim *shim)
-{
-    shim->layer = NR_LAYER_FRAMED;
-    shim->session = false;
-    shim->expected = 0;
-    shim->received = 0;
-    shim->answer_valid = false;
-    shim->escape_b = 0;
-    nr_upload_drop(shim);
-    nr_frame_rx_drop(&shim->frame_rx);
-}
-
 void nr_framed_layer_drop_partial(struct nr_shim *shim)
 {
     nr_frame_rx_drop(&shim->frame_rx);
     shim->escape_b = 0;
 }
 
-/* `name%` right behind a delimiter is no frame: type 0x61 does not exist. It leads out of a session nobody remembers. */
-static bool is_escape(struct nr_shim *shim, uint8_t byte)
-{
-    if (byte == 0) {
-        shim->escape_b = 0;
-    } else if (shim->escape_b < sizeof escape_text - 1U && byte == (uint8_t)escape_text[shim->escape_b]) {
-        shim->escape_b++;
-    } else {
-        shim->escape_b = ESCAPE_MISSED;
-    }
-    return shim->escape_b == sizeof escape_text - 1U;
-}
-
-static void escape(struct nr_shim *shim)
-{
-    shim->baud_on_trial = false;
-    nr_frame_rx_drop(&shim->frame_rx);
-    nr_text_layer_enter(shim);
-    for (size_t i = 0; i < sizeof escape_text - 1U; i++) {
-        nr_text_layer_byte(shim, (uint8_t)escape_text[i]);
-    }
-}
-
 void nr_framed_layer_byte(struct nr_shim *shim, uint8_t byte)
 {
-    if (is_escape(shim, byte)) {
-        escape(shim);
-    } else if (nr_frame_rx_byte(&shim->frame_rx, byte)) {
+    if (nr_frame_rx_byte(&shim->frame_rx, byte)) {
         on_frame(shim);
     }
 }

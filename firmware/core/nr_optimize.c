@@ -2,9 +2,7 @@
 /* OPTIMIZE: a search that ends at a target or by time, and marks the costs it reaches; docs/PROTOCOL.md, section 4. */
 #include "nr_shim_parts.h"
 
-enum { FIXED_B = 20, THRESHOLD_B = 4, KNOWN_FIXED_B = 2, TICK_B = 8 };
-
-bool nr_knows_optimize(const struct nr_shim *shim) { return NR_WITH_OPTIMIZE && shim->workload->optimize != NULL; }
+enum { FIXED_B = 20, THRESHOLD_B = 4, KNOWN_FIXED_B = 2 };
 
 /* ---- the request ---- */
 
@@ -48,7 +46,7 @@ void nr_optimize_request(struct nr_shim *shim, const uint8_t *payload, size_t pa
         nr_answer_error(shim, NR_E_ARGUMENT, 1, "the time-out is 1 us or more");
         return;
     }
-    nr_window_accept(shim, NR_OPTIMIZE, nr_get_u32(payload + 14), nr_get_u16(payload + 18));
+    nr_guard_accept(shim, NR_OPTIMIZE, nr_get_u32(payload + 14), nr_get_u16(payload + 18));
 }
 
 /* ---- the window ---- */
@@ -106,9 +104,9 @@ void nr_optimize_knew(struct nr_shim *shim, uint8_t first)
     }
     shim->answer[0] = shim->known;
     shim->answer[1] = first;
-    for (uint8_t i = first; i < shim->known && to + TICK_B <= shim->answer + sizeof shim->answer; i++) {
+    for (uint8_t i = first; i < shim->known && to + NR_TICK_B <= shim->answer + sizeof shim->answer; i++) {
         nr_put_u64(to, shim->known_tick[i]);
-        to += TICK_B;
+        to += NR_TICK_B;
     }
     nr_answer(shim, NR_KNOWN, (size_t)(to - shim->answer));
 }

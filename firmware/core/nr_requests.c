@@ -138,19 +138,6 @@ static void on_result(struct nr_shim *shim, uint32_t offset_b)
 
 /* ---- jobs for the window ---- */
 
-bool nr_can_run(struct nr_shim *shim, uint16_t slot)
-{
-    if (slot >= shim->memory.slot_count) {
-        nr_answer_error(shim, NR_E_SLOT, shim->memory.slot_count, "no such slot");
-        return false;
-    }
-    if (!shim->slot_loaded[slot]) {
-        nr_answer_error(shim, NR_E_NOT_LOADED, slot, "this slot is not loaded");
-        return false;
-    }
-    return true;
-}
-
 static void on_run(struct nr_shim *shim, const uint8_t *payload)
 {
     shim->job.slot = nr_get_u16(payload);
@@ -166,7 +153,7 @@ static void on_run(struct nr_shim *shim, const uint8_t *payload)
         nr_answer_error(shim, NR_E_ARGUMENT, 1, "repeat is 1 or more");
         return;
     }
-    nr_window_accept(shim, NR_RUN, nr_get_u32(payload + 6), nr_get_u16(payload + 10));
+    nr_guard_accept(shim, NR_RUN, nr_get_u32(payload + 6), nr_get_u16(payload + 10));
 }
 
 /* The number of slots in a BATCH, or 0, and answered, where they are too few or too many to be run. */
@@ -206,13 +193,13 @@ static void on_batch(struct nr_shim *shim, const uint8_t *payload, size_t payloa
         nr_answer_error(shim, NR_E_ARGUMENT, 1, "repeat is 1 or more"); /* or cannot be counted */
         return;
     }
-    nr_window_accept(shim, NR_BATCH, nr_get_u32(payload + 4), nr_get_u16(payload + 8));
+    nr_guard_accept(shim, NR_BATCH, nr_get_u32(payload + 4), nr_get_u16(payload + 8));
 }
 
 static void on_idle(struct nr_shim *shim, const uint8_t *payload)
 {
     shim->job.time_us = nr_get_u32(payload);
-    nr_window_accept(shim, NR_IDLE, nr_get_u32(payload + 4), nr_get_u16(payload + 8));
+    nr_guard_accept(shim, NR_IDLE, nr_get_u32(payload + 4), nr_get_u16(payload + 8));
 }
 
 static void on_sync(struct nr_shim *shim, const uint8_t *payload)
@@ -223,7 +210,7 @@ static void on_sync(struct nr_shim *shim, const uint8_t *payload)
     }
     shim->job.repeat = payload[0];
     shim->job.time_us = nr_get_u32(payload + 1);
-    nr_window_accept(shim, NR_SYNC, nr_get_u32(payload + 5), nr_get_u16(payload + 9));
+    nr_guard_accept(shim, NR_SYNC, nr_get_u32(payload + 5), nr_get_u16(payload + 9));
 }
 
 static void on_optimize(struct nr_shim *shim, const uint8_t *payload, size_t payload_b)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time, bytes from the port to their layer, and what falls due when none come. */
-#include "nr_division.h"
+/* Bytes from the port to their layer, from frames back to text, and what falls due when none come. */
 #include "nr_shim_parts.h"
 
 #include <string.h>
+
+enum { ESCAPE_MISSED = 0xFF };
+
+static const char escape_text[] = "name%";
 
 /* Fails to compile when a build chose sizes that cannot work. */
 typedef char nr_check_payload[(NR_MAX_PAYLOAD_B >= 64 && NR_MAX_PAYLOAD_B <= 4096) ? 1 : -1];
@@ -11,26 +14,13 @@ typedef char nr_check_window[(NR_WINDOW >= 1 && NR_WINDOW <= 32) ? 1 : -1];
 typedef char nr_check_slots[(NR_SLOTS_MAX >= 1 && NR_SLOTS_MAX <= 65535) ? 1 : -1];
 typedef char nr_check_backlog[(NR_BACKLOG_B >= 1 && NR_BACKLOG_B <= 65535) ? 1 : -1];
 
-/* ---- time ---- */
-
-uint64_t nr_now_tick(const struct nr_shim *shim) { return shim->port->ticks(shim->port->context); }
-
-void nr_drain(const struct nr_shim *shim) { shim->port->drain(shim->port->context); }
-
-uint64_t nr_us_to_ticks(const struct nr_shim *shim, uint64_t duration_us)
-{
-    return nr_scale(duration_us, shim->port->tick_hz, NR_US_PER_S);
-}
-
-uint64_t nr_ticks_to_us(const struct nr_shim *shim, uint64_t ticks) { return nr_scale(ticks, NR_US_PER_S, shim->port->tick_hz); }
+/* ---- silence ---- */
 
 /* True when at least `duration_us` lie between two readings of the timer, whatever its phase was. */
 static bool passed(const struct nr_shim *shim, uint64_t from_tick, uint64_t to_tick, uint64_t duration_us)
 {
     return to_tick - from_tick > nr_us_to_ticks(shim, duration_us);
 }
-
-/* ---- silence ---- */
 
 static void return_to_old_baud(struct nr_shim *shim)
 {
@@ -62,7 +52,7 @@ static void on_silence(struct nr_shim *shim, uint64_t tick)
     }
 }
 
-/* ---- start and poll ---- */
+/* ---- start ---- */
 
 void nr_shim_init(struct nr_shim *shim, const struct nr_port *port, const struct nr_workload *workload, const struct nr_memory *memory)
 {
@@ -82,14 +72,43 @@ void nr_shim_init(struct nr_shim *shim, const struct nr_port *port, const struct
     nr_text_layer_boot(shim);
 }
 
+/* ---- bytes ---- */
+
+/* `name%` right behind a delimiter is no frame: type 0x61 does not exist. It leads out of a session nobody remembers. */
+static bool is_escape(struct nr_shim *shim, uint8_t byte)
+{
+    if (byte == 0) {
+        shim->escape_b = 0;
+    } else if (shim->escape_b < sizeof escape_text - 1U && byte == (uint8_t)escape_text[shim->escape_b]) {
+        shim->escape_b++;
+    } else {
+        shim->escape_b = ESCAPE_MISSED;
+    }
+    return shim->escape_b == sizeof escape_text - 1U;
+}
+
+static void escape(struct nr_shim *shim)
+{
+    shim->baud_on_trial = false;
+    nr_frame_rx_drop(&shim->frame_rx);
+    nr_text_layer_enter(shim);
+    for (size_t i = 0; i < sizeof escape_text - 1U; i++) {
+        nr_text_layer_byte(shim, (uint8_t)escape_text[i]);
+    }
+}
+
 static void take_byte(struct nr_shim *shim, uint8_t byte)
 {
     if (shim->layer == NR_LAYER_TEXT) {
         nr_text_layer_byte(shim, byte);
+    } else if (is_escape(shim, byte)) {
+        escape(shim);
     } else {
         nr_framed_layer_byte(shim, byte);
     }
 }
+
+/* ---- poll ---- */
 
 void nr_shim_poll(struct nr_shim *shim)
 {

@@ -7,7 +7,7 @@
 
 enum { NR_DATA_OFFSET_B = 4 }; /* what stands before the bytes in a DATA */
 
-/* ---- nr_shim.c: time ---- */
+/* ---- nr_time.c ---- */
 
 /* The port's time, in ticks. */
 uint64_t nr_now_tick(const struct nr_shim *shim);
@@ -19,13 +19,29 @@ void nr_drain(const struct nr_shim *shim);
 uint64_t nr_us_to_ticks(const struct nr_shim *shim, uint64_t duration_us);
 uint64_t nr_ticks_to_us(const struct nr_shim *shim, uint64_t ticks);
 
+/* ---- nr_capabilities.c ---- */
+
+/* True where the output memory takes an output of each slot. */
+bool nr_knows_batch(const struct nr_shim *shim);
+
+/* True where the workload is a search. */
+bool nr_knows_optimize(const struct nr_shim *shim);
+
+/* True where there is room for the answers of a stream, and TAKEN takes one. */
+bool nr_knows_stream(const struct nr_shim *shim);
+
+/* ---- nr_layers.c ---- */
+
+/* Goes to the text layer, which forgets session, guard and upload; says nothing. */
+void nr_text_layer_enter(struct nr_shim *shim);
+
+/* Goes to the framed layer, without a session until a HELLO. */
+void nr_framed_layer_enter(struct nr_shim *shim);
+
 /* ---- nr_text_layer.c ---- */
 
 /* Sends the boot text. */
 void nr_text_layer_boot(struct nr_shim *shim);
-
-/* Goes to the text layer, which forgets session, guard and upload; says nothing. */
-void nr_text_layer_enter(struct nr_shim *shim);
 
 /* Takes a byte; the last one of a command executes it and sends its answer. */
 void nr_text_layer_byte(struct nr_shim *shim, uint8_t byte);
@@ -38,10 +54,7 @@ void nr_text_minimal(struct nr_shim *shim);
 
 /* ---- nr_framed_layer.c: session and order ---- */
 
-/* Goes to the framed layer, without a session until a HELLO. */
-void nr_framed_layer_enter(struct nr_shim *shim);
-
-/* Takes a byte; the last one of a frame has it dealt with, and `name%` behind a delimiter leads back to the text layer. */
+/* Takes a byte; the last one of a frame has it dealt with. */
 void nr_framed_layer_byte(struct nr_shim *shim, uint8_t byte);
 
 /* Forgets the bytes since the last delimiter. */
@@ -75,20 +88,19 @@ void nr_send_ack(struct nr_shim *shim);
 void nr_send_caps(struct nr_shim *shim, uint8_t seq);
 void nr_refuse_hello(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t detail);
 
+/* ---- nr_checks.c ---- */
+
+/* True where a slot can be run, else answered. */
+bool nr_can_run(struct nr_shim *shim, uint16_t slot);
+
 /* ---- nr_requests.c ---- */
 
 /* Executes the request in the receive buffer; it is in order and has not been executed before. */
 void nr_request_execute(struct nr_shim *shim);
 
-/* True where a slot can be run, else answered. */
-bool nr_can_run(struct nr_shim *shim, uint16_t slot);
-
 /* ---- nr_optimize.c ---- */
 
-/* True where the workload is a search. */
-bool nr_knows_optimize(const struct nr_shim *shim);
-
-/* Answers an OPTIMIZE as nr_window_accept does. */
+/* Answers an OPTIMIZE as nr_guard_accept does. */
 void nr_optimize_request(struct nr_shim *shim, const uint8_t *payload, size_t payload_b);
 
 /* Does its timed part, with its marks, and counts it as one iteration; returns 0 or the workload's code. */
@@ -99,8 +111,8 @@ void nr_optimize_knew(struct nr_shim *shim, uint8_t first);
 
 /* ---- nr_stream.c ---- */
 
-/* True where there is room for the answers of a stream, and TAKEN takes one. */
-bool nr_knows_stream(const struct nr_shim *shim);
+/* Marks of each window. */
+static inline uint8_t nr_stream_marks(const struct nr_shim *shim) { return shim->workload->phases < 2 ? 2 : 3; }
 
 /* Answers a STREAM, and starts it. */
 void nr_stream_start(struct nr_shim *shim, const uint8_t *payload);
@@ -143,7 +155,7 @@ void nr_stream_on_loaded(struct nr_shim *shim);
 /* Answers SELFTEST by REPORT; gives 26 pulses of SYNC. */
 void nr_self_test(struct nr_shim *shim, uint16_t reads, uint16_t repeat);
 
-/* ---- nr_window.c: what is timed ---- */
+/* ---- nr_marks.c: what is timed ---- */
 
 /* Marks the start of `phase` with a pulse of job.hold_us. The marks behind number NR_MARKS_MAX are made, but not noted. */
 void nr_mark(struct nr_shim *shim, uint8_t phase);
@@ -161,15 +173,16 @@ int nr_run_phases(struct nr_shim *shim);
 /* Takes the workload's output after an infer that returned `code`; after a failed one there is none. */
 void nr_fetch_output(struct nr_shim *shim, int code);
 
-/* True where the output memory takes an output of each slot. */
-bool nr_knows_batch(const struct nr_shim *shim);
+/* ---- nr_guard.c ---- */
 
 /* Answers a RUN, BATCH, IDLE, SYNC or OPTIMIZE, whose own fields the caller has put into `job`: ACK and the start of its guard, or
    ERROR. */
-void nr_window_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us);
+void nr_guard_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us);
 
 /* Deals with a frame that came while the guard runs: only the same job is answered, and starts the guard anew. */
-void nr_window_frame_in_guard(struct nr_shim *shim);
+void nr_guard_frame(struct nr_shim *shim);
+
+/* ---- nr_window.c ---- */
 
 /* The guard has passed: does the job, which takes as long as it takes, and answers DONE or ERROR. */
 void nr_window_open(struct nr_shim *shim);

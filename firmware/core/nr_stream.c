@@ -6,8 +6,6 @@
 #include <string.h>
 
 enum {
-    TAKEN_FIXED_B = 43,
-    TICK_B = 8,
     NEAR_MS = 10, /* rest() may take as long as that: closer to a window we wait in parts, for which bytes are left to the port's ring */
     PART_MS = 2,
     LONG_PART_US = 1000,
@@ -21,16 +19,6 @@ static const uint32_t unequal = 0xFFFFFFFFU; /* in place of the workload's code:
 typedef char nr_check_records[(NR_STREAM_RECORDS >= 1 && NR_STREAM_RECORDS <= 255) ? 1 : -1];
 
 /* ---- what there is ---- */
-
-static uint8_t marks_of_window(const struct nr_shim *shim) { return shim->workload->phases < 2 ? 2 : 3; }
-
-static uint64_t record_most_b(const struct nr_shim *shim) { return (uint64_t)marks_of_window(shim) * TICK_B + shim->workload->output_bytes; }
-
-bool nr_knows_stream(const struct nr_shim *shim)
-{
-    return NR_WITH_STREAM && shim->workload->infer != NULL && TAKEN_FIXED_B + record_most_b(shim) <= NR_MAX_PAYLOAD_B
-           && (uint64_t)shim->workload->output_bytes * NR_STREAM_RECORDS <= shim->memory.output_b;
-}
 
 static uint8_t *output_of(const struct nr_shim *shim, uint32_t window)
 {
@@ -246,7 +234,7 @@ void nr_stream_on_loaded(struct nr_shim *shim)
 
 static uint8_t *put_record(const struct nr_shim *shim, uint32_t window, uint8_t *to)
 {
-    for (uint8_t i = 0; i < marks_of_window(shim); i++, to += TICK_B) {
+    for (uint8_t i = 0; i < nr_stream_marks(shim); i++, to += NR_TICK_B) {
         nr_put_u64(to, shim->stream.ticks[window % NR_STREAM_RECORDS][i]);
     }
     memcpy(to, output_of(shim, window), shim->stream.output_b);
@@ -270,8 +258,8 @@ static void put_state(const struct nr_stream *stream, uint8_t *to)
 void nr_stream_take(struct nr_shim *shim, uint32_t next)
 {
     struct nr_stream *stream = &shim->stream;
-    uint8_t *to = shim->answer + TAKEN_FIXED_B;
-    size_t record_b = (size_t)marks_of_window(shim) * TICK_B + stream->output_b;
+    uint8_t *to = shim->answer + NR_TAKEN_FIXED_B;
+    size_t record_b = (size_t)nr_stream_marks(shim) * NR_TICK_B + stream->output_b;
     uint8_t count = 0;
     if (!nr_knows_stream(shim)) {
         nr_answer_error(shim, NR_E_UNSUPPORTED, 0, "no room for the answers");
@@ -290,6 +278,6 @@ void nr_stream_take(struct nr_shim *shim, uint32_t next)
         count++;
     }
     put_state(stream, shim->answer);
-    shim->answer[TAKEN_FIXED_B - 1] = count;
+    shim->answer[NR_TAKEN_FIXED_B - 1] = count;
     nr_answer(shim, NR_TAKEN, (size_t)(to - shim->answer));
 }

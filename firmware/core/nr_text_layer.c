@@ -14,16 +14,6 @@ void nr_text_layer_boot(struct nr_shim *shim)
     say_ready(shim);
 }
 
-void nr_text_layer_enter(struct nr_shim *shim)
-{
-    shim->layer = NR_LAYER_TEXT;
-    shim->session = false;
-    shim->guarding = false;
-    nr_stream_stop(shim);
-    nr_upload_drop(shim);
-    nr_text_rx_init(&shim->text_rx);
-}
-
 void nr_text_layer_byte(struct nr_shim *shim, uint8_t byte)
 {
     if (!nr_text_rx_byte(&shim->text_rx, byte)) {

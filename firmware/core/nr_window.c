@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The window: from its first mark to its last nothing is sent and nothing is read. Before it the guard, after it DONE. */
+/* The window: from its first mark to its last nothing is sent and nothing is read. After it DONE. */
 #include "nr_shim_parts.h"
 
 #include <string.h>
@@ -9,112 +9,7 @@ enum { DONE_FIXED_B = 12, DONE_MARK_B = 9, UNEVEN = -1 };
 /* Fails to compile when a build chose more marks than DONE can hold. */
 typedef char nr_check_marks[(NR_MARKS_MAX >= 3 && DONE_FIXED_B + DONE_MARK_B * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B) ? 1 : -1];
 
-/* ---- what runs inside ---- */
-
-void nr_mark(struct nr_shim *shim, uint8_t phase)
-{
-    uint64_t tick = shim->port->mark(shim->port->context, phase, shim->job.hold_us);
-    if (shim->marks < NR_MARKS_MAX) {
-        shim->mark_tick[shim->marks] = tick;
-        shim->mark_phase[shim->marks] = phase;
-        shim->marks++;
-    }
-}
-
-uint8_t nr_phase_of_infer(const struct nr_shim *shim)
-{
-    return shim->workload->phases < 2 ? (uint8_t)NR_PHASE_PREPROCESS : (uint8_t)NR_PHASE_INFER;
-}
-
-int nr_preprocess(struct nr_shim *shim, uint16_t slot, uint32_t repeat)
-{
-    const uint8_t *data = nr_slot_memory(shim, slot);
-    int code = 0;
-    while (code == 0 && repeat-- != 0) {
-        code = shim->workload->preprocess(shim->workload->state, data, shim->slot_length_b[slot]);
-    }
-    return code;
-}
-
-int nr_infer(struct nr_shim *shim, uint32_t repeat)
-{
-    int code = 0;
-    shim->iterations = 0;
-    while (code == 0 && repeat-- != 0) {
-        code = shim->workload->infer(shim->workload->state);
-        shim->iterations += code == 0;
-    }
-    return code;
-}
-
-void nr_fetch_output(struct nr_shim *shim, int code)
-{
-    shim->output_valid = code == 0;
-    shim->output_b = code == 0 ? shim->workload->result(shim->workload->state, shim->memory.output) : 0;
-    if (shim->output_b > shim->workload->output_bytes) {
-        shim->output_b = shim->workload->output_bytes;
-    }
-}
-
-/* ---- the guard ---- */
-
-/* Acknowledges a job and listens for its repetition; the window opens when the guard has passed. */
-static void start_guard(struct nr_shim *shim)
-{
-    nr_send_ack(shim);
-    nr_drain(shim);
-    shim->guard_from_tick = nr_now_tick(shim);
-}
-
-void nr_window_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us)
-{
-    if (hold_us != 0 && hold_us < shim->port->hold_min_us) {
-        nr_answer_error(shim, NR_E_ARGUMENT, shim->port->hold_min_us, "hold shorter than hold_min_us");
-        return;
-    }
-    shim->job.type = type;
-    shim->job.hold_us = hold_us != 0 ? hold_us : shim->port->hold_min_us;
-    shim->guard_us = guard_us;
-    shim->guard_restarts = 0;
-    shim->guarding = true;
-    start_guard(shim);
-}
-
-void nr_window_frame_in_guard(struct nr_shim *shim)
-{
-    if (nr_frame_type(&shim->frame_rx) != shim->job.type || nr_frame_seq(&shim->frame_rx) != shim->answer_seq) {
-        return;
-    }
-    if (shim->guard_restarts < NR_GUARD_RESTARTS_MAX) {
-        shim->guard_restarts++;
-        start_guard(shim);
-    }
-}
-
 /* ---- the jobs ---- */
-
-int nr_run_phases(struct nr_shim *shim)
-{
-    bool timed = shim->workload->phases >= 2;
-    int code;
-    if (timed) {
-        nr_mark(shim, NR_PHASE_PREPROCESS);
-    }
-    code = nr_preprocess(shim, shim->job.slot, timed ? shim->job.repeat : 1);
-    if (code == 0) {
-        nr_mark(shim, nr_phase_of_infer(shim));
-        code = nr_infer(shim, shim->job.repeat);
-    }
-    if (shim->marks != 0) {
-        nr_mark(shim, NR_PHASE_END);
-    }
-    return code;
-}
-
-bool nr_knows_batch(const struct nr_shim *shim)
-{
-    return shim->workload->infer != NULL && (uint64_t)shim->workload->output_bytes * shim->memory.slot_count <= shim->memory.output_b;
-}
 
 /* Processes each slot of the batch once and keeps its output behind the one before; returns 0, the workload's code, or UNEVEN where the
    outputs differ in length: the host could not tell where one ends. */

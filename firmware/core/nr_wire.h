@@ -12,6 +12,8 @@ enum {
     NR_TEXT_COMMAND_MAX = 80,
     NR_TEXT_HOLD_US = 50,        /* SYNC pulse where no host can ask for another: slow monitors see it too */
     NR_GUARD_RESTARTS_MAX = 8,
+    NR_TICK_B = 8,
+    NR_TAKEN_FIXED_B = 43,       /* what stands before the records in a TAKEN */
     NR_THRESHOLDS_MAX = 16       /* of OPTIMIZE, where as many marks and two more are kept */
 };
 
