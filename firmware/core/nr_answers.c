@@ -13,7 +13,8 @@ enum {
     ERROR_TEXT_MAX_B = 40
 };
 
-static void send(struct nr_shim *shim, uint8_t type, uint8_t seq, const uint8_t *payload, size_t length_b)
+static void send(struct nr_shim *shim, uint8_t type, uint8_t seq, const uint8_t *payload,
+                 size_t length_b)
 {
     nr_frame_tx_begin(&shim->frame_tx, type, seq);
     nr_frame_tx_put(&shim->frame_tx, payload, length_b);
@@ -22,7 +23,10 @@ static void send(struct nr_shim *shim, uint8_t type, uint8_t seq, const uint8_t 
 
 /* ---- kept ---- */
 
-void nr_answer_again(struct nr_shim *shim) { send(shim, shim->answer_type, shim->answer_seq, shim->answer, shim->answer_b); }
+void nr_answer_again(struct nr_shim *shim)
+{
+    send(shim, shim->answer_type, shim->answer_seq, shim->answer, shim->answer_b);
+}
 
 void nr_answer(struct nr_shim *shim, uint8_t type, size_t length_b)
 {
@@ -67,12 +71,16 @@ void nr_send_ack(struct nr_shim *shim)
 }
 
 /* What more this firmware knows than `flags` has bits for. */
-static uint8_t caps_more(const struct nr_shim *shim) { return nr_knows_optimize(shim) ? (uint8_t)NR_MORE_KNEW : 0U; }
+static uint8_t caps_more(const struct nr_shim *shim)
+{
+    return nr_knows_optimize(shim) ? (uint8_t)NR_MORE_KNEW : 0U;
+}
 
 static void send_caps_strings(struct nr_shim *shim)
 {
     const char *const strings[CAPS_STRINGS] = {
-        shim->port->device, NR_FIRMWARE_VERSION, shim->workload->name, shim->workload->model, shim->port->build, shim->port->sync_pin,
+        shim->port->device,    NR_FIRMWARE_VERSION, shim->workload->name,
+        shim->workload->model, shim->port->build,   shim->port->sync_pin,
     };
     size_t room_b = CAPS_MAX_B - CAPS_FIXED_B - CAPS_STRINGS - CAPS_MORE_B;
     for (size_t i = 0; i < CAPS_STRINGS; i++) {

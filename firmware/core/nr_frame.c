@@ -7,8 +7,10 @@
 
 /* Sixteen entries: a full table costs 1 KiB of flash and gains nothing at UART speed. */
 static const uint32_t crc_of_nibble[16] = {
-    0x00000000U, 0x1DB71064U, 0x3B6E20C8U, 0x26D930ACU, 0x76DC4190U, 0x6B6B51F4U, 0x4DB26158U, 0x5005713CU,
-    0xEDB88320U, 0xF00F9344U, 0xD6D6A3E8U, 0xCB61B38CU, 0x9B64C2B0U, 0x86D3D2D4U, 0xA00AE278U, 0xBDBDF21CU,
+    0x00000000U, 0x1DB71064U, 0x3B6E20C8U, 0x26D930ACU,
+    0x76DC4190U, 0x6B6B51F4U, 0x4DB26158U, 0x5005713CU,
+    0xEDB88320U, 0xF00F9344U, 0xD6D6A3E8U, 0xCB61B38CU,
+    0x9B64C2B0U, 0x86D3D2D4U, 0xA00AE278U, 0xBDBDF21CU,
 };
 
 uint32_t nr_crc32(uint32_t crc, const uint8_t *bytes, size_t length_b)
@@ -24,7 +26,10 @@ uint32_t nr_crc32(uint32_t crc, const uint8_t *bytes, size_t length_b)
 
 uint16_t nr_get_u16(const uint8_t *from) { return (uint16_t)(from[0] | (unsigned)from[1] << 8); }
 
-uint32_t nr_get_u32(const uint8_t *from) { return nr_get_u16(from) | ((uint32_t)nr_get_u16(from + 2) << 16); }
+uint32_t nr_get_u32(const uint8_t *from)
+{
+    return nr_get_u16(from) | ((uint32_t)nr_get_u16(from + 2) << 16);
+}
 
 void nr_put_u16(uint8_t *to, uint16_t value)
 {
@@ -135,7 +140,8 @@ bool nr_frame_rx_byte(struct nr_frame_rx *rx, uint8_t byte)
 /* ---- sending ---- */
 
 void nr_frame_tx_init(struct nr_frame_tx *tx, uint8_t *buffer, size_t capacity_b,
-                      void (*write)(void *context, const uint8_t *bytes, size_t length_b), void *context)
+                      void (*write)(void *context, const uint8_t *bytes, size_t length_b),
+                      void *context)
 {
     tx->buffer = buffer;
     tx->capacity_b = capacity_b;
@@ -173,7 +179,8 @@ static void tx_append(struct nr_frame_tx *tx, uint8_t byte)
 
 static void tx_open_block(struct nr_frame_tx *tx)
 {
-    if (tx->used_b == tx->capacity_b) { /* first, as a flush moves what it hands over up to code_at */
+    /* first, as a flush moves what it hands over up to code_at */
+    if (tx->used_b == tx->capacity_b) {
         tx->code_at = tx->used_b;
         tx_flush(tx);
     }
@@ -199,7 +206,8 @@ void nr_cobs_tx_begin(struct nr_frame_tx *tx)
 
 void nr_cobs_tx_byte(struct nr_frame_tx *tx, uint8_t byte)
 {
-    if (tx->used_b - tx->code_at == 0xFFU) { /* opened only when a byte follows, so that no empty block ends a frame */
+    /* opened only when a byte follows, so that no empty block ends a frame */
+    if (tx->used_b - tx->code_at == 0xFFU) {
         tx_close_block(tx);
         tx_open_block(tx);
     }

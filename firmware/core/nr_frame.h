@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames: COBS (Cheshire & Baker 1999) around type, seq, payload and CRC-32; docs/PROTOCOL.md, section 2.
-   Both directions work byte by byte in memory of the caller, so that a frame never has to exist twice. */
+/* Frames: COBS (Cheshire & Baker 1999) around type, seq, payload and CRC-32; docs/PROTOCOL.md,
+   section 2. Both directions work byte by byte in memory of the caller, so that a frame never has
+   to exist twice. */
 #ifndef NR_FRAME_H
 #define NR_FRAME_H
 
@@ -34,24 +35,30 @@ struct nr_frame_rx {
 /* `capacity_b` is max_payload + NR_FRAME_OVERHEAD_B: what is longer is dropped. */
 void nr_frame_rx_init(struct nr_frame_rx *rx, uint8_t *buffer, size_t capacity_b);
 
-/* Takes one byte from the line; true when it ended a good frame, which stays in the buffer until the next call. */
+/* Takes one byte from the line; true when it ended a good frame, which stays in the buffer until
+   the next call. */
 bool nr_frame_rx_byte(struct nr_frame_rx *rx, uint8_t byte);
 
-/* Drops what has come of a frame, and counts it; the next byte is taken for the first after a delimiter. */
+/* Drops what has come of a frame, and counts it; the next byte is taken for the first after a
+   delimiter. */
 void nr_frame_rx_drop(struct nr_frame_rx *rx);
 
-/* COBS alone: true at a delimiter that ends a non-empty, well-formed run; the decoded bytes are in the buffer.
-   `nr_frame_rx_byte` is this and the check of length and CRC. */
+/* COBS alone: true at a delimiter that ends a non-empty, well-formed run; the decoded bytes are in
+   the buffer. `nr_frame_rx_byte` is this and the check of length and CRC. */
 bool nr_cobs_rx_byte(struct nr_frame_rx *rx, uint8_t byte);
 
 static inline uint8_t nr_frame_type(const struct nr_frame_rx *rx) { return rx->buffer[0]; }
 static inline uint8_t nr_frame_seq(const struct nr_frame_rx *rx) { return rx->buffer[1]; }
-static inline const uint8_t *nr_frame_payload(const struct nr_frame_rx *rx) { return rx->buffer + 2; }
+static inline const uint8_t *nr_frame_payload(const struct nr_frame_rx *rx)
+{
+    return rx->buffer + 2;
+}
 static inline size_t nr_frame_payload_b(const struct nr_frame_rx *rx) { return rx->length_b - 6U; }
 
 /* ---- sending ---- */
 
-/* The smallest buffer that can send any frame piecewise: one full COBS block of 255 bytes and both delimiters. */
+/* The smallest buffer that can send any frame piecewise: one full COBS block of 255 bytes and both
+   delimiters. */
 enum { NR_FRAME_TX_MIN_B = 257 };
 
 struct nr_frame_tx {
@@ -61,14 +68,17 @@ struct nr_frame_tx {
     size_t code_at;   /* where the code of the open block goes */
     bool overflow;    /* no `write`, and the buffer was too small */
     uint32_t crc;
-    void (*write)(void *context, const uint8_t *bytes, size_t length_b); /* NULL: the whole frame stays in the buffer */
+    /* NULL: the whole frame stays in the buffer */
+    void (*write)(void *context, const uint8_t *bytes, size_t length_b);
     void *context;
 };
 
-/* With `write`, the buffer has NR_FRAME_TX_MIN_B or more and is handed over whenever it fills; a frame that fits is one write.
-   Without, encoded bytes are in `buffer`, `used_b` of them, and `overflow` says whether they are worthless. */
+/* With `write`, the buffer has NR_FRAME_TX_MIN_B or more and is handed over whenever it fills; a
+   frame that fits is one write. Without, encoded bytes are in `buffer`, `used_b` of them, and
+   `overflow` says whether they are worthless. */
 void nr_frame_tx_init(struct nr_frame_tx *tx, uint8_t *buffer, size_t capacity_b,
-                      void (*write)(void *context, const uint8_t *bytes, size_t length_b), void *context);
+                      void (*write)(void *context, const uint8_t *bytes, size_t length_b),
+                      void *context);
 void nr_frame_tx_begin(struct nr_frame_tx *tx, uint8_t type, uint8_t seq);
 void nr_frame_tx_put(struct nr_frame_tx *tx, const uint8_t *bytes, size_t length_b);
 void nr_frame_tx_end(struct nr_frame_tx *tx);

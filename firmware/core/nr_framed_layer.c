@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Session and order of the framed layer: which frame is executed, repeated, acknowledged or passed over; docs/PROTOCOL.md, section 3. */
+/* Session and order of the framed layer: which frame is executed, repeated, acknowledged or passed
+   over; docs/PROTOCOL.md, section 3. */
 #include "nr_shim_parts.h"
 
 #include <string.h>
@@ -86,7 +87,8 @@ static void on_frame(struct nr_shim *shim)
 
     shim->rx_frames++;
     if (type >= NR_ACK) {
-        return; /* a device's message: our own echo, which proves nothing and must be answered by nobody */
+        /* a device's message: our own echo, which proves nothing and must be answered by nobody */
+        return;
     }
     shim->baud_on_trial = false; /* a good frame, whatever it asks, proves the rate */
     if (type == NR_HELLO) {

@@ -13,7 +13,8 @@ static void start_guard(struct nr_shim *shim)
 void nr_guard_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us)
 {
     if (hold_us != 0 && hold_us < shim->port->hold_min_us) {
-        nr_answer_error(shim, NR_E_ARGUMENT, shim->port->hold_min_us, "hold shorter than hold_min_us");
+        nr_answer_error(shim, NR_E_ARGUMENT, shim->port->hold_min_us,
+                        "hold shorter than hold_min_us");
         return;
     }
     shim->job.type = type;
@@ -26,7 +27,8 @@ void nr_guard_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint
 
 void nr_guard_frame(struct nr_shim *shim)
 {
-    if (nr_frame_type(&shim->frame_rx) != shim->job.type || nr_frame_seq(&shim->frame_rx) != shim->answer_seq) {
+    if (nr_frame_type(&shim->frame_rx) != shim->job.type
+        || nr_frame_seq(&shim->frame_rx) != shim->answer_seq) {
         return;
     }
     if (shim->guard_restarts < NR_GUARD_RESTARTS_MAX) {

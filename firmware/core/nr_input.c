@@ -36,7 +36,8 @@ bool nr_upload_fits(const struct nr_shim *shim)
     return offset_b <= length_b && payload_b - NR_DATA_OFFSET_B <= length_b - offset_b;
 }
 
-/* Piece by piece as far as they come in order, that is nearly always to the end; anew where a byte is written twice. */
+/* Piece by piece as far as they come in order, that is nearly always to the end; anew where a byte
+   is written twice. */
 static void sum_up(struct nr_shim *shim, uint32_t offset_b, const uint8_t *bytes, uint32_t bytes_b)
 {
     if (offset_b == shim->upload_summed_b) {
@@ -64,13 +65,15 @@ void nr_upload_store(struct nr_shim *shim)
 uint32_t nr_upload_crc(const struct nr_shim *shim)
 {
     uint32_t rest_b = shim->slot_length_b[shim->upload_slot] - shim->upload_summed_b;
-    return nr_crc32(shim->upload_sum, nr_slot_memory(shim, shim->upload_slot) + shim->upload_summed_b, rest_b);
+    return nr_crc32(shim->upload_sum,
+                    nr_slot_memory(shim, shim->upload_slot) + shim->upload_summed_b, rest_b);
 }
 
 int nr_upload_finish(struct nr_shim *shim)
 {
     uint16_t slot = shim->upload_slot;
-    int code = shim->workload->load(shim->workload->state, nr_slot_memory(shim, slot), shim->slot_length_b[slot]);
+    int code = shim->workload->load(shim->workload->state, nr_slot_memory(shim, slot),
+                                    shim->slot_length_b[slot]);
     nr_upload_drop(shim);
     shim->slot_loaded[slot] = code == 0;
     return code;

@@ -59,7 +59,8 @@ int nr_run_phases(struct nr_shim *shim)
 void nr_fetch_output(struct nr_shim *shim, int code)
 {
     shim->output_valid = code == 0;
-    shim->output_b = code == 0 ? shim->workload->result(shim->workload->state, shim->memory.output) : 0;
+    shim->output_b =
+        code == 0 ? shim->workload->result(shim->workload->state, shim->memory.output) : 0;
     if (shim->output_b > shim->workload->output_bytes) {
         shim->output_b = shim->workload->output_bytes;
     }

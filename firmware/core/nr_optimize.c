@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OPTIMIZE: a search that ends at a target or by time, and marks the costs it reaches; docs/PROTOCOL.md, section 4. */
+/* OPTIMIZE: a search that ends at a target or by time, and marks the costs it reaches;
+   docs/PROTOCOL.md, section 4. */
 #include "nr_shim_parts.h"
 
 enum { FIXED_B = 20, THRESHOLD_B = 4, KNOWN_FIXED_B = 2 };
@@ -36,7 +37,8 @@ void nr_optimize_request(struct nr_shim *shim, const uint8_t *payload, size_t pa
         return;
     }
     shim->job.slot = nr_get_u16(payload);
-    if (!nr_can_run(shim, shim->job.slot) || !take_thresholds(shim, payload + FIXED_B, (payload_b - FIXED_B) / THRESHOLD_B)) {
+    if (!nr_can_run(shim, shim->job.slot)
+        || !take_thresholds(shim, payload + FIXED_B, (payload_b - FIXED_B) / THRESHOLD_B)) {
         return;
     }
     shim->job.repeat = nr_get_u32(payload + 2);
@@ -78,7 +80,8 @@ int nr_optimize_window(struct nr_shim *shim)
     }
     duration_ticks = nr_us_to_ticks(shim, shim->job.time_us);
     shim->known = 0;
-    nr_mark(shim, NR_PHASE_PREPROCESS); /* the only phase: the clock starts when the workload has been taken in */
+    /* the only phase: the clock starts when the workload has been taken in */
+    nr_mark(shim, NR_PHASE_PREPROCESS);
     search.seed = shim->job.repeat;
     search.target = shim->target;
     search.end_tick = shim->mark_tick[0] + duration_ticks;
@@ -104,7 +107,8 @@ void nr_optimize_knew(struct nr_shim *shim, uint8_t first)
     }
     shim->answer[0] = shim->known;
     shim->answer[1] = first;
-    for (uint8_t i = first; i < shim->known && to + NR_TICK_B <= shim->answer + sizeof shim->answer; i++) {
+    for (uint8_t i = first; i < shim->known && to + NR_TICK_B <= shim->answer + sizeof shim->answer;
+         i++) {
         nr_put_u64(to, shim->known_tick[i]);
         to += NR_TICK_B;
     }

@@ -15,7 +15,8 @@ static void on_baud(struct nr_shim *shim, uint32_t baud)
         nr_answer_error(shim, NR_E_UNSUPPORTED, 0, "this UART has a fixed rate");
         return;
     }
-    /* Tried first, while the host is silent: a rate that cannot be made is refused at once, not after a failed switch. */
+    /* Tried first, while the host is silent: a rate that cannot be made is refused at once, not
+       after a failed switch. */
     nr_drain(shim);
     if (baud == 0 || port->set_baud(port->context, baud) != 0) {
         nr_answer_error(shim, NR_E_ARGUMENT, baud, "this UART cannot make that rate");
@@ -74,11 +75,13 @@ static void on_load(struct nr_shim *shim, const uint8_t *payload)
 static void on_unstorable_data(struct nr_shim *shim, size_t payload_b)
 {
     if (payload_b <= NR_DATA_OFFSET_B) {
-        nr_answer_error(shim, NR_E_LENGTH, NR_DATA_OFFSET_B + 1, "DATA holds an offset and 1 byte or more");
+        nr_answer_error(shim, NR_E_LENGTH, NR_DATA_OFFSET_B + 1,
+                        "DATA holds an offset and 1 byte or more");
     } else if (shim->upload != NR_UPLOAD_OPEN) {
         nr_answer_error(shim, NR_E_ARGUMENT, 0, "no slot is open");
     } else {
-        nr_answer_error(shim, NR_E_ARGUMENT, shim->slot_length_b[shim->upload_slot], "outside the opened slot");
+        nr_answer_error(shim, NR_E_ARGUMENT, shim->slot_length_b[shim->upload_slot],
+                        "outside the opened slot");
     }
 }
 
@@ -96,7 +99,8 @@ static void on_commit(struct nr_shim *shim, uint16_t slot)
     }
     if (shim->upload_received_b != shim->slot_length_b[slot]) {
         nr_upload_drop(shim);
-        nr_answer_error(shim, NR_E_CRC, shim->upload_received_b, "not the declared number of bytes");
+        nr_answer_error(shim, NR_E_CRC, shim->upload_received_b,
+                        "not the declared number of bytes");
         return;
     }
     crc = nr_upload_crc(shim);
@@ -107,7 +111,8 @@ static void on_commit(struct nr_shim *shim, uint16_t slot)
     }
     code = nr_upload_finish(shim);
     if (code == NR_LOAD_TOO_LARGE) {
-        nr_answer_error(shim, NR_E_TOO_LARGE, shim->workload->memory_bytes, "needs more memory than the workload has");
+        nr_answer_error(shim, NR_E_TOO_LARGE, shim->workload->memory_bytes,
+                        "needs more memory than the workload has");
         return;
     }
     if (code != 0) {
@@ -156,7 +161,8 @@ static void on_run(struct nr_shim *shim, const uint8_t *payload)
     nr_guard_accept(shim, NR_RUN, nr_get_u32(payload + 6), nr_get_u16(payload + 10));
 }
 
-/* The number of slots in a BATCH, or 0, and answered, where they are too few or too many to be run. */
+/* The number of slots in a BATCH, or 0, and answered, where they are too few or too many to be
+   run. */
 static uint16_t batch_count(struct nr_shim *shim, size_t payload_b)
 {
     size_t slots_b = payload_b - BATCH_FIXED_B;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SELFTEST: what a device finds out about its own port; docs/PROTOCOL.md, section 7. The host judges, this only reports. */
+/* SELFTEST: what a device finds out about its own port; docs/PROTOCOL.md, section 7. The host
+   judges, this only reports. */
 #include "nr_shim_parts.h"
 
 enum { REPORT_B = 55, QUERIES = 8, LEVEL_UNKNOWN = 0xFF };
@@ -82,13 +83,15 @@ static void look_at_stack(const struct nr_shim *shim, uint8_t *to)
 
 static uint8_t sync_level(const struct nr_shim *shim)
 {
-    return shim->port->sync_level != NULL ? shim->port->sync_level(shim->port->context) : (uint8_t)LEVEL_UNKNOWN;
+    return shim->port->sync_level != NULL ? shim->port->sync_level(shim->port->context)
+                                          : (uint8_t)LEVEL_UNKNOWN;
 }
 
 /* SYNC at rest:1, behind a mark:1, and at rest again:1. */
 static void toggle_sync(struct nr_shim *shim, uint8_t *to)
 {
-    uint16_t hold_us = shim->port->hold_min_us > NR_TEXT_HOLD_US ? shim->port->hold_min_us : (uint16_t)NR_TEXT_HOLD_US;
+    uint16_t hold_us = shim->port->hold_min_us > NR_TEXT_HOLD_US ? shim->port->hold_min_us
+                                                                 : (uint16_t)NR_TEXT_HOLD_US;
     to[0] = sync_level(shim);
     shim->job.hold_us = hold_us;
     nr_mark(shim, NR_PHASE_PREPROCESS);
@@ -98,7 +101,8 @@ static void toggle_sync(struct nr_shim *shim, uint8_t *to)
     to[2] = sync_level(shim);
 }
 
-/* span_min:4 span_max:4 from the first mark to the last of queries whose phases do nothing, `repeat` times each. */
+/* span_min:4 span_max:4 from the first mark to the last of queries whose phases do nothing,
+   `repeat` times each. */
 static void time_empty_queries(struct nr_shim *shim, uint16_t repeat, uint8_t *to)
 {
     const struct nr_workload *workload = shim->workload;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes from the port to their layer, from frames back to text, and what falls due when none come. */
+/* Bytes from the port to their layer, from frames back to text, and what falls due when none
+   come. */
 #include "nr_shim_parts.h"
 
 #include <string.h>
@@ -16,8 +17,10 @@ typedef char nr_check_backlog[(NR_BACKLOG_B >= 1 && NR_BACKLOG_B <= 65535) ? 1 :
 
 /* ---- silence ---- */
 
-/* True when at least `duration_us` lie between two readings of the timer, whatever its phase was. */
-static bool passed(const struct nr_shim *shim, uint64_t from_tick, uint64_t to_tick, uint64_t duration_us)
+/* True when at least `duration_us` lie between two readings of the timer, whatever its phase
+   was. */
+static bool passed(const struct nr_shim *shim, uint64_t from_tick, uint64_t to_tick,
+                   uint64_t duration_us)
 {
     return to_tick - from_tick > nr_us_to_ticks(shim, duration_us);
 }
@@ -38,10 +41,12 @@ static void on_silence(struct nr_shim *shim, uint64_t tick)
         && passed(shim, shim->last_byte_tick, tick, (uint64_t)NR_PARTIAL_TIMEOUT_MS * 1000U)) {
         nr_framed_layer_drop_partial(shim);
     }
-    if (shim->baud_on_trial && passed(shim, shim->baud_from_tick, tick, (uint64_t)NR_BAUD_TIMEOUT_MS * 1000U)) {
+    if (shim->baud_on_trial
+        && passed(shim, shim->baud_from_tick, tick, (uint64_t)NR_BAUD_TIMEOUT_MS * 1000U)) {
         return_to_old_baud(shim);
     }
-    if (shim->guarding && !shim->frame_rx.started && passed(shim, shim->guard_from_tick, tick, shim->guard_us)) {
+    if (shim->guarding && !shim->frame_rx.started
+        && passed(shim, shim->guard_from_tick, tick, shim->guard_us)) {
         nr_window_open(shim);
         return;
     }
@@ -54,7 +59,8 @@ static void on_silence(struct nr_shim *shim, uint64_t tick)
 
 /* ---- start ---- */
 
-void nr_shim_init(struct nr_shim *shim, const struct nr_port *port, const struct nr_workload *workload, const struct nr_memory *memory)
+void nr_shim_init(struct nr_shim *shim, const struct nr_port *port,
+                  const struct nr_workload *workload, const struct nr_memory *memory)
 {
     memset(shim, 0, sizeof *shim);
     shim->port = port;
@@ -68,18 +74,21 @@ void nr_shim_init(struct nr_shim *shim, const struct nr_port *port, const struct
     nr_text_rx_init(&shim->text_rx);
     nr_text_tx_init(&shim->text_tx, port->write, port->context);
     nr_frame_rx_init(&shim->frame_rx, shim->frame_rx_buffer, sizeof shim->frame_rx_buffer);
-    nr_frame_tx_init(&shim->frame_tx, shim->frame_tx_buffer, sizeof shim->frame_tx_buffer, port->write, port->context);
+    nr_frame_tx_init(&shim->frame_tx, shim->frame_tx_buffer, sizeof shim->frame_tx_buffer,
+                     port->write, port->context);
     nr_text_layer_boot(shim);
 }
 
 /* ---- bytes ---- */
 
-/* `name%` right behind a delimiter is no frame: type 0x61 does not exist. It leads out of a session nobody remembers. */
+/* `name%` right behind a delimiter is no frame: type 0x61 does not exist. It leads out of a session
+   nobody remembers. */
 static bool is_escape(struct nr_shim *shim, uint8_t byte)
 {
     if (byte == 0) {
         shim->escape_b = 0;
-    } else if (shim->escape_b < sizeof escape_text - 1U && byte == (uint8_t)escape_text[shim->escape_b]) {
+    } else if (shim->escape_b < sizeof escape_text - 1U
+               && byte == (uint8_t)escape_text[shim->escape_b]) {
         shim->escape_b++;
     } else {
         shim->escape_b = ESCAPE_MISSED;
@@ -116,10 +125,12 @@ void nr_shim_poll(struct nr_shim *shim)
         nr_stream_step(shim);
     }
     if (shim->backlog_next_b == shim->backlog_used_b) {
-        /* The timer is read before the UART: only then does an empty UART prove silence up to that moment, however late we are. */
+        /* The timer is read before the UART: only then does an empty UART prove silence up to that
+           moment, however late we are. */
         uint64_t tick = nr_now_tick(shim);
         shim->backlog_next_b = 0;
-        shim->backlog_used_b = shim->port->read(shim->port->context, shim->backlog, sizeof shim->backlog);
+        shim->backlog_used_b =
+            shim->port->read(shim->port->context, shim->backlog, sizeof shim->backlog);
         if (shim->backlog_used_b == 0) {
             on_silence(shim, tick);
             return;

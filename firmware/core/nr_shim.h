@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shim: one state machine between a UART and a workload; docs/PROTOCOL.md is what it does.
-   All memory is the caller's: this struct, the slots and the output. Call init once, then poll for ever. */
+/* The shim: one state machine between a UART and a workload; docs/PROTOCOL.md is what it does. All
+   memory is the caller's: this struct, the slots and the output. Call init once, then poll for
+   ever. */
 #ifndef NR_SHIM_H
 #define NR_SHIM_H
 
@@ -17,29 +18,35 @@
 #define NR_FIRMWARE_VERSION "0.1.0"
 #endif
 
-/* Sizes that trade RAM for speed; a build may set them. About 2 * NR_MAX_PAYLOAD_B + 1 KiB of RAM in all. */
+/* Sizes that trade RAM for speed; a build may set them. About 2 * NR_MAX_PAYLOAD_B + 1 KiB of RAM
+   in all. */
 #ifndef NR_MAX_PAYLOAD_B
 #define NR_MAX_PAYLOAD_B 256 /* 64 to 4096 */
 #endif
 #ifndef NR_WINDOW
-#define NR_WINDOW 8 /* 1 to 32 requests under way; the port's receive ring should hold as many frames */
+/* 1 to 32 requests under way; the port's receive ring should hold as many frames */
+#define NR_WINDOW 8
 #endif
 #ifndef NR_MARKS_MAX
-#define NR_MARKS_MAX 18 /* 3 or more, and DONE must fit: 12 + 9 * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B */
+/* 3 or more, and DONE must fit: 12 + 9 * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B */
+#define NR_MARKS_MAX 18
 #endif
 #ifndef NR_SLOTS_MAX
 #define NR_SLOTS_MAX 4
 #endif
 #ifndef NR_STREAM_RECORDS
-#define NR_STREAM_RECORDS 4 /* 1 to 255 answers of a stream that wait to be fetched; a power of 2 saves divisions */
+/* 1 to 255 answers of a stream that wait to be fetched; a power of 2 saves divisions */
+#define NR_STREAM_RECORDS 4
 #endif
 #ifndef NR_BACKLOG_B
 #define NR_BACKLOG_B 64 /* 1 to 65535; also the largest rx_in_window that can be counted */
 #endif
 
-/* Parts that a small device can do without: a build may set them to 0, and the linker (--gc-sections) then leaves them out. */
+/* Parts that a small device can do without: a build may set them to 0, and the linker
+   (--gc-sections) then leaves them out. */
 #ifndef NR_WITH_CLASSIC
-#define NR_WITH_CLASSIC 1 /* 0: of the text layer `name` and `frame` alone, no session without frames */
+/* 0: of the text layer `name` and `frame` alone, no session without frames */
+#define NR_WITH_CLASSIC 1
 #endif
 #ifndef NR_WITH_SELF_TEST
 #define NR_WITH_SELF_TEST 1 /* 0: no SELFTEST */
@@ -51,7 +58,8 @@
 #define NR_WITH_STREAM 1 /* 0: no STREAM, no TAKE */
 #endif
 #ifndef NR_WITH_WORDS
-#define NR_WITH_WORDS 1 /* 0: an ERROR carries code and detail alone; the host has words of its own for them */
+/* 0: an ERROR carries code and detail alone; the host has words of its own for them */
+#define NR_WITH_WORDS 1
 #endif
 
 /* Memory for inputs and outputs, static in most images. */
@@ -59,8 +67,9 @@ struct nr_memory {
     uint8_t *slots;      /* slot_count * workload->slot_bytes */
     uint16_t slot_count; /* 1 to NR_SLOTS_MAX; the text layer uses slot 0 */
     uint8_t *output;     /* workload->output_bytes, or so many for each slot; never NULL */
-    uint32_t output_b;   /* size of `output`: where it holds an output for each slot, the device knows BATCH; 0: it does not. Where it holds
-                            NR_STREAM_RECORDS of them, and TAKEN one, it knows STREAM */
+    /* size of `output`: where it holds an output for each slot, the device knows BATCH; 0: it does
+       not. Where it holds NR_STREAM_RECORDS of them, and TAKEN one, it knows STREAM */
+    uint32_t output_b;
 };
 
 enum nr_layer { NR_LAYER_TEXT, NR_LAYER_FRAMED };
@@ -83,27 +92,33 @@ struct nr_stream {
     uint32_t done;     /* that were answered, */
     uint32_t first;    /* and whose answers were fetched */
     uint32_t output_b; /* length of each answer */
-    uint32_t late;     /* windows that came in after their newest hop had begun; which of them by most, and by how much */
+    /* windows that came in after their newest hop had begun; which of them by most, and by how
+       much */
+    uint32_t late;
     uint32_t worst_window;
     uint32_t worst_ticks;
     uint32_t code; /* of the workload that failed */
     uint32_t ms_ticks; /* in a millisecond */
     uint64_t start_tick;
     uint64_t end_tick;
-    uint64_t ready_tick; /* of window number `done`, and of the one that shares its slot: known before, as a window begins at once */
+    /* of window number `done`, and of the one that shares its slot: known before, as a window
+       begins at once */
+    uint64_t ready_tick;
     uint64_t overrun_tick;
-    uint64_t ticks[NR_STREAM_RECORDS][3]; /* marks of the windows from `first` on; their outputs are in memory.output */
+    /* marks of the windows from `first` on; their outputs are in memory.output */
+    uint64_t ticks[NR_STREAM_RECORDS][3];
 };
 
-/* What is used often stands first and what is large last: a Cortex-M0 reaches the first 32 bytes (words: the first 128) in one
-   instruction, which saves 5 % of the flash. */
+/* What is used often stands first and what is large last: a Cortex-M0 reaches the first 32 bytes
+   (words: the first 128) in one instruction, which saves 5 % of the flash. */
 struct nr_shim {
     const struct nr_port *port;
     const struct nr_workload *workload;
     struct nr_memory memory;
 
     enum nr_layer layer;
-    uint8_t escape_b; /* bytes of `name%` seen since the last delimiter; ESCAPE_MISSED after any other byte */
+    /* bytes of `name%` seen since the last delimiter; ESCAPE_MISSED after any other byte */
+    uint8_t escape_b;
 
     /* Order: section 3. Bit i of `received` is set when number expected + 1 + i is there. */
     bool session;
@@ -111,7 +126,8 @@ struct nr_shim {
     uint32_t nonce;
     uint32_t received;
 
-    /* The last answer, kept for repetition; the last request is number expected - 1. Its bytes are in `answer`. */
+    /* The last answer, kept for repetition; the last request is number expected - 1. Its bytes are
+       in `answer`. */
     bool answer_valid;
     uint8_t answer_seq; /* set when the request is executed: all that is kept answers it */
     uint8_t answer_type;
@@ -122,7 +138,8 @@ struct nr_shim {
     uint16_t upload_slot;
     uint32_t upload_crc;
     uint32_t upload_received_b;
-    uint32_t upload_summed_b; /* of the first so many bytes `upload_sum` is the CRC: a COMMIT must not hold up a stream */
+    /* of the first so many bytes `upload_sum` is the CRC: a COMMIT must not hold up a stream */
+    uint32_t upload_summed_b;
     uint32_t upload_sum;
 
     /* Outputs. */
@@ -161,7 +178,8 @@ struct nr_shim {
     uint32_t baud_before;
     uint64_t baud_from_tick;
 
-    /* For SELFTEST: received since the last one; of the dropped frames, how many there were then. */
+    /* For SELFTEST: received since the last one; of the dropped frames, how many there were
+       then. */
     uint32_t rx_bytes;
     uint32_t rx_frames;
     uint32_t rx_dropped;
@@ -181,8 +199,12 @@ struct nr_shim {
     uint8_t threshold_count;
     int32_t target;
     int32_t thresholds[NR_MARKS_MAX - 2 < NR_THRESHOLDS_MAX ? NR_MARKS_MAX - 2 : NR_THRESHOLDS_MAX];
-    uint8_t known; /* so many thresholds of the last search were reached: when the device knew each, before its mark waited for SYNC */
-    uint64_t known_tick[!NR_WITH_OPTIMIZE ? 1 : NR_MARKS_MAX - 2 < NR_THRESHOLDS_MAX ? NR_MARKS_MAX - 2 : NR_THRESHOLDS_MAX];
+    /* so many thresholds of the last search were reached: when the device knew each, before its
+       mark waited for SYNC */
+    uint8_t known;
+    uint64_t known_tick[!NR_WITH_OPTIMIZE                      ? 1
+                        : NR_MARKS_MAX - 2 < NR_THRESHOLDS_MAX ? NR_MARKS_MAX - 2
+                                                               : NR_THRESHOLDS_MAX];
 
     uint8_t answer[NR_MAX_PAYLOAD_B];
     uint8_t backlog[NR_BACKLOG_B];
@@ -191,10 +213,11 @@ struct nr_shim {
 };
 
 /* Sends the boot text. `port` and `workload` are kept, `memory` is copied. */
-void nr_shim_init(struct nr_shim *shim, const struct nr_port *port, const struct nr_workload *workload, const struct nr_memory *memory);
+void nr_shim_init(struct nr_shim *shim, const struct nr_port *port,
+                  const struct nr_workload *workload, const struct nr_memory *memory);
 
-/* Looks at what came, does what is due, and rests when there was nothing. A window (RUN, BATCH, IDLE, SYNC, OPTIMIZE, `infer`) runs
-   inside one call. */
+/* Looks at what came, does what is due, and rests when there was nothing. A window (RUN, BATCH,
+   IDLE, SYNC, OPTIMIZE, `infer`) runs inside one call. */
 void nr_shim_poll(struct nr_shim *shim);
 
 #endif

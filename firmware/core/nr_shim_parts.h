@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the shim share with each other; users need nr_shim.h alone. All work on the caller's struct nr_shim. */
+/* What the files of the shim share with each other; users need nr_shim.h alone. All work on the
+   caller's struct nr_shim. */
 #ifndef NR_SHIM_PARTS_H
 #define NR_SHIM_PARTS_H
 
@@ -12,7 +13,8 @@ enum { NR_DATA_OFFSET_B = 4 }; /* what stands before the bytes in a DATA */
 /* The port's time, in ticks. */
 uint64_t nr_now_tick(const struct nr_shim *shim);
 
-/* Returns when the last bit handed to the port has left the UART; what text_tx still holds must be flushed before. */
+/* Returns when the last bit handed to the port has left the UART; what text_tx still holds must be
+   flushed before. */
 void nr_drain(const struct nr_shim *shim);
 
 /* Both round down, and overflow only where their result does not fit. */
@@ -48,7 +50,8 @@ void nr_text_layer_byte(struct nr_shim *shim, uint8_t byte);
 
 /* ---- nr_text_classic.c, nr_text_minimal.c ---- */
 
-/* Execute the command in text_rx and say what comes of it, up to `m-ready`; NR_WITH_CLASSIC chooses one of them. */
+/* Execute the command in text_rx and say what comes of it, up to `m-ready`; NR_WITH_CLASSIC chooses
+   one of them. */
 void nr_text_classic(struct nr_shim *shim);
 void nr_text_minimal(struct nr_shim *shim);
 
@@ -62,16 +65,19 @@ void nr_framed_layer_drop_partial(struct nr_shim *shim);
 
 /* ---- nr_answers.c ---- */
 
-/* Keeps and sends an answer to the request being executed, of `length_b` bytes, which the caller has put into `shim->answer`. */
+/* Keeps and sends an answer to the request being executed, of `length_b` bytes, which the caller
+   has put into `shim->answer`. */
 void nr_answer(struct nr_shim *shim, uint8_t type, size_t length_b);
 
 /* Keeps and sends STATUS. */
 void nr_answer_status(struct nr_shim *shim);
 
-/* Keeps and sends ERROR; `text` is for people, and cut where it is too long. Without words no text is left in the image. */
+/* Keeps and sends ERROR; `text` is for people, and cut where it is too long. Without words no text
+   is left in the image. */
 void nr_answer_code(struct nr_shim *shim, uint8_t code, uint32_t detail);
 void nr_answer_words(struct nr_shim *shim, uint8_t code, uint32_t detail, const char *text);
-static inline void nr_answer_error(struct nr_shim *shim, uint8_t code, uint32_t detail, const char *text)
+static inline void nr_answer_error(struct nr_shim *shim, uint8_t code, uint32_t detail,
+                                   const char *text)
 {
     if (NR_WITH_WORDS) {
         nr_answer_words(shim, code, detail, text);
@@ -83,7 +89,8 @@ static inline void nr_answer_error(struct nr_shim *shim, uint8_t code, uint32_t 
 /* Sends the kept answer again. */
 void nr_answer_again(struct nr_shim *shim);
 
-/* These are built on the fly: they must not overwrite the answer that is kept. A refused HELLO is an ERROR without a text. */
+/* These are built on the fly: they must not overwrite the answer that is kept. A refused HELLO is
+   an ERROR without a text. */
 void nr_send_ack(struct nr_shim *shim);
 void nr_send_caps(struct nr_shim *shim, uint8_t seq);
 void nr_refuse_hello(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t detail);
@@ -103,7 +110,8 @@ void nr_request_execute(struct nr_shim *shim);
 /* Answers an OPTIMIZE as nr_guard_accept does. */
 void nr_optimize_request(struct nr_shim *shim, const uint8_t *payload, size_t payload_b);
 
-/* Does its timed part, with its marks, and counts it as one iteration; returns 0 or the workload's code. */
+/* Does its timed part, with its marks, and counts it as one iteration; returns 0 or the workload's
+   code. */
 int nr_optimize_window(struct nr_shim *shim);
 
 /* Answers a KNEW: the ticks of the last search's thresholds, from number `first` on. */
@@ -112,7 +120,10 @@ void nr_optimize_knew(struct nr_shim *shim, uint8_t first);
 /* ---- nr_stream.c ---- */
 
 /* Marks of each window. */
-static inline uint8_t nr_stream_marks(const struct nr_shim *shim) { return shim->workload->phases < 2 ? 2 : 3; }
+static inline uint8_t nr_stream_marks(const struct nr_shim *shim)
+{
+    return shim->workload->phases < 2 ? 2 : 3;
+}
 
 /* Answers a STREAM, and starts it. */
 void nr_stream_start(struct nr_shim *shim, const uint8_t *payload);
@@ -121,7 +132,10 @@ void nr_stream_start(struct nr_shim *shim, const uint8_t *payload);
 void nr_stream_take(struct nr_shim *shim, uint32_t next);
 
 /* True while a stream is played; what follows but nr_stream_stop is only for then. */
-static inline bool nr_stream_plays(const struct nr_shim *shim) { return NR_WITH_STREAM && shim->stream.state == NR_STREAM_PLAYING; }
+static inline bool nr_stream_plays(const struct nr_shim *shim)
+{
+    return NR_WITH_STREAM && shim->stream.state == NR_STREAM_PLAYING;
+}
 
 /* Ends the stream with its last mark. */
 void nr_stream_end(struct nr_shim *shim, enum nr_stream_state state);
@@ -138,7 +152,8 @@ static inline void nr_stream_stop(struct nr_shim *shim)
 /* Processes the next window where that is due; ends a stream that cannot go on. */
 void nr_stream_step(struct nr_shim *shim);
 
-/* Rests with nothing to do, for some milliseconds at most; right before a window it returns at once. */
+/* Rests with nothing to do, for some milliseconds at most; right before a window it returns at
+   once. */
 void nr_stream_rest(const struct nr_shim *shim);
 
 /* True where a request may be executed meanwhile. */
@@ -157,7 +172,8 @@ void nr_self_test(struct nr_shim *shim, uint16_t reads, uint16_t repeat);
 
 /* ---- nr_marks.c: what is timed ---- */
 
-/* Marks the start of `phase` with a pulse of job.hold_us. The marks behind number NR_MARKS_MAX are made, but not noted. */
+/* Marks the start of `phase` with a pulse of job.hold_us. The marks behind number NR_MARKS_MAX are
+   made, but not noted. */
 void nr_mark(struct nr_shim *shim, uint8_t phase);
 
 /* Phase that infer is marked with: the first one where the workload times no other. */
@@ -167,24 +183,28 @@ uint8_t nr_phase_of_infer(const struct nr_shim *shim);
 int nr_preprocess(struct nr_shim *shim, uint16_t slot, uint32_t repeat);
 int nr_infer(struct nr_shim *shim, uint32_t repeat);
 
-/* Does a RUN's timed part: the marks, and between them each phase job.repeat times; returns 0 or the workload's code. */
+/* Does a RUN's timed part: the marks, and between them each phase job.repeat times; returns 0 or
+   the workload's code. */
 int nr_run_phases(struct nr_shim *shim);
 
-/* Takes the workload's output after an infer that returned `code`; after a failed one there is none. */
+/* Takes the workload's output after an infer that returned `code`; after a failed one there is
+   none. */
 void nr_fetch_output(struct nr_shim *shim, int code);
 
 /* ---- nr_guard.c ---- */
 
-/* Answers a RUN, BATCH, IDLE, SYNC or OPTIMIZE, whose own fields the caller has put into `job`: ACK and the start of its guard, or
-   ERROR. */
+/* Answers a RUN, BATCH, IDLE, SYNC or OPTIMIZE, whose own fields the caller has put into `job`: ACK
+   and the start of its guard, or ERROR. */
 void nr_guard_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us);
 
-/* Deals with a frame that came while the guard runs: only the same job is answered, and starts the guard anew. */
+/* Deals with a frame that came while the guard runs: only the same job is answered, and starts the
+   guard anew. */
 void nr_guard_frame(struct nr_shim *shim);
 
 /* ---- nr_window.c ---- */
 
-/* The guard has passed: does the job, which takes as long as it takes, and answers DONE or ERROR. */
+/* The guard has passed: does the job, which takes as long as it takes, and answers DONE or
+   ERROR. */
 void nr_window_open(struct nr_shim *shim);
 
 /* ---- nr_input.c: slots and uploads ---- */
@@ -192,13 +212,15 @@ void nr_window_open(struct nr_shim *shim);
 /* Memory of a slot; the caller has checked the number. */
 uint8_t *nr_slot_memory(const struct nr_shim *shim, uint16_t slot);
 
-/* Opens a checked slot for `length_b` bytes, at most slot_bytes; it is not loaded until finished. Drops the upload before. */
+/* Opens a checked slot for `length_b` bytes, at most slot_bytes; it is not loaded until finished.
+   Drops the upload before. */
 void nr_upload_open(struct nr_shim *shim, uint16_t slot, uint32_t length_b, uint32_t crc);
 
 /* Ends the upload, if any; its slot stays not loaded. */
 void nr_upload_drop(struct nr_shim *shim);
 
-/* True when the receive buffer, a DATA, can be stored: it has bytes, and all lie inside the open slot. */
+/* True when the receive buffer, a DATA, can be stored: it has bytes, and all lie inside the open
+   slot. */
 bool nr_upload_fits(const struct nr_shim *shim);
 
 /* Stores that DATA. Once for each number: the bytes are counted. */

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STREAM: a signal played by the device's own timer, answered window by window while the next ones come in; docs/PROTOCOL.md, section 9. */
+/* STREAM: a signal played by the device's own timer, answered window by window while the next ones
+   come in; docs/PROTOCOL.md, section 9. */
 #include "nr_division.h"
 #include "nr_shim_parts.h"
 
 #include <string.h>
 
 enum {
-    NEAR_MS = 10, /* rest() may take as long as that: closer to a window we wait in parts, for which bytes are left to the port's ring */
+    /* rest() may take as long as that: closer to a window we wait in parts, for which bytes are
+       left to the port's ring */
+    NEAR_MS = 10,
     PART_MS = 2,
     LONG_PART_US = 1000,
     SHORT_PART_US = 100,
-    LAST_OF_MS = 4 /* the last quarter of a millisecond is not waited but looked at, as no wait ends on the microsecond */
+    /* the last quarter of a millisecond is not waited but looked at, as no wait ends on the
+       microsecond */
+    LAST_OF_MS = 4
 };
 
-static const uint32_t unequal = 0xFFFFFFFFU; /* in place of the workload's code: outputs differ in length */
+/* in place of the workload's code: outputs differ in length */
+static const uint32_t unequal = 0xFFFFFFFFU;
 
 /* Fails to compile when a build chose a number that does not fit where it is sent. */
 typedef char nr_check_records[(NR_STREAM_RECORDS >= 1 && NR_STREAM_RECORDS <= 255) ? 1 : -1];
@@ -22,10 +28,14 @@ typedef char nr_check_records[(NR_STREAM_RECORDS >= 1 && NR_STREAM_RECORDS <= 25
 
 static uint8_t *output_of(const struct nr_shim *shim, uint32_t window)
 {
-    return shim->memory.output + (size_t)(window % NR_STREAM_RECORDS) * shim->workload->output_bytes;
+    return shim->memory.output
+           + (size_t)(window % NR_STREAM_RECORDS) * shim->workload->output_bytes;
 }
 
-static uint16_t slot_after(const struct nr_shim *shim, uint16_t slot) { return slot + 1U < shim->memory.slot_count ? (uint16_t)(slot + 1U) : 0; }
+static uint16_t slot_after(const struct nr_shim *shim, uint16_t slot)
+{
+    return slot + 1U < shim->memory.slot_count ? (uint16_t)(slot + 1U) : 0;
+}
 
 /* ---- time ---- */
 
@@ -47,7 +57,9 @@ static void set_next(struct nr_shim *shim)
     struct nr_stream *stream = &shim->stream;
     uint32_t ahead = shim->memory.slot_count;
     stream->ready_tick = ready_tick_of(shim, stream->done);
-    stream->overrun_tick = ahead < stream->windows - stream->done ? ready_tick_of(shim, stream->done + ahead) : UINT64_MAX;
+    stream->overrun_tick = ahead < stream->windows - stream->done
+                               ? ready_tick_of(shim, stream->done + ahead)
+                               : UINT64_MAX;
 }
 
 /* Counts window number `loaded` as late where its newest hop has begun. */
@@ -61,7 +73,8 @@ static void note_late(struct nr_shim *shim)
     }
     if (stream->late++ == 0 || now_tick - due_tick > stream->worst_ticks) {
         stream->worst_window = stream->loaded;
-        stream->worst_ticks = now_tick - due_tick < UINT32_MAX ? (uint32_t)(now_tick - due_tick) : UINT32_MAX;
+        stream->worst_ticks =
+            now_tick - due_tick < UINT32_MAX ? (uint32_t)(now_tick - due_tick) : UINT32_MAX;
     }
 }
 
@@ -79,13 +92,15 @@ void nr_stream_end(struct nr_shim *shim, enum nr_stream_state state)
 static bool can_play(struct nr_shim *shim, uint16_t hold_us)
 {
     const struct nr_stream *stream = &shim->stream;
-    if (stream->windows == 0 || stream->sample_hz == 0 || stream->hop == 0 || stream->hop > stream->window
+    if (stream->windows == 0 || stream->sample_hz == 0 || stream->hop == 0
+        || stream->hop > stream->window
         || (uint64_t)(stream->windows - 1U) * stream->hop + stream->window > UINT32_MAX) {
         nr_answer_error(shim, NR_E_ARGUMENT, 0, "no such stream");
         return false;
     }
     if (hold_us != 0 && hold_us < shim->port->hold_min_us) {
-        nr_answer_error(shim, NR_E_ARGUMENT, shim->port->hold_min_us, "hold shorter than hold_min_us");
+        nr_answer_error(shim, NR_E_ARGUMENT, shim->port->hold_min_us,
+                        "hold shorter than hold_min_us");
         return false;
     }
     for (uint16_t slot = 0; slot < shim->memory.slot_count && slot < stream->windows; slot++) {
@@ -130,19 +145,23 @@ void nr_stream_start(struct nr_shim *shim, const uint8_t *payload)
 
 /* ---- a window ---- */
 
-/* Keeps the answer beside its ticks; false where outputs differ in length: the host could not tell where one ends. */
+/* Keeps the answer beside its ticks; false where outputs differ in length: the host could not tell
+   where one ends. */
 static bool keep_answer(struct nr_shim *shim)
 {
     struct nr_stream *stream = &shim->stream;
-    uint32_t output_b = shim->workload->result(shim->workload->state, output_of(shim, stream->done));
+    uint32_t output_b =
+        shim->workload->result(shim->workload->state, output_of(shim, stream->done));
     if (stream->done == 0) {
         stream->output_b = output_b;
     }
-    memcpy(stream->ticks[stream->done % NR_STREAM_RECORDS], shim->mark_tick, sizeof stream->ticks[0]);
+    memcpy(stream->ticks[stream->done % NR_STREAM_RECORDS], shim->mark_tick,
+           sizeof stream->ticks[0]);
     return output_b == stream->output_b && output_b <= shim->workload->output_bytes;
 }
 
-/* All that a workload does to an input is in a hop's time, so a workload that times no pre-processing has it in its only phase. */
+/* All that a workload does to an input is in a hop's time, so a workload that times no
+   pre-processing has it in its only phase. */
 static void process(struct nr_shim *shim)
 {
     struct nr_stream *stream = &shim->stream;
@@ -196,10 +215,14 @@ void nr_stream_step(struct nr_shim *shim)
 void nr_stream_rest(const struct nr_shim *shim)
 {
     const struct nr_port *port = shim->port;
-    const uint32_t ms_ticks = shim->stream.ms_ticks, near_ticks = NEAR_MS * ms_ticks, part_ticks = PART_MS * ms_ticks;
+    const uint32_t ms_ticks = shim->stream.ms_ticks;
+    const uint32_t near_ticks = NEAR_MS * ms_ticks;
+    const uint32_t part_ticks = PART_MS * ms_ticks;
     uint64_t now_tick = nr_now_tick(shim);
-    uint64_t left_ticks = shim->stream.ready_tick > now_tick ? shim->stream.ready_tick - now_tick : 0;
-    bool waits_for_room = left_ticks == 0 && shim->stream.done - shim->stream.first >= NR_STREAM_RECORDS;
+    uint64_t left_ticks =
+        shim->stream.ready_tick > now_tick ? shim->stream.ready_tick - now_tick : 0;
+    bool waits_for_room =
+        left_ticks == 0 && shim->stream.done - shim->stream.first >= NR_STREAM_RECORDS;
     if (waits_for_room || left_ticks > near_ticks) {
         port->rest(port->context);
     } else if (left_ticks > part_ticks) {
@@ -213,14 +236,18 @@ void nr_stream_rest(const struct nr_shim *shim)
 
 bool nr_stream_allows(uint8_t type)
 {
-    return type == NR_PING || type == NR_LOAD || type == NR_DATA || type == NR_COMMIT || type == NR_TAKE;
+    return type == NR_PING || type == NR_LOAD || type == NR_DATA || type == NR_COMMIT
+           || type == NR_TAKE;
 }
 
-/* Slots are filled in the order in which they are played: where all are still to be played, the next one is that which is played next. */
+/* Slots are filled in the order in which they are played: where all are still to be played, the
+   next one is that which is played next. */
 bool nr_stream_allows_load(const struct nr_shim *shim, uint16_t slot)
 {
     const struct nr_stream *stream = &shim->stream;
-    return stream->loaded < stream->windows && stream->loaded - stream->done < shim->memory.slot_count && slot == stream->loading_slot;
+    return stream->loaded < stream->windows
+           && stream->loaded - stream->done < shim->memory.slot_count
+           && slot == stream->loading_slot;
 }
 
 void nr_stream_on_loaded(struct nr_shim *shim)

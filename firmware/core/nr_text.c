@@ -77,7 +77,8 @@ static void parse_db(const struct word *words, size_t count, struct nr_command *
             bad(command, "db load needs a number of bytes");
         }
     } else if (is(&words[1], "print")) {
-        bad(command, "there is no db print"); /* as the EEMBC shim has; taken for digits, it would cost an open load */
+        /* as the EEMBC shim has; taken for digits, it would cost an open load */
+        bad(command, "there is no db print");
     } else if (count != 2) {
         bad(command, "too many words");
     } else {
@@ -224,8 +225,10 @@ static uint32_t missing_thousandths(const uint8_t *numbers, size_t count, uint64
     return missing;
 }
 
-/* How many numbers have a better claim to a lost thousandth: a larger remainder, or an equal one and come first. */
-static size_t better_claims(const uint8_t *numbers, size_t count, uint64_t sum, size_t index, uint64_t own)
+/* How many numbers have a better claim to a lost thousandth: a larger remainder, or an equal one
+   and come first. */
+static size_t better_claims(const uint8_t *numbers, size_t count, uint64_t sum, size_t index,
+                            uint64_t own)
 {
     uint64_t other;
     size_t better = 0;
@@ -241,7 +244,10 @@ static uint32_t rounded_share(const uint8_t *numbers, size_t count, uint64_t sum
 {
     uint64_t rest;
     uint32_t share = share_at(numbers, index, sum, &rest);
-    return better_claims(numbers, count, sum, index, rest) < missing_thousandths(numbers, count, sum) ? share + 1U : share;
+    return better_claims(numbers, count, sum, index, rest)
+                   < missing_thousandths(numbers, count, sum)
+               ? share + 1U
+               : share;
 }
 
 static void put_thousandths(struct nr_text_tx *tx, uint64_t thousandths)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text layer's words and numbers: docs/PROTOCOL.md, section 1. Parses and prints; what a command does is in nr_text_classic.c. */
+/* The text layer's words and numbers: docs/PROTOCOL.md, section 1. Parses and prints; what a
+   command does is in nr_text_classic.c. */
 #ifndef NR_TEXT_H
 #define NR_TEXT_H
 
@@ -55,13 +56,16 @@ struct nr_text_tx {
     void *context;
 };
 
-void nr_text_tx_init(struct nr_text_tx *tx, void (*write)(void *context, const uint8_t *bytes, size_t length_b), void *context);
+void nr_text_tx_init(struct nr_text_tx *tx,
+                     void (*write)(void *context, const uint8_t *bytes, size_t length_b),
+                     void *context);
 void nr_text_put(struct nr_text_tx *tx, const char *text);
 void nr_text_put_char(struct nr_text_tx *tx, char character);
 void nr_text_put_number(struct nr_text_tx *tx, uint64_t number);
 
-/* `a,b,...` of `count` signed 32-bit little-endian numbers, three decimals each. Two or more that are all non-negative, one of them
-   positive, are scaled to the sum 1.000 exactly, and a larger one is never printed smaller than a smaller one; others are printed as they are. */
+/* `a,b,...` of `count` signed 32-bit little-endian numbers, three decimals each. Two or more that
+   are all non-negative, one of them positive, are scaled to the sum 1.000 exactly, and a larger one
+   is never printed smaller than a smaller one; others are printed as they are. */
 void nr_text_put_results(struct nr_text_tx *tx, const uint8_t *numbers, size_t count);
 void nr_text_flush(struct nr_text_tx *tx);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All commands of the text layer: docs/PROTOCOL.md, section 1. Their words and numbers are taken apart in nr_text.c. */
+/* All commands of the text layer: docs/PROTOCOL.md, section 1. Their words and numbers are taken
+   apart in nr_text.c. */
 #include "nr_shim_parts.h"
 
 /* ---- lines ---- */
@@ -42,7 +43,8 @@ static void text_help(struct nr_shim *shim)
 
 static uint16_t text_hold_us(const struct nr_shim *shim)
 {
-    return shim->port->hold_min_us > NR_TEXT_HOLD_US ? shim->port->hold_min_us : (uint16_t)NR_TEXT_HOLD_US;
+    return shim->port->hold_min_us > NR_TEXT_HOLD_US ? shim->port->hold_min_us
+                                                     : (uint16_t)NR_TEXT_HOLD_US;
 }
 
 static void text_timestamp(struct nr_shim *shim)
@@ -106,7 +108,8 @@ static void text_db(struct nr_shim *shim, const struct nr_command *command)
     } else if (shim->upload_received_b == shim->slot_length_b[0]) {
         int code = nr_upload_finish(shim);
         if (code == NR_LOAD_TOO_LARGE) {
-            say_number(shim, "e-[this input needs more than the workload's ", shim->workload->memory_bytes, " bytes]");
+            say_number(shim, "e-[this input needs more than the workload's ",
+                       shim->workload->memory_bytes, " bytes]");
         } else if (code != 0) {
             say_number(shim, "e-[the workload refuses this input, code ", (uint64_t)code, "]");
         } else {

@@ -15,7 +15,8 @@ bool nr_text_rx_byte(struct nr_text_rx *rx, uint8_t byte)
     if (byte == '%') {
         return true;
     }
-    if (byte == 0) { /* no text holds a zero: a stray frame, whose bytes must not spoil the next command */
+    /* no text holds a zero: a stray frame, whose bytes must not spoil the next command */
+    if (byte == 0) {
         nr_text_rx_init(rx);
         return false;
     }
@@ -32,7 +33,9 @@ bool nr_text_rx_byte(struct nr_text_rx *rx, uint8_t byte)
 
 /* ---- sending ---- */
 
-void nr_text_tx_init(struct nr_text_tx *tx, void (*write)(void *context, const uint8_t *bytes, size_t length_b), void *context)
+void nr_text_tx_init(struct nr_text_tx *tx,
+                     void (*write)(void *context, const uint8_t *bytes, size_t length_b),
+                     void *context)
 {
     tx->used_b = 0;
     tx->write = write;

@@ -6,7 +6,8 @@
 
 static bool is(const struct nr_text_rx *rx, const char *command)
 {
-    return !rx->overflow && rx->length_b == strlen(command) && memcmp(rx->line, command, rx->length_b) == 0;
+    return !rx->overflow && rx->length_b == strlen(command)
+           && memcmp(rx->line, command, rx->length_b) == 0;
 }
 
 void nr_text_minimal(struct nr_shim *shim)

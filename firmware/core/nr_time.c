@@ -12,4 +12,7 @@ uint64_t nr_us_to_ticks(const struct nr_shim *shim, uint64_t duration_us)
     return nr_scale(duration_us, shim->port->tick_hz, NR_US_PER_S);
 }
 
-uint64_t nr_ticks_to_us(const struct nr_shim *shim, uint64_t ticks) { return nr_scale(ticks, NR_US_PER_S, shim->port->tick_hz); }
+uint64_t nr_ticks_to_us(const struct nr_shim *shim, uint64_t ticks)
+{
+    return nr_scale(ticks, NR_US_PER_S, shim->port->tick_hz);
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The window: from its first mark to its last nothing is sent and nothing is read. After it DONE. */
+/* The window: from its first mark to its last nothing is sent and nothing is read. After it
+   DONE. */
 #include "nr_shim_parts.h"
 
 #include <string.h>
@@ -7,12 +8,14 @@
 enum { DONE_FIXED_B = 12, DONE_MARK_B = 9, UNEVEN = -1 };
 
 /* Fails to compile when a build chose more marks than DONE can hold. */
-typedef char nr_check_marks[(NR_MARKS_MAX >= 3 && DONE_FIXED_B + DONE_MARK_B * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B) ? 1 : -1];
+typedef char nr_check_marks
+    [(NR_MARKS_MAX >= 3 && DONE_FIXED_B + DONE_MARK_B * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B) ? 1 : -1];
 
 /* ---- the jobs ---- */
 
-/* Processes each slot of the batch once and keeps its output behind the one before; returns 0, the workload's code, or UNEVEN where the
-   outputs differ in length: the host could not tell where one ends. */
+/* Processes each slot of the batch once and keeps its output behind the one before; returns 0, the
+   workload's code, or UNEVEN where the outputs differ in length: the host could not tell where one
+   ends. */
 static int run_round(struct nr_shim *shim)
 {
     const struct nr_workload *workload = shim->workload;
@@ -40,7 +43,8 @@ static int run_round(struct nr_shim *shim)
     return 0;
 }
 
-/* One window for all: pre-processing, inference and the copy of the output are in it, sample by sample. */
+/* One window for all: pre-processing, inference and the copy of the output are in it, sample by
+   sample. */
 static int run_batch(struct nr_shim *shim)
 {
     int code = 0;
@@ -72,7 +76,8 @@ static void wait_until(struct nr_shim *shim, uint64_t tick)
         if (left_us == 0) {
             return;
         }
-        shim->port->wait(shim->port->context, left_us < UINT32_MAX ? (uint32_t)left_us : UINT32_MAX);
+        shim->port->wait(shim->port->context,
+                         left_us < UINT32_MAX ? (uint32_t)left_us : UINT32_MAX);
         now = nr_now_tick(shim);
     }
 }
@@ -93,11 +98,13 @@ static void send_sync_burst(struct nr_shim *shim)
 
 /* ---- the window ---- */
 
-/* Reads what came in the window, right after its last mark; it is looked at only after the answer. */
+/* Reads what came in the window, right after its last mark; it is looked at only after the
+   answer. */
 static void count_disturbance(struct nr_shim *shim)
 {
     shim->backlog_next_b = 0;
-    shim->backlog_used_b = shim->port->read(shim->port->context, shim->backlog, sizeof shim->backlog);
+    shim->backlog_used_b =
+        shim->port->read(shim->port->context, shim->backlog, sizeof shim->backlog);
     if (shim->backlog_used_b != 0) {
         shim->last_byte_tick = nr_now_tick(shim);
     }
@@ -148,6 +155,7 @@ void nr_window_open(struct nr_shim *shim)
     } else if (code != 0) {
         nr_answer_error(shim, NR_E_WORKLOAD, (uint32_t)code, "the workload failed");
     } else {
-        answer_done(shim, shim->job.type == NR_IDLE || shim->job.type == NR_SYNC ? 0 : shim->output_b);
+        answer_done(shim,
+                    shim->job.type == NR_IDLE || shim->job.type == NR_SYNC ? 0 : shim->output_b);
     }
 }

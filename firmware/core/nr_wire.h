@@ -10,7 +10,8 @@ enum {
     NR_PARTIAL_TIMEOUT_MS = 100, /* a partial frame is dropped after this silence */
     NR_BAUD_TIMEOUT_MS = 500,    /* without a good frame the old rate returns */
     NR_TEXT_COMMAND_MAX = 80,
-    NR_TEXT_HOLD_US = 50,        /* SYNC pulse where no host can ask for another: slow monitors see it too */
+    /* SYNC pulse where no host can ask for another: slow monitors see it too */
+    NR_TEXT_HOLD_US = 50,
     NR_GUARD_RESTARTS_MAX = 8,
     NR_TICK_B = 8,
     NR_TAKEN_FIXED_B = 43,       /* what stands before the records in a TAKEN */
@@ -92,7 +93,8 @@ enum nr_caps_flag {
     NR_CAP_NO_CLASSIC = 128
 };
 
-/* In a byte behind the strings of CAPS, which firmware of before does not send and hosts of before do not read. */
+/* In a byte behind the strings of CAPS, which firmware of before does not send and hosts of before
+   do not read. */
 enum nr_caps_more {
     NR_MORE_KNEW = 1
 };

@@ -7,13 +7,15 @@
 
 #include "nr_byte_ring.h"
 
-/* A bit has to be at most 256 steps of an 8-bit timer. At 38 400 baud both ways there is not enough time for all interrupts. */
+/* A bit has to be at most 256 steps of an 8-bit timer. At 38 400 baud both ways there is not enough
+   time for all interrupts. */
 #if NR_DUT_BAUD < 7900 || NR_DUT_BAUD > 20000
 #error "NR_DUT_BAUD is 9600, 14400 or 19200"
 #endif
 enum {
     BIT_STEPS = (int)((F_CPU / 8UL + NR_DUT_BAUD / 2UL) / NR_DUT_BAUD),
-    /* From the falling edge to the first instruction of its interrupt and on to TCNT2, about 3 us. */
+    /* From the falling edge to the first instruction of its interrupt and on to TCNT2, about 3
+       us. */
     LATE_STEPS = 6,
     STOP_BIT = 9
 };
@@ -23,7 +25,8 @@ static struct nr_byte_ring sending;
 static volatile uint16_t broken;
 static volatile uint16_t lost;
 
-/* Whose bit it is: 0 the start bit, 1 to 8 data, 9 the stop bit; in sending 10 is the end of the stop bit. */
+/* Whose bit it is: 0 the start bit, 1 to 8 data, 9 the stop bit; in sending 10 is the end of the
+   stop bit. */
 static uint8_t receiving_bit;
 static uint8_t receiving_byte;
 static volatile bool busy;
@@ -39,7 +42,8 @@ static void await_start(void)
     EIMSK = 1U << INT0;
 }
 
-/* A start bit begins. A line that stays low makes one byte, and a broken one: only the next edge begins another. */
+/* A start bit begins. A line that stays low makes one byte, and a broken one: only the next edge
+   begins another. */
 ISR(INT0_vect)
 {
     TCNT2 = (uint8_t)(BIT_STEPS - BIT_STEPS / 2 + LATE_STEPS);
@@ -111,7 +115,8 @@ void dut_uart_begin(void)
 {
     OCR0A = OCR2A = (uint8_t)(BIT_STEPS - 1);
     next_level(true);
-    TCCR0B = (1U << FOC0A) | (1U << CS01); /* the forced match makes the line high before it is driven */
+    /* the forced match makes the line high before it is driven */
+    TCCR0B = (1U << FOC0A) | (1U << CS01);
     PORTD |= 1U << PORTD6;
     DDRD |= 1U << DDD6;
     TCCR2A = 1U << WGM21;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A UART made of two timers, towards the DUT: from it to PD2 (pin 2 of an Arduino Uno), to it from PD6 (pin 6). 8 data bits,
-   1 stop bit. Timer 0 drives PD6 itself, so that what is sent does not shake; timer 2 says when to look at PD2. */
+/* A UART made of two timers, towards the DUT: from it to PD2 (pin 2 of an Arduino Uno), to it from
+   PD6 (pin 6). 8 data bits, 1 stop bit. Timer 0 drives PD6 itself, so that what is sent does not
+   shake; timer 2 says when to look at PD2. */
 #ifndef DUT_UART_H
 #define DUT_UART_H
 
@@ -18,7 +19,8 @@ void dut_uart_write(uint8_t byte); /* nothing is sent where there is no room */
 bool dut_uart_idle(void);          /* the last stop bit has left */
 bool dut_uart_heard(void);
 bool dut_uart_high(void);
-uint16_t dut_uart_broken(void); /* bytes without a stop bit: another rate, or a line that fell low */
+/* bytes without a stop bit: another rate, or a line that fell low */
+uint16_t dut_uart_broken(void);
 uint16_t dut_uart_lost(void);
 
 #endif

@@ -13,7 +13,8 @@ static volatile uint8_t next;
 static volatile uint8_t first;
 static volatile uint16_t missed;
 
-/* With interrupts off: an overflow may have happened that was not counted yet, before or after the count was read. */
+/* With interrupts off: an overflow may have happened that was not counted yet, before or after the
+   count was read. */
 static struct nr_io_stamp whole(uint16_t low)
 {
     struct nr_io_stamp stamp = {.high = overflows, .low = low};
@@ -41,7 +42,8 @@ void edge_clock_begin(void)
 {
     PORTB |= 1U << PORTB0; /* SYNC is high at rest, also where no DUT is wired */
     TCCR1A = 0;
-    TCCR1B = (1U << ICNC1) | (1U << CS11); /* falling edge, four equal samples: always 0.25 us late */
+    /* falling edge, four equal samples: always 0.25 us late */
+    TCCR1B = (1U << ICNC1) | (1U << CS11);
     TIFR1 = (1U << ICF1) | (1U << TOV1);
     TIMSK1 = (1U << ICIE1) | (1U << TOIE1);
 }

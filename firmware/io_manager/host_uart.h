@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The UART of the ATmega328P, towards the host: pins 0 and 1 of an Arduino Uno, which its USB bridge is wired to. */
+/* The UART of the ATmega328P, towards the host: pins 0 and 1 of an Arduino Uno, which its USB
+   bridge is wired to. */
 #ifndef HOST_UART_H
 #define HOST_UART_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The IO manager on an ATmega328P at 16 MHz, such as an Arduino Uno: the program around nr_io_manager.c. */
+/* The IO manager on an ATmega328P at 16 MHz, such as an Arduino Uno: the program around
+   nr_io_manager.c. */
 #include <avr/interrupt.h>
 #include <avr/sleep.h>
 
@@ -71,7 +72,8 @@ static void line_counts(void *context, struct nr_io_counts *counts)
     counts->edges_missed = edge_clock_missed();
 }
 
-/* Until an interrupt; the one that comes between the question and the sleep ends it, because `sei` takes hold after it. */
+/* Until an interrupt; the one that comes between the question and the sleep ends it, because `sei`
+   takes hold after it. */
 static void rest(void)
 {
     cli();

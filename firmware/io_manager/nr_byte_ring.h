@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes between an interrupt and the rest of the program: one side puts, the other takes, and neither has to lock, because an index
-   of one byte is written at once. */
+/* Bytes between an interrupt and the rest of the program: one side puts, the other takes, and
+   neither has to lock, because an index of one byte is written at once. */
 #ifndef NR_BYTE_RING_H
 #define NR_BYTE_RING_H
 

@@ -14,13 +14,15 @@
 enum {
     ESCAPE_MISSED = 0xFF,
     HEAD_FULL = 0xFF,
-    PARTIAL_MS = 100,   /* as the DUT: what follows a silence of this length is the first byte after a delimiter */
+    /* as the DUT: what follows a silence of this length is the first byte after a delimiter */
+    PARTIAL_MS = 100,
     BABBLE_MS = 1000,   /* a DUT that never falls quiet is not waited for any longer */
     ESCAPED_MS = 150,   /* a DUT that takes the escape has begun to answer by then */
     ANSWER_MS = 1500,   /* less than the 2 s of the rig and the 5 s of the EEMBC runner */
     QUIET_BYTES = 3
 };
-#define INFER_MS 300000U /* a window of 10 s and its warm-up, in silence, and room for slow devices */
+/* a window of 10 s and its warm-up, in silence, and room for slow devices */
+#define INFER_MS 300000U
 
 static const char escape_text[] = "name%";
 
@@ -33,7 +35,10 @@ static uint32_t now(const struct nr_io_manager *io)
     return (time.high << 16) | time.low;
 }
 
-static void put_byte(const struct nr_io_manager *io, uint8_t byte) { io->port->host_write(io->port->context, byte); }
+static void put_byte(const struct nr_io_manager *io, uint8_t byte)
+{
+    io->port->host_write(io->port->context, byte);
+}
 
 static void put(const struct nr_io_manager *io, const char *text)
 {
@@ -90,7 +95,10 @@ static void set_mode(struct nr_io_manager *io, enum nr_io_mode mode)
 
 /* ---- stamps ---- */
 
-static uint32_t stamp_us(const struct nr_io_stamp *stamp) { return (stamp->high << 15) | (uint32_t)(stamp->low >> 1); }
+static uint32_t stamp_us(const struct nr_io_stamp *stamp)
+{
+    return (stamp->high << 15) | (uint32_t)(stamp->low >> 1);
+}
 
 static void keep_stamp(struct nr_io_manager *io, const struct nr_io_stamp *stamp)
 {
@@ -206,7 +214,8 @@ static bool is_command(const struct nr_io_manager *io, const char *text)
 
 enum { DUT_WORD_B = 4 }; /* `dut ` */
 
-/* A DUT that restarted since the last command, or while this one was held, says so in front of its answer. */
+/* A DUT that restarted since the last command, or while this one was held, says so in front of its
+   answer. */
 static void say_restart(struct nr_io_manager *io)
 {
     if (io->restarted) {
@@ -215,7 +224,8 @@ static void say_restart(struct nr_io_manager *io)
     }
 }
 
-/* The answer to come is announced at once, as other IO managers do; the DUT is asked when it is quiet. */
+/* The answer to come is announced at once, as other IO managers do; the DUT is asked when it is
+   quiet. */
 static void begin_passthrough(struct nr_io_manager *io)
 {
     const uint8_t *words = io->command + DUT_WORD_B;
@@ -238,7 +248,8 @@ static void execute(struct nr_io_manager *io)
     set_mode(io, NR_IO_COMMAND); /* the host gave up on what it asked before */
     if (io->overflow) {
         say(io, NR_IO_TEXT("e-[a command is too long]"));
-    } else if (io->command_b > DUT_WORD_B && begins(io->command, io->command_b, NR_IO_TEXT("dut "))) {
+    } else if (io->command_b > DUT_WORD_B
+               && begins(io->command, io->command_b, NR_IO_TEXT("dut "))) {
         begin_passthrough(io);
         return; /* which needs the words later */
     } else if (is_command(io, NR_IO_TEXT("name"))) {
@@ -297,7 +308,8 @@ static bool is_escape(struct nr_io_manager *io, uint8_t byte)
     }
     if (byte == 0) {
         io->escape_b = 0;
-    } else if (io->escape_b < sizeof escape_text - 1U && byte == (uint8_t)escape_text[io->escape_b]) {
+    } else if (io->escape_b < sizeof escape_text - 1U
+               && byte == (uint8_t)escape_text[io->escape_b]) {
         io->escape_b++;
     } else {
         io->escape_b = ESCAPE_MISSED;
@@ -391,12 +403,14 @@ static void on_dut_byte(struct nr_io_manager *io, uint8_t byte)
 
 /* ---- time ---- */
 
-/* Waits for the end of whatever the DUT still says of before, so that its answers are told apart. */
+/* Waits for the end of whatever the DUT still says of before, so that its answers are told
+   apart. */
 static void watch_held(struct nr_io_manager *io)
 {
     uint32_t quiet = (uint32_t)QUIET_BYTES * 10U * (2000000U / io->port->dut_baud);
     bool clear = io->port->dut_idle(io->port->context) && now(io) - io->dut_at >= quiet;
-    if (io->port->dut_room(io->port->context) < io->command_b || !(clear || now(io) - io->since >= STEPS_OF_MS(BABBLE_MS))) {
+    if (io->port->dut_room(io->port->context) < io->command_b
+        || !(clear || now(io) - io->since >= STEPS_OF_MS(BABBLE_MS))) {
         return;
     }
     say_restart(io);
@@ -433,7 +447,8 @@ static void watch_leaving(struct nr_io_manager *io)
     if (!io->port->dut_idle(io->port->context)) {
         io->progress = now(io);
     }
-    if (now(io) - io->progress >= STEPS_OF_MS(ESCAPED_MS) || now(io) - io->since >= STEPS_OF_MS(BABBLE_MS)) {
+    if (now(io) - io->progress >= STEPS_OF_MS(ESCAPED_MS)
+        || now(io) - io->since >= STEPS_OF_MS(BABBLE_MS)) {
         end_leaving(io);
     }
 }

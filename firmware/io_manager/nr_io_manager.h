@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The IO manager: a proxy between the host and a DUT that is fed through an energy monitor, with a clock for SYNC edges.
-   docs/PROTOCOL.md, section 8. All memory is the caller's: this struct and what the port needs. Call init once, then poll. */
+/* The IO manager: a proxy between the host and a DUT that is fed through an energy monitor, with a
+   clock for SYNC edges. docs/PROTOCOL.md, section 8. All memory is the caller's: this struct and
+   what the port needs. Call init once, then poll. */
 #ifndef NR_IO_MANAGER_H
 #define NR_IO_MANAGER_H
 
@@ -9,8 +10,10 @@
 #include <stdint.h>
 
 enum {
-    NR_IO_COMMAND_B = 83, /* `dut ` and the 79 characters of the longest command of the text layer, without its `%` */
-    NR_IO_HEAD_B = 12,    /* of a line of the DUT: one more than the longest that means something here */
+    /* `dut ` and the 79 characters of the longest command of the text layer, without its `%` */
+    NR_IO_COMMAND_B = 83,
+    /* of a line of the DUT: one more than the longest that means something here */
+    NR_IO_HEAD_B = 12,
     NR_IO_STAMPS = 32
 };
 
@@ -33,15 +36,18 @@ struct nr_io_port {
     uint32_t dut_baud;
 
     int (*host_read)(void *context); /* the next byte, or -1 */
-    void (*host_write)(void *context, uint8_t byte); /* waits for room, which always comes: the line has no handshake */
+    /* waits for room, which always comes: the line has no handshake */
+    void (*host_write)(void *context, uint8_t byte);
     int (*dut_read)(void *context);
-    uint8_t (*dut_room)(void *context);             /* how many bytes `dut_write` may be called for now */
+    /* how many bytes `dut_write` may be called for now */
+    uint8_t (*dut_room)(void *context);
     void (*dut_write)(void *context, uint8_t byte);
     bool (*dut_idle)(void *context); /* everything written has left */
     bool (*dut_high)(void *context); /* the level of the DUT's transmitting line */
 
     struct nr_io_stamp (*time)(void *context); /* of now, in the clock of the edges */
-    bool (*edge)(void *context, struct nr_io_stamp *stamp); /* the next edge, in order; false when there is none */
+    /* the next edge, in order; false when there is none */
+    bool (*edge)(void *context, struct nr_io_stamp *stamp);
     void (*counts)(void *context, struct nr_io_counts *counts);
 };
 
@@ -84,7 +90,8 @@ struct nr_io_manager {
 
 void nr_io_manager_init(struct nr_io_manager *io, const struct nr_io_port *port);
 
-/* Takes what has come; never waits but for room towards the host. True when it is to be called again at once. */
+/* Takes what has come; never waits but for room towards the host. True when it is to be called
+   again at once. */
 bool nr_io_manager_poll(struct nr_io_manager *io);
 
 #endif

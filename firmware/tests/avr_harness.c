@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An ATmega328P in simavr with its lines to the outside: the host's UART on a pseudo-terminal, the DUT's bit by bit at its pins,
-   and SYNC.
+/* An ATmega328P in simavr with its lines to the outside: the host's UART on a pseudo-terminal, the
+   DUT's bit by bit at its pins, and SYNC.
 
    avr_harness IMAGE [--dut PATH] [--edges FD] [--host-baud N] [--dut-baud N]
 
-   Prints `pty PATH`, the host's line; without --dut also `dut PATH`, where a test plays the DUT. --edges takes the edge lines of
-   the POSIX firmware. Standard input takes commands, each answered by `done`; its end is the end of the program:
+   Prints `pty PATH`, the host's line; without --dut also `dut PATH`, where a test plays the DUT.
+   --edges takes the edge lines of the POSIX firmware. Standard input takes commands, each answered
+   by `done`; its end is the end of the program:
      falls NS...        SYNC pulses of 50 us, or half the time to the next, so long from now
      dut low | high     the DUT's line without power, and with it again
      dut open PATH      another DUT
      noise SEED NS      the DUT's line flutters so long
      reset              of the AVR
      late               answered by `late N`: edges so far that came too late to be played in time
-   It runs in real time, or slower where the machine is slower or stands still; whatever happens at a pin does so at an exact cycle. */
+   It runs in real time, or slower where the machine is slower or stands still; whatever happens at
+   a pin does so at an exact cycle. */
 #define _GNU_SOURCE /* ppoll, posix_openpt */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,13 +44,16 @@ enum {
     PULSE_NS = 50000,
     EDGE_DELAY_NS = 200000000, /* an edge line must have come by then */
     BURST_NS = 500000000,
-    LAG_MS = 50, /* caught up; beyond it the AVR stands still with its machine, as whoever it speaks with may have */
+    /* caught up; beyond it the AVR stands still with its machine, as whoever it speaks with may
+       have */
+    LAG_MS = 50,
     BITS = 10,
     DUT_RX_PIN = 2, /* port D: what the DUT sends */
     DUT_TX_PIN = 6
 };
 
-/* Bytes, and when they came: a machine that lags behind gives them to the AVR as far apart as they were. */
+/* Bytes, and when they came: a machine that lags behind gives them to the AVR as far apart as they
+   were. */
 struct queue {
     uint8_t bytes[QUEUE_B];
     avr_cycle_count_t due[QUEUE_B];
@@ -117,7 +122,10 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static avr_cycle_count_t cycles_of_ns(int64_t ns) { return (avr_cycle_count_t)(ns * (HZ / 1000000) / 1000); }
+static avr_cycle_count_t cycles_of_ns(int64_t ns)
+{
+    return (avr_cycle_count_t)(ns * (HZ / 1000000) / 1000);
+}
 
 /* Where the AVR should be at this moment. */
 static avr_cycle_count_t present(struct harness *h)
@@ -147,7 +155,8 @@ static uint8_t pop(struct queue *queue)
     return byte;
 }
 
-/* Takes what fits: the rest stays in the pseudo-terminal, nothing is lost. False at the end of the line. */
+/* Takes what fits: the rest stays in the pseudo-terminal, nothing is lost. False at the end of the
+   line. */
 static bool fill(struct queue *queue, int fd, avr_cycle_count_t due)
 {
     uint8_t block[QUEUE_B];
@@ -234,7 +243,8 @@ static void serve_host(struct harness *h)
     (void)fill(&h->host_in, h->host_fd, present(h));
     if (h->host_in.used > 0 && !h->host_feeding) {
         h->host_feeding = true;
-        avr_cycle_timer_register(h->avr, (avr_cycle_count_t)BITS * HZ / h->host_baud, feed_host_byte, h);
+        avr_cycle_timer_register(h->avr, (avr_cycle_count_t)BITS * HZ / h->host_baud,
+                                 feed_host_byte, h);
     }
 }
 
@@ -349,7 +359,9 @@ static avr_cycle_count_t play_edge(avr_t *avr, avr_cycle_count_t when, void *con
     avr_raise_irq(h->sync, edge->level);
     h->edge_first = (h->edge_first + 1) % EDGES;
     h->edge_used--;
-    return h->edge_used == 0 ? 0 : h->edges[h->edge_first].cycle > when ? h->edges[h->edge_first].cycle : when + 1;
+    return h->edge_used == 0                      ? 0
+           : h->edges[h->edge_first].cycle > when ? h->edges[h->edge_first].cycle
+                                                  : when + 1;
 }
 
 static void add_edge(struct harness *h, avr_cycle_count_t cycle, uint32_t level)
@@ -367,7 +379,8 @@ static void add_edge(struct harness *h, avr_cycle_count_t cycle, uint32_t level)
     }
 }
 
-/* `tick true_ns level phase stolen_ns`: true time is what the host left the device; what it took is caught up between bursts. */
+/* `tick true_ns level phase stolen_ns`: true time is what the host left the device; what it took is
+   caught up between bursts. */
 static void take_edge_line(struct harness *h, const char *line)
 {
     long long tick;
@@ -391,7 +404,8 @@ static void take_edge_line(struct harness *h, const char *line)
 
 static void serve_edges(struct harness *h)
 {
-    ssize_t got = read(h->edge_fd, h->edge_text + h->edge_text_b, sizeof h->edge_text - 1 - h->edge_text_b);
+    ssize_t got =
+        read(h->edge_fd, h->edge_text + h->edge_text_b, sizeof h->edge_text - 1 - h->edge_text_b);
     char *end;
     if (got == 0) {
         (void)close(h->edge_fd);
@@ -522,7 +536,8 @@ static void start(struct harness *h, const char *image)
     uint32_t flags = 0;
     memset(&firmware, 0, sizeof firmware);
     avr_global_logger_set(quiet);
-    if (elf_read_firmware(image, &firmware) != 0 || (h->avr = avr_make_mcu_by_name("atmega328p")) == NULL) {
+    if (elf_read_firmware(image, &firmware) != 0
+        || (h->avr = avr_make_mcu_by_name("atmega328p")) == NULL) {
         fail(image);
     }
     (void)avr_init(h->avr);
@@ -530,11 +545,14 @@ static void start(struct harness *h, const char *image)
     avr_load_firmware(h->avr, &firmware);
     h->avr->frequency = HZ;
     h->avr->sleep = no_sleep;
-    (void)avr_ioctl(h->avr, AVR_IOCTL_UART_SET_FLAGS('0'), &flags); /* neither a copy on the console nor a sleep of its own */
+    /* neither a copy on the console nor a sleep of its own */
+    (void)avr_ioctl(h->avr, AVR_IOCTL_UART_SET_FLAGS('0'), &flags);
     h->uart_in = avr_io_getirq(h->avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT);
-    avr_irq_register_notify(avr_io_getirq(h->avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUTPUT), host_byte_out, h);
+    avr_irq_register_notify(avr_io_getirq(h->avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUTPUT),
+                            host_byte_out, h);
     h->dut_rx = avr_io_getirq(h->avr, AVR_IOCTL_IOPORT_GETIRQ('D'), DUT_RX_PIN);
-    avr_irq_register_notify(avr_io_getirq(h->avr, AVR_IOCTL_IOPORT_GETIRQ('D'), DUT_TX_PIN), dut_tx_change, h);
+    avr_irq_register_notify(avr_io_getirq(h->avr, AVR_IOCTL_IOPORT_GETIRQ('D'), DUT_TX_PIN),
+                            dut_tx_change, h);
     h->sync = avr_io_getirq(h->avr, AVR_IOCTL_IOPORT_GETIRQ('B'), 0);
     h->dut_tx_level = 1;
     set_dut_rx(h, 1);
@@ -579,7 +597,8 @@ static void serve(struct harness *h, int wait_us)
 
 int main(int count, char **words)
 {
-    static struct harness h = {.host_baud = 115200, .dut_baud = 9600, .dut_fd = -1, .dut_keep_fd = -1, .edge_fd = -1};
+    static struct harness h = {
+        .host_baud = 115200, .dut_baud = 9600, .dut_fd = -1, .dut_keep_fd = -1, .edge_fd = -1};
     if (count < 2) {
         errno = EINVAL;
         fail("avr_harness IMAGE [--dut PATH] [--edges FD] [--host-baud N] [--dut-baud N]");
@@ -603,7 +622,8 @@ int main(int count, char **words)
     if (h.dut_fd < 0) {
         h.dut_fd = open_pty("dut", &h.dut_keep_fd);
     }
-    run_to(&h, HZ / 1000 * BOOT_MS); /* its first words are over, as on a board, before a client comes */
+    /* its first words are over, as on a board, before a client comes */
+    run_to(&h, HZ / 1000 * BOOT_MS);
     (void)fflush(stdout);
     h.origin_ns = now_ns() - BOOT_MS * 1000000;
     h.edge_shift_ns = EDGE_DELAY_NS - h.origin_ns;

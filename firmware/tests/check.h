@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                                                    \
-    do {                                                                                                    \
-        if (!(condition)) {                                                                                 \
-            (void)fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__, __LINE__, __func__, #condition);      \
-            abort();                                                                                        \
-        }                                                                                                   \
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            (void)fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__, __LINE__, __func__,         \
+                          #condition);                                                             \
+            abort();                                                                               \
+        }                                                                                          \
     } while (0)
 
 #define RUN(test)     \

@@ -40,4 +40,7 @@ size_t fake_device_listen(struct fake *fake, uint64_t duration_us)
     return fake->output_used - fake->output_next;
 }
 
-const uint8_t *fake_device_slot(const struct fake *fake, uint16_t slot) { return fake->slots + (size_t)slot * FAKE_SLOT_B; }
+const uint8_t *fake_device_slot(const struct fake *fake, uint16_t slot)
+{
+    return fake->slots + (size_t)slot * FAKE_SLOT_B;
+}

@@ -12,8 +12,9 @@ struct fake;
 size_t fake_device_b(void);
 void fake_device_start(struct fake *fake, uint32_t output_b);
 
-/* Gives a started one another workload: one that finds `costs`, at most FAKE_COSTS, one a move; or one with a single timed phase and
-   outputs of `answer_b` bytes, so that answers of a stream fit into small frames. */
+/* Gives a started one another workload: one that finds `costs`, at most FAKE_COSTS, one a move; or
+   one with a single timed phase and outputs of `answer_b` bytes, so that answers of a stream fit
+   into small frames. */
 void fake_device_searches(struct fake *fake, const int32_t *costs, size_t count);
 void fake_device_answers(struct fake *fake, uint32_t answer_b);
 

@@ -11,7 +11,8 @@ void host_init(struct host *host, struct fake *fake)
     nr_frame_rx_init(&host->rx, host->buffer, sizeof host->buffer);
 }
 
-size_t host_encode(uint8_t *to, size_t capacity_b, uint8_t type, uint8_t seq, const void *payload, size_t payload_b)
+size_t host_encode(uint8_t *to, size_t capacity_b, uint8_t type, uint8_t seq, const void *payload,
+                   size_t payload_b)
 {
     struct nr_frame_tx tx;
     nr_frame_tx_init(&tx, to, capacity_b, NULL, NULL);

@@ -24,7 +24,8 @@ struct host {
 void host_init(struct host *host, struct fake *fake);
 
 /* Encodes a frame; returns its length. */
-size_t host_encode(uint8_t *to, size_t capacity_b, uint8_t type, uint8_t seq, const void *payload, size_t payload_b);
+size_t host_encode(uint8_t *to, size_t capacity_b, uint8_t type, uint8_t seq, const void *payload,
+                   size_t payload_b);
 void host_send(struct host *host, uint8_t type, uint8_t seq, const void *payload, size_t payload_b);
 
 /* The next good frame the device has sent; false when there is none. Does not poll the device. */

@@ -16,7 +16,8 @@ static size_t fake_read(void *context, uint8_t *bytes, size_t capacity_b)
 {
     struct fake *fake = context;
     size_t count = 0;
-    while (count < capacity_b && fake->input_next < fake->input_used && fake->input_due[fake->input_next] <= fake->tick) {
+    while (count < capacity_b && fake->input_next < fake->input_used
+           && fake->input_due[fake->input_next] <= fake->tick) {
         uint8_t byte = fake->input[fake->input_next++];
         bytes[count++] = fake->baud == fake->host_baud ? byte : (uint8_t)(byte ^ 0xA5U);
     }
@@ -32,7 +33,8 @@ static void fake_write(void *context, const uint8_t *bytes, size_t length_b)
     fake->undrained_b += length_b;
     need(fake->output_used + length_b <= FAKE_OUTPUT_B);
     for (size_t i = 0; i < length_b; i++) {
-        fake->output[fake->output_used++] = fake->baud == fake->host_baud ? bytes[i] : (uint8_t)(bytes[i] ^ 0xA5U);
+        fake->output[fake->output_used++] =
+            fake->baud == fake->host_baud ? bytes[i] : (uint8_t)(bytes[i] ^ 0xA5U);
     }
 }
 
@@ -152,7 +154,8 @@ static uint32_t fake_result(void *state, uint8_t *output)
     struct fake *fake = state;
     fake->results++;
     if (fake->output_as_input) {
-        fake->output_length_b = fake->length_b < FAKE_OUTPUT_BYTES ? fake->length_b : FAKE_OUTPUT_BYTES;
+        fake->output_length_b =
+            fake->length_b < FAKE_OUTPUT_BYTES ? fake->length_b : FAKE_OUTPUT_BYTES;
     }
     for (uint32_t i = 0; i < fake->output_length_b; i++) {
         output[i] = fake->length_b != 0 ? (uint8_t)(fake->data[i % fake->length_b] + 1U) : 0;
@@ -160,7 +163,8 @@ static uint32_t fake_result(void *state, uint8_t *output)
     return fake->output_length_b;
 }
 
-/* Costs as the test says, one a move, until the target or the time is reached; thresholds that one move reaches are told together. */
+/* Costs as the test says, one a move, until the target or the time is reached; thresholds that one
+   move reaches are told together. */
 static int fake_optimize(void *state, const struct nr_search *search)
 {
     struct fake *fake = state;
@@ -168,7 +172,8 @@ static int fake_optimize(void *state, const struct nr_search *search)
     uint8_t told = 0;
     fake->searches++;
     fake->search = *search;
-    for (size_t move = 0; best > search->target && search->ticks(search->context) < search->end_tick; move++) {
+    for (size_t move = 0;
+         best > search->target && search->ticks(search->context) < search->end_tick; move++) {
         uint8_t before = told;
         fake->tick += FAKE_MOVE_US;
         best = fake->search_costs[move < FAKE_COSTS ? move : FAKE_COSTS - 1];
@@ -257,7 +262,10 @@ void fake_send_later(struct fake *fake, const void *bytes, size_t length_b, uint
     }
 }
 
-void fake_send(struct fake *fake, const void *bytes, size_t length_b) { fake_send_later(fake, bytes, length_b, 0); }
+void fake_send(struct fake *fake, const void *bytes, size_t length_b)
+{
+    fake_send_later(fake, bytes, length_b, 0);
+}
 
 void fake_run_us(struct fake *fake, uint64_t duration_us)
 {

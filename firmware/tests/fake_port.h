@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port and a workload under the test's control: the clock moves only when somebody waits, and every byte arrives when it is due. */
+/* A port and a workload under the test's control: the clock moves only when somebody waits, and
+   every byte arrives when it is due. */
 #ifndef FAKE_PORT_H
 #define FAKE_PORT_H
 
@@ -54,7 +55,8 @@ struct fake {
     uint32_t lost_b;
     uint32_t stack_unused_b;
     bool in_window;            /* between a mark that begins something and the END */
-    uint32_t sync_left;        /* pulses of the burst to come: set by the test, as a burst has no END */
+    /* pulses of the burst to come: set by the test, as a burst has no END */
+    uint32_t sync_left;
     size_t writes_in_window;   /* must stay 0 */
     size_t undrained_b;        /* written and not drained; must be 0 at a mark */
     size_t undrained_at_mark;
@@ -74,7 +76,8 @@ struct fake {
     int infers_max; /* after so many infer fails; 0: never */
     int searches;
     int search_code;
-    int32_t search_costs[FAKE_COSTS]; /* the best costs that a search finds, one a move; the last one stays */
+    /* the best costs that a search finds, one a move; the last one stays */
+    int32_t search_costs[FAKE_COSTS];
     struct nr_search search;          /* what the last one was told */
     uint32_t output_length_b;
     bool output_as_input; /* outputs are as long as their inputs */

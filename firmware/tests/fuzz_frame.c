@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: the frame codec. The input is a received stream, and after that something to be sent. */
+/* libFuzzer target: the frame codec. The input is a received stream, and after that something to be
+   sent. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,14 +31,16 @@ static void append(void *context, const uint8_t *bytes, size_t length_b)
     wire->used_b += length_b;
 }
 
-static void encode(struct nr_frame_tx *tx, uint8_t type, uint8_t seq, const uint8_t *payload, size_t payload_b)
+static void encode(struct nr_frame_tx *tx, uint8_t type, uint8_t seq, const uint8_t *payload,
+                   size_t payload_b)
 {
     nr_frame_tx_begin(tx, type, seq);
     nr_frame_tx_put(tx, payload, payload_b);
     nr_frame_tx_end(tx);
 }
 
-/* What is sent comes back as it was, whether it was written piecewise or whole, and holds no zero inside. */
+/* What is sent comes back as it was, whether it was written piecewise or whole, and holds no zero
+   inside. */
 static void round_trip(uint8_t type, uint8_t seq, const uint8_t *payload, size_t payload_b)
 {
     uint8_t whole[CODE_MAX_B];
@@ -54,7 +57,8 @@ static void round_trip(uint8_t type, uint8_t seq, const uint8_t *payload, size_t
     for (size_t i = 0; i < tx.used_b; i++) {
         need(nr_frame_rx_byte(&rx, whole[i]) == (i + 1 == tx.used_b));
     }
-    need(nr_frame_type(&rx) == type && nr_frame_seq(&rx) == seq && nr_frame_payload_b(&rx) == payload_b);
+    need(nr_frame_type(&rx) == type && nr_frame_seq(&rx) == seq
+         && nr_frame_payload_b(&rx) == payload_b);
     need(payload_b == 0 || memcmp(nr_frame_payload(&rx), payload, payload_b) == 0);
     nr_frame_tx_init(&tx, piece, sizeof piece, append, &wire);
     encode(&tx, type, seq, payload, payload_b);
@@ -74,7 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bool good = nr_frame_rx_byte(&rx, data[i]);
         need(rx.length_b <= capacity_b);
         if (good) {
-            round_trip(nr_frame_type(&rx), nr_frame_seq(&rx), nr_frame_payload(&rx), nr_frame_payload_b(&rx));
+            round_trip(nr_frame_type(&rx), nr_frame_seq(&rx), nr_frame_payload(&rx),
+                       nr_frame_payload_b(&rx));
         }
     }
     free(buffer);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: a graph of any bytes, taken in and searched. Byte 0 sets how much memory there is, byte 1 is the seed, byte 2 says
-   how long is searched and in how large steps, the rest is the graph; its CRC is put right unless bit 7 of byte 0 is set, so that the
-   fuzzer gets past it. Demanded: what was taken in is a simple graph whose rows fall and name each other, the best vector is an
-   independent set of as many nodes as its cost says, and the cost only falls. */
+/* libFuzzer target: a graph of any bytes, taken in and searched. Byte 0 sets how much memory there
+   is, byte 1 is the seed, byte 2 says how long is searched and in how large steps, the rest is the
+   graph; its CRC is put right unless bit 7 of byte 0 is set, so that the fuzzer gets past it.
+   Demanded: what was taken in is a simple graph whose rows fall and name each other, the best
+   vector is an independent set of as many nodes as its cost says, and the cost only falls. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { PARAMETERS_B = 3, CRC_AT_B = 8, HEAD_B = 12, MEMORY_STEP_WORDS = 64, SHORT_STEP = 7, LONG_STEP = 600, ROWS_MAX = 200 };
+enum {
+    PARAMETERS_B = 3,
+    CRC_AT_B = 8,
+    HEAD_B = 12,
+    MEMORY_STEP_WORDS = 64,
+    SHORT_STEP = 7,
+    LONG_STEP = 600,
+    ROWS_MAX = 200
+};
 
 static void need(bool condition)
 {
@@ -23,7 +32,8 @@ static void need(bool condition)
 static void put_crc(uint8_t *graph, uint32_t graph_b)
 {
     if (graph_b >= HEAD_B) {
-        nr_put_u32(graph + CRC_AT_B, nr_crc32(nr_crc32(0, graph, CRC_AT_B), graph + HEAD_B, graph_b - HEAD_B));
+        nr_put_u32(graph + CRC_AT_B,
+                   nr_crc32(nr_crc32(0, graph, CRC_AT_B), graph + HEAD_B, graph_b - HEAD_B));
     }
 }
 
@@ -95,7 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     graph_b = (uint32_t)(size - PARAMETERS_B);
     words = (size_t)(data[0] & 0x7FU) * MEMORY_STEP_WORDS;
-    memory = malloc(words * sizeof *memory + 1); /* both of their own, so that the sanitizer sees their ends */
+    /* both of their own, so that the sanitizer sees their ends */
+    memory = malloc(words * sizeof *memory + 1);
     graph = malloc((size_t)graph_b + 1);
     need(memory != NULL && graph != NULL);
     memset(memory, 0xA5, words * sizeof *memory);
@@ -103,7 +114,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if ((data[0] & 0x80U) == 0) {
         put_crc(graph, graph_b);
     }
-    if (nr_qubo_load(&qubo, memory, (uint32_t)(words * sizeof *memory), graph, graph_b) == NR_QUBO_GOOD) {
+    if (nr_qubo_load(&qubo, memory, (uint32_t)(words * sizeof *memory), graph, graph_b)
+        == NR_QUBO_GOOD) {
         need(nr_qubo_memory_b(qubo.graph.nodes, qubo.graph.edges) <= words * sizeof *memory);
         check_graph(&qubo.graph);
         search(&qubo, data[1], data[2] % 2 != 0 ? SHORT_STEP : LONG_STEP, data[2] / 2U);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target over stored inputs, so that any compiler can replay what clang's libFuzzer found. */
+/* Runs a fuzz target over stored inputs, so that any compiler can replay what clang's libFuzzer
+   found. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

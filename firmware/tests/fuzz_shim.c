@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: a device fed with anything. Each input byte goes to the device; a byte 0xFE also takes a frame description from
-   the bytes behind it, so that the fuzzer gets past the CRC; 0xFD lets 101 ms pass, 0xFC makes outputs short, 0xFB shorter by one, and
-   0xFA has the workload fail or work again. The sanitizers look for memory errors; what is demanded here: nothing is sent in a window,
-   nothing runs but an input as it was accepted, DONE tells the iterations there were, and no window of a stream runs before it was
-   played. */
+/* libFuzzer target: a device fed with anything. Each input byte goes to the device; a byte 0xFE
+   also takes a frame description from the bytes behind it, so that the fuzzer gets past the CRC;
+   0xFD lets 101 ms pass, 0xFC makes outputs short, 0xFB shorter by one, and 0xFA has the workload
+   fail or work again. The sanitizers look for memory errors; what is demanded here: nothing is sent
+   in a window, nothing runs but an input as it was accepted, DONE tells the iterations there were,
+   and no window of a stream runs before it was played. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ static uint64_t (*fake_mark)(void *context, uint8_t phase, uint16_t hold_us);
 static size_t slot_of(const uint8_t *data)
 {
     size_t slot = (size_t)(data - fake.shim.memory.slots) / FAKE_SLOT_B;
-    need(data >= fake.shim.memory.slots && slot < FAKE_SLOTS && data == fake.shim.memory.slots + slot * FAKE_SLOT_B);
+    need(data >= fake.shim.memory.slots && slot < FAKE_SLOTS
+         && data == fake.shim.memory.slots + slot * FAKE_SLOT_B);
     return slot;
 }
 
@@ -65,21 +67,24 @@ static int infer(void *state)
 
 static int optimize(void *state, const struct nr_search *search)
 {
-    need(search->threshold_count <= NR_THRESHOLDS_MAX && search->end_tick > fake.tick - FAKE_MOVE_US);
+    need(search->threshold_count <= NR_THRESHOLDS_MAX
+         && search->end_tick > fake.tick - FAKE_MOVE_US);
     for (uint8_t i = 1; i < search->threshold_count; i++) {
         need(search->thresholds[i] < search->thresholds[i - 1]);
     }
     return fake_optimize(state, search);
 }
 
-/* A stream's windows are counted in order, lie in their slots, and none begins before its last sample. */
+/* A stream's windows are counted in order, lie in their slots, and none begins before its last
+   sample. */
 static void check_stream(uint8_t phase)
 {
     const struct nr_stream *stream = &fake.shim.stream;
     if (stream->state != NR_STREAM_PLAYING) {
         return;
     }
-    need(stream->done <= stream->loaded && stream->loaded <= stream->windows && stream->loaded - stream->done <= FAKE_SLOTS);
+    need(stream->done <= stream->loaded && stream->loaded <= stream->windows
+         && stream->loaded - stream->done <= FAKE_SLOTS);
     need(stream->first <= stream->done && stream->done - stream->first <= NR_STREAM_RECORDS);
     need(stream->slot == stream->done % FAKE_SLOTS);
     need(stream->loaded == stream->windows || stream->loading_slot == stream->loaded % FAKE_SLOTS);
@@ -92,7 +97,8 @@ static void check_stream(uint8_t phase)
 static uint64_t mark(void *context, uint8_t phase, uint16_t hold_us)
 {
     check_stream(phase);
-    if ((phase == NR_PHASE_INFER || phase == NR_PHASE_BATCH) && fake.shim.workload == &fake.workload) {
+    if ((phase == NR_PHASE_INFER || phase == NR_PHASE_BATCH)
+        && fake.shim.workload == &fake.workload) {
         counting = true;
         infers_ok = 0;
     } else if (phase == NR_PHASE_END && counting) {
@@ -107,7 +113,8 @@ static void start(uint8_t *slots, uint8_t *output, bool searches)
 {
     fake_start(&fake);
     fake.infers_max = INFERS_MAX; /* `infer 4000000000` is no finding */
-    fake.tick_a_read = A_READ_US; /* time must pass for a device that looks at its timer instead of waiting */
+    /* time must pass for a device that looks at its timer instead of waiting */
+    fake.tick_a_read = A_READ_US;
     fake.shim.memory.slots = slots;
     fake.shim.memory.output = output;
     fake_load = fake.workload.load;
@@ -193,14 +200,16 @@ static void step(void)
         (void)fake_receive(&fake, drained, sizeof drained);
     }
     need(fake.undrained_at_mark == 0);
-    need(fake.shim.output_b <= FAKE_SLOTS * FAKE_OUTPUT_BYTES && fake.shim.answer_b <= NR_MAX_PAYLOAD_B && fake.shim.marks <= NR_MARKS_MAX);
+    need(fake.shim.output_b <= FAKE_SLOTS * FAKE_OUTPUT_BYTES
+         && fake.shim.answer_b <= NR_MAX_PAYLOAD_B && fake.shim.marks <= NR_MARKS_MAX);
     need(fake.shim.workload == &fake.workload);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t at = 0;
-    uint8_t *slots = malloc((size_t)FAKE_SLOTS * FAKE_SLOT_B); /* of their own, so that the sanitizer sees their ends */
+    /* of their own, so that the sanitizer sees their ends */
+    uint8_t *slots = malloc((size_t)FAKE_SLOTS * FAKE_SLOT_B);
     uint8_t *output = malloc((size_t)FAKE_SLOTS * FAKE_OUTPUT_BYTES);
     need(slots != NULL && output != NULL);
     start(slots, output, size != 0 && data[0] % 4 >= 2);
@@ -216,7 +225,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (byte == 0xFD) {
             fake.tick += 101000;
         } else if (byte == 0xFC) {
-            fake.workload.output_bytes = SHORT_OUTPUT_B; /* answers so short that the device knows STREAM */
+            /* answers so short that the device knows STREAM */
+            fake.workload.output_bytes = SHORT_OUTPUT_B;
             fake.output_length_b = SHORT_OUTPUT_B;
         } else if (byte == 0xFB) {
             fake.output_length_b -= fake.output_length_b != 0;

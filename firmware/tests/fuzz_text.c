@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: the parser of the text layer's commands, and the printer of its results. The input is what a host sends; the same
-   bytes, four at a time, are the numbers of an output. */
+/* libFuzzer target: the parser of the text layer's commands, and the printer of its results. The
+   input is what a host sends; the same bytes, four at a time, are the numbers of an output. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,10 +36,14 @@ static void check_command(const struct nr_text_rx *rx)
     struct nr_command command;
     nr_text_parse(rx, &command);
     switch (command.kind) {
-    case NR_COMMAND_BAD: need(command.problem != NULL && strlen(command.problem) > 4 && strlen(command.problem) < 80); break;
+    case NR_COMMAND_BAD:
+        need(command.problem != NULL && strlen(command.problem) > 4
+             && strlen(command.problem) < 80);
+        break;
     case NR_COMMAND_INFER: need(command.number[0] != 0); break;
     case NR_COMMAND_DB:
-        need(command.hex_b != 0 && command.hex >= rx->line && command.hex + command.hex_b <= rx->line + rx->length_b);
+        need(command.hex_b != 0 && command.hex >= rx->line
+             && command.hex + command.hex_b <= rx->line + rx->length_b);
         break;
     default: break;
     }
@@ -49,7 +53,8 @@ static void check_command(const struct nr_text_rx *rx)
 static int32_t number_at(const uint8_t *numbers, size_t index)
 {
     const uint8_t *at = numbers + 4 * index;
-    return (int32_t)((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
+    return (int32_t)((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16
+                     | (uint32_t)at[3] << 24);
 }
 
 static bool are_shares(const uint8_t *numbers, size_t count)
@@ -80,7 +85,9 @@ static void check_results(const uint8_t *numbers, size_t count)
         double value = strtod(at, &at);
         need(*at++ == (i + 1 == count ? '\0' : ','));
         thousandths += value * 1000.0;
-        need(are_shares(numbers, count) ? value >= 0.0 && value <= 1.0 : value >= number_at(numbers, i) && value <= number_at(numbers, i));
+        need(are_shares(numbers, count)
+                 ? value >= 0.0 && value <= 1.0
+                 : value >= number_at(numbers, i) && value <= number_at(numbers, i));
     }
     need(!are_shares(numbers, count) || (thousandths > 999.9 && thousandths < 1000.1));
 }

@@ -33,7 +33,8 @@ static void quotient_and_remainder_are_those_of_the_processor(void)
 
 static void its_limits_are_exact(void)
 {
-    static const uint64_t numbers[] = {0, 1, 2, 999999, 1000000, UINT32_MAX, UINT64_MAX - 1U, UINT64_MAX};
+    static const uint64_t numbers[] = {
+        0, 1, 2, 999999, 1000000, UINT32_MAX, UINT64_MAX - 1U, UINT64_MAX};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         check_division(numbers[i], 1);
         check_division(numbers[i], UINT32_MAX);

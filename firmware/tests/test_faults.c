@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole conversation, from `name%` to the output, with one fault at every position of either direction.
-   Demanded each time: no crash, no byte in a window, never a wrong output, no request executed twice, and success in the end. */
+/* A whole conversation, from `name%` to the output, with one fault at every position of either
+   direction. Demanded each time: no crash, no byte in a window, never a wrong output, no request
+   executed twice, and success in the end. */
 #include <string.h>
 
 #include "check.h"
@@ -125,7 +126,8 @@ static bool ask_text(const char *command, const char *answer, uint64_t patience_
 static bool find_device(void)
 {
     for (int i = 0; i < TRIES; i++) {
-        if (ask_text("name%", "m-name-dut-[fake]\r\n", 300000) && ask_text("frame 1%", "m-frame-[1]\r\n", 300000)) {
+        if (ask_text("name%", "m-name-dut-[fake]\r\n", 300000)
+            && ask_text("frame 1%", "m-frame-[1]\r\n", 300000)) {
             return true;
         }
     }
@@ -154,14 +156,15 @@ static bool take_answer(uint8_t type, uint8_t seq, struct host_frame *frame)
         if (frame->type == type && frame->seq == seq) {
             return true;
         }
-        CHECK(frame->type == NR_ACK || frame->type == NR_ERROR || frame->type == NR_CAPS || frame->type == NR_STATUS
-              || frame->type == NR_DONE || frame->type == NR_CHUNK);
+        CHECK(frame->type == NR_ACK || frame->type == NR_ERROR || frame->type == NR_CAPS
+              || frame->type == NR_STATUS || frame->type == NR_DONE || frame->type == NR_CHUNK);
     }
     return false;
 }
 
 /* Repeats a request until `type` answers it. */
-static bool request(uint8_t request_type, const uint8_t *payload, size_t payload_b, uint8_t type, struct host_frame *frame)
+static bool request(uint8_t request_type, const uint8_t *payload, size_t payload_b, uint8_t type,
+                    struct host_frame *frame)
 {
     uint8_t bytes[600];
     uint8_t seq = line.seq++;
@@ -184,7 +187,8 @@ static void send_data(uint8_t first, int index)
     uint8_t payload[4 + CHUNK_B];
     uint8_t bytes[100];
     size_t payload_b = host_data(payload, (uint32_t)(index * CHUNK_B), content, CHUNK_B);
-    send(bytes, host_encode(bytes, sizeof bytes, NR_DATA, (uint8_t)(first + index), payload, payload_b));
+    send(bytes,
+         host_encode(bytes, sizeof bytes, NR_DATA, (uint8_t)(first + index), payload, payload_b));
 }
 
 /* All at once, then again what the last ACK shows missing. */
@@ -217,7 +221,8 @@ static bool upload(void)
 {
     uint8_t payload[16];
     struct host_frame frame;
-    if (!request(NR_LOAD, payload, host_load(payload, 1, content, CONTENT_B), NR_STATUS, &frame) || !send_content()) {
+    if (!request(NR_LOAD, payload, host_load(payload, 1, content, CONTENT_B), NR_STATUS, &frame)
+        || !send_content()) {
         return false;
     }
     nr_put_u16(payload, 1);
@@ -289,8 +294,9 @@ static bool converse(uint32_t nonce)
     forget_received();
     nr_frame_rx_init(&line.rx, line.rx_buffer, sizeof line.rx_buffer);
     line.seq = 250; /* wraps on the way */
-    return find_device() && request(NR_HELLO, payload, host_hello(payload, nonce), NR_CAPS, &frame) && upload() && run(&output_b)
-        && fetch_rest(output_b) && request(NR_TEXT, payload, 0, NR_STATUS, &frame);
+    return find_device() && request(NR_HELLO, payload, host_hello(payload, nonce), NR_CAPS, &frame)
+           && upload() && run(&output_b) && fetch_rest(output_b)
+           && request(NR_TEXT, payload, 0, NR_STATUS, &frame);
 }
 
 /* One device, one fault; returns how many attempts it took. */
@@ -309,7 +315,8 @@ static int converse_until_it_works(const struct fault *fault)
             return attempt;
         }
     }
-    (void)fprintf(stderr, "no success: direction %d kind %d position %zu\n", fault->direction, fault->kind, fault->at);
+    (void)fprintf(stderr, "no success: direction %d kind %d position %zu\n", fault->direction,
+                  fault->kind, fault->at);
     abort();
 }
 
@@ -333,8 +340,8 @@ static void try_every_position(enum direction direction)
             conversations++;
         } while (at++ < line.fault.passed[direction]);
     }
-    (void)printf("  %s: %d conversations with a fault, %d restarts\n", direction == TO_DEVICE ? "to the device" : "to the host",
-                 conversations, restarts);
+    (void)printf("  %s: %d conversations with a fault, %d restarts\n",
+                 direction == TO_DEVICE ? "to the device" : "to the host", conversations, restarts);
 }
 
 static void any_fault_on_the_way_to_the_device(void) { try_every_position(TO_DEVICE); }

@@ -36,7 +36,8 @@ static void crc_of_the_standard_check_string(void)
 
 static void integers_are_little_endian(void)
 {
-    const uint8_t expected[14] = {0x34, 0x12, 0x78, 0x56, 0x34, 0x92, 0xEF, 0xCD, 0xAB, 0x89, 0x67, 0x45, 0x23, 0xF1};
+    const uint8_t expected[14] = {0x34, 0x12, 0x78, 0x56, 0x34, 0x92, 0xEF,
+                                  0xCD, 0xAB, 0x89, 0x67, 0x45, 0x23, 0xF1};
     uint8_t bytes[14];
     nr_put_u16(bytes, 0x1234);
     nr_put_u32(bytes + 2, 0x92345678U);
@@ -75,7 +76,8 @@ static void cobs_decodes_the_published_examples(void)
             CHECK(!nr_cobs_rx_byte(&rx, vector->encoded[at]));
         }
         CHECK(nr_cobs_rx_byte(&rx, 0));
-        CHECK(rx.length_b == vector->decoded_b && memcmp(buffer, vector->decoded, rx.length_b) == 0);
+        CHECK(rx.length_b == vector->decoded_b
+              && memcmp(buffer, vector->decoded, rx.length_b) == 0);
     }
 }
 
@@ -89,7 +91,8 @@ static void frames_are_encoded_as_the_vectors_say(void)
         nr_frame_tx_begin(&tx, vector->type, vector->seq);
         nr_frame_tx_put(&tx, vector->payload, vector->payload_b);
         nr_frame_tx_end(&tx);
-        CHECK(!tx.overflow && tx.used_b == vector->encoded_b && memcmp(buffer, vector->encoded, tx.used_b) == 0);
+        CHECK(!tx.overflow && tx.used_b == vector->encoded_b
+              && memcmp(buffer, vector->encoded, tx.used_b) == 0);
     }
 }
 
@@ -97,7 +100,8 @@ static void frames_are_the_same_when_they_leave_in_pieces(void)
 {
     for (size_t i = 0; i < COUNT(frame_vectors); i++) {
         const struct frame_vector *vector = &frame_vectors[i];
-        for (size_t capacity_b = NR_FRAME_TX_MIN_B; capacity_b < NR_FRAME_TX_MIN_B + 20; capacity_b++) {
+        for (size_t capacity_b = NR_FRAME_TX_MIN_B; capacity_b < NR_FRAME_TX_MIN_B + 20;
+             capacity_b++) {
             uint8_t buffer[NR_FRAME_TX_MIN_B + 20];
             struct sink sink = {{0}, 0, 0};
             struct nr_frame_tx tx;
@@ -107,7 +111,8 @@ static void frames_are_the_same_when_they_leave_in_pieces(void)
                 nr_frame_tx_put(&tx, vector->payload + at, 1);
             }
             nr_frame_tx_end(&tx);
-            CHECK(sink.used_b == vector->encoded_b && memcmp(sink.bytes, vector->encoded, sink.used_b) == 0);
+            CHECK(sink.used_b == vector->encoded_b
+                  && memcmp(sink.bytes, vector->encoded, sink.used_b) == 0);
             CHECK(vector->encoded_b > capacity_b || sink.writes == 1);
         }
     }
@@ -142,7 +147,8 @@ static void frames_are_decoded_as_the_vectors_say(void)
     uint8_t buffer[BIG_B];
     struct nr_frame_rx rx;
     nr_frame_rx_init(&rx, buffer, sizeof buffer);
-    for (size_t i = 0; i < COUNT(frame_vectors); i++) { /* one behind the other: nothing of one may stay for the next */
+    /* one behind the other: nothing of one may stay for the next */
+    for (size_t i = 0; i < COUNT(frame_vectors); i++) {
         const struct frame_vector *vector = &frame_vectors[i];
         CHECK(feed(&rx, vector->encoded, vector->encoded_b));
         CHECK(nr_frame_type(&rx) == vector->type && nr_frame_seq(&rx) == vector->seq);
@@ -157,7 +163,8 @@ static void a_frame_that_just_fits_is_received(void)
     for (size_t i = 0; i < COUNT(frame_vectors); i++) {
         const struct frame_vector *vector = &frame_vectors[i];
         size_t capacity_b = vector->payload_b + 6;
-        uint8_t *buffer = malloc(capacity_b); /* exact, so that the sanitizer sees one byte too many */
+        /* exact, so that the sanitizer sees one byte too many */
+        uint8_t *buffer = malloc(capacity_b);
         struct nr_frame_rx rx;
         nr_frame_rx_init(&rx, buffer, capacity_b);
         CHECK(feed(&rx, vector->encoded, vector->encoded_b));

@@ -28,7 +28,10 @@ static struct nr_io_manager io;
 
 /* ---- the port ---- */
 
-static int take(struct buffer *from) { return from->next < from->used ? from->bytes[from->next++] : -1; }
+static int take(struct buffer *from)
+{
+    return from->next < from->used ? from->bytes[from->next++] : -1;
+}
 
 static void add(struct buffer *to, uint8_t byte)
 {
@@ -124,14 +127,18 @@ static const struct nr_io_port port = {
 
 static void run_ms(uint32_t ms)
 {
-    for (uint64_t end = steps + (uint64_t)ms * STEPS_PER_MS; steps < end; steps += STEPS_PER_MS / 4) {
+    for (uint64_t end = steps + (uint64_t)ms * STEPS_PER_MS; steps < end;
+         steps += STEPS_PER_MS / 4) {
         (void)nr_io_manager_poll(&io);
     }
 }
 
 static void settle(void)
 {
-    for (unsigned i = 0; i < 100000 && (host_in.next < host_in.used || dut_in.next < dut_in.used || edge_next < edge_count); i++) {
+    for (unsigned i = 0;
+         i < 100000
+         && (host_in.next < host_in.used || dut_in.next < dut_in.used || edge_next < edge_count);
+         i++) {
         steps += 8;
         (void)nr_io_manager_poll(&io);
     }
@@ -224,7 +231,8 @@ static void test_its_own_commands(void)
     host_says("\r\nname%");
     host_gets(NAME);
     host_says("dut-line%");
-    host_gets("m-dut-level-1\r\nm-dut-broken-3\r\nm-dut-lost-2\r\nm-dut-unasked-0\r\nm-host-lost-1\r\nm-ready\r\n");
+    host_gets("m-dut-level-1\r\nm-dut-broken-3\r\nm-dut-lost-2\r\nm-dut-unasked-0\r\nm-host-lost-"
+              "1\r\nm-ready\r\n");
     host_says("nam%");
     host_gets("e-[unknown command, try help]\r\nm-ready\r\n");
     host_says("%");
@@ -287,7 +295,8 @@ static void test_what_follows_the_answer_is_nobodys(void)
     dut_says("m-ready\r\nm-more\r\n");
     host_gets("m-dut-passthrough(name)\r\nm-ready\r\n[dut]: m-ready\r\n");
     host_says("dut-line%");
-    host_gets("m-dut-level-1\r\nm-dut-broken-3\r\nm-dut-lost-2\r\nm-dut-unasked-8\r\nm-host-lost-1\r\nm-ready\r\n");
+    host_gets("m-dut-level-1\r\nm-dut-broken-3\r\nm-dut-lost-2\r\nm-dut-unasked-8\r\nm-host-lost-"
+              "1\r\nm-ready\r\n");
 }
 
 static void test_a_restart_of_the_dut_is_told_with_the_next_command(void)
@@ -332,7 +341,8 @@ static void test_a_dead_dut_is_told_and_so_is_the_level_of_its_line(void)
     host_says("dut name%");
     dut_says("half a li");
     run_ms(1600);
-    host_gets("m-dut-passthrough(name)\r\nm-ready\r\n[dut]: half a li\r\ne-[no answer of the DUT, its line is low]\r\nm-ready\r\n");
+    host_gets("m-dut-passthrough(name)\r\nm-ready\r\n[dut]: half a li\r\ne-[no answer of the DUT, "
+              "its line is low]\r\nm-ready\r\n");
 }
 
 static void test_noise_is_no_answer(void)
@@ -555,7 +565,8 @@ static void test_the_oldest_edges_are_lost_and_counted(void)
     settle();
     forget();
     host_says("stamps%");
-    CHECK(memcmp(host_out.bytes, "m-stamps-missed-0\r\nm-stamps-lost-3\r\nm-stamp-us-3.0\r\n", 52) == 0);
+    CHECK(memcmp(host_out.bytes, "m-stamps-missed-0\r\nm-stamps-lost-3\r\nm-stamp-us-3.0\r\n", 52)
+          == 0);
     host_out.bytes[host_out.used] = '\0';
     CHECK(strstr((const char *)host_out.bytes, "m-stamp-us-34.0\r\nm-ready\r\n") != NULL);
 }
@@ -588,7 +599,8 @@ static uint32_t random_below(uint32_t limit)
 static void random_bytes(struct buffer *to)
 {
     static const char *const words[] = {
-        "name%", "dut ", "dut frame 1%", "m-ready\r\n", "m-frame-[1]\r\n", "%", "infer 1%", "stamps%", "m-init-done\r\n",
+        "name%", "dut ",     "dut frame 1%", "m-ready\r\n",     "m-frame-[1]\r\n",
+        "%",     "infer 1%", "stamps%",      "m-init-done\r\n",
     };
     for (uint32_t i = random_below(6); i > 0; i--) {
         if (random_below(2) == 0) {

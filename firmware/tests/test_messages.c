@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages of tests/vectors/frames.json: what a device reads in a request, and what it writes into an answer. The host's side is
-   tested by the same bytes. */
+/* The messages of tests/vectors/frames.json: what a device reads in a request, and what it writes
+   into an answer. The host's side is tested by the same bytes. */
 #include <string.h>
 
 #include "check.h"
@@ -46,9 +46,13 @@ static void start(void)
     ask(NR_HELLO, payload, host_hello(payload, 0x25U), NR_CAPS);
 }
 
-static uint64_t u64_at(const uint8_t *from) { return nr_get_u32(from) | (uint64_t)nr_get_u32(from + 4) << 32; }
+static uint64_t u64_at(const uint8_t *from)
+{
+    return nr_get_u32(from) | (uint64_t)nr_get_u32(from + 4) << 32;
+}
 
-/* Fields: slot, seed, timeout_us, target, guard_us, hold_us; then the thresholds, in the payload only. */
+/* Fields: slot, seed, timeout_us, target, guard_us, hold_us; then the thresholds, in the payload
+   only. */
 static void read_optimize(const struct message_vector *vector)
 {
     static const int32_t costs[FAKE_COSTS] = {-1, -100};
@@ -59,7 +63,8 @@ static void read_optimize(const struct message_vector *vector)
     load(1);
     fake.edge_count = 0;
     ask(NR_OPTIMIZE, vector->payload, vector->payload_b, NR_ACK);
-    CHECK(fake.shim.job.slot == vector->fields[0] && fake.shim.guard_us == vector->fields[4] && fake.shim.job.hold_us == vector->fields[5]);
+    CHECK(fake.shim.job.slot == vector->fields[0] && fake.shim.guard_us == vector->fields[4]
+          && fake.shim.job.hold_us == vector->fields[5]);
     CHECK(fake.shim.job.repeat == vector->fields[1] && fake.shim.job.time_us == vector->fields[2]);
     CHECK((uint64_t)(int64_t)fake.shim.target == vector->fields[3]);
     CHECK(fake.shim.threshold_count == (vector->payload_b - 20) / 4);
@@ -76,7 +81,8 @@ static void read_stream(const struct message_vector *vector)
     load(0);
     load(1);
     ask(NR_STREAM, vector->payload, vector->payload_b, NR_STATUS);
-    CHECK(stream->windows == vector->fields[0] && stream->hop == vector->fields[1] && stream->window == vector->fields[2]);
+    CHECK(stream->windows == vector->fields[0] && stream->hop == vector->fields[1]
+          && stream->window == vector->fields[2]);
     CHECK(stream->sample_hz == vector->fields[3] && fake.edges[0].hold_us == vector->fields[4]);
 }
 
@@ -89,7 +95,8 @@ static void read_take(const struct message_vector *vector)
     CHECK(fake.shim.stream.first == vector->fields[0]);
 }
 
-/* Fields: state, room, start_tick, end_tick, done, late, worst_window, worst_ticks, code, first, count; then the records. */
+/* Fields: state, room, start_tick, end_tick, done, late, worst_window, worst_ticks, code, first,
+   count; then the records. */
 static void write_taken(const struct message_vector *vector)
 {
     struct nr_stream *stream = &fake.shim.stream;
@@ -106,15 +113,18 @@ static void write_taken(const struct message_vector *vector)
     stream->worst_ticks = (uint32_t)fields[7];
     stream->code = (uint32_t)fields[8];
     stream->output_b = (uint32_t)((vector->payload_b - TAKEN_B) / fields[10] - MARKS * TICK_B);
-    for (uint32_t window = (uint32_t)fields[9]; window < stream->done; window++, record += stream->output_b) {
+    for (uint32_t window = (uint32_t)fields[9]; window < stream->done;
+         window++, record += stream->output_b) {
         for (size_t i = 0; i < MARKS; i++, record += TICK_B) {
             stream->ticks[window % NR_STREAM_RECORDS][i] = u64_at(record);
         }
-        memcpy(fake.output_memory + (size_t)(window % NR_STREAM_RECORDS) * ANSWER_B, record, stream->output_b);
+        memcpy(fake.output_memory + (size_t)(window % NR_STREAM_RECORDS) * ANSWER_B, record,
+               stream->output_b);
     }
     nr_put_u32(payload, (uint32_t)fields[9]);
     ask(NR_TAKE, payload, 4, NR_TAKEN);
-    CHECK(got.payload_b == vector->payload_b && memcmp(got.payload, vector->payload, got.payload_b) == 0);
+    CHECK(got.payload_b == vector->payload_b
+          && memcmp(got.payload, vector->payload, got.payload_b) == 0);
 }
 
 static void read_knew(const struct message_vector *vector)
@@ -135,7 +145,8 @@ static void write_known(const struct message_vector *vector)
     }
     payload[0] = (uint8_t)vector->fields[1];
     ask(NR_KNEW, payload, 1, NR_KNOWN);
-    CHECK(got.payload_b == vector->payload_b && memcmp(got.payload, vector->payload, got.payload_b) == 0);
+    CHECK(got.payload_b == vector->payload_b
+          && memcmp(got.payload, vector->payload, got.payload_b) == 0);
 }
 
 static void messages_are_those_of_the_shared_vectors(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest core: `name` and `frame 1`, requests that were left out, errors without words. It runs with all NR_WITH_ at 0. */
+/* The smallest core: `name` and `frame 1`, requests that were left out, errors without words. It
+   runs with all NR_WITH_ at 0. */
 #include <string.h>
 
 #include "check.h"
@@ -77,8 +78,9 @@ static void a_stray_frame_spoils_no_command(void)
 
 static void all_other_commands_are_refused_and_change_nothing(void)
 {
-    static const char *const commands[] = {"%", "profile%", "timestamp%", "db load 4%", "db 00%", "infer 1%", "results%", "help%",
-                                           "frame%", "frame 2%", "frame 10%", "frame 1 %", "names%", "nam%"};
+    static const char *const commands[] = {
+        "%",     "profile%", "timestamp%", "db load 4%", "db 00%",    "infer 1%", "results%",
+        "help%", "frame%",   "frame 2%",   "frame 10%",  "frame 1 %", "names%",   "nam%"};
     start();
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         say(commands[i]);
@@ -97,7 +99,8 @@ static void what_was_left_out_is_unknown_and_not_in_caps(void)
     static const uint8_t types[] = {NR_SELFTEST, NR_OPTIMIZE, NR_STREAM, NR_TAKE};
     enter();
     CHECK((got.payload[FLAGS_AT] & (NR_CAP_OPTIMIZE | NR_CAP_STREAM)) == 0);
-    CHECK((got.payload[FLAGS_AT] & (NR_CAP_NO_SELF_TEST | NR_CAP_NO_CLASSIC)) == (NR_CAP_NO_SELF_TEST | NR_CAP_NO_CLASSIC));
+    CHECK((got.payload[FLAGS_AT] & (NR_CAP_NO_SELF_TEST | NR_CAP_NO_CLASSIC))
+          == (NR_CAP_NO_SELF_TEST | NR_CAP_NO_CLASSIC));
     for (size_t i = 0; i < sizeof types; i++) {
         memset(payload, 1, sizeof payload);
         request(types[i], 4);

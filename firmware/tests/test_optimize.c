@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OPTIMIZE: docs/PROTOCOL.md, section 4, one test a rule. The search is the fake's: costs as the test says, 250 us a move. */
+/* OPTIMIZE: docs/PROTOCOL.md, section 4, one test a rule. The search is the fake's: costs as the
+   test says, 250 us a move. */
 #include <string.h>
 
 #include "check.h"
 #include "fake_host.h"
 #include "fake_port.h"
 
-enum { GUARD_US = 40000, POLL_US = 5000, FIXED_B = 20, INPUT_B = 40, DONE_FIXED_B = 12, MARK_B = 9, MARK_US = 2, KNOWN_FIXED_B = 2, TICK_B = 8 };
+enum {
+    GUARD_US = 40000,
+    POLL_US = 5000,
+    FIXED_B = 20,
+    INPUT_B = 40,
+    DONE_FIXED_B = 12,
+    MARK_B = 9,
+    MARK_US = 2,
+    KNOWN_FIXED_B = 2,
+    TICK_B = 8
+};
 
 static const uint32_t seed = 0x89ABCDEFU;
 
@@ -63,7 +74,8 @@ static void start_without_search(void)
     }
 }
 
-/* A device that has found costs -2, -2, -7, -8, -9, -9 ... after as many moves, and slot 1 loaded. */
+/* A device that has found costs -2, -2, -7, -8, -9, -9 ... after as many moves, and slot 1
+   loaded. */
 static void start(void)
 {
     static const int32_t costs[FAKE_COSTS] = {-2, -2, -7, -8, -9, -9, -9, -9};
@@ -135,7 +147,8 @@ static void a_search_is_told_what_was_asked_from_its_first_mark_on(void)
     start();
     own = request(NR_OPTIMIZE, optimize(2000, -8, thresholds, 2));
     expect_done(own, 3);
-    CHECK(fake.searches == 1 && fake.preprocesses == 1 && fake.infers == 0 && fake.data == fake.slots + FAKE_SLOT_B);
+    CHECK(fake.searches == 1 && fake.preprocesses == 1 && fake.infers == 0
+          && fake.data == fake.slots + FAKE_SLOT_B);
     CHECK(fake.search.seed == seed && fake.search.target == -8 && fake.search.threshold_count == 2);
     CHECK(fake.search.end_tick == fake.edges[0].tick + 2000);
     CHECK(output_is(got.payload + DONE_FIXED_B + 3 * MARK_B));
@@ -174,7 +187,8 @@ static void thresholds_are_marked_when_they_are_reached_and_those_of_one_move_on
     CHECK(got.payload[DONE_FIXED_B + 4 * MARK_B] == NR_PHASE_END);
 }
 
-/* Of thresholds that come sooner than their marks can, the device still knows when: each has a tick of its own. */
+/* Of thresholds that come sooner than their marks can, the device still knows when: each has a tick
+   of its own. */
 static void the_device_tells_when_it_knew_each_threshold(void)
 {
     static const int32_t thresholds[5] = {0, -3, -7, -9, -10};
@@ -188,12 +202,14 @@ static void the_device_tells_when_it_knew_each_threshold(void)
     for (uint8_t first = 0; first <= 4; first++) {
         payload[0] = first;
         expect_frame(NR_KNOWN, request(NR_KNEW, 1));
-        CHECK(got.payload[0] == 4 && got.payload[1] == first && got.payload_b == KNOWN_FIXED_B + (size_t)TICK_B * (4U - first));
+        CHECK(got.payload[0] == 4 && got.payload[1] == first
+              && got.payload_b == KNOWN_FIXED_B + (size_t)TICK_B * (4U - first));
         for (uint8_t i = first; i < 4; i++) {
             /* The moves so far, and the marks before: the fake's search waits for them. */
             uint64_t marks = i == 0 ? 0U : i < 3 ? 1U : 2U;
             const uint8_t *at = got.payload + KNOWN_FIXED_B + (size_t)TICK_B * (i - first);
-            CHECK(nr_get_u32(at) == begin + moves[i] * FAKE_MOVE_US + marks * MARK_US && nr_get_u32(at + 4) == 0);
+            CHECK(nr_get_u32(at) == begin + moves[i] * FAKE_MOVE_US + marks * MARK_US
+                  && nr_get_u32(at + 4) == 0);
         }
     }
     payload[0] = 5;
@@ -355,7 +371,8 @@ static void in_text_it_says_why_it_cannot(void)
     expect_text("infer 1%", only);
     fake.load_code = NR_LOAD_TOO_LARGE;
     expect_text("db load 1%", "m-[Expecting 1 bytes]\r\nm-ready\r\n");
-    expect_text("db 00%", "e-[this input needs more than the workload's 4096 bytes]\r\nm-ready\r\n");
+    expect_text("db 00%",
+                "e-[this input needs more than the workload's 4096 bytes]\r\nm-ready\r\n");
     CHECK(fake.edge_count == 0 && fake.preprocesses == 1);
 }
 

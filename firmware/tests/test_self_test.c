@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SELFTEST: docs/PROTOCOL.md, section 7; each part on a device that is well, and on one that is not. */
+/* SELFTEST: docs/PROTOCOL.md, section 7; each part on a device that is well, and on one that is
+   not. */
 #include <string.h>
 
 #include "check.h"
 #include "fake_host.h"
 #include "fake_port.h"
 
-enum { POLL_US = 5000, SEQ_START = 30, READS = 100, REPEAT = 3, PULSES = 2 + 8 * 3, UNKNOWN = 0xFF };
+enum {
+    POLL_US = 5000,
+    SEQ_START = 30,
+    READS = 100,
+    REPEAT = 3,
+    PULSES = 2 + 8 * 3,
+    UNKNOWN = 0xFF
+};
 
 static const uint32_t unknown = 0xFFFFFFFFU;
 
@@ -83,7 +91,8 @@ static void a_burst_of_full_frames_is_counted_to_the_byte(void)
     }
     sent_b += frame_b(NR_SELFTEST, seq, self_test_request(READS, REPEAT));
     self_test();
-    CHECK(u32_at(16) == sent_b && u32_at(20) == NR_WINDOW + 1 && u32_at(24) == 0 && u32_at(28) == 0);
+    CHECK(u32_at(16) == sent_b && u32_at(20) == NR_WINDOW + 1 && u32_at(24) == 0
+          && u32_at(28) == 0);
 }
 
 static void lost_bytes_and_broken_frames_are_told(void)
@@ -98,7 +107,8 @@ static void lost_bytes_and_broken_frames_are_told(void)
     fake.lost_b = 1;
     fake_run_us(&fake, POLL_US);
     self_test();
-    CHECK(u32_at(16) == length_b - 1 + frame_b(NR_SELFTEST, SEQ_START + 2, self_test_request(READS, REPEAT)));
+    CHECK(u32_at(16)
+          == length_b - 1 + frame_b(NR_SELFTEST, SEQ_START + 2, self_test_request(READS, REPEAT)));
     CHECK(u32_at(20) == 1 && u32_at(24) == 1 && u32_at(28) == 1);
     self_test();
     CHECK(u32_at(20) == 1 && u32_at(24) == 0 && u32_at(28) == 1);
@@ -179,7 +189,8 @@ static void empty_queries_are_timed_without_the_workload(void)
 {
     start();
     self_test();
-    CHECK(u32_at(43) == 4 && u32_at(47) == 4); /* two marks of two ticks each lie between the first and the last */
+    /* two marks of two ticks each lie between the first and the last */
+    CHECK(u32_at(43) == 4 && u32_at(47) == 4);
     CHECK(fake.preprocesses == 0 && fake.infers == 0 && fake.results == 0);
 }
 

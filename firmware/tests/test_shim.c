@@ -6,7 +6,13 @@
 #include "fake_host.h"
 #include "fake_port.h"
 
-enum { GUARD_US = 40000, POLL_US = 5000, SEQ_START = 200, DONE_FIXED_B = 12, OUTPUT_AT_B = DONE_FIXED_B + 3 * 9 };
+enum {
+    GUARD_US = 40000,
+    POLL_US = 5000,
+    SEQ_START = 200,
+    DONE_FIXED_B = 12,
+    OUTPUT_AT_B = DONE_FIXED_B + 3 * 9
+};
 
 static struct fake fake;
 static struct host host;
@@ -23,7 +29,8 @@ static void expect_frame(uint8_t type, uint8_t wanted_seq)
 {
     CHECK(host_take(&host, &got));
     if (got.type != type || got.seq != wanted_seq) {
-        (void)fprintf(stderr, "got %02x seq %d, wanted %02x seq %d\n", got.type, got.seq, type, wanted_seq);
+        (void)fprintf(stderr, "got %02x seq %d, wanted %02x seq %d\n", got.type, got.seq, type,
+                      wanted_seq);
         abort();
     }
 }
@@ -127,7 +134,10 @@ static uint8_t send_run(uint32_t repeat)
     return own;
 }
 
-static void check_silence(void) { CHECK(fake.writes_in_window == 0 && fake.undrained_at_mark == 0 && !fake.in_window); }
+static void check_silence(void)
+{
+    CHECK(fake.writes_in_window == 0 && fake.undrained_at_mark == 0 && !fake.in_window);
+}
 
 static void expect_done(uint8_t own, uint16_t disturbed, uint16_t marks, uint32_t output_b)
 {
@@ -162,12 +172,15 @@ static bool output_is_right(const uint8_t *output, size_t at, size_t length_b, s
 
 static void caps_state_the_device(void)
 {
-    static const char *const strings[6] = {"fake", NR_FIRMWARE_VERSION, "fake", "fake-1", "0123456789abcdef", "PA8"};
+    static const char *const strings[6] = {"fake",   NR_FIRMWARE_VERSION, "fake",
+                                           "fake-1", "0123456789abcdef",  "PA8"};
     const uint8_t *at;
     start();
     at = got.payload;
-    CHECK(at[4] == 1 && at[5] == NR_WINDOW && nr_get_u16(at + 6) == NR_MAX_PAYLOAD_B && nr_get_u16(at + 8) == FAKE_SLOTS);
-    CHECK(nr_get_u32(at + 10) == FAKE_SLOT_B && nr_get_u32(at + 14) == FAKE_OUTPUT_BYTES && nr_get_u16(at + 18) == NR_MARKS_MAX);
+    CHECK(at[4] == 1 && at[5] == NR_WINDOW && nr_get_u16(at + 6) == NR_MAX_PAYLOAD_B
+          && nr_get_u16(at + 8) == FAKE_SLOTS);
+    CHECK(nr_get_u32(at + 10) == FAKE_SLOT_B && nr_get_u32(at + 14) == FAKE_OUTPUT_BYTES
+          && nr_get_u16(at + 18) == NR_MARKS_MAX);
     CHECK(nr_get_u32(at + 20) == 1000000 && nr_get_u16(at + 24) == 2 && at[26] == 2);
     CHECK(at[27] == (NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_BATCH));
     at += 28;
@@ -180,9 +193,10 @@ static void caps_state_the_device(void)
 
 static void long_names_are_cut_and_caps_stays_within_256_bytes(void)
 {
-    static const char long_name[] =
-        "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
-        "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
+    static const char long_name[] = "01234567890123456789012345678901234567890123456789"
+                                    "01234567890123456789012345678901234567890123456789"
+                                    "01234567890123456789012345678901234567890123456789"
+                                    "01234567890123456789012345678901234567890123456789";
     enter_framed();
     fake.port.device = long_name;
     fake.workload.model = long_name;
@@ -272,10 +286,15 @@ static void wrong_requests_are_refused_once_and_the_session_goes_on(void)
         uint8_t code;
         uint32_t detail;
     } table[] = {
-        {0x06, 0, NR_E_TYPE, 0x06},  {0x00, 0, NR_E_TYPE, 0},     {0x3F, 9, NR_E_TYPE, 0x3F},   {0x61, 0, NR_E_TYPE, 0x61},
-        {0x7F, 1, NR_E_TYPE, 0x7F},  {NR_BAUD, 3, NR_E_LENGTH, 4}, {NR_TEXT, 1, NR_E_LENGTH, 0}, {NR_SELFTEST, 8, NR_E_LENGTH, 4}, {NR_LOAD, 9, NR_E_LENGTH, 10},
-        {NR_LOAD, 11, NR_E_LENGTH, 10}, {NR_COMMIT, 1, NR_E_LENGTH, 2}, {NR_RUN, 11, NR_E_LENGTH, 12}, {NR_IDLE, 0, NR_E_LENGTH, 10},
-        {NR_SYNC, 12, NR_E_LENGTH, 11}, {NR_RESULT, 5, NR_E_LENGTH, 4}, {NR_DATA, 4, NR_E_LENGTH, 5}, {NR_DATA, 0, NR_E_LENGTH, 5},
+        {0x06, 0, NR_E_TYPE, 0x06},     {0x00, 0, NR_E_TYPE, 0},
+        {0x3F, 9, NR_E_TYPE, 0x3F},     {0x61, 0, NR_E_TYPE, 0x61},
+        {0x7F, 1, NR_E_TYPE, 0x7F},     {NR_BAUD, 3, NR_E_LENGTH, 4},
+        {NR_TEXT, 1, NR_E_LENGTH, 0},   {NR_SELFTEST, 8, NR_E_LENGTH, 4},
+        {NR_LOAD, 9, NR_E_LENGTH, 10},  {NR_LOAD, 11, NR_E_LENGTH, 10},
+        {NR_COMMIT, 1, NR_E_LENGTH, 2}, {NR_RUN, 11, NR_E_LENGTH, 12},
+        {NR_IDLE, 0, NR_E_LENGTH, 10},  {NR_SYNC, 12, NR_E_LENGTH, 11},
+        {NR_RESULT, 5, NR_E_LENGTH, 4}, {NR_DATA, 4, NR_E_LENGTH, 5},
+        {NR_DATA, 0, NR_E_LENGTH, 5},
     };
     start();
     memset(payload, 0, sizeof payload);
@@ -326,7 +345,8 @@ static void anything_out_of_order_is_acknowledged_and_not_executed(void)
 static void data_may_come_in_any_order_within_the_window(void)
 {
     static const uint8_t order[] = {3, 1, 7, 0, 2, 6, 4, 5};
-    static const uint32_t received[] = {0x04, 0x05, 0x45, 0x11, 0x04, 0x06, 0x03, 0x00}; /* after each, relative to `expected` */
+    /* after each, relative to `expected` */
+    static const uint32_t received[] = {0x04, 0x05, 0x45, 0x11, 0x04, 0x06, 0x03, 0x00};
     static const uint8_t expected[] = {0, 0, 0, 2, 4, 4, 5, 8};
     uint8_t first;
     uint8_t own;
@@ -345,7 +365,8 @@ static void data_may_come_in_any_order_within_the_window(void)
     CHECK(memcmp(fake.slots + FAKE_SLOT_B, content, 400) == 0);
 }
 
-/* Four pieces, each at any of the four places: in order, backwards, and over what was written before. */
+/* Four pieces, each at any of the four places: in order, backwards, and over what was written
+   before. */
 static void the_crc_is_that_of_the_bytes_as_they_lie(void)
 {
     enum { PIECES = 4, PIECE_B = 25 };
@@ -358,7 +379,8 @@ static void the_crc_is_that_of_the_bytes_as_they_lie(void)
         expect_frame(NR_STATUS, own);
         for (unsigned piece = 0; piece < PIECES; piece++) {
             unsigned at = (order >> (2 * piece) & 3U) * PIECE_B;
-            const uint8_t *from = content + (piece != 0 ? order : 0); /* of which host_data takes what belongs at that place */
+            /* of which host_data takes what belongs at that place */
+            const uint8_t *from = content + (piece != 0 ? order : 0);
             memcpy(lies + at, from + at, PIECE_B);
             send(NR_DATA, seq++, host_data(payload, at, from, PIECE_B));
             expect_ack(seq, 0);
@@ -566,12 +588,16 @@ static void run_marks_each_phase_and_returns_the_output(void)
     fake_run_us(&fake, GUARD_US + POLL_US);
     expect_done(own, 0, 3, 16);
     CHECK(mark_phase(0) == 1 && mark_phase(1) == 2 && mark_phase(2) == 0);
-    CHECK(mark_tick(1) - mark_tick(0) == 4 * FAKE_PHASE_US + 2 && mark_tick(2) - mark_tick(1) == 4 * FAKE_PHASE_US + 2);
-    CHECK(mark_tick(0) - acknowledged >= GUARD_US - POLL_US && mark_tick(0) - acknowledged <= GUARD_US + FAKE_REST_US);
+    CHECK(mark_tick(1) - mark_tick(0) == 4 * FAKE_PHASE_US + 2
+          && mark_tick(2) - mark_tick(1) == 4 * FAKE_PHASE_US + 2);
+    CHECK(mark_tick(0) - acknowledged >= GUARD_US - POLL_US
+          && mark_tick(0) - acknowledged <= GUARD_US + FAKE_REST_US);
     for (int i = 0; i < 3; i++) {
-        CHECK(mark_tick(i) == fake.edges[i].tick && mark_phase(i) == fake.edges[i].phase && fake.edges[i].hold_us == 2);
+        CHECK(mark_tick(i) == fake.edges[i].tick && mark_phase(i) == fake.edges[i].phase
+              && fake.edges[i].hold_us == 2);
     }
-    CHECK(got.payload_b == OUTPUT_AT_B + 16 && output_is_right(got.payload + OUTPUT_AT_B, 0, 16, 100));
+    CHECK(got.payload_b == OUTPUT_AT_B + 16
+          && output_is_right(got.payload + OUTPUT_AT_B, 0, 16, 100));
     CHECK(fake.preprocesses == 4 && fake.infers == 4 && fake.results == 1 && iterations() == 4);
 }
 
@@ -624,7 +650,8 @@ static void a_workload_with_one_timed_phase_does_all_of_it_in_a_batch(void)
     own = send_batch(3, 1);
     fake_run_us(&fake, GUARD_US + POLL_US);
     expect_done(own, 0, 2, 16);
-    CHECK(mark_phase(0) == NR_PHASE_BATCH && fake.preprocesses == 3 && fake.infers == 3 && iterations() == 3);
+    CHECK(mark_phase(0) == NR_PHASE_BATCH && fake.preprocesses == 3 && fake.infers == 3
+          && iterations() == 3);
 }
 
 static void the_outputs_of_a_batch_fill_their_memory_and_are_fetched_in_chunks(void)
@@ -644,7 +671,8 @@ static void the_outputs_of_a_batch_fill_their_memory_and_are_fetched_in_chunks(v
         expect_frame(NR_CHUNK, own);
         for (size_t i = 4; i < got.payload_b; i++) {
             size_t place = at + i - 4;
-            CHECK(output_is_right(got.payload + i, place % FAKE_OUTPUT_BYTES, 1, place < FAKE_OUTPUT_BYTES ? 7 : 100));
+            CHECK(output_is_right(got.payload + i, place % FAKE_OUTPUT_BYTES, 1,
+                                  place < FAKE_OUTPUT_BYTES ? 7 : 100));
         }
         CHECK(got.payload_b > 4);
     }
@@ -728,7 +756,8 @@ static void one_timed_phase_has_two_marks(void)
     own = send_run(3);
     fake_run_us(&fake, GUARD_US + POLL_US);
     expect_done(own, 0, 2, 16);
-    CHECK(mark_phase(0) == 1 && mark_phase(1) == 0 && fake.preprocesses == 1 && fake.infers == 3 && iterations() == 3);
+    CHECK(mark_phase(0) == 1 && mark_phase(1) == 0 && fake.preprocesses == 1 && fake.infers == 3
+          && iterations() == 3);
 }
 
 static void a_long_output_is_fetched_in_chunks(void)
@@ -741,7 +770,8 @@ static void a_long_output_is_fetched_in_chunks(void)
     own = send_run(1);
     fake_run_us(&fake, GUARD_US + POLL_US);
     expect_done(own, 0, 3, FAKE_OUTPUT_BYTES);
-    CHECK(got.payload_b == NR_MAX_PAYLOAD_B && output_is_right(got.payload + OUTPUT_AT_B, 0, first_b, 100));
+    CHECK(got.payload_b == NR_MAX_PAYLOAD_B
+          && output_is_right(got.payload + OUTPUT_AT_B, 0, first_b, 100));
     nr_put_u32(payload, (uint32_t)first_b);
     own = request(NR_RESULT, 4);
     expect_frame(NR_CHUNK, own);
@@ -750,7 +780,8 @@ static void a_long_output_is_fetched_in_chunks(void)
     nr_put_u32(payload, 0);
     own = request(NR_RESULT, 4);
     expect_frame(NR_CHUNK, own);
-    CHECK(got.payload_b == NR_MAX_PAYLOAD_B && output_is_right(got.payload + 4, 0, NR_MAX_PAYLOAD_B - 4, 100));
+    CHECK(got.payload_b == NR_MAX_PAYLOAD_B
+          && output_is_right(got.payload + 4, 0, NR_MAX_PAYLOAD_B - 4, 100));
     nr_put_u32(payload, FAKE_OUTPUT_BYTES);
     own = request(NR_RESULT, 4);
     expect_frame(NR_CHUNK, own);
@@ -795,7 +826,8 @@ static void idle_is_as_long_as_asked(void)
     expect_ack(seq, 0);
     poll_device();
     expect_done(own, 0, 2, 0);
-    CHECK(mark_phase(0) == 0x40 && mark_phase(1) == 0 && mark_tick(1) - mark_tick(0) == 1234567 + 2);
+    CHECK(mark_phase(0) == 0x40 && mark_phase(1) == 0
+          && mark_tick(1) - mark_tick(0) == 1234567 + 2);
     CHECK(fake.edges[0].hold_us == 50 && got.payload_b == 30 && iterations() == 0);
 }
 
@@ -892,7 +924,8 @@ static void a_frame_under_way_at_the_end_of_the_guard_is_awaited(void)
     start();
     load_slot(0, 100);
     own = send_run(1);
-    length_b = host_encode(bytes, sizeof bytes, NR_RUN, own, payload, host_run(payload, 0, 1, GUARD_US, 0));
+    length_b = host_encode(bytes, sizeof bytes, NR_RUN, own, payload,
+                           host_run(payload, 0, 1, GUARD_US, 0));
     fake_run_us(&fake, GUARD_US - 2 * POLL_US);
     fake_send(&fake, bytes, 5);
     fake_run_us(&fake, 4 * POLL_US);
@@ -912,8 +945,10 @@ static void bytes_in_the_window_are_counted_and_processed_afterwards(void)
     start();
     load_slot(0, 100);
     own = send_run(5);
-    length_b = host_encode(bytes, sizeof bytes, NR_RUN, own, payload, host_run(payload, 0, 5, GUARD_US, 0));
-    fake_send_later(&fake, bytes, length_b, GUARD_US + FAKE_PHASE_US); /* a late repetition falls into the window */
+    length_b = host_encode(bytes, sizeof bytes, NR_RUN, own, payload,
+                           host_run(payload, 0, 5, GUARD_US, 0));
+    /* a late repetition falls into the window */
+    fake_send_later(&fake, bytes, length_b, GUARD_US + FAKE_PHASE_US);
     fake_run_us(&fake, GUARD_US + POLL_US);
     expect_done(own, (uint16_t)length_b, 3, 16);
     fake_run_us(&fake, 2 * GUARD_US);
@@ -1005,7 +1040,8 @@ static void name_inside_a_frame_does_not_lead_back(void)
     memcpy(payload, "name%name%name%", 15);
     own = request(NR_PING, 15);
     expect_frame(NR_PONG, own);
-    memset(payload, 'x', 120); /* a frame whose code byte is `n`, as of the escape, but whose type is not `a` */
+    /* a frame whose code byte is `n`, as of the escape, but whose type is not `a` */
+    memset(payload, 'x', 120);
     payload[106] = 0;
     own = request(NR_PING, 107);
     expect_frame(NR_PONG, own);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams: docs/PROTOCOL.md, section 9, one test a rule. The signal has 1000 samples a second, a window 40 of them, a hop 20; the device has
-   2 slots, ticks of 1 us, and takes 2 ms for a window. */
+/* Streams: docs/PROTOCOL.md, section 9, one test a rule. The signal has 1000 samples a second, a
+   window 40 of them, a hop 20; the device has 2 slots, ticks of 1 us, and takes 2 ms for a
+   window. */
 #include <string.h>
 
 #include "check.h"
@@ -42,7 +43,8 @@ static void expect(uint8_t type, uint8_t wanted_seq)
 {
     CHECK(host_take(&host, &got));
     if (got.type != type || got.seq != wanted_seq) {
-        (void)fprintf(stderr, "got %02x seq %d, wanted %02x seq %d\n", got.type, got.seq, type, wanted_seq);
+        (void)fprintf(stderr, "got %02x seq %d, wanted %02x seq %d\n", got.type, got.seq, type,
+                      wanted_seq);
         abort();
     }
 }
@@ -107,7 +109,8 @@ static void load(uint32_t window)
     ask(NR_COMMIT, 2, NR_STATUS);
 }
 
-static size_t put_stream(uint32_t windows, uint32_t hop, uint32_t window, uint32_t sample_hz, uint16_t hold_us)
+static size_t put_stream(uint32_t windows, uint32_t hop, uint32_t window, uint32_t sample_hz,
+                         uint16_t hold_us)
 {
     nr_put_u32(payload, windows);
     nr_put_u32(payload + 4, hop);
@@ -125,12 +128,16 @@ static uint64_t play(uint32_t windows)
     }
     fake.edge_count = 0;
     ask(NR_STREAM, put_stream(windows, HOP, WINDOW, HZ, HOLD_US), NR_STATUS);
-    CHECK(fake.edge_count == 1 && fake.edges[0].phase == NR_PHASE_STREAM && fake.edges[0].hold_us == HOLD_US);
+    CHECK(fake.edge_count == 1 && fake.edges[0].phase == NR_PHASE_STREAM
+          && fake.edges[0].hold_us == HOLD_US);
     CHECK(fake.undrained_at_mark == 0);
     return fake.edges[0].tick;
 }
 
-static void run_until(uint64_t tick) { fake_run_us(&fake, tick > fake.tick ? tick - fake.tick : 0); }
+static void run_until(uint64_t tick)
+{
+    fake_run_us(&fake, tick > fake.tick ? tick - fake.tick : 0);
+}
 
 static uint64_t ready_us(uint32_t window) { return WINDOW_US + (uint64_t)window * HOP_US; }
 
@@ -142,21 +149,26 @@ static void take(uint32_t next)
     ask(NR_TAKE, 4, NR_TAKEN);
 }
 
-static uint64_t u64_at(size_t at) { return nr_get_u32(got.payload + at) | (uint64_t)nr_get_u32(got.payload + at + 4) << 32; }
+static uint64_t u64_at(size_t at)
+{
+    return nr_get_u32(got.payload + at) | (uint64_t)nr_get_u32(got.payload + at + 4) << 32;
+}
 static uint8_t state_of(void) { return got.payload[0]; }
 static uint32_t done(void) { return nr_get_u32(got.payload + 18); }
 static uint32_t late(void) { return nr_get_u32(got.payload + 22); }
 static uint32_t first(void) { return nr_get_u32(got.payload + 38); }
 static uint8_t count(void) { return got.payload[FIXED_B - 1]; }
 
-/* Record `at` of the answer is that of `window`, with the ticks of its three edges behind `edge`. */
+/* Record `at` of the answer is that of `window`, with the ticks of its three edges behind
+   `edge`. */
 static void check_record(size_t at, uint32_t window, size_t edge)
 {
     size_t from = FIXED_B + at * RECORD_B;
     CHECK(got.payload_b >= from + RECORD_B);
     for (size_t i = 0; i < 3; i++) {
         static const uint8_t phases[3] = {NR_PHASE_PREPROCESS, NR_PHASE_INFER, NR_PHASE_DECIDED};
-        CHECK(fake.edges[edge + i].phase == phases[i] && fake.edges[edge + i].tick == u64_at(from + 8 * i));
+        CHECK(fake.edges[edge + i].phase == phases[i]
+              && fake.edges[edge + i].tick == u64_at(from + 8 * i));
     }
     fill(window);
     for (size_t i = 0; i < ANSWER_B; i++) {
@@ -193,18 +205,21 @@ static void windows_are_processed_when_their_last_sample_is_captured(void)
         CHECK(fake.edge_count == edge);
         run_until(t0 + ready_us(window) + 3000);
         CHECK(fake.edge_count == edge + 3 + (window == 5));
-        CHECK(fake.edges[edge].tick >= t0 + ready_us(window) && fake.edges[edge].tick <= t0 + ready_us(window) + LATE_MAX_US);
+        CHECK(fake.edges[edge].tick >= t0 + ready_us(window)
+              && fake.edges[edge].tick <= t0 + ready_us(window) + LATE_MAX_US);
         CHECK(fake.edges[edge].hold_us == HOLD_US);
         take(window);
         CHECK(state_of() == (window == 5 ? NR_STREAM_FINISHED : NR_STREAM_PLAYING));
         CHECK(got.payload[1] == NR_STREAM_RECORDS && u64_at(2) == t0 && late() == 0);
-        CHECK(done() == window + 1 && first() == window && count() == 1 && got.payload_b == FIXED_B + RECORD_B);
+        CHECK(done() == window + 1 && first() == window && count() == 1
+              && got.payload_b == FIXED_B + RECORD_B);
         check_record(0, window, edge);
         if (window + FAKE_SLOTS < 6) {
             load(window + FAKE_SLOTS);
         }
     }
-    CHECK(fake.edges[19].phase == NR_PHASE_END && u64_at(10) == fake.edges[19].tick && fake.writes_in_window == 0);
+    CHECK(fake.edges[19].phase == NR_PHASE_END && u64_at(10) == fake.edges[19].tick
+          && fake.writes_in_window == 0);
 }
 
 static void a_workload_with_one_timed_phase_has_two_marks_a_window_with_all_of_it_between_them(void)
@@ -214,10 +229,12 @@ static void a_workload_with_one_timed_phase_has_two_marks_a_window_with_all_of_i
     fake.workload.phases = 1;
     t0 = play(1);
     run_until(t0 + ready_us(0) + 5000);
-    CHECK(fake.edge_count == 4 && fake.edges[1].phase == NR_PHASE_PREPROCESS && fake.edges[2].phase == NR_PHASE_DECIDED);
+    CHECK(fake.edge_count == 4 && fake.edges[1].phase == NR_PHASE_PREPROCESS
+          && fake.edges[2].phase == NR_PHASE_DECIDED);
     CHECK(fake.edges[2].tick - fake.edges[1].tick >= 2 * FAKE_PHASE_US);
     take(0);
-    CHECK(count() == 1 && got.payload_b == FIXED_B + 2 * 8 + ANSWER_B && u64_at(FIXED_B + 8) == fake.edges[2].tick);
+    CHECK(count() == 1 && got.payload_b == FIXED_B + 2 * 8 + ANSWER_B
+          && u64_at(FIXED_B + 8) == fake.edges[2].tick);
 }
 
 static void ready_ticks_are_exact_for_hours_at_any_rates(void)
@@ -264,7 +281,8 @@ static void the_link_does_not_delay_windows_and_rest_does_not(void)
     while (fake.tick < t0 + ready_us(1) + 3000) {
         uint64_t before = fake.tick;
         nr_shim_poll(&fake.shim);
-        /* Nothing blocks but the windows themselves: between them it looks at the line every few milliseconds. */
+        /* Nothing blocks but the windows themselves: between them it looks at the line every few
+           milliseconds. */
         CHECK(fake.tick - before <= 2 * FAKE_PHASE_US + 1000);
     }
     CHECK(fake.edge_count == 8 && fake.edges[4].tick <= t0 + ready_us(1) + LATE_MAX_US);
@@ -346,14 +364,17 @@ static void before_and_after_streams_there_is_nothing_to_take(void)
     uint64_t t0;
     start();
     take(0);
-    CHECK(state_of() == NR_STREAM_NONE && count() == 0 && got.payload[1] == NR_STREAM_RECORDS && got.payload_b == FIXED_B);
+    CHECK(state_of() == NR_STREAM_NONE && count() == 0 && got.payload[1] == NR_STREAM_RECORDS
+          && got.payload_b == FIXED_B);
     t0 = play(1);
     run_until(t0 + ready_us(0) + 5000);
     take(0);
     CHECK(state_of() == NR_STREAM_FINISHED && count() == 1);
-    (void)send(NR_RUN, host_run(payload, 0, 1, 1000, 0)); /* its output goes where the answers lie */
+    /* its output goes where the answers lie */
+    (void)send(NR_RUN, host_run(payload, 0, 1, 1000, 0));
     fake_run_us(&fake, 20000);
-    CHECK(host_take(&host, &got) && got.type == NR_ACK && host_take(&host, &got) && got.type == NR_DONE);
+    CHECK(host_take(&host, &got) && got.type == NR_ACK && host_take(&host, &got)
+          && got.type == NR_DONE);
     take(0);
     CHECK(state_of() == NR_STREAM_NONE && count() == 0);
 }
@@ -376,7 +397,8 @@ static void a_window_that_comes_late_is_counted_and_the_worst_is_named(void)
     load(4);
     take(0);
     CHECK(state_of() == NR_STREAM_PLAYING && late() == 2 && nr_get_u32(got.payload + 26) == 3);
-    CHECK(nr_get_u32(got.payload + 30) <= lag && nr_get_u32(got.payload + 30) + 2 * FAKE_REST_US + 1000 > lag);
+    CHECK(nr_get_u32(got.payload + 30) <= lag
+          && nr_get_u32(got.payload + 30) + 2 * FAKE_REST_US + 1000 > lag);
     take(2);
     run_until(t0 + ready_us(4) + 3000);
     take(3);
@@ -389,15 +411,18 @@ static void a_window_that_is_not_there_ends_the_stream(void)
     start();
     t0 = play(4);
     run_until(t0 + ready_us(2) + 3000);
-    CHECK(fake.edge_count == 1 + 3 * 2 + 1 && fake.edges[7].phase == NR_PHASE_END && fake.edges[7].tick >= t0 + ready_us(2));
+    CHECK(fake.edge_count == 1 + 3 * 2 + 1 && fake.edges[7].phase == NR_PHASE_END
+          && fake.edges[7].tick >= t0 + ready_us(2));
     take(0);
-    CHECK(state_of() == NR_STREAM_STARVED && done() == 2 && count() == 2 && late() == 1 && nr_get_u32(got.payload + 26) == 2);
+    CHECK(state_of() == NR_STREAM_STARVED && done() == 2 && count() == 2 && late() == 1
+          && nr_get_u32(got.payload + 26) == 2);
     CHECK(u64_at(10) == fake.edges[7].tick);
     check_record(1, 1, 4);
     load(0); /* the device is free again */
     (void)send(NR_RUN, host_run(payload, 0, 1, 1000, 0));
     fake_run_us(&fake, 20000);
-    CHECK(host_take(&host, &got) && got.type == NR_ACK && host_take(&host, &got) && got.type == NR_DONE);
+    CHECK(host_take(&host, &got) && got.type == NR_ACK && host_take(&host, &got)
+          && got.type == NR_DONE);
 }
 
 /* Takes longer than its hops. */
@@ -417,7 +442,8 @@ static void a_device_that_is_too_slow_ends_the_stream(void)
     t0 = play(4);
     run_until(t0 + ready_us(0) + POLL_US);
     nr_shim_poll(&fake.shim);
-    /* Window 0 took up to t0 + 120 ms and more: 3 was ready at 100 ms, so 1 has no slot any longer. */
+    /* Window 0 took up to t0 + 120 ms and more: 3 was ready at 100 ms, so 1 has no slot any
+       longer. */
     CHECK(fake.edge_count == 5 && fake.edges[4].phase == NR_PHASE_END);
     take(0);
     CHECK(state_of() == NR_STREAM_OVERRUN && done() == 1 && count() == 1 && late() == 0);
@@ -446,7 +472,8 @@ static void answers_that_nobody_fetches_end_the_stream_too(void)
     }
     run_until(t0 + ready_us(NR_STREAM_RECORDS + FAKE_SLOTS) + 1000);
     take(0);
-    CHECK(state_of() == NR_STREAM_OVERRUN && done() == NR_STREAM_RECORDS && count() == NR_STREAM_RECORDS);
+    CHECK(state_of() == NR_STREAM_OVERRUN && done() == NR_STREAM_RECORDS
+          && count() == NR_STREAM_RECORDS);
 }
 
 static void a_workload_that_fails_ends_the_stream_with_its_code(void)
@@ -456,16 +483,19 @@ static void a_workload_that_fails_ends_the_stream_with_its_code(void)
     t0 = play(2);
     fake.infer_code = 5;
     run_until(t0 + ready_us(0) + 5000);
-    CHECK(fake.edge_count == 4 && fake.edges[2].phase == NR_PHASE_INFER && fake.edges[3].phase == NR_PHASE_END);
+    CHECK(fake.edge_count == 4 && fake.edges[2].phase == NR_PHASE_INFER
+          && fake.edges[3].phase == NR_PHASE_END);
     take(0);
-    CHECK(state_of() == NR_STREAM_FAILED && done() == 0 && count() == 0 && nr_get_u32(got.payload + 34) == 5);
+    CHECK(state_of() == NR_STREAM_FAILED && done() == 0 && count() == 0
+          && nr_get_u32(got.payload + 34) == 5);
     start();
     t0 = play(2);
     run_until(t0 + ready_us(0) + 5000);
     fake.output_length_b = ANSWER_B - 1;
     run_until(t0 + ready_us(1) + 5000);
     take(0);
-    CHECK(state_of() == NR_STREAM_FAILED && done() == 1 && nr_get_u32(got.payload + 34) == 0xFFFFFFFFU);
+    CHECK(state_of() == NR_STREAM_FAILED && done() == 1
+          && nr_get_u32(got.payload + 34) == 0xFFFFFFFFU);
 }
 
 /* ---- requests while it plays ---- */
@@ -517,8 +547,9 @@ static void what_would_disturb_a_stream_is_refused_while_it_plays(void)
     static const struct {
         uint8_t type;
         uint8_t payload_b;
-    } requests[] = {{NR_RUN, 12},  {NR_IDLE, 10},    {NR_SYNC, 11}, {NR_BATCH, 12},   {NR_SELFTEST, 4}, {NR_OPTIMIZE, 20},
-                    {NR_BAUD, 4},  {NR_TEXT, 0},     {NR_RESULT, 4}, {NR_STREAM, 18}};
+    } requests[] = {{NR_RUN, 12},     {NR_IDLE, 10},     {NR_SYNC, 11}, {NR_BATCH, 12},
+                    {NR_SELFTEST, 4}, {NR_OPTIMIZE, 20}, {NR_BAUD, 4},  {NR_TEXT, 0},
+                    {NR_RESULT, 4},   {NR_STREAM, 18}};
     uint64_t t0;
     start();
     t0 = play(1);
@@ -562,7 +593,8 @@ static void name_ends_the_stream(void)
     t0 = play(2);
     fake_send(&fake, escape, sizeof escape);
     fake_run_us(&fake, 1000);
-    CHECK(fake.edge_count == 2 && fake.edges[1].phase == NR_PHASE_END && fake.shim.layer == NR_LAYER_TEXT);
+    CHECK(fake.edge_count == 2 && fake.edges[1].phase == NR_PHASE_END
+          && fake.shim.layer == NR_LAYER_TEXT);
     run_until(t0 + ready_us(1) + 5000);
     CHECK(fake.edge_count == 2);
 }

@@ -74,7 +74,8 @@ static void a_timestamp_is_one_pulse_and_its_microseconds(void)
     fake.undrained_b = 0; /* draining takes time */
     (void)snprintf(wanted, sizeof wanted, "m-lap-us-5000000000\r\nm-ready\r\n");
     expect("timestamp%", wanted);
-    CHECK(fake.edge_count == 1 && fake.edges[0].tick == 5000000000U && fake.edges[0].hold_us == NR_TEXT_HOLD_US);
+    CHECK(fake.edge_count == 1 && fake.edges[0].tick == 5000000000U
+          && fake.edges[0].hold_us == NR_TEXT_HOLD_US);
     fake.port.tick_hz = 32768;
     fake.tick = (uint64_t)32768 * 3 + 1;
     fake.undrained_b = 0;
@@ -113,7 +114,8 @@ static void an_input_larger_than_the_slot_is_refused_and_leaves_nothing_open(voi
     expect("db load 601%", "e-[db load takes at most 600 bytes]\r\nm-ready\r\n");
     memset(fake.slots, 0x77, sizeof fake.slots);
     for (int i = 0; i < 1000; i++) { /* the public firmware writes past its buffer here */
-        expect("db 00000000000000000000000000000000000000000000000000000000000000%", "e-[no db load is open]\r\nm-ready\r\n");
+        expect("db 00000000000000000000000000000000000000000000000000000000000000%",
+               "e-[no db load is open]\r\nm-ready\r\n");
     }
     for (size_t i = 0; i < sizeof fake.slots; i++) {
         CHECK(fake.slots[i] == 0x77);
@@ -145,12 +147,14 @@ static void a_refused_load_takes_the_old_input_away(void)
 
 static void bad_hex_drops_the_load(void)
 {
-    static const char *const bad[] = {"db 0%", "db 0g%", "db g0%", "db 0x%", "db 00 00%", "db 00:0%"};
+    static const char *const bad[] = {"db 0%",  "db 0g%",    "db g0%",
+                                      "db 0x%", "db 00 00%", "db 00:0%"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         restart();
         (void)ask("db load 2%");
         expect_refusal(bad[i]);
-        if (strcmp(bad[i], "db 00 00%") != 0) { /* that is no db command at all, and cannot spoil a load */
+        /* that is no db command at all, and cannot spoil a load */
+        if (strcmp(bad[i], "db 00 00%") != 0) {
             expect("db 0000%", "e-[no db load is open]\r\nm-ready\r\n");
         }
     }
@@ -159,9 +163,11 @@ static void bad_hex_drops_the_load(void)
 static void wrong_commands_name_the_cause(void)
 {
     static const char *const bad[] = {
-        "%", " %", "nam%", "names%", "NAME%", "name name%", "db%", "db load%", "db load x%", "db load -1%", "db load 1x%",
-        "db load 4294967296%", "db load 99999999999%", "db load 0%", "db load 1 2%", "infer%", "infer 0%", "infer x%", "infer -1%",
-        "infer 1 x%", "infer 1 2 3%", "results%", "frame%", "frame 0%", "frame 2%", "frame 1 1%", "frame x%", "\x01\x80\xFF%", "timestamp 1%",
+        "%", " %", "nam%", "names%", "NAME%", "name name%", "db%", "db load%", "db load x%",
+        "db load -1%", "db load 1x%", "db load 4294967296%", "db load 99999999999%", "db load 0%",
+        "db load 1 2%", "infer%", "infer 0%", "infer x%", "infer -1%", "infer 1 x%",
+        "infer 1 2 3%", "results%", "frame%", "frame 0%", "frame 2%", "frame 1 1%", "frame x%",
+        "\x01\x80\xFF%", "timestamp 1%",
     };
     restart();
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -202,10 +208,13 @@ static void infer_prints_both_times_after_the_window(void)
     (void)ask("db 00000000000000000000000000000000%");
     fake.tick = 1000000;
     (void)ask("infer 3 2%");
-    CHECK(strncmp(answer, "m-warmup-start-2\r\nm-warmup-done\r\nm-infer-start-3\r\nm-lap-us-", 59) == 0);
-    CHECK(strstr(answer, "\r\nm-infer-done\r\nm-results-[0.250,0.250,0.250,0.250]\r\nm-ready\r\n") != NULL);
+    CHECK(strncmp(answer, "m-warmup-start-2\r\nm-warmup-done\r\nm-infer-start-3\r\nm-lap-us-", 59)
+          == 0);
+    CHECK(strstr(answer, "\r\nm-infer-done\r\nm-results-[0.250,0.250,0.250,0.250]\r\nm-ready\r\n")
+          != NULL);
     CHECK(fake.preprocesses == 1 && fake.infers == 5);
-    CHECK(fake.edge_count == 2 && fake.edges[0].phase == NR_PHASE_INFER && fake.edges[1].phase == NR_PHASE_END);
+    CHECK(fake.edge_count == 2 && fake.edges[0].phase == NR_PHASE_INFER
+          && fake.edges[1].phase == NR_PHASE_END);
     CHECK(fake.edges[1].tick - fake.edges[0].tick == 3 * FAKE_PHASE_US + 2);
     CHECK(fake.writes_in_window == 0 && fake.undrained_at_mark == 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin of QEMU: writes how many instructions were executed each time the processor comes to a given address. It knows nothing of
-   timers and of the firmware. Arguments: at=ADDRESS out=FILE. QEMU's header is not packaged: version 1 of its interface, as documented. */
+/* A plugin of QEMU: writes how many instructions were executed each time the processor comes to a
+   given address. It knows nothing of timers and of the firmware. Arguments: at=ADDRESS out=FILE.
+   QEMU's header is not packaged: version 1 of its interface, as documented. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,14 @@ enum { NO_REGISTERS = 0, INLINE_ADD_U64 = 0 };
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*translated)(plugin_id id, struct qemu_plugin_tb *tb));
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, void (*executed)(unsigned cpu, void *data), int flags, void *data);
-void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int operation, void *to, uint64_t number);
+void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id,
+                                           void (*translated)(plugin_id id,
+                                                              struct qemu_plugin_tb *tb));
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+                                            void (*executed)(unsigned cpu, void *data), int flags,
+                                            void *data);
+void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int operation,
+                                                void *to, uint64_t number);
 
 int qemu_plugin_version = 1;
 int qemu_plugin_install(plugin_id id, const void *info, int count, char **arguments);

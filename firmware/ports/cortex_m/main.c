@@ -14,7 +14,9 @@
 
 static uint8_t slot_memory[NR_IMAGE_SLOTS * NR_IMAGE_SLOT_B];
 /* An output for each slot of a batch, or for each answer of a stream that waits. */
-static uint8_t output_memory[(NR_IMAGE_SLOTS > NR_STREAM_RECORDS ? NR_IMAGE_SLOTS : NR_STREAM_RECORDS) * NR_IMAGE_OUTPUT_B];
+static uint8_t
+    output_memory[(NR_IMAGE_SLOTS > NR_STREAM_RECORDS ? NR_IMAGE_SLOTS : NR_STREAM_RECORDS)
+                  * NR_IMAGE_OUTPUT_B];
 static struct nr_port port;
 static struct nr_workload workload;
 static nr_image_workload state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a board adds to the shared Cortex-M port: ports/NAME/board.c has these functions, ports/NAME/nr_board_numbers.h the sizes.
-   All are called from the main loop, none from an interrupt. The board's interrupts: the UART's calls nr_ring_put for each byte, the
-   one that ends a rest does nothing. */
+/* What a board adds to the shared Cortex-M port: ports/NAME/board.c has these functions,
+   ports/NAME/nr_board_numbers.h the sizes. All are called from the main loop, none from an
+   interrupt. The board's interrupts: the UART's calls nr_ring_put for each byte, the one that ends
+   a rest does nothing. */
 #ifndef NR_BOARD_H
 #define NR_BOARD_H
 
@@ -10,8 +11,8 @@
 
 #include "nr_port.h"
 
-/* Fills in what people and the host are told of the board: device, tick_hz (always 1 MHz here), hold_min_us, flags, sync_pin, baud; and
-   sync_level where the pin can be read. */
+/* Fills in what people and the host are told of the board: device, tick_hz (always 1 MHz here),
+   hold_min_us, flags, sync_pin, baud; and sync_level where the pin can be read. */
 void nr_board_describe(struct nr_port *port);
 
 /* Clocks, pins with SYNC high, the counter, and the UART with its receive interrupt. */
@@ -20,7 +21,8 @@ void nr_board_init(void);
 /* The free-running 32-bit counter of microseconds. */
 uint32_t nr_board_counter_us(void);
 
-/* Drops SYNC, reads the counter, both in constant time; hardware raises the line `hold_us` later. Interrupts are off. */
+/* Drops SYNC, reads the counter, both in constant time; hardware raises the line `hold_us` later.
+   Interrupts are off. */
 uint32_t nr_board_pulse(uint16_t hold_us);
 
 /* Hands one byte to the UART, waiting for room; drain returns when the last bit has left. */
@@ -30,7 +32,8 @@ void nr_board_uart_drain(void);
 /* As nr_port.set_baud; only the check of the divider and the divider itself. */
 int nr_board_uart_set_baud(uint32_t baud);
 
-/* Raises an interrupt once, `delay_us` (1 to 10000) from now, and takes an interrupt that was not needed back. */
+/* Raises an interrupt once, `delay_us` (1 to 10000) from now, and takes an interrupt that was not
+   needed back. */
 void nr_board_wake_after(uint32_t delay_us);
 void nr_board_wake_off(void);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is the same on every Cortex-M: interrupts, the start, and the parts of the port that boards share. */
+/* What is the same on every Cortex-M: interrupts, the start, and the parts of the port that boards
+   share. */
 #ifndef NR_CORTEX_M_H
 #define NR_CORTEX_M_H
 
@@ -13,11 +14,18 @@
 static inline void nr_interrupts_off(void) { __asm__ volatile("cpsid i" ::: "memory"); }
 static inline void nr_interrupts_on(void) { __asm__ volatile("cpsie i" ::: "memory"); }
 
-/* Sleeps until an interrupt is pending, also where interrupts are off: then its handler runs as soon as they are on again. */
+/* Sleeps until an interrupt is pending, also where interrupts are off: then its handler runs as
+   soon as they are on again. */
 static inline void nr_wait_for_interrupt(void) { __asm__ volatile("dsb\n\twfi" ::: "memory"); }
 
-static inline void nr_interrupt_enable(uint32_t number) { NR_REGISTER(0xE000E100U + number / 32U * 4U) = 1U << (number % 32U); }
-static inline void nr_interrupt_unpend(uint32_t number) { NR_REGISTER(0xE000E280U + number / 32U * 4U) = 1U << (number % 32U); }
+static inline void nr_interrupt_enable(uint32_t number)
+{
+    NR_REGISTER(0xE000E100U + number / 32U * 4U) = 1U << (number % 32U);
+}
+static inline void nr_interrupt_unpend(uint32_t number)
+{
+    NR_REGISTER(0xE000E280U + number / 32U * 4U) = 1U << (number % 32U);
+}
 
 /* The handlers a board supplies; systick.c has the second one for boards that wake by SysTick. */
 void nr_on_uart(void);

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A byte that finds the ring full is lost, and counted as one that the UART itself lost: the CRC of its frame tells. */
+/* A byte that finds the ring full is lost, and counted as one that the UART itself lost: the CRC of
+   its frame tells. */
 void nr_ring_put(uint8_t byte);
 void nr_ring_lose(void);
 

@@ -31,7 +31,8 @@ static uint64_t port_mark(void *context, uint8_t phase, uint16_t hold_us)
     struct cortex_m *core = context;
     uint64_t tick;
     uint32_t counter_us;
-    while (port_ticks(core) < core->free_tick) { /* the previous pulse, and as long a rest after it */
+    /* the previous pulse, and as long a rest after it */
+    while (port_ticks(core) < core->free_tick) {
     }
     nr_interrupts_off();
     counter_us = nr_board_pulse(hold_us);
@@ -46,7 +47,8 @@ static uint64_t port_mark(void *context, uint8_t phase, uint16_t hold_us)
 
 static void sleep_for(uint32_t delay_us)
 {
-    nr_interrupts_off(); /* a byte that comes between the look at the ring and the sleep ends the sleep */
+    /* a byte that comes between the look at the ring and the sleep ends the sleep */
+    nr_interrupts_off();
     if (nr_ring_is_empty()) {
         nr_board_wake_after(delay_us);
         nr_wait_for_interrupt();

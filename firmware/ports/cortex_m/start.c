@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From reset to main: the vector table, the two memories, and paint on the stack. No vendor's code, no library's. */
+/* From reset to main: the vector table, the two memories, and paint on the stack. No vendor's code,
+   no library's. */
 #include "nr_cortex_m.h"
 
 #include <stddef.h>
@@ -21,7 +22,8 @@ struct vectors {
     void (*handler[SYSTEM_HANDLERS + NR_INTERRUPTS])(void);
 };
 
-/* A processor that does not know what to do falls silent: the host names it. Below the stack there is no memory, so overflow ends here too. */
+/* A processor that does not know what to do falls silent: the host names it. Below the stack there
+   is no memory, so overflow ends here too. */
 static void on_fault(void)
 {
     nr_interrupts_off();

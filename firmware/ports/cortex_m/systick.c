@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a rest by SysTick, for boards whose processor has one and does not stop it while it sleeps. */
+/* The end of a rest by SysTick, for boards whose processor has one and does not stop it while it
+   sleeps. */
 #include "nr_board.h"
 #include "nr_cortex_m.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nRF51822, a Cortex-M0, as `qemu-system-arm -M microbit` emulates it. It has one UART, so the edge wire is the semihosting console: a
-   breakpoint instruction that the emulator answers. A real processor without a debugger would stop there: this port is for the emulator
-   only. Reference: Nordic nRF51 Series Reference Manual v3.0; Arm IHI 0100 (semihosting). */
+/* nRF51822, a Cortex-M0, as `qemu-system-arm -M microbit` emulates it. It has one UART, so the edge
+   wire is the semihosting console: a breakpoint instruction that the emulator answers. A real
+   processor without a debugger would stop there: this port is for the emulator only. Reference:
+   Nordic nRF51 Series Reference Manual v3.0; Arm IHI 0100 (semihosting). */
 #ifndef NR_EMULATED
 #error "this port has no SYNC pin: it is for the emulator only"
 #endif
@@ -67,7 +68,10 @@ void nr_on_wake(void) { TIMER_COMPARE1 = 0; }
 
 /* ---- start ---- */
 
-static uint32_t rate_of(uint32_t baud) { return (uint32_t)((((uint64_t)baud << 32U) / 16000000U + 0x800U) & 0xFFFFF000U); }
+static uint32_t rate_of(uint32_t baud)
+{
+    return (uint32_t)((((uint64_t)baud << 32U) / 16000000U + 0x800U) & 0xFFFFF000U);
+}
 
 void nr_board_init(void)
 {
@@ -95,7 +99,8 @@ uint32_t nr_board_counter_us(void)
     return TIMER_CC0;
 }
 
-/* The far end of the edge wire makes the pulse: it raises the line after the hold, as a timer would. */
+/* The far end of the edge wire makes the pulse: it raises the line after the hold, as a timer
+   would. */
 uint32_t nr_board_pulse(uint16_t hold_us)
 {
     (void)hold_us;
@@ -105,7 +110,8 @@ uint32_t nr_board_pulse(uint16_t hold_us)
 void nr_board_wake_after(uint32_t delay_us)
 {
     TIMER_COMPARE1 = 0;
-    TIMER_CC1 = nr_board_counter_us() + delay_us + 1U; /* a compare with the present would wait for the next round */
+    /* a compare with the present would wait for the next round */
+    TIMER_CC1 = nr_board_counter_us() + delay_us + 1U;
     TIMER_INTENSET = TIMER_INTERRUPT_1;
 }
 
@@ -146,7 +152,8 @@ int nr_board_uart_set_baud(uint32_t baud)
 
 void nr_board_wire_write(const char *text, size_t length_b)
 {
-    static char line[40]; /* ended by a zero, as SYS_WRITE0 wants it; on the wire no line is longer */
+    /* ended by a zero, as SYS_WRITE0 wants it; on the wire no line is longer */
+    static char line[40];
     size_t kept_b = 0;
     while (kept_b < length_b && kept_b < sizeof line - 1U) {
         line[kept_b] = text[kept_b];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arm MPS2 with AN385, a Cortex-M3, as `qemu-system-arm -M mps2-an385` emulates it. UART 0 is the line, UART 1 the edge wire.
-   References: Arm DAI0385 (memory map, FPGAIO), Arm DDI0479 (the APB UART of the Cortex-M System Design Kit). */
+/* Arm MPS2 with AN385, a Cortex-M3, as `qemu-system-arm -M mps2-an385` emulates it. UART 0 is the
+   line, UART 1 the edge wire. References: Arm DAI0385 (memory map, FPGAIO), Arm DDI0479 (the APB
+   UART of the Cortex-M System Design Kit). */
 #include "nr_board.h"
 #include "nr_cortex_m.h"
 #include "nr_ring.h"
@@ -13,7 +14,16 @@
 #define UART_CTRL(uart) NR_REGISTER((uart) + 0x08U)
 #define UART_INTSTATUS(uart) NR_REGISTER((uart) + 0x0CU)
 #define UART_BAUDDIV(uart) NR_REGISTER((uart) + 0x10U)
-enum { STATE_TX_FULL = 1, STATE_RX_FULL = 2, STATE_RX_LOST = 8, CTRL_TX = 1, CTRL_RX = 2, CTRL_RX_INTERRUPT = 8, INTSTATUS_RX = 2, BAUDDIV_MIN = 16 };
+enum {
+    STATE_TX_FULL = 1,
+    STATE_RX_FULL = 2,
+    STATE_RX_LOST = 8,
+    CTRL_TX = 1,
+    CTRL_RX = 2,
+    CTRL_RX_INTERRUPT = 8,
+    INTSTATUS_RX = 2,
+    BAUDDIV_MIN = 16
+};
 
 #define FPGAIO_COUNTER NR_REGISTER(0x40028018U)
 #define FPGAIO_PRESCALE NR_REGISTER(0x4002801CU)
@@ -35,7 +45,8 @@ void nr_board_describe(struct nr_port *port)
 
 /* ---- interrupt ---- */
 
-/* Acknowledged first: a byte that comes between the last look and an acknowledgement after it would never be heard of again. */
+/* Acknowledged first: a byte that comes between the last look and an acknowledgement after it would
+   never be heard of again. */
 void nr_on_uart(void)
 {
     UART_INTSTATUS(UART_LINE) = INTSTATUS_RX;
@@ -65,7 +76,8 @@ void nr_board_init(void)
 
 uint32_t nr_board_counter_us(void) { return FPGAIO_COUNTER; }
 
-/* The far end of the edge wire makes the pulse: it raises the line after the hold, as a timer would. */
+/* The far end of the edge wire makes the pulse: it raises the line after the hold, as a timer
+   would. */
 uint32_t nr_board_pulse(uint16_t hold_us)
 {
     (void)hold_us;
@@ -83,7 +95,8 @@ static void put(uint32_t uart, uint8_t byte)
 
 void nr_board_uart_put(uint8_t byte) { put(UART_LINE, byte); }
 
-/* This UART does not say when its shift register is empty: a byte's time after the holding register it is. */
+/* This UART does not say when its shift register is empty: a byte's time after the holding register
+   it is. */
 void nr_board_uart_drain(void)
 {
     uint32_t from_us;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 
-/* The compiler calls this at the start of every basic block of what is built with -fsanitize-coverage=trace-pc. */
+/* The compiler calls this at the start of every basic block of what is built with
+   -fsanitize-coverage=trace-pc. */
 void __sanitizer_cov_trace_pc(void);
 
 /* Static, because the compiler passes no context: a process is one device with one thread. */

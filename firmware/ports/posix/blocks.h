@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many basic blocks core and workload have executed: the same work always gives the same number. */
+/* How many basic blocks core and workload have executed: the same work always gives the same
+   number. */
 #ifndef NR_BLOCKS_H
 #define NR_BLOCKS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of its own, as Linux' termios2, which knows every rate, cannot be included together with <termios.h>. */
+/* A file of its own, as Linux' termios2, which knows every rate, cannot be included together with
+   <termios.h>. */
 #include "line_rate.h"
 
 #ifdef __linux__
@@ -7,7 +8,8 @@
 #include <asm/ioctls.h>
 #include <asm/termbits.h>
 
-int ioctl(int fd, unsigned long request, ...); /* <sys/ioctl.h> would bring in a second struct termios */
+/* <sys/ioctl.h> would bring in a second struct termios */
+int ioctl(int fd, unsigned long request, ...);
 
 uint32_t nr_line_rate(int fd)
 {
@@ -39,7 +41,8 @@ uint32_t nr_line_rate(int fd)
 void nr_line_rate_set(int fd, uint32_t baud)
 {
     struct termios line;
-    if (tcgetattr(fd, &line) == 0 && cfsetispeed(&line, baud) == 0 && cfsetospeed(&line, baud) == 0) {
+    if (tcgetattr(fd, &line) == 0 && cfsetispeed(&line, baud) == 0
+        && cfsetospeed(&line, baud) == 0) {
         (void)tcsetattr(fd, TCSANOW, &line);
     }
 }

@@ -44,19 +44,25 @@ static jmp_buf power_on;
 enum { BLOCK_NS = 25 }; /* makes ASC take some ten milliseconds, as on a small microcontroller */
 
 static const char usage[] =
-    "The device firmware as a process. Prints `pty PATH`, then serves that line until standard input ends.\n"
+    "The device firmware as a process. Prints `pty PATH`, then serves that line until standard\n"
+    "input ends.\n"
     "  --link PATH              symbolic link to the line\n"
     "  --tick-hz N              rate of the device's timer (1000000)\n"
-    "  --block-ns N             what its processor takes for a basic block; 0: CPU time of this process (25)\n"
-    "  --host-clock             the device is this host: its timer is CLOCK_MONOTONIC, and it takes what it takes\n"
+    "  --block-ns N             what its processor takes for a basic block; 0: CPU time of this\n"
+    "                           process (25)\n"
+    "  --host-clock             the device is this host: its timer is CLOCK_MONOTONIC, and it\n"
+    "                           takes what it takes\n"
     "  --ppm P                  its error in parts per million, such as -12.5 (0)\n"
     "  --offset TICKS           its value at true time 0 (0)\n"
-    "  --edges FD               write the changes of SYNC there: tick true_ns level phase stolen_ns\n"
-    "  --baud N                 strict rate: bytes are spoilt while the client's rate differs (any rate will do)\n"
+    "  --edges FD               write the changes of SYNC there: tick true_ns level phase\n"
+    "                           stolen_ns\n"
+    "  --baud N                 strict rate: bytes are spoilt while the client's rate differs\n"
+    "                           (any rate will do)\n"
     "  --die-after-queries N    end in the first phase of the query after N\n"
     "  --mute-after-queries N   send nothing from there on\n"
     "  --skip-iterations N      run each phase N times less often than asked, and say so in DONE\n"
-    "  --restart-after-bytes N  lose power, once, when N bytes have come: memory is empty, the timer begins anew\n"
+    "  --restart-after-bytes N  lose power, once, when N bytes have come: memory is empty, the\n"
+    "                           timer begins anew\n"
     "  --restart-after-queries N  the same in the first phase of the query after N\n"
     "  --slow-hop US            take so many microseconds more for each window of a stream\n"
     "  --wrong-cost             a search claims a cost that is lower by one than its vector's\n"
@@ -114,7 +120,8 @@ static const struct option option_table[] = {
     {NULL, 0, NULL, 0},
 };
 
-static void set_option(struct nr_posix_options *options, int option, const char *value, const char **problem)
+static void set_option(struct nr_posix_options *options, int option, const char *value,
+                       const char **problem)
 {
     switch (option) {
     case 'l': options->link = value; break;
@@ -122,7 +129,9 @@ static void set_option(struct nr_posix_options *options, int option, const char 
     case 'n': options->block_ns = (uint32_t)number_of(value, 0, 1000000, problem); break;
     case 'c': options->host_clock = true; break;
     case 'p': options->rate.ppb = ppb_of(value, problem); break;
-    case 'o': options->rate.offset = (uint64_t)number_of(value, INT64_MIN, INT64_MAX, problem); break;
+    case 'o':
+        options->rate.offset = (uint64_t)number_of(value, INT64_MIN, INT64_MAX, problem);
+        break;
     case 'e': options->edge_fd = (int)number_of(value, 0, 1 << 20, problem); break;
     case 'b': options->baud = (uint32_t)number_of(value, 300, 4000000, problem); break;
     case 'd': options->die_after_queries = number_of(value, 0, INT64_MAX, problem); break;
@@ -133,7 +142,9 @@ static void set_option(struct nr_posix_options *options, int option, const char 
     case 'x': options->slow_hop_us = (uint32_t)number_of(value, 0, UINT32_MAX, problem); break;
     case 'w': options->search.wrong_cost = true; break;
     case 'v': options->search.short_vector = true; break;
-    case 'u': options->search.overrun_us = (uint32_t)number_of(value, 0, UINT32_MAX, problem); break;
+    case 'u':
+        options->search.overrun_us = (uint32_t)number_of(value, 0, UINT32_MAX, problem);
+        break;
     default: *problem = "unknown option or missing value; see --help"; break;
     }
 }
@@ -150,16 +161,19 @@ static const char *parse_options(struct nr_posix_options *options, int count, ch
         set_option(options, option, optarg, &problem);
         option = getopt_long(count, arguments, "", option_table, NULL);
     }
-    return problem == NULL && optind < count ? "takes no arguments but options; see --help" : problem;
+    return problem == NULL && optind < count ? "takes no arguments but options; see --help"
+                                             : problem;
 }
 
-/* The fault of --skip-iterations: a firmware whose loop ends early. It shortens the job as its first phase begins, behind the back of
-   what counts. */
+/* The fault of --skip-iterations: a firmware whose loop ends early. It shortens the job as its
+   first phase begins, behind the back of what counts. */
 static uint64_t mark_of_a_lazy_device(void *context, uint8_t phase, uint16_t hold_us)
 {
     uint64_t tick = posix_mark(context, phase, hold_us);
     if (phase == NR_PHASE_PREPROCESS || phase == NR_PHASE_BATCH) {
-        shim.job.repeat -= shim.job.repeat < posix.options.skip_iterations ? shim.job.repeat : posix.options.skip_iterations;
+        shim.job.repeat -= shim.job.repeat < posix.options.skip_iterations
+                               ? shim.job.repeat
+                               : posix.options.skip_iterations;
     }
     return tick;
 }
@@ -186,7 +200,8 @@ static void start(void)
     nr_shim_init(&shim, &port, &workload, &memory);
 }
 
-/* What a port calls when its power has been cut and is back: wherever the program was, it begins anew. */
+/* What a port calls when its power has been cut and is back: wherever the program was, it begins
+   anew. */
 static void power_up(void) { longjmp(power_on, 1); }
 
 static void serve(void)
@@ -204,8 +219,10 @@ static void serve(void)
 
 int main(int count, char *arguments[])
 {
-    struct nr_posix_options options = {{0, 1000000, 0}, false, BLOCK_NS, -1, 0, NULL, NR_POSIX_NEVER, NR_POSIX_NEVER, 0,
-                                        NR_POSIX_NEVER, NR_POSIX_NEVER, {false, false, 0}, 0};
+    struct nr_posix_options options = {
+        {0, 1000000, 0}, false, BLOCK_NS, -1, 0, NULL, NR_POSIX_NEVER, NR_POSIX_NEVER, 0,
+        NR_POSIX_NEVER, NR_POSIX_NEVER, {false, false, 0}, 0,
+    };
     const char *problem = parse_options(&options, count, arguments);
     if (problem != NULL) {
         return fail(arguments[0], problem);
@@ -214,7 +231,8 @@ int main(int count, char *arguments[])
         return fail(arguments[0], "standard input is closed; it is the leash, and has to be open");
     }
     NR_IMAGE_FILL_WORKLOAD(&workload, &state);
-    if (workload.slot_bytes > NR_SLOT_MEMORY_B / NR_SLOTS || workload.output_bytes > NR_OUTPUT_MEMORY_B / NR_SLOTS) {
+    if (workload.slot_bytes > NR_SLOT_MEMORY_B / NR_SLOTS
+        || workload.output_bytes > NR_OUTPUT_MEMORY_B / NR_SLOTS) {
         return fail(arguments[0], "built with too little slot or output memory for this workload");
     }
     problem = nr_posix_open(&posix, &options, NR_BUILD, &port, power_up);

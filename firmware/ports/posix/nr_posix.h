@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The firmware as a process of the host: its UART is a pseudo-terminal, its SYNC line a stream of text lines ("the edge wire").
-   One line per change of level, written at once:   tick true_ns level phase stolen_ns
-   `tick` is the device's timer, `true_ns` the moment in the simulated world (CLOCK_MONOTONIC less `stolen_ns`, which the host took from
-   the device while it was busy); one follows from the other exactly. `phase` is the phase that begins; a rise repeats the phase of its
-   fall and is written together with it, ahead of its time. The first line, level 1 and phase 0, states the level at the start. */
+/* The firmware as a process of the host: its UART is a pseudo-terminal, its SYNC line a stream of
+   text lines ("the edge wire"). One line per change of level, written at once: tick true_ns level
+   phase stolen_ns `tick` is the device's timer, `true_ns` the moment in the simulated world
+   (CLOCK_MONOTONIC less `stolen_ns`, which the host took from the device while it was busy); one
+   follows from the other exactly. `phase` is the phase that begins; a rise repeats the phase of its
+   fall and is written together with it, ahead of its time. The first line, level 1 and phase 0,
+   states the level at the start. */
 #ifndef NR_POSIX_H
 #define NR_POSIX_H
 
@@ -18,18 +20,25 @@ enum { NR_POSIX_NEVER = -1 };
 
 struct nr_posix_options {
     struct nr_tick_rate rate;
-    bool host_clock;   /* the device is this host: CLOCK_MONOTONIC is its time, and nothing is stolen from it */
-    uint32_t block_ns; /* what the simulated processor takes for a basic block; 0: this host's CPU time is its time */
+    /* the device is this host: CLOCK_MONOTONIC is its time, and nothing is stolen from it */
+    bool host_clock;
+    /* what the simulated processor takes for a basic block; 0: this host's CPU time is its time */
+    uint32_t block_ns;
     int edge_fd;      /* -1: no edge wire */
-    uint32_t baud;    /* 0: every rate is understood; else both ends must agree, or the bytes are spoilt */
+    /* 0: every rate is understood; else both ends must agree, or the bytes are spoilt */
+    uint32_t baud;
     const char *link; /* symbolic link to the pseudo-terminal, or NULL */
-    int64_t die_after_queries;  /* the process ends in the first phase of the query after so many, or NR_POSIX_NEVER */
+    /* the process ends in the first phase of the query after so many, or NR_POSIX_NEVER */
+    int64_t die_after_queries;
     int64_t mute_after_queries; /* from there on nothing is sent, or NR_POSIX_NEVER */
     uint32_t skip_iterations;   /* of each phase of a RUN */
-    int64_t restart_after_b;       /* the power is cut, once, when so many bytes were received, or NR_POSIX_NEVER */
-    int64_t restart_after_queries; /* the same in the first phase of the query after so many, or NR_POSIX_NEVER */
+    /* the power is cut, once, when so many bytes were received, or NR_POSIX_NEVER */
+    int64_t restart_after_b;
+    /* the same in the first phase of the query after so many, or NR_POSIX_NEVER */
+    int64_t restart_after_queries;
     struct nr_search_faults search;
-    uint32_t slow_hop_us;       /* more for each window of a stream; with host_clock or block_ns only */
+    /* more for each window of a stream; with host_clock or block_ns only */
+    uint32_t slow_hop_us;
 };
 
 struct nr_posix {
@@ -53,10 +62,11 @@ struct nr_posix {
     int64_t active_ns;    /* wall time of the last byte or mark */
 };
 
-/* Opens the line and fills `port`; returns NULL, or what failed (errno says why). `posix` must stay where it is. `power_up` begins at
-   the beginning, with an empty memory, wherever the device was, and never returns. */
-const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options, const char *build, struct nr_port *port,
-                          void (*power_up)(void));
+/* Opens the line and fills `port`; returns NULL, or what failed (errno says why). `posix` must stay
+   where it is. `power_up` begins at the beginning, with an empty memory, wherever the device was,
+   and never returns. */
+const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options,
+                          const char *build, struct nr_port *port, void (*power_up)(void));
 
 /* Where clients connect to. */
 const char *nr_posix_path(const struct nr_posix *posix);

@@ -25,11 +25,14 @@ enum {
     BAUD_AT_START = 115200,
     BAUD_MIN = 300,
     BAUD_MAX = 4000000,
-    LISTENER_TIMEOUT_MS = 1000, /* a UART does not wait for a listener: after this its bytes are gone */
-    SPIN_NS = 150000,           /* the last part of a wait is spun: a sleep ends late by some tens of microseconds */
+    /* a UART does not wait for a listener: after this its bytes are gone */
+    LISTENER_TIMEOUT_MS = 1000,
+    /* the last part of a wait is spun: a sleep ends late by some tens of microseconds */
+    SPIN_NS = 150000,
     SLICE_NS = 100000000,       /* longest sleep without a look at the leash */
     OFF_NS = 50000000,          /* for this long a device whose power was cut is off */
-    BRISK_NS = 2000000000       /* for this long after something happened, rest() returns within a millisecond */
+    /* for this long after something happened, rest() returns within a millisecond */
+    BRISK_NS = 2000000000
 };
 
 /* ---- the end ---- */
@@ -44,7 +47,8 @@ static void leave(int status)
 {
     char target[sizeof link_target];
     ssize_t length = link_to_remove != NULL ? readlink(link_to_remove, target, sizeof target) : -1;
-    if (length > 0 && (size_t)length == strlen(link_target) && memcmp(target, link_target, (size_t)length) == 0) {
+    if (length > 0 && (size_t)length == strlen(link_target)
+        && memcmp(target, link_target, (size_t)length) == 0) {
         (void)unlink(link_to_remove);
     }
     _exit(status);
@@ -56,7 +60,8 @@ static void on_signal(int number)
     leave(0);
 }
 
-/* The kernel tells the death of the thread that started us, not only of its process: leave only when the parent is really gone. */
+/* The kernel tells the death of the thread that started us, not only of its process: leave only
+   when the parent is really gone. */
 static void on_parent_signal(int number)
 {
     (void)number;
@@ -105,7 +110,8 @@ static bool rates_differ(const struct nr_posix *posix)
     return posix->options.baud != 0 && nr_line_rate(posix->slave_fd) != posix->baud;
 }
 
-/* What a UART makes of bytes at another rate, made deterministic: every other one is lost, the rest are wrong. */
+/* What a UART makes of bytes at another rate, made deterministic: every other one is lost, the rest
+   are wrong. */
 static size_t spoil(struct nr_posix *posix, uint8_t *bytes, size_t length_b)
 {
     size_t kept_b = 0;
@@ -126,7 +132,8 @@ static size_t posix_read(void *context, uint8_t *bytes, size_t capacity_b)
     }
     posix->active_ns = nr_wall_ns();
     posix->received_b += got;
-    if (posix->options.restart_after_b != NR_POSIX_NEVER && posix->received_b >= posix->options.restart_after_b) {
+    if (posix->options.restart_after_b != NR_POSIX_NEVER
+        && posix->received_b >= posix->options.restart_after_b) {
         cycle_power(posix);
     }
     return rates_differ(posix) ? spoil(posix, bytes, (size_t)got) : (size_t)got;
@@ -202,13 +209,16 @@ static uint64_t posix_ticks(void *context)
     return nr_ticks_of(&posix->options.rate, nr_true_time_ns(&posix->time));
 }
 
-static void write_edge(struct nr_posix *posix, int64_t true_ns, int level, uint8_t phase, int64_t stolen_ns)
+static void write_edge(struct nr_posix *posix, int64_t true_ns, int level, uint8_t phase,
+                       int64_t stolen_ns)
 {
     char line[96];
-    int length = snprintf(line, sizeof line, "%" PRIu64 " %" PRId64 " %d %d %" PRId64 "\n",
-                          nr_ticks_of(&posix->options.rate, true_ns), true_ns, level, (int)phase, stolen_ns);
+    int length =
+        snprintf(line, sizeof line, "%" PRIu64 " %" PRId64 " %d %d %" PRId64 "\n",
+                 nr_ticks_of(&posix->options.rate, true_ns), true_ns, level, (int)phase, stolen_ns);
     struct pollfd fd = {posix->options.edge_fd, POLLOUT, 0};
-    while (fd.fd >= 0 && length > 0 && write(fd.fd, line, (size_t)length) < 0) { /* short enough for a pipe to take it whole or not at all */
+    /* short enough for a pipe to take it whole or not at all */
+    while (fd.fd >= 0 && length > 0 && write(fd.fd, line, (size_t)length) < 0) {
         if (errno == EAGAIN) {
             (void)poll(&fd, 1, 100);
         } else if (errno != EINTR) {
@@ -226,7 +236,8 @@ static void sleep_until(int64_t wall_ns)
     (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-/* Cuts the power, for once: what was under way, in memory or on the line is gone, the timer begins anew. Does not return. */
+/* Cuts the power, for once: what was under way, in memory or on the line is gone, the timer begins
+   anew. Does not return. */
 static void cycle_power(struct nr_posix *posix)
 {
     uint8_t lost[256];
@@ -249,7 +260,10 @@ static void cycle_power(struct nr_posix *posix)
     posix->power_up();
 }
 
-static bool is_busy_phase(uint8_t phase) { return (phase != NR_PHASE_END && phase < NR_PHASE_STREAM) || phase >= NR_PHASE_REACHED; }
+static bool is_busy_phase(uint8_t phase)
+{
+    return (phase != NR_PHASE_END && phase < NR_PHASE_STREAM) || phase >= NR_PHASE_REACHED;
+}
 
 /* Counts queries and plays the faults that were asked for. */
 static void note_query(struct nr_posix *posix, uint8_t phase)
@@ -322,7 +336,8 @@ static void posix_rest(void *context)
 {
     const struct nr_posix *posix = context;
     struct pollfd fds[2] = {{STDIN_FILENO, POLLIN, 0}, {posix->master_fd, POLLIN, 0}};
-    /* Guards and time-outs are counted from recent bytes; a stream's windows come whatever the line does. */
+    /* Guards and time-outs are counted from recent bytes; a stream's windows come whatever the line
+       does. */
     int timeout_ms = posix->listening || nr_wall_ns() - posix->active_ns < BRISK_NS ? 1 : 50;
     (void)poll(fds, 2, timeout_ms);
     feel_leash(&fds[0]);
@@ -398,8 +413,8 @@ static void fill_port(struct nr_posix *posix, const char *build, struct nr_port 
     port->sync_level = posix->options.host_clock ? NULL : posix_sync_level;
 }
 
-const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options, const char *build, struct nr_port *port,
-                          void (*power_up)(void))
+const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options,
+                          const char *build, struct nr_port *port, void (*power_up)(void))
 {
     const char *problem;
     memset(posix, 0, sizeof *posix);

@@ -27,7 +27,8 @@ static uint32_t wrong_result(void *state, uint8_t *output)
     return wanted.short_vector ? length_b - 1U : length_b;
 }
 
-void nr_search_faults(const struct nr_search_faults *faults, uint32_t tick_hz, struct nr_workload *workload)
+void nr_search_faults(const struct nr_search_faults *faults, uint32_t tick_hz,
+                      struct nr_workload *workload)
 {
     wanted = *faults;
     if (workload->optimize == NULL) {

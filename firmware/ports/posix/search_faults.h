@@ -9,12 +9,15 @@
 #include "nr_workload.h"
 
 struct nr_search_faults {
-    bool wrong_cost;     /* the output claims a cost that is lower by one than what the search found */
+    /* the output claims a cost that is lower by one than what the search found */
+    bool wrong_cost;
     bool short_vector;   /* the last byte of the vector is missing */
     uint32_t overrun_us; /* the search ends so much later than it was told */
 };
 
-/* Puts the faults between the shim and `workload`, which stays in use; nothing without an `optimize`. `tick_hz` is the port's. */
-void nr_search_faults(const struct nr_search_faults *faults, uint32_t tick_hz, struct nr_workload *workload);
+/* Puts the faults between the shim and `workload`, which stays in use; nothing without an
+   `optimize`. `tick_hz` is the port's. */
+void nr_search_faults(const struct nr_search_faults *faults, uint32_t tick_hz,
+                      struct nr_workload *workload);
 
 #endif

@@ -36,7 +36,8 @@ int64_t nr_true_time_ns(const struct nr_true_time *time)
     }
     cpu_ns = time->busy ? clock_ns(CLOCK_THREAD_CPUTIME_ID) - time->cpu_ns : 0;
     wall_ns = nr_wall_ns() - time->wall_ns;
-    /* The two clocks are steered differently, so CPU time may run ahead by some parts per million: nothing is given back. */
+    /* The two clocks are steered differently, so CPU time may run ahead by some parts per million:
+       nothing is given back. */
     return time->true_ns + (time->busy && cpu_ns < wall_ns ? cpu_ns : wall_ns);
 }
 
@@ -49,8 +50,8 @@ void nr_true_time_resume(struct nr_true_time *time, int64_t true_ns, bool busy)
     time->blocks = nr_blocks();
 }
 
-/* 64 bits suffice when seconds and nanoseconds, and whole and fractional ticks per second, are multiplied apart: with an uptime under
-   2^30 s and a rate under 2^32 Hz no product passes 2^62. */
+/* 64 bits suffice when seconds and nanoseconds, and whole and fractional ticks per second, are
+   multiplied apart: with an uptime under 2^30 s and a rate under 2^32 Hz no product passes 2^62. */
 uint64_t nr_ticks_of(const struct nr_tick_rate *rate, int64_t true_ns)
 {
     uint64_t per_1e9_s = rate->tick_hz * (uint64_t)(ns_per_s + rate->ppb);
@@ -58,5 +59,6 @@ uint64_t nr_ticks_of(const struct nr_tick_rate *rate, int64_t true_ns)
     uint64_t part = per_1e9_s % (uint64_t)ns_per_s;
     uint64_t s = (uint64_t)(true_ns / ns_per_s);
     uint64_t ns = (uint64_t)(true_ns % ns_per_s);
-    return rate->offset + s * whole + (s * part + ns * whole + ns * part / (uint64_t)ns_per_s) / (uint64_t)ns_per_s;
+    return rate->offset + s * whole
+           + (s * part + ns * whole + ns * part / (uint64_t)ns_per_s) / (uint64_t)ns_per_s;
 }

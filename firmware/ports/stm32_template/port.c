@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port for STM32, on registers alone: USART with an interrupt into a ring, a 32-bit timer as the device's time, a GPIO as SYNC, and the
-   core's SysTick, which ends the SYNC pulse and wakes the processor. What a board changes is in boards/NAME; the places in this file that
-   a board may want different say BOARD: as well. What each function owes the core is in core/nr_port.h.
+/* A port for STM32, on registers alone: USART with an interrupt into a ring, a 32-bit timer as the
+   device's time, a GPIO as SYNC, and the core's SysTick, which ends the SYNC pulse and wakes the
+   processor. What a board changes is in boards/NAME; the places in this file that a board may want
+   different say BOARD: as well. What each function owes the core is in core/nr_port.h.
 
-   Two contexts: the main loop, which is all of the core and of this file but the two nr_on_ functions at the top, and the interrupts.
-   They share the ring (its two indices have one writer each) and the level of SYNC. */
+   Two contexts: the main loop, which is all of the core and of this file but the two nr_on_
+   functions at the top, and the interrupts. They share the ring (its two indices have one writer
+   each) and the level of SYNC. */
 #include "nr_image_workload.h"
 #include "nr_port.h"
 #include "nr_shim.h"
@@ -16,20 +18,25 @@
 #endif
 
 enum {
-    TICK_HZ = 1000000,   /* BOARD: a faster tick tells shorter windows apart; its period must divide a microsecond, and the timer's rate it */
+    /* BOARD: a faster tick tells shorter windows apart; its period must divide a microsecond, and
+       the timer's rate it */
+    TICK_HZ = 1000000,
     BAUD_AT_START = 115200,
     BAUD_ERROR_MAX = 50, /* one part in so many */
     DIVIDER_MIN = 16,    /* the USART samples a bit 16 times */
     DIVIDER_MAX = 0xFFFF,
     HOLD_MIN_US = 2,     /* SysTick ends a pulse some cycles late, never early */
     REST_US = 1000,
-    SPIN_US = 20,        /* the last part of a wait: to fall asleep and wake takes some microseconds of its own */
-    SLOTS = 1,           /* BOARD: a second slot is what a stream needs; it costs one more input of RAM */
+    /* the last part of a wait: to fall asleep and wake takes some microseconds of its own */
+    SPIN_US = 20,
+    /* BOARD: a second slot is what a stream needs; it costs one more input of RAM */
+    SLOTS = 1,
     RING_B = 4096        /* a power of two; NR_WINDOW full frames are 8 * (256 + 10) bytes */
 };
 
-/* Fails to compile where a microsecond is no whole number of ticks, the timer cannot make the tick, or SysTick cannot count to 65 535 us.
-   BOARD: for the last, give SysTick its slower clock: leave SYST_CLKSOURCE out below and put CORE_HZ / 8 for CORE_HZ. */
+/* Fails to compile where a microsecond is no whole number of ticks, the timer cannot make the tick,
+   or SysTick cannot count to 65 535 us. BOARD: for the last, give SysTick its slower clock: leave
+   SYST_CLKSOURCE out below and put CORE_HZ / 8 for CORE_HZ. */
 typedef char nr_check_tick[(TICK_HZ % 1000000 == 0 && TIMER_HZ % TICK_HZ == 0) ? 1 : -1];
 #define CYCLES_PER_US ((CORE_HZ + 999999U) / 1000000U) /* rounded up: a pulse is never too short */
 typedef char nr_check_systick[(CYCLES_PER_US * 65536U <= SYST_MAX) ? 1 : -1];
@@ -41,20 +48,23 @@ struct board {
     volatile uint8_t ring[RING_B];
     volatile uint32_t ring_in;  /* bytes put in since reset, by the interrupt alone */
     volatile uint32_t ring_out; /* bytes taken out, by the main loop alone */
-    volatile uint32_t lost_b;   /* at least so many: an overrun of the USART counts once, however long it was */
+    /* at least so many: an overrun of the USART counts once, however long it was */
+    volatile uint32_t lost_b;
 };
 
 static struct board this_board; /* static, because an interrupt handler gets no context */
 
 /* ---- pins ---- */
 
-/* The lower half of BSRR sets, the upper half clears: one store, no interrupt can come in between. */
+/* The lower half of BSRR sets, the upper half clears: one store, no interrupt can come in
+   between. */
 static inline void sync_high(void) { *reg(SYNC_PORT + GPIO_BSRR) = 1U << SYNC_PIN; }
 static inline void sync_low(void) { *reg(SYNC_PORT + GPIO_BSRR) = 1U << (SYNC_PIN + 16U); }
 
 /* ---- interrupts ---- */
 
-/* SysTick counts in a circle: where a pulse is short, the next turn may be pending already when the first one is answered. */
+/* SysTick counts in a circle: where a pulse is short, the next turn may be pending already when the
+   first one is answered. */
 static inline void stop_systick(void)
 {
     *reg(SYST_CSR) = 0;
@@ -68,13 +78,14 @@ void nr_on_systick(void)
     stop_systick();
 }
 
-/* One byte into the ring; what finds it full is lost, and the frame's CRC finds out. So it does for bytes with errors: they only have to be
-   acknowledged, or the interrupt comes again for ever. */
+/* One byte into the ring; what finds it full is lost, and the frame's CRC finds out. So it does for
+   bytes with errors: they only have to be acknowledged, or the interrupt comes again for ever. */
 void nr_on_usart(void)
 {
     struct board *board = &this_board;
     uint32_t status = *reg(USART + USART_STATUS);
-    uint8_t byte = (uint8_t)*reg(USART + USART_RECEIVE); /* older USART: this acknowledges all, as the status was read before */
+    /* older USART: this acknowledges all, as the status was read before */
+    uint8_t byte = (uint8_t)*reg(USART + USART_RECEIVE);
 #if !USART_HAS_DR
     *reg(USART + USART_ICR) = status & USART_ERRORS;
 #endif
@@ -135,7 +146,9 @@ static uint32_t divider_of(uint32_t baud)
     uint32_t divider = baud != 0 ? (USART_HZ + baud / 2U) / baud : 0;
     uint64_t product = (uint64_t)divider * baud;
     uint64_t error = product > USART_HZ ? product - USART_HZ : USART_HZ - product;
-    return divider < DIVIDER_MIN || divider > DIVIDER_MAX || error * BAUD_ERROR_MAX > USART_HZ ? 0 : divider;
+    return divider < DIVIDER_MIN || divider > DIVIDER_MAX || error * BAUD_ERROR_MAX > USART_HZ
+               ? 0
+               : divider;
 }
 
 static int board_set_baud(void *context, uint32_t baud)
@@ -153,8 +166,9 @@ static int board_set_baud(void *context, uint32_t baud)
 
 /* ---- time ---- */
 
-/* Extends a reading of the timer to 64 bits. One reading in 71 minutes is enough; the main loop does it each millisecond, so that only a
-   window longer than that could lose a turn. BOARD: a timer of 16 bits turns each 65 ms; count its turns in its update interrupt. */
+/* Extends a reading of the timer to 64 bits. One reading in 71 minutes is enough; the main loop
+   does it each millisecond, so that only a window longer than that could lose a turn. BOARD: a
+   timer of 16 bits turns each 65 ms; count its turns in its update interrupt. */
 static uint64_t extend(struct board *board, uint32_t low)
 {
     board->tick_high += low < board->tick_low;
@@ -172,11 +186,15 @@ static inline void set_systick(uint32_t duration_us)
     *reg(SYST_CVR) = 0;
 }
 
-static inline void start_systick(void) { *reg(SYST_CSR) = SYST_CLKSOURCE | SYST_TICKINT | SYST_ENABLE; }
+static inline void start_systick(void)
+{
+    *reg(SYST_CSR) = SYST_CLKSOURCE | SYST_TICKINT | SYST_ENABLE;
+}
 
-/* Falling edge and reading of the timer are a store and a load with interrupts off: nothing can come in between. The line rises by
-   itself; that interrupt is part of the phase, some 30 cycles. BOARD: a pin that is also an output of a timer (output compare, one-pulse
-   mode) rises without one. */
+/* Falling edge and reading of the timer are a store and a load with interrupts off: nothing can
+   come in between. The line rises by itself; that interrupt is part of the phase, some 30 cycles.
+   BOARD: a pin that is also an output of a timer (output compare, one-pulse mode) rises without
+   one. */
 static uint64_t board_mark(void *context, uint8_t phase, uint16_t hold_us)
 {
     struct board *board = context;
@@ -192,11 +210,13 @@ static uint64_t board_mark(void *context, uint8_t phase, uint16_t hold_us)
     start_systick();
     interrupts_on();
     tick = extend(board, low);
-    board->sync_free_tick = tick + (2U * (uint64_t)hold_us + 4U) * (TICK_HZ / 1000000); /* 4: both readings may be late, so may the handler */
+    /* 4: both readings may be late, so may the handler */
+    board->sync_free_tick = tick + (2U * (uint64_t)hold_us + 4U) * (TICK_HZ / 1000000);
     return tick;
 }
 
-/* The input register shows the pin, also that of an output: what holds the line down is found. QEMU has no pins to read. */
+/* The input register shows the pin, also that of an output: what holds the line down is found. QEMU
+   has no pins to read. */
 #ifdef EMULATED
 #define board_sync_level NULL
 #else
@@ -209,7 +229,8 @@ static uint8_t board_sync_level(void *context)
 
 /* ---- waiting ---- */
 
-/* Sleeps until any interrupt, at most `limit_us`. Interrupts are off: one that is pending ends WFI all the same, so none is slept through. */
+/* Sleeps until any interrupt, at most `limit_us`. Interrupts are off: one that is pending ends WFI
+   all the same, so none is slept through. */
 static void doze(uint32_t limit_us)
 {
     bool pulse = (*reg(SYST_CSR) & SYST_ENABLE) != 0; /* its end will wake us */
@@ -223,8 +244,9 @@ static void doze(uint32_t limit_us)
     }
 }
 
-/* BOARD: WFI stops the clock of the core alone ("Sleep mode"). If your application waits differently, do as it does: this is the idle
-   state whose power is reported. Not a deeper sleep in which the timer stops. */
+/* BOARD: WFI stops the clock of the core alone ("Sleep mode"). If your application waits
+   differently, do as it does: this is the idle state whose power is reported. Not a deeper sleep in
+   which the timer stops. */
 static void board_wait(void *context, uint32_t duration_us)
 {
     struct board *board = context;
@@ -267,7 +289,8 @@ static void set_field(uint32_t address, uint32_t shift, uint32_t bits, uint32_t 
 
 static void start_clocks(void)
 {
-    /* BOARD: a PLL, the flash's wait states before it, and the voltage range; then CORE_HZ, USART_HZ and TIMER_HZ in board.h. */
+    /* BOARD: a PLL, the flash's wait states before it, and the voltage range; then CORE_HZ,
+       USART_HZ and TIMER_HZ in board.h. */
     *reg(GPIO_ENABLE) |= GPIO_ENABLE_BITS;
     *reg(USART_ENABLE) |= USART_ENABLE_BITS;
     *reg(TIMER_ENABLE) |= TIMER_ENABLE_BITS;
@@ -288,7 +311,8 @@ static void start_usart_pin(uint32_t pin)
 
 static void start_usart(struct board *board)
 {
-    set_field(USART_PORT + GPIO_PUPDR, 2U * USART_RX_PIN, 2, GPIO_PULL_UP); /* or a wire that is not there sends noise */
+    /* or a wire that is not there sends noise */
+    set_field(USART_PORT + GPIO_PUPDR, 2U * USART_RX_PIN, 2, GPIO_PULL_UP);
     start_usart_pin(USART_TX_PIN);
     start_usart_pin(USART_RX_PIN);
     (void)board_set_baud(board, BAUD_AT_START);
@@ -329,7 +353,8 @@ static void fill_port(struct nr_port *port)
 
 static uint8_t slot_memory[SLOTS * NR_IMAGE_SLOT_B];
 /* An output for each slot of a batch, or for each answer of a stream that waits. */
-static uint8_t output_memory[(SLOTS > NR_STREAM_RECORDS ? SLOTS : NR_STREAM_RECORDS) * NR_IMAGE_OUTPUT_B];
+static uint8_t
+    output_memory[(SLOTS > NR_STREAM_RECORDS ? SLOTS : NR_STREAM_RECORDS) * NR_IMAGE_OUTPUT_B];
 static struct nr_port port;
 static struct nr_workload workload;
 static nr_image_workload state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From reset to main: the vector table, the stack painted, data copied, the rest zeroed. The same for every Cortex-M. */
+/* From reset to main: the vector table, the stack painted, data copied, the rest zeroed. The same
+   for every Cortex-M. */
 #include "start.h"
 
 #include "stm32.h"
@@ -17,7 +18,8 @@ extern const uint32_t nr_data_in_flash[];
 void nr_reset(void)
 {
     const uint32_t *from = nr_data_in_flash;
-    volatile uint32_t *word; /* volatile: or the compiler calls memset, which would use the stack that is painted */
+    /* volatile: or the compiler calls memset, which would use the stack that is painted */
+    volatile uint32_t *word;
     uint32_t in_use;
     __asm__ volatile("mov %0, sp" : "=r"(in_use));
     for (word = nr_stack_bottom; (uint32_t)(uintptr_t)word < in_use; word++) {
@@ -34,14 +36,18 @@ void nr_reset(void)
     }
 }
 
-/* A fault, or an interrupt that nobody asked for: stand still, so that a debugger finds the place, and the host a device that is mute. */
+/* A fault, or an interrupt that nobody asked for: stand still, so that a debugger finds the place,
+   and the host a device that is mute. */
 static void stand_still(void)
 {
     for (;;) {
     }
 }
 
-uint32_t nr_stack_b(void) { return (uint32_t)((uintptr_t)nr_stack_top - (uintptr_t)nr_stack_bottom); }
+uint32_t nr_stack_b(void)
+{
+    return (uint32_t)((uintptr_t)nr_stack_top - (uintptr_t)nr_stack_bottom);
+}
 
 uint32_t nr_stack_unused_b(void)
 {
@@ -61,10 +67,12 @@ struct vectors {
     handler interrupts[USART_IRQ + 1]; /* cppcheck-suppress unusedStructMember */
 };
 
-/* Arm's architecture reference manual, "The vector table". BOARD: nothing; the one interrupt of the part that is used is USART_IRQ. */
+/* Arm's architecture reference manual, "The vector table". BOARD: nothing; the one interrupt of the
+   part that is used is USART_IRQ. */
 __attribute__((section(".vectors"), used)) static const struct vectors vectors = {
     nr_stack_top,
-    {nr_reset, stand_still, stand_still, stand_still, stand_still, stand_still, stand_still, stand_still, stand_still, stand_still,
-     stand_still, stand_still, stand_still, stand_still, nr_on_systick},
+    {nr_reset, stand_still, stand_still, stand_still, stand_still, stand_still, stand_still,
+     stand_still, stand_still, stand_still, stand_still, stand_still, stand_still, stand_still,
+     nr_on_systick},
     {[USART_IRQ] = nr_on_usart},
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STM32F405, a Cortex-M4: as `qemu-system-arm -M netduinoplus2` emulates it (NR_EMULATED), and in silicon, where it was not run yet.
-   USART1 is the line: PA9 Tx, PA10 Rx. SYNC is PA5, channel 1 of TIM2, the timer of the ticks: it ends a pulse by itself.
-   The edge wire of the emulator is USART2. Reference: ST RM0090. */
+/* STM32F405, a Cortex-M4: as `qemu-system-arm -M netduinoplus2` emulates it (NR_EMULATED), and in
+   silicon, where it was not run yet. USART1 is the line: PA9 Tx, PA10 Rx. SYNC is PA5, channel 1 of
+   TIM2, the timer of the ticks: it ends a pulse by itself. The edge wire of the emulator is USART2.
+   Reference: ST RM0090. */
 #include "nr_board.h"
 #include "nr_cortex_m.h"
 #include "nr_ring.h"
@@ -16,7 +17,15 @@
 #define GPIOA_IDR NR_REGISTER(0x40020010U)
 #define GPIOA_AFRL NR_REGISTER(0x40020020U)
 #define GPIOA_AFRH NR_REGISTER(0x40020024U)
-enum { PIN_SYNC = 5, PIN_TX = 9, PIN_RX = 10, AF_TIM2 = 1, AF_USART1 = 7, MODE_ALTERNATE = 2, PULL_UP = 1 };
+enum {
+    PIN_SYNC = 5,
+    PIN_TX = 9,
+    PIN_RX = 10,
+    AF_TIM2 = 1,
+    AF_USART1 = 7,
+    MODE_ALTERNATE = 2,
+    PULL_UP = 1
+};
 
 #define TIM2_CR1 NR_REGISTER(0x40000000U)
 #define TIM2_EGR NR_REGISTER(0x40000014U)
@@ -26,7 +35,14 @@ enum { PIN_SYNC = 5, PIN_TX = 9, PIN_RX = 10, AF_TIM2 = 1, AF_USART1 = 7, MODE_A
 #define TIM2_PSC NR_REGISTER(0x40000028U)
 #define TIM2_ARR NR_REGISTER(0x4000002CU)
 #define TIM2_CCR1 NR_REGISTER(0x40000034U)
-enum { CR1_CEN = 1, EGR_UG = 1, CCER_CC1E = 1, OC1_HIGH_ON_MATCH = 1 << 4, OC1_FORCE_LOW = 4 << 4, OC1_FORCE_HIGH = 5 << 4 };
+enum {
+    CR1_CEN = 1,
+    EGR_UG = 1,
+    CCER_CC1E = 1,
+    OC1_HIGH_ON_MATCH = 1 << 4,
+    OC1_FORCE_LOW = 4 << 4,
+    OC1_FORCE_HIGH = 5 << 4
+};
 
 #define USART_LINE 0x40011000U
 #define USART_WIRE 0x40004400U
@@ -68,7 +84,8 @@ void nr_board_describe(struct nr_port *port)
 void nr_on_uart(void)
 {
     uint32_t status = USART_SR(USART_LINE);
-    while ((status & (SR_RXNE | SR_ORE)) != 0) { /* reading both registers takes an overrun back, too */
+    /* reading both registers takes an overrun back, too */
+    while ((status & (SR_RXNE | SR_ORE)) != 0) {
         uint8_t byte = (uint8_t)USART_DR(USART_LINE);
         if ((status & SR_ORE) != 0) {
             nr_ring_lose();
@@ -97,8 +114,10 @@ static void start_pins(void)
 {
     GPIOA_PUPDR |= (uint32_t)PULL_UP << (2 * PIN_RX);
     GPIOA_AFRL |= (uint32_t)AF_TIM2 << (4 * PIN_SYNC);
-    GPIOA_AFRH |= (uint32_t)AF_USART1 << (4 * (PIN_TX - 8)) | (uint32_t)AF_USART1 << (4 * (PIN_RX - 8));
-    GPIOA_MODER |= (uint32_t)MODE_ALTERNATE << (2 * PIN_TX) | (uint32_t)MODE_ALTERNATE << (2 * PIN_RX);
+    GPIOA_AFRH |=
+        (uint32_t)AF_USART1 << (4 * (PIN_TX - 8)) | (uint32_t)AF_USART1 << (4 * (PIN_RX - 8));
+    GPIOA_MODER |=
+        (uint32_t)MODE_ALTERNATE << (2 * PIN_TX) | (uint32_t)MODE_ALTERNATE << (2 * PIN_RX);
     GPIOA_MODER |= (uint32_t)MODE_ALTERNATE << (2 * PIN_SYNC);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clocks. After reset a real STM32F405 runs from its 16 MHz HSI, timers, UART and all; a board that starts its PLL before main says so
-   here. The emulator (-M netduinoplus2, whose clock tree is a stub) clocks TIM2 with 1 GHz, and its UART takes any divider. */
+/* The clocks. After reset a real STM32F405 runs from its 16 MHz HSI, timers, UART and all; a board
+   that starts its PLL before main says so here. The emulator (-M netduinoplus2, whose clock tree is
+   a stub) clocks TIM2 with 1 GHz, and its UART takes any divider. */
 #ifndef NR_BOARD_NUMBERS_H
 #define NR_BOARD_NUMBERS_H
 

@@ -19,7 +19,8 @@ enum {
 /* Refuses to compile a model that the state has no room for. */
 typedef char nr_asc_model_fits[(int)NR_ASC_MODEL_NEURONS <= (int)NR_ASC_NEURONS_MAX ? 1 : -1];
 
-/* C99 leaves the right shift of a negative number to the compiler; these round down everywhere, and compile to one instruction. */
+/* C99 leaves the right shift of a negative number to the compiler; these round down everywhere, and
+   compile to one instruction. */
 static int64_t shifted_64(int64_t value, int bits)
 {
     return value >= 0 ? value >> bits : ~(~value >> bits);
@@ -65,7 +66,8 @@ static uint32_t envelope(struct filter *filter, int channel, const int32_t *diff
 
     for (n = 0; n < NR_ASC_HOP; n++) {
         /* |products| < 2^54, 2^61, 2^60: the sum fits. */
-        int64_t next = shifted_64(b0 * difference[n] - a1 * filter->newer - a2 * filter->older + half, COEFFICIENT_BITS);
+        int64_t next = shifted_64(
+            b0 * difference[n] - a1 * filter->newer - a2 * filter->older + half, COEFFICIENT_BITS);
 
         if (next > INT32_MAX) {
             next = INT32_MAX;
@@ -92,7 +94,8 @@ static int16_t logarithm(uint32_t value)
         mantissa >>= 1;
         exponent++;
     }
-    mantissa = exponent >= LOG_BITS ? value >> (exponent - LOG_BITS) : value << (LOG_BITS - exponent);
+    mantissa =
+        exponent >= LOG_BITS ? value >> (exponent - LOG_BITS) : value << (LOG_BITS - exponent);
     return (int16_t)(exponent * (1 << LOG_BITS) + (int)(mantissa & ((1U << LOG_BITS) - 1U)));
 }
 
@@ -120,7 +123,8 @@ static int32_t fill_levels(struct nr_asc *asc, const uint8_t *data)
     return total / (NR_ASC_STEPS * NR_ASC_CHANNELS);
 }
 
-/* Turns log envelopes into spike counts: integrate and fire without a leak, the rest carried to the next step. */
+/* Turns log envelopes into spike counts: integrate and fire without a leak, the rest carried to the
+   next step. */
 static void fire_inputs(struct nr_asc *asc, int32_t mean)
 {
     int step, channel;
@@ -135,7 +139,8 @@ static void fire_inputs(struct nr_asc *asc, int32_t mean)
             charge += current > 0 ? current : 0;
             fired = charge >> SPIKE_SHIFT;
             charge -= fired * (1 << SPIKE_SHIFT);
-            asc->spikes[step][channel] = (int16_t)(fired > INPUT_SPIKES_MAX ? INPUT_SPIKES_MAX : fired);
+            asc->spikes[step][channel] =
+                (int16_t)(fired > INPUT_SPIKES_MAX ? INPUT_SPIKES_MAX : fired);
         }
     }
 }
@@ -160,15 +165,19 @@ static int32_t weighted_sum(const int8_t *weights, const int16_t *spikes, int co
 }
 
 /* Moves one layer by one step; `first` is its first neuron's place in the state. */
-static void step_layer(struct nr_asc *asc, const struct nr_asc_layer *layer, int first, const int16_t *input)
+static void step_layer(struct nr_asc *asc, const struct nr_asc_layer *layer, int first,
+                       const int16_t *input)
 {
     int n;
 
     for (n = 0; n < layer->neurons; n++) {
-        int32_t current = asc->current[first + n], membrane = asc->membrane[first + n];
+        int32_t current = asc->current[first + n];
+        int32_t membrane = asc->membrane[first + n];
         int16_t fired = 0;
 
-        current = limited(current + weighted_sum(&layer->weight[(ptrdiff_t)n * layer->inputs], input, layer->inputs));
+        current = limited(
+            current
+            + weighted_sum(&layer->weight[(ptrdiff_t)n * layer->inputs], input, layer->inputs));
         current -= decay(current, layer->dash_syn[n]);
         membrane = limited(membrane + limited(current - decay(membrane, layer->dash_mem[n])));
         while (membrane >= layer->threshold[n] && fired < layer->spikes_max) {
@@ -232,7 +241,8 @@ static int asc_infer(void *state)
     return 0;
 }
 
-/* Four int32, little endian: spikes * 65536 + membrane + 32768, so the larger number is the better class. */
+/* Four int32, little endian: spikes * 65536 + membrane + 32768, so the larger number is the better
+   class. */
 static uint32_t asc_result(void *state, uint8_t *output)
 {
     const struct nr_asc *asc = state;
@@ -240,7 +250,8 @@ static uint32_t asc_result(void *state, uint8_t *output)
 
     for (n = 0; n < NR_ASC_CLASSES; n++) {
         int32_t membrane = asc->membrane[NR_ASC_MODEL_NEURONS - NR_ASC_CLASSES + n];
-        uint32_t packed = asc->output_spikes[n] * (uint32_t)65536 + (uint32_t)(membrane + STATE_MAX + 1);
+        uint32_t packed =
+            asc->output_spikes[n] * (uint32_t)65536 + (uint32_t)(membrane + STATE_MAX + 1);
 
         for (b = 0; b < 4; b++) {
             output[4 * n + b] = (uint8_t)(packed >> (8 * b));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acoustic scene classification: one second of audio (8000 x int16 little endian, 8 kHz) to four classes.
-   docs/ASC.md defines the arithmetic; the numbers of the model are in nr_asc_model.h, generated from a NIR file. */
+/* Acoustic scene classification: one second of audio (8000 x int16 little endian, 8 kHz) to four
+   classes. docs/ASC.md defines the arithmetic; the numbers of the model are in nr_asc_model.h,
+   generated from a NIR file. */
 #ifndef NR_ASC_H
 #define NR_ASC_H
 
@@ -25,7 +26,8 @@ enum nr_asc_error { NR_ASC_E_LENGTH = 1, NR_ASC_E_NOT_PREPROCESSED = 2 };
 /* All memory of the workload; the caller owns it, nr_asc_workload initialises it.
    Neurons of all layers lie one after the other, the four outputs last. */
 struct nr_asc {
-    int16_t spikes[NR_ASC_STEPS][NR_ASC_CHANNELS]; /* the log envelopes first, then the spike counts made of them */
+    /* the log envelopes first, then the spike counts made of them */
+    int16_t spikes[NR_ASC_STEPS][NR_ASC_CHANNELS];
     int16_t current[NR_ASC_NEURONS_MAX];
     int16_t membrane[NR_ASC_NEURONS_MAX];
     int16_t fired[NR_ASC_NEURONS_MAX];      /* spikes of the step in progress */

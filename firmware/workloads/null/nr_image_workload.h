@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an image's main program needs of its workload, under the same names in every workload's folder: the include path chooses. */
+/* What an image's main program needs of its workload, under the same names in every workload's
+   folder: the include path chooses. */
 #ifndef NR_IMAGE_WORKLOAD_H
 #define NR_IMAGE_WORKLOAD_H
 

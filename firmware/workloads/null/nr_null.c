@@ -29,7 +29,8 @@ static int null_infer(void *state)
 static uint32_t null_result(void *state, uint8_t *output)
 {
     const struct nr_null *null = state;
-    uint32_t length_b = null->length_b < NR_NULL_OUTPUT_BYTES ? null->length_b : NR_NULL_OUTPUT_BYTES;
+    uint32_t length_b =
+        null->length_b < NR_NULL_OUTPUT_BYTES ? null->length_b : NR_NULL_OUTPUT_BYTES;
     if (null->data != NULL) {
         memcpy(output, null->data, length_b);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The null workload: its phases do nothing, so that what is measured is the shim's overhead. Its output is the first
-   NR_NULL_OUTPUT_BYTES of the input, or all of a shorter one, so that transfers can be checked in both directions. */
+/* The null workload: its phases do nothing, so that what is measured is the shim's overhead. Its
+   output is the first NR_NULL_OUTPUT_BYTES of the input, or all of a shorter one, so that transfers
+   can be checked in both directions. */
 #ifndef NR_NULL_H
 #define NR_NULL_H
 

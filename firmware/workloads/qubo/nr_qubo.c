@@ -4,7 +4,8 @@
 #include <string.h>
 
 enum {
-    SPARSE_BELOW_PERMILLE = 40, /* of all pairs that are edges: the rule that takes the oldest swap is better below, measured */
+    /* of all pairs that are edges: the rule that takes the oldest swap is better below, measured */
+    SPARSE_BELOW_PERMILLE = 40,
     KICK_AFTER_SPARSE = 1000,   /* moves without a gain */
     KICK_AFTER_DENSE = 4000,
     KICK_NODES_SPARSE = 2,
@@ -27,7 +28,8 @@ static uint32_t below(struct nr_qubo *qubo, uint32_t limit)
     return (uint32_t)(((uint64_t)x * limit) >> 32);
 }
 
-/* ---- the parts of `order`: a node moves to the part beside its own by a swap with the node at the border ---- */
+/* ---- the parts of `order`: a node moves to the part beside its own by a swap with the node at the
+   border ---- */
 
 static void exchange(struct nr_qubo *qubo, uint32_t v, uint32_t to)
 {
@@ -67,7 +69,8 @@ static void swappable_to_others(struct nr_qubo *qubo, uint32_t v)
 
 static void choose(struct nr_qubo *qubo, uint32_t v) /* a free node */
 {
-    const uint32_t start = qubo->graph.row[v], stop = qubo->graph.row[v + 1];
+    const uint32_t start = qubo->graph.row[v];
+    const uint32_t stop = qubo->graph.row[v + 1];
     exchange(qubo, v, qubo->chosen);
     qubo->chosen++;
     qubo->free--;
@@ -88,7 +91,8 @@ static void choose(struct nr_qubo *qubo, uint32_t v) /* a free node */
 
 static void drop(struct nr_qubo *qubo, uint32_t v) /* a chosen node */
 {
-    const uint32_t start = qubo->graph.row[v], stop = qubo->graph.row[v + 1];
+    const uint32_t start = qubo->graph.row[v];
+    const uint32_t stop = qubo->graph.row[v + 1];
     qubo->chosen--;
     qubo->free++;
     exchange(qubo, v, qubo->chosen);
@@ -122,7 +126,8 @@ static bool make_room(struct nr_qubo *qubo)
     return false;
 }
 
-/* Goes on with a kick: nodes by chance that are not chosen come in, and their chosen neighbours leave first, one a call. */
+/* Goes on with a kick: nodes by chance that are not chosen come in, and their chosen neighbours
+   leave first, one a call. */
 static void go_on_kicking(struct nr_qubo *qubo)
 {
     const uint32_t n = qubo->graph.nodes;
@@ -147,7 +152,8 @@ static bool is_tabu(const struct nr_qubo *qubo, uint32_t v)
     return qubo->tabu[v] - qubo->move - 1U < UINT32_C(1) << 17;
 }
 
-/* Returns the oldest of some swappable nodes that are not tabu (sparse) or any of them (dense); the number of nodes if none. */
+/* Returns the oldest of some swappable nodes that are not tabu (sparse) or any of them (dense); the
+   number of nodes if none. */
 static uint32_t find_swap(struct nr_qubo *qubo)
 {
     const uint16_t *swappable = qubo->order + qubo->graph.nodes - qubo->swappable;
@@ -209,15 +215,18 @@ static bool extend(struct nr_qubo *qubo)
         qubo->local_best = qubo->chosen;
         qubo->idle_moves = 0;
     }
-    /* A set that can still grow is kept only where somebody waits for its cost: it will grow at once. */
+    /* A set that can still grow is kept only where somebody waits for its cost: it will grow at
+       once. */
     const int32_t cost = -(int32_t)qubo->chosen;
-    return cost < qubo->best_cost && (qubo->free == 0 || cost <= qubo->report_at) && keep_best(qubo);
+    return cost < qubo->best_cost && (qubo->free == 0 || cost <= qubo->report_at)
+           && keep_best(qubo);
 }
 
 static void wander(struct nr_qubo *qubo)
 {
     qubo->idle_moves++;
-    if (qubo->idle_moves >= (qubo->sparse ? (uint32_t)KICK_AFTER_SPARSE : (uint32_t)KICK_AFTER_DENSE)) {
+    if (qubo->idle_moves
+        >= (qubo->sparse ? (uint32_t)KICK_AFTER_SPARSE : (uint32_t)KICK_AFTER_DENSE)) {
         qubo->idle_moves = 0;
         qubo->local_best = 0;
         qubo->kicks = qubo->sparse ? KICK_NODES_SPARSE : KICK_NODES_DENSE;
@@ -247,7 +256,8 @@ void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed)
     qubo->kicks = 0;
     qubo->forced = n;
     qubo->forced_at = 0;
-    qubo->random = seed != 0 ? seed * UINT32_C(2654435761) : 1; /* spreads small seeds; odd, so only 0 gives 0, which must not be */
+    /* spreads small seeds; odd, so only 0 gives 0, which must not be */
+    qubo->random = seed != 0 ? seed * UINT32_C(2654435761) : 1;
     qubo->best_cost = 0;
     qubo->report_at = INT32_MIN;
     qubo->sparse = 1000 * (uint64_t)qubo->graph.edges < SPARSE_BELOW_PERMILLE * pairs;

@@ -25,7 +25,8 @@ uint64_t nr_qubo_memory_b(uint32_t nodes, uint32_t edges)
     return 4 * (3 * n + 1) + 4 * ((halves + 1) / 2);
 }
 
-enum nr_qubo_refusal nr_qubo_sizes(const uint8_t *data, uint32_t length_b, uint32_t *nodes, uint32_t *edges)
+enum nr_qubo_refusal nr_qubo_sizes(const uint8_t *data, uint32_t length_b, uint32_t *nodes,
+                                   uint32_t *edges)
 {
     if (length_b < HEAD_B) {
         return NR_QUBO_TRUNCATED;
@@ -69,7 +70,8 @@ static void place_edge(struct nr_qubo_graph *graph, uint32_t lesser, uint32_t gr
     graph->neighbour[--graph->row[greater]] = (uint16_t)lesser;
 }
 
-static enum nr_qubo_refusal each_edge(struct nr_qubo_graph *graph, const uint8_t *data, uint32_t length_b,
+static enum nr_qubo_refusal each_edge(struct nr_qubo_graph *graph, const uint8_t *data,
+                                      uint32_t length_b,
                                       void (*take)(struct nr_qubo_graph *, uint32_t, uint32_t))
 {
     struct reader reader = {data, length_b, HEAD_B, NR_QUBO_GOOD};
@@ -112,7 +114,8 @@ static void lay_out(struct nr_qubo *qubo, uint32_t *memory)
     qubo->best = (uint8_t *)(qubo->place + n);
 }
 
-enum nr_qubo_refusal nr_qubo_load(struct nr_qubo *qubo, uint32_t *memory, uint32_t memory_b, const uint8_t *data, uint32_t length_b)
+enum nr_qubo_refusal nr_qubo_load(struct nr_qubo *qubo, uint32_t *memory, uint32_t memory_b,
+                                  const uint8_t *data, uint32_t length_b)
 {
     struct nr_qubo_graph *graph = &qubo->graph;
     enum nr_qubo_refusal refusal = nr_qubo_sizes(data, length_b, &graph->nodes, &graph->edges);
@@ -123,7 +126,8 @@ enum nr_qubo_refusal nr_qubo_load(struct nr_qubo *qubo, uint32_t *memory, uint32
     if (needed_b == 0 || needed_b > memory_b) {
         return NR_QUBO_TOO_LARGE;
     }
-    if (nr_crc32(nr_crc32(0, data, SIZES_B), data + HEAD_B, (size_t)(length_b - HEAD_B)) != nr_get_u32(data + SIZES_B)) {
+    if (nr_crc32(nr_crc32(0, data, SIZES_B), data + HEAD_B, (size_t)(length_b - HEAD_B))
+        != nr_get_u32(data + SIZES_B)) {
         return NR_QUBO_CHECKSUM;
     }
     lay_out(qubo, memory);

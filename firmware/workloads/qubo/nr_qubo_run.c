@@ -2,7 +2,8 @@
 #include "nr_qubo.h"
 
 /* Tells all thresholds that were reached; returns how many have been told by now. */
-static uint8_t tell(const struct nr_qubo *qubo, const struct nr_qubo_limits *limits, const struct nr_qubo_bench *bench, uint8_t told)
+static uint8_t tell(const struct nr_qubo *qubo, const struct nr_qubo_limits *limits,
+                    const struct nr_qubo_bench *bench, uint8_t told)
 {
     while (told < limits->threshold_count && qubo->best_cost <= limits->thresholds[told]) {
         bench->crossed(bench->context, told, qubo->best_cost);
@@ -11,7 +12,8 @@ static uint8_t tell(const struct nr_qubo *qubo, const struct nr_qubo_limits *lim
     return told;
 }
 
-enum nr_qubo_end nr_qubo_run(struct nr_qubo *qubo, const struct nr_qubo_limits *limits, const struct nr_qubo_bench *bench)
+enum nr_qubo_end nr_qubo_run(struct nr_qubo *qubo, const struct nr_qubo_limits *limits,
+                             const struct nr_qubo_bench *bench)
 {
     uint64_t start = bench->ticks(bench->context);
     uint8_t told = tell(qubo, limits, bench, 0);

@@ -19,7 +19,10 @@ static int qubo_load(void *state, const uint8_t *data, uint32_t length_b)
 }
 
 /* There is memory for one graph, and a graph of another slot may have been loaded since. */
-static int qubo_preprocess(void *state, const uint8_t *data, uint32_t length_b) { return take_graph(state, data, length_b); }
+static int qubo_preprocess(void *state, const uint8_t *data, uint32_t length_b)
+{
+    return take_graph(state, data, length_b);
+}
 
 /* Of thresholds that one move reaches, the search tells each: only the last is passed on. */
 static void crossed(void *context, uint8_t threshold, int32_t cost)
@@ -41,7 +44,8 @@ static int qubo_optimize(void *state, const struct nr_search *search)
     struct nr_qubo_state *qubo = state;
     struct nr_search tied = *search; /* without const, for those who get it as a context */
     struct nr_qubo_bench bench = {&tied, ticks, crossed};
-    struct nr_qubo_limits limits = {search->target, 0, NR_QUBO_WORK_PER_POLL, search->thresholds, search->threshold_count};
+    struct nr_qubo_limits limits = {search->target, 0, NR_QUBO_WORK_PER_POLL, search->thresholds,
+                                    search->threshold_count};
     uint64_t now;
     nr_qubo_start(&qubo->search, search->seed);
     now = search->ticks(search->context);

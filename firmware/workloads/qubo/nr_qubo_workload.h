@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search of nr_qubo.h as a workload: an input is a graph on the wire (docs/QUBO.md), and OPTIMIZE is all it does.
-   Output: cost:4 signed, as the search counts it; end:1, 0 time-out, 1 target; nodes:4; then the best vector, one bit a node, low
-   bits first. */
+/* The search of nr_qubo.h as a workload: an input is a graph on the wire (docs/QUBO.md), and
+   OPTIMIZE is all it does. Output: cost:4 signed, as the search counts it; end:1, 0 time-out, 1
+   target; nodes:4; then the best vector, one bit a node, low bits first. */
 #ifndef NR_QUBO_WORKLOAD_H
 #define NR_QUBO_WORKLOAD_H
 
 #include "nr_qubo.h"
 #include "nr_workload.h"
 
-/* What a build may set: memory for the graph and the search on it (nr_qubo_memory_b), the longest graph on the wire, and how many
-   touched neighbours lie between two looks at the clock (docs/QUBO.md, "The solver"). */
+/* What a build may set: memory for the graph and the search on it (nr_qubo_memory_b), the longest
+   graph on the wire, and how many touched neighbours lie between two looks at the clock
+   (docs/QUBO.md, "The solver"). */
 #ifndef NR_QUBO_MEMORY_B
 #define NR_QUBO_MEMORY_B 16384
 #endif
@@ -21,7 +22,8 @@
 #endif
 
 /* The most nodes that so much memory holds: without an edge, a node takes 20 bytes and more. */
-#define NR_QUBO_NODES_FIT (NR_QUBO_MEMORY_B / 20 < NR_QUBO_NODES_MAX ? NR_QUBO_MEMORY_B / 20 : NR_QUBO_NODES_MAX)
+#define NR_QUBO_NODES_FIT                                                                          \
+    (NR_QUBO_MEMORY_B / 20 < NR_QUBO_NODES_MAX ? NR_QUBO_MEMORY_B / 20 : NR_QUBO_NODES_MAX)
 #define NR_QUBO_HEAD_B 9
 #define NR_QUBO_OUTPUT_B (NR_QUBO_HEAD_B + (NR_QUBO_NODES_FIT + 7) / 8)
 
@@ -32,7 +34,8 @@ struct nr_qubo_state {
     uint32_t memory[NR_QUBO_MEMORY_B / 4];
 };
 
-/* Fills `out` with this workload on `state`. A load is refused with a code of enum nr_qubo_refusal, or with NR_LOAD_TOO_LARGE. */
+/* Fills `out` with this workload on `state`. A load is refused with a code of enum nr_qubo_refusal,
+   or with NR_LOAD_TOO_LARGE. */
 void nr_qubo_workload(struct nr_workload *out, struct nr_qubo_state *state);
 
 #endif

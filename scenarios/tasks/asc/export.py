@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from scenarios.tasks.asc.nirfile import read_model
 
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
 SHIPPED_HEADER = Path(__file__).parents[3] / "firmware" / "workloads" / "asc" / "nr_asc_model.h"
-NUMBERS_PER_LINE = 16
+NUMBERS_PER_LINE = (16, 8, 4)  # as many as fit
+COLUMNS = 100
 
 HEAD = """\
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -45,12 +47,22 @@ struct nr_asc_layer {{
 """
 
 
+def rows(numbers: list[str], per_line: int) -> list[str]:
+    """Write numbers in lines of `per_line`."""
+    starts = range(0, len(numbers), per_line)
+    return ["    " + ", ".join(numbers[at : at + per_line]) + "," for at in starts]
+
+
+def fit(lines: list[str]) -> bool:
+    """Return whether lines are short enough for the firmware."""
+    return max(map(len, lines), default=0) <= COLUMNS
+
+
 def array(kind: str, name: str, numbers: NDArray[Any]) -> Iterator[str]:
     """Write a constant array."""
     flat = [str(number) for number in numbers.reshape(-1).tolist()]
     yield f"static const {kind} nr_asc_{name}[{len(flat)}] = {{"
-    for start in range(0, len(flat), NUMBERS_PER_LINE):
-        yield "    " + ", ".join(flat[start : start + NUMBERS_PER_LINE]) + ","
+    yield from next(lines for lines in map(partial(rows, flat), NUMBERS_PER_LINE) if fit(lines))
     yield "};"
 
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Proves the largest independent set of a graph by branch and bound, on the host.
 
-   Sets are bits; the bound is a greedy cover by cliques, of each of which at most one node can be chosen (San Segundo et al. 2011,
-   "An exact bit-parallel algorithm for the maximum clique problem", on the complement). */
+   Sets are bits; the bound is a greedy cover by cliques, of each of which at most one node can be
+   chosen (San Segundo et al. 2011, "An exact bit-parallel algorithm for the maximum clique
+   problem", on the complement). */
 #include <stdint.h>
 #include <string.h>
 
@@ -34,8 +35,10 @@ static int lowest(const struct search *search, const set of)
     return -1;
 }
 
-/* Covers `candidates` by cliques; lists those whose clique has a number above `free_cliques`, with that number. */
-static unsigned cover(const struct search *search, const set candidates, int free_cliques, uint16_t *order, uint16_t *bound)
+/* Covers `candidates` by cliques; lists those whose clique has a number above `free_cliques`, with
+   that number. */
+static unsigned cover(const struct search *search, const set candidates, int free_cliques,
+                      uint16_t *order, uint16_t *bound)
 {
     set left, clique;
     unsigned listed = 0;
@@ -88,7 +91,8 @@ static void branch(struct search *search, set candidates, unsigned size)
     }
 }
 
-/* Orders the nodes so that the one with the most neighbours among those left comes last, and so is branched on first. */
+/* Orders the nodes so that the one with the most neighbours among those left comes last, and so is
+   branched on first. */
 static void order_nodes(struct search *search, const int64_t *row, const int32_t *neighbour)
 {
     uint16_t degree[NODES_MAX], place[NODES_MAX];
@@ -119,10 +123,11 @@ static void order_nodes(struct search *search, const int64_t *row, const int32_t
     }
 }
 
-/* Looks for more than `known` independent nodes; returns the most there are, or -1 where `branches` did not do, or for too many nodes.
-   `best_nodes` has room for all nodes and is written where more than `known` were found. */
-int exact_independent(uint32_t nodes, const int64_t *row, const int32_t *neighbour, uint32_t known, uint64_t branches,
-                      uint16_t *best_nodes)
+/* Looks for more than `known` independent nodes; returns the most there are, or -1 where `branches`
+   did not do, or for too many nodes. `best_nodes` has room for all nodes and is written where more
+   than `known` were found. */
+int exact_independent(uint32_t nodes, const int64_t *row, const int32_t *neighbour, uint32_t known,
+                      uint64_t branches, uint16_t *best_nodes)
 {
     struct search search;
     set all = {0};

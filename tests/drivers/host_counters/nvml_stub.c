@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The part of NVIDIA's management library (libnvidia-ml.so.1) that the binding needs to read one board's energy: a board that draws
- * 100 W from the monotonic clock. NVML_STUB_FAULT: a code that the readings return from the 20th call on; NVML_STUB_BOARDS: how many
- * boards there are; NVML_STUB_OLD: set for a board that does not count energy; NVML_STUB_INIT: the code that initialising returns. */
+ * The part of NVIDIA's management library (libnvidia-ml.so.1) that the binding needs to read one
+ * board's energy: a board that draws 100 W from the monotonic clock. NVML_STUB_FAULT: a code that
+ * the readings return from the 20th call on; NVML_STUB_BOARDS: how many boards there are;
+ * NVML_STUB_OLD: set for a board that does not count energy; NVML_STUB_INIT: the code that
+ * initialising returns. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,10 @@ static struct nvmlDevice_st boards[8];
 static int initialized;
 static int readings;
 
-static int setting(const char *name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
+static int setting(const char *name, int otherwise)
+{
+    return getenv(name) ? atoi(getenv(name)) : otherwise;
+}
 
 static int copy(char *into, unsigned int length, const char *text) {
     snprintf(into, length, "%s", text);
@@ -39,7 +44,10 @@ int nvmlShutdown(void) {
 
 const char *nvmlErrorString(int code) { return code == 998 ? "a code of tomorrow" : "stub"; }
 
-int nvmlSystemGetDriverVersion(char *version, unsigned int length) { return copy(version, length, "999.stub"); }
+int nvmlSystemGetDriverVersion(char *version, unsigned int length)
+{
+    return copy(version, length, "999.stub");
+}
 
 int nvmlDeviceGetCount_v2(unsigned int *count) {
     *count = (unsigned int)setting("NVML_STUB_BOARDS", 2);
@@ -80,7 +88,8 @@ int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long 
     if (!initialized) return UNINITIALIZED;
     if (getenv("NVML_STUB_OLD")) return NOT_SUPPORTED;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    *energy_mj = 100000ULL * (unsigned long long)now.tv_sec + (unsigned long long)now.tv_nsec / 10000ULL;
+    *energy_mj =
+        100000ULL * (unsigned long long)now.tv_sec + (unsigned long long)now.tv_nsec / 10000ULL;
     return fault();
 }
 

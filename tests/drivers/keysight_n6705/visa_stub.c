@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The part of a vendor's VISA library that the binding needs for an instrument at a raw socket, after VPP-4.3. As in theirs, and not
- * in pyvisa-py, a read ends at every termination character, also at one inside a block of numbers. VISA_STUB_OPEN: the status
- * that opening returns. */
+ * The part of a vendor's VISA library that the binding needs for an instrument at a raw socket,
+ * after VPP-4.3. As in theirs, and not in pyvisa-py, a read ends at every termination character,
+ * also at one inside a block of numbers. VISA_STUB_OPEN: the status that opening returns. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdint.h>
@@ -15,11 +15,28 @@ typedef int32_t Status;
 typedef uint32_t Session;
 enum { MANAGER = 1, FIRST = 16, MOST = 16, TCPIP = 6 };
 #define ERROR(low) ((Status)(0xBFFF0000u | (low)))
-enum { NOT_FOUND = 0x11, TIMEOUT = 0x15, NO_ATTRIBUTE = 0x1D, BAD_NAME = 0x12, CONNECTION_LOST = 0xA6, BAD_OBJECT = 0x0E };
+enum {
+    NOT_FOUND = 0x11,
+    TIMEOUT = 0x15,
+    NO_ATTRIBUTE = 0x1D,
+    BAD_NAME = 0x12,
+    CONNECTION_LOST = 0xA6,
+    BAD_OBJECT = 0x0E
+};
 enum { TERM_CHAR_READ = 0x3FFF0005, MAX_COUNT_READ = 0x3FFF0006 };
-enum { TERMCHAR = 0x3FFF0018, TIMEOUT_VALUE = 0x3FFF001A, TERMCHAR_EN = 0x3FFF0038, SEND_END_EN = 0x3FFF0016 };
+enum {
+    TERMCHAR = 0x3FFF0018,
+    TIMEOUT_VALUE = 0x3FFF001A,
+    TERMCHAR_EN = 0x3FFF0038,
+    SEND_END_EN = 0x3FFF0016
+};
 
-static struct { int socket, used; uint32_t timeout_ms; uint8_t end; uint16_t ends, send_end; } sessions[MOST];
+static struct {
+    int socket, used;
+    uint32_t timeout_ms;
+    uint8_t end;
+    uint16_t ends, send_end;
+} sessions[MOST];
 
 static int at(Session session) {
     int place = (int)session - FIRST;
@@ -37,7 +54,9 @@ Status viOpenDefaultRM(Session *manager) {
     return 0;
 }
 
-Status viParseRsrcEx(Session manager, const char *name, uint16_t *kind, uint16_t *board, char *class, char *full, char *alias) {
+Status viParseRsrcEx(Session manager, const char *name, uint16_t *kind, uint16_t *board,
+                     char *class, char *full, char *alias)
+{
     char host[64];
     int port;
     (void)manager;
@@ -50,7 +69,8 @@ Status viParseRsrcEx(Session manager, const char *name, uint16_t *kind, uint16_t
     return 0;
 }
 
-Status viOpen(Session manager, const char *name, uint32_t mode, uint32_t timeout, Session *session) {
+Status viOpen(Session manager, const char *name, uint32_t mode, uint32_t timeout, Session *session)
+{
     char host[64];
     int port, place = 0;
     struct sockaddr_in to = {.sin_family = AF_INET};
@@ -125,8 +145,10 @@ Status viRead(Session session, uint8_t *into, uint32_t count, uint32_t *done) {
         if (poll(&there, 1, (int)sessions[place].timeout_ms) == 0) return ERROR(TIMEOUT);
         ssize_t seen = recv(there.fd, into + *done, count - *done, MSG_PEEK);
         if (seen <= 0) return ERROR(CONNECTION_LOST);
-        uint8_t *end = sessions[place].ends ? memchr(into + *done, sessions[place].end, (size_t)seen) : NULL;
-        seen = recv(there.fd, into + *done, end ? (size_t)(end - into) - *done + 1 : (size_t)seen, 0);
+        uint8_t *end =
+            sessions[place].ends ? memchr(into + *done, sessions[place].end, (size_t)seen) : NULL;
+        seen =
+            recv(there.fd, into + *done, end ? (size_t)(end - into) - *done + 1 : (size_t)seen, 0);
         if (seen <= 0) return ERROR(CONNECTION_LOST);
         *done += (uint32_t)seen;
         if (end) return TERM_CHAR_READ;
@@ -140,6 +162,12 @@ Status viStatusDesc(Session session, Status status, char *text) {
     return 0;
 }
 
-Status viDisableEvent(Session session, uint32_t kind, uint16_t how) { return (void)kind, (void)how, at(session) < 0 ? ERROR(BAD_OBJECT) : 0; }
+Status viDisableEvent(Session session, uint32_t kind, uint16_t how)
+{
+    return (void)kind, (void)how, at(session) < 0 ? ERROR(BAD_OBJECT) : 0;
+}
 
-Status viDiscardEvents(Session session, uint32_t kind, uint16_t how) { return viDisableEvent(session, kind, how); }
+Status viDiscardEvents(Session session, uint32_t kind, uint16_t how)
+{
+    return viDisableEvent(session, kind, how);
+}

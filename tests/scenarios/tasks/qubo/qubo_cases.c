@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each case on standard input: memory_b, length_b, seed, timeout_ticks, target, threshold_count, 4 bytes each, low first; thresholds;
-   the graph. Memory and graph get blocks of exactly their size, so that the sanitizers see every byte beside them. The clock is a
-   counter of its own readings. Answers a line: refusal, needed bytes; of a search also end, cost, the best vector in hex, and
+/* Each case on standard input: memory_b, length_b, seed, timeout_ticks, target, threshold_count, 4
+   bytes each, low first; thresholds; the graph. Memory and graph get blocks of exactly their size,
+   so that the sanitizers see every byte beside them. The clock is a counter of its own readings.
+   Answers a line: refusal, needed bytes; of a search also end, cost, the best vector in hex, and
    threshold:cost pairs. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ static void *block(size_t size_b)
 static void search(struct nr_qubo *qubo, const uint32_t *numbers, const int32_t *thresholds)
 {
     struct told told = {0};
-    struct nr_qubo_limits limits = {(int32_t)numbers[4], numbers[3], 500, thresholds, (uint8_t)numbers[5]};
+    struct nr_qubo_limits limits = {(int32_t)numbers[4], numbers[3], 500, thresholds,
+                                    (uint8_t)numbers[5]};
     struct nr_qubo_bench bench = {&told, ticks, crossed};
     nr_qubo_start(qubo, numbers[2]);
     printf(" %d", (int)nr_qubo_run(qubo, &limits, &bench));
@@ -60,13 +62,17 @@ int main(void)
         uint8_t *data = block(numbers[1]);
         uint32_t *memory = block(numbers[0]);
         struct nr_qubo *qubo = block(nr_qubo_state_b());
-        if (numbers[5] > THRESHOLDS_MAX || fread(thresholds, sizeof *thresholds, numbers[5], stdin) != numbers[5]
+        if (numbers[5] > THRESHOLDS_MAX
+            || fread(thresholds, sizeof *thresholds, numbers[5], stdin) != numbers[5]
             || fread(data, 1, numbers[1], stdin) != numbers[1]) {
             return 2;
         }
         enum nr_qubo_refusal refusal = nr_qubo_load(qubo, memory, numbers[0], data, numbers[1]);
-        uint32_t nodes = 0, edges = 0;
-        uint64_t needed_b = nr_qubo_sizes(data, numbers[1], &nodes, &edges) == NR_QUBO_GOOD ? nr_qubo_memory_b(nodes, edges) : 0;
+        uint32_t nodes = 0;
+        uint32_t edges = 0;
+        uint64_t needed_b = nr_qubo_sizes(data, numbers[1], &nodes, &edges) == NR_QUBO_GOOD
+                                ? nr_qubo_memory_b(nodes, edges)
+                                : 0;
         printf("%d %" PRIu64, (int)refusal, needed_b);
         free(data);
         if (refusal == NR_QUBO_GOOD) {

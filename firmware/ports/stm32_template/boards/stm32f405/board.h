@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STM32F405, RM0090, as it leaves reset: on its internal 16 MHz oscillator, no crystal needed. Copy this folder for another part.
-   BOARD: each of these lines; the parts' data sheet has the pins, the reference manual the rest. */
+/* STM32F405, RM0090, as it leaves reset: on its internal 16 MHz oscillator, no crystal needed. Copy
+   this folder for another part. BOARD: each of these lines; the parts' data sheet has the pins, the
+   reference manual the rest. */
 #ifndef BOARD_H
 #define BOARD_H
 
-/* Name and clocks: of the core, of the USART and of the timer. Where you set up a PLL (start_clocks in port.c), these three follow. */
+/* Name and clocks: of the core, of the USART and of the timer. Where you set up a PLL (start_clocks
+   in port.c), these three follow. */
 #ifdef EMULATED /* QEMU clocks core and timers of its model as it likes, and a USART not at all */
 #define BOARD_NAME "stm32f405, emulated"
 #define CORE_HZ 168000000U
@@ -25,7 +27,8 @@
 #define TIMER_ENABLE 0x40023840U
 #define TIMER_ENABLE_BITS (1U << 0)
 
-/* The UART: USART1 on PA9 (Tx) and PA10 (Rx), alternate function 7. Interrupt number: chapter "Interrupts and events". */
+/* The UART: USART1 on PA9 (Tx) and PA10 (Rx), alternate function 7. Interrupt number: chapter
+   "Interrupts and events". */
 #define USART 0x40011000U
 #define USART_IRQ 37
 #define USART_HAS_DR 1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STM32G071, RM0444, as it leaves reset: on its internal 16 MHz oscillator. Pins as on a NUCLEO-G071RB, whose ST-LINK is the USB bridge.
-   BOARD: each of these lines; the parts' data sheet has the pins, the reference manual the rest. */
+/* STM32G071, RM0444, as it leaves reset: on its internal 16 MHz oscillator. Pins as on a
+   NUCLEO-G071RB, whose ST-LINK is the USB bridge. BOARD: each of these lines; the parts' data sheet
+   has the pins, the reference manual the rest. */
 #ifndef BOARD_H
 #define BOARD_H
 
