@@ -3,13 +3,15 @@
 no clock.
 
 COBS is from S. Cheshire and M. Baker, "Consistent overhead byte stuffing", IEEE/ACM Trans.
-Networking 7(2), 1999.
+Networking 7(2), 1999; the library `cobs` does it.
 """
 
 from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+
+from cobs import cobs
 
 from sut_backends.shim import messages
 
@@ -27,49 +29,19 @@ class Frame:
     payload: bytes = b""
 
 
-def cobs_encode(content: bytes) -> bytes:
-    """Return `content` without zero bytes, without delimiters."""
-    out = bytearray()
-    groups = content.split(DELIMITER)
-    for number, group in enumerate(groups):
-        while len(group) >= _GROUP_MAX:
-            out.append(_GROUP_MAX + 1)
-            out += group[:_GROUP_MAX]
-            group = group[_GROUP_MAX:]
-            if not group and number == len(groups) - 1:
-                return bytes(out)  # a full group at the very end stands for no zero
-        out.append(len(group) + 1)
-        out += group
-    return bytes(out)
-
-
-def cobs_decode(code: bytes) -> bytes:
-    """Return what was encoded as `code`, which is without delimiters; raise ValueError where it is
-    not COBS.
-    """
-    out = bytearray()
-    at = 0
-    while at < len(code):
-        step = code[at]
-        group = code[at + 1 : at + step]
-        if step == 0 or len(group) != step - 1 or DELIMITER in group:
-            raise ValueError(f"bad COBS code {step} at byte {at} of {len(code)}")
-        out += group
-        at += step
-        if step <= _GROUP_MAX and at < len(code):
-            out.append(0)
-    return bytes(out)
-
-
 def encode(frame: Frame) -> bytes:
     """Return the bytes of `frame` on the wire, delimiters on both sides."""
     body = bytes([frame.kind, frame.seq]) + frame.payload
-    return DELIMITER + cobs_encode(body + zlib.crc32(body).to_bytes(4, "little")) + DELIMITER
+    code: bytes = cobs.encode(body + zlib.crc32(body).to_bytes(4, "little"))
+    return DELIMITER + code + DELIMITER
 
 
 def decode(code: bytes) -> Frame:
     """Return the frame between two delimiters; raise ValueError where it is none."""
-    content = cobs_decode(code)
+    try:
+        content: bytes = cobs.decode(code)
+    except cobs.DecodeError as error:
+        raise ValueError(f"bad COBS code: {error}") from error
     body = content[:-4]
     crc = content[-4:]
     if len(content) < messages.FRAME_OVERHEAD_B:
