@@ -4,14 +4,7 @@
 
 #include <string.h>
 
-enum {
-    CAPS_FIXED_B = 28,
-    CAPS_STRINGS = 6,
-    CAPS_MORE_B = 1,
-    CAPS_MAX_B = 256,
-    ERROR_FIXED_B = 5,
-    ERROR_TEXT_MAX_B = 40
-};
+enum { CAPS_STRINGS = 6, CAPS_MORE_B = 1, ERROR_TEXT_MAX_B = 40 };
 
 static void send(struct nr_shim *shim, uint8_t type, uint8_t seq, const uint8_t *payload,
                  size_t length_b)
@@ -47,7 +40,7 @@ static void put_error(uint8_t *to, uint8_t code, uint32_t detail)
 void nr_answer_code(struct nr_shim *shim, uint8_t code, uint32_t detail)
 {
     put_error(shim->answer, code, detail);
-    nr_answer(shim, NR_ERROR, ERROR_FIXED_B);
+    nr_answer(shim, NR_ERROR, NR_ERROR_FIXED_B);
 }
 
 void nr_answer_words(struct nr_shim *shim, uint8_t code, uint32_t detail, const char *text)
@@ -57,15 +50,15 @@ void nr_answer_words(struct nr_shim *shim, uint8_t code, uint32_t detail, const 
         text_b = ERROR_TEXT_MAX_B;
     }
     put_error(shim->answer, code, detail);
-    memcpy(shim->answer + ERROR_FIXED_B, text, text_b);
-    nr_answer(shim, NR_ERROR, ERROR_FIXED_B + text_b);
+    memcpy(shim->answer + NR_ERROR_FIXED_B, text, text_b);
+    nr_answer(shim, NR_ERROR, NR_ERROR_FIXED_B + text_b);
 }
 
 /* ---- on the fly ---- */
 
 void nr_send_ack(struct nr_shim *shim)
 {
-    uint8_t received[4];
+    uint8_t received[NR_ACK_B];
     nr_put_u32(received, shim->received);
     send(shim, NR_ACK, shim->expected, received, sizeof received);
 }
@@ -82,7 +75,7 @@ static void send_caps_strings(struct nr_shim *shim)
         shim->port->device,    NR_FIRMWARE_VERSION, shim->workload->name,
         shim->workload->model, shim->port->build,   shim->port->sync_pin,
     };
-    size_t room_b = CAPS_MAX_B - CAPS_FIXED_B - CAPS_STRINGS - CAPS_MORE_B;
+    size_t room_b = NR_CAPS_MAX_B - NR_CAPS_FIXED_B - CAPS_STRINGS - CAPS_MORE_B;
     for (size_t i = 0; i < CAPS_STRINGS; i++) {
         size_t length_b = strlen(strings[i]);
         uint8_t byte;
@@ -123,7 +116,7 @@ static uint8_t caps_flags(const struct nr_shim *shim)
 void nr_send_caps(struct nr_shim *shim, uint8_t seq)
 {
     const struct nr_port *port = shim->port;
-    uint8_t fixed[CAPS_FIXED_B];
+    uint8_t fixed[NR_CAPS_FIXED_B];
     uint8_t more = caps_more(shim);
     nr_put_u32(fixed, shim->nonce);
     fixed[4] = NR_PROTOCOL;
@@ -147,7 +140,7 @@ void nr_send_caps(struct nr_shim *shim, uint8_t seq)
 /* Not kept, as HELLO has no place in the order; the session stays as it is. */
 void nr_refuse_hello(struct nr_shim *shim, uint8_t seq, uint8_t code, uint32_t detail)
 {
-    uint8_t error[ERROR_FIXED_B];
+    uint8_t error[NR_ERROR_FIXED_B];
     put_error(error, code, detail);
     send(shim, NR_ERROR, seq, error, sizeof error);
 }

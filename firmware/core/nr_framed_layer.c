@@ -26,8 +26,8 @@ static void on_hello(struct nr_shim *shim)
 {
     const uint8_t *payload = nr_frame_payload(&shim->frame_rx);
     uint8_t seq = nr_frame_seq(&shim->frame_rx);
-    if (nr_frame_payload_b(&shim->frame_rx) != 5) {
-        nr_refuse_hello(shim, seq, NR_E_LENGTH, 5);
+    if (nr_frame_payload_b(&shim->frame_rx) != NR_HELLO_B) {
+        nr_refuse_hello(shim, seq, NR_E_LENGTH, NR_HELLO_B);
         return;
     }
     if (payload[4] != NR_PROTOCOL) {

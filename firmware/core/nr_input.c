@@ -28,12 +28,12 @@ bool nr_upload_fits(const struct nr_shim *shim)
     size_t payload_b = nr_frame_payload_b(&shim->frame_rx);
     uint32_t offset_b;
     uint32_t length_b;
-    if (shim->upload != NR_UPLOAD_OPEN || payload_b <= NR_DATA_OFFSET_B) {
+    if (shim->upload != NR_UPLOAD_OPEN || payload_b <= NR_DATA_FIXED_B) {
         return false;
     }
     offset_b = nr_get_u32(nr_frame_payload(&shim->frame_rx));
     length_b = shim->slot_length_b[shim->upload_slot];
-    return offset_b <= length_b && payload_b - NR_DATA_OFFSET_B <= length_b - offset_b;
+    return offset_b <= length_b && payload_b - NR_DATA_FIXED_B <= length_b - offset_b;
 }
 
 /* Piece by piece as far as they come in order, that is nearly always to the end; anew where a byte
@@ -52,8 +52,8 @@ static void sum_up(struct nr_shim *shim, uint32_t offset_b, const uint8_t *bytes
 void nr_upload_store(struct nr_shim *shim)
 {
     const uint8_t *payload = nr_frame_payload(&shim->frame_rx);
-    const uint8_t *bytes = payload + NR_DATA_OFFSET_B;
-    uint32_t bytes_b = (uint32_t)(nr_frame_payload_b(&shim->frame_rx) - NR_DATA_OFFSET_B);
+    const uint8_t *bytes = payload + NR_DATA_FIXED_B;
+    uint32_t bytes_b = (uint32_t)(nr_frame_payload_b(&shim->frame_rx) - NR_DATA_FIXED_B);
     uint32_t offset_b = nr_get_u32(payload);
     memcpy(nr_slot_memory(shim, shim->upload_slot) + offset_b, bytes, bytes_b);
     shim->upload_received_b += bytes_b;

@@ -3,7 +3,7 @@
    docs/PROTOCOL.md, section 4. */
 #include "nr_shim_parts.h"
 
-enum { FIXED_B = 20, THRESHOLD_B = 4, KNOWN_FIXED_B = 2 };
+enum { THRESHOLD_B = 4 };
 
 /* ---- the request ---- */
 
@@ -28,8 +28,8 @@ static bool take_thresholds(struct nr_shim *shim, const uint8_t *bytes, size_t c
 
 void nr_optimize_request(struct nr_shim *shim, const uint8_t *payload, size_t payload_b)
 {
-    if (payload_b < FIXED_B || (payload_b - FIXED_B) % THRESHOLD_B != 0) {
-        nr_answer_error(shim, NR_E_LENGTH, FIXED_B, "wrong payload length");
+    if (payload_b < NR_OPTIMIZE_FIXED_B || (payload_b - NR_OPTIMIZE_FIXED_B) % THRESHOLD_B != 0) {
+        nr_answer_error(shim, NR_E_LENGTH, NR_OPTIMIZE_FIXED_B, "wrong payload length");
         return;
     }
     if (!nr_knows_optimize(shim)) {
@@ -38,7 +38,8 @@ void nr_optimize_request(struct nr_shim *shim, const uint8_t *payload, size_t pa
     }
     shim->job.slot = nr_get_u16(payload);
     if (!nr_can_run(shim, shim->job.slot)
-        || !take_thresholds(shim, payload + FIXED_B, (payload_b - FIXED_B) / THRESHOLD_B)) {
+        || !take_thresholds(shim, payload + NR_OPTIMIZE_FIXED_B,
+                            (payload_b - NR_OPTIMIZE_FIXED_B) / THRESHOLD_B)) {
         return;
     }
     shim->job.repeat = nr_get_u32(payload + 2);
@@ -100,7 +101,7 @@ int nr_optimize_window(struct nr_shim *shim)
 
 void nr_optimize_knew(struct nr_shim *shim, uint8_t first)
 {
-    uint8_t *to = shim->answer + KNOWN_FIXED_B;
+    uint8_t *to = shim->answer + NR_KNOWN_FIXED_B;
     if (first > shim->known) {
         nr_answer_error(shim, NR_E_ARGUMENT, shim->known, "behind the last threshold reached");
         return;

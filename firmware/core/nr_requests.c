@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { BATCH_FIXED_B = 10 };
-
 /* ---- the line ---- */
 
 static void on_baud(struct nr_shim *shim, uint32_t baud)
@@ -74,8 +72,8 @@ static void on_load(struct nr_shim *shim, const uint8_t *payload)
 
 static void on_unstorable_data(struct nr_shim *shim, size_t payload_b)
 {
-    if (payload_b <= NR_DATA_OFFSET_B) {
-        nr_answer_error(shim, NR_E_LENGTH, NR_DATA_OFFSET_B + 1,
+    if (payload_b <= NR_DATA_FIXED_B) {
+        nr_answer_error(shim, NR_E_LENGTH, NR_DATA_FIXED_B + 1,
                         "DATA holds an offset and 1 byte or more");
     } else if (shim->upload != NR_UPLOAD_OPEN) {
         nr_answer_error(shim, NR_E_ARGUMENT, 0, "no slot is open");
@@ -133,12 +131,12 @@ static void on_result(struct nr_shim *shim, uint32_t offset_b)
         return;
     }
     bytes_b = shim->output_b - offset_b;
-    if (bytes_b > NR_MAX_PAYLOAD_B - 4U) {
-        bytes_b = NR_MAX_PAYLOAD_B - 4U;
+    if (bytes_b > NR_MAX_PAYLOAD_B - NR_CHUNK_FIXED_B) {
+        bytes_b = NR_MAX_PAYLOAD_B - NR_CHUNK_FIXED_B;
     }
     nr_put_u32(shim->answer, offset_b);
-    memcpy(shim->answer + 4, shim->memory.output + offset_b, bytes_b);
-    nr_answer(shim, NR_CHUNK, 4U + bytes_b);
+    memcpy(shim->answer + NR_CHUNK_FIXED_B, shim->memory.output + offset_b, bytes_b);
+    nr_answer(shim, NR_CHUNK, NR_CHUNK_FIXED_B + bytes_b);
 }
 
 /* ---- jobs for the window ---- */
@@ -165,9 +163,9 @@ static void on_run(struct nr_shim *shim, const uint8_t *payload)
    run. */
 static uint16_t batch_count(struct nr_shim *shim, size_t payload_b)
 {
-    size_t slots_b = payload_b - BATCH_FIXED_B;
-    if (payload_b < BATCH_FIXED_B + 2U || slots_b % 2U != 0) {
-        nr_answer_error(shim, NR_E_LENGTH, BATCH_FIXED_B + 2, "wrong payload length");
+    size_t slots_b = payload_b - NR_BATCH_FIXED_B;
+    if (payload_b < NR_BATCH_FIXED_B + 2U || slots_b % 2U != 0) {
+        nr_answer_error(shim, NR_E_LENGTH, NR_BATCH_FIXED_B + 2, "wrong payload length");
         return 0;
     }
     if (!nr_knows_batch(shim)) {
@@ -188,7 +186,7 @@ static void on_batch(struct nr_shim *shim, const uint8_t *payload, size_t payloa
         return;
     }
     for (uint16_t i = 0; i < count; i++) {
-        shim->job.batch[i] = nr_get_u16(payload + BATCH_FIXED_B + (size_t)2 * i);
+        shim->job.batch[i] = nr_get_u16(payload + NR_BATCH_FIXED_B + (size_t)2 * i);
         if (!nr_can_run(shim, shim->job.batch[i])) {
             return;
         }
@@ -261,18 +259,18 @@ static void on_take(struct nr_shim *shim, const uint8_t *payload)
 static int payload_b_of(uint8_t type)
 {
     switch (type) {
-    case NR_BAUD: return 4;
+    case NR_BAUD: return NR_BAUD_B;
     case NR_TEXT: return 0;
-    case NR_SELFTEST: return NR_WITH_SELF_TEST ? 4 : -1;
-    case NR_LOAD: return 10;
-    case NR_COMMIT: return 2;
-    case NR_RUN: return 12;
-    case NR_IDLE: return 10;
-    case NR_SYNC: return 11;
-    case NR_RESULT: return 4;
-    case NR_KNEW: return NR_WITH_OPTIMIZE ? 1 : -1;
-    case NR_STREAM: return NR_WITH_STREAM ? 18 : -1;
-    case NR_TAKE: return NR_WITH_STREAM ? 4 : -1;
+    case NR_SELFTEST: return NR_WITH_SELF_TEST ? NR_SELFTEST_B : -1;
+    case NR_LOAD: return NR_LOAD_B;
+    case NR_COMMIT: return NR_COMMIT_B;
+    case NR_RUN: return NR_RUN_B;
+    case NR_IDLE: return NR_IDLE_B;
+    case NR_SYNC: return NR_SYNC_B;
+    case NR_RESULT: return NR_RESULT_B;
+    case NR_KNEW: return NR_WITH_OPTIMIZE ? NR_KNEW_B : -1;
+    case NR_STREAM: return NR_WITH_STREAM ? NR_STREAM_B : -1;
+    case NR_TAKE: return NR_WITH_STREAM ? NR_TAKE_B : -1;
     default: return -1;
     }
 }

@@ -6,8 +6,6 @@
 
 #include "nr_shim.h"
 
-enum { NR_DATA_OFFSET_B = 4 }; /* what stands before the bytes in a DATA */
-
 /* ---- nr_time.c ---- */
 
 /* The port's time, in ticks. */

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-enum { DONE_FIXED_B = 12, DONE_MARK_B = 9, UNEVEN = -1 };
+enum { UNEVEN = -1 };
 
 /* Fails to compile when a build chose more marks than DONE can hold. */
-typedef char nr_check_marks
-    [(NR_MARKS_MAX >= 3 && DONE_FIXED_B + DONE_MARK_B * NR_MARKS_MAX <= NR_MAX_PAYLOAD_B) ? 1 : -1];
+enum { DONE_MOST_B = NR_DONE_FIXED_B + NR_DONE_MARK_B * NR_MARKS_MAX };
+typedef char nr_check_marks[(NR_MARKS_MAX >= 3 && DONE_MOST_B <= NR_MAX_PAYLOAD_B) ? 1 : -1];
 
 /* ---- the jobs ---- */
 
@@ -112,7 +112,7 @@ static void count_disturbance(struct nr_shim *shim)
 
 static void answer_done(struct nr_shim *shim, uint32_t output_b)
 {
-    uint8_t *to = shim->answer + DONE_FIXED_B;
+    uint8_t *to = shim->answer + NR_DONE_FIXED_B;
     size_t room_b;
     nr_put_u16(shim->answer, (uint16_t)shim->backlog_used_b);
     nr_put_u16(shim->answer + 2, shim->marks);
@@ -121,7 +121,7 @@ static void answer_done(struct nr_shim *shim, uint32_t output_b)
     for (uint16_t i = 0; i < shim->marks; i++) {
         to[0] = shim->mark_phase[i];
         nr_put_u64(to + 1, shim->mark_tick[i]);
-        to += DONE_MARK_B;
+        to += NR_DONE_MARK_B;
     }
     room_b = sizeof shim->answer - (size_t)(to - shim->answer);
     if (output_b < room_b) {

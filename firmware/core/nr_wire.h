@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers on the wire: docs/PROTOCOL.md, sections 2 to 4. */
+/* Numbers on the wire: docs/PROTOCOL.md, sections 2 to 4.
+   Made by wire_header.py from sut_backends/shim/messages: change them there. */
 #ifndef NR_WIRE_H
 #define NR_WIRE_H
 
@@ -7,14 +8,13 @@ enum {
     NR_PROTOCOL = 1,
     NR_US_PER_S = 1000000,
     NR_FRAME_OVERHEAD_B = 6,     /* type, seq, crc32 */
+    NR_CAPS_MAX_B = 256,
     NR_PARTIAL_TIMEOUT_MS = 100, /* a partial frame is dropped after this silence */
     NR_BAUD_TIMEOUT_MS = 500,    /* without a good frame the old rate returns */
     NR_TEXT_COMMAND_MAX = 80,
     /* SYNC pulse where no host can ask for another: slow monitors see it too */
     NR_TEXT_HOLD_US = 50,
     NR_GUARD_RESTARTS_MAX = 8,
-    NR_TICK_B = 8,
-    NR_TAKEN_FIXED_B = 43,       /* what stands before the records in a TAKEN */
     NR_THRESHOLDS_MAX = 16       /* of OPTIMIZE, where as many marks and two more are kept */
 };
 
@@ -36,7 +36,6 @@ enum nr_message {
     NR_TAKE = 0x31,
     NR_OPTIMIZE = 0x40,
     NR_KNEW = 0x41,
-
     NR_ACK = 0x80,
     NR_CAPS = 0x81,
     NR_PONG = 0x82,
@@ -47,6 +46,35 @@ enum nr_message {
     NR_TAKEN = 0x92,
     NR_KNOWN = 0x93,
     NR_ERROR = 0xFF
+};
+
+/* Lengths of payloads; FIXED_B where more may follow. */
+enum nr_payload {
+    NR_HELLO_B = 5,
+    NR_BAUD_B = 4,
+    NR_SELFTEST_B = 4,
+    NR_LOAD_B = 10,
+    NR_DATA_FIXED_B = 4,
+    NR_COMMIT_B = 2,
+    NR_RUN_B = 12,
+    NR_IDLE_B = 10,
+    NR_SYNC_B = 11,
+    NR_RESULT_B = 4,
+    NR_BATCH_FIXED_B = 10,
+    NR_STREAM_B = 18,
+    NR_TAKE_B = 4,
+    NR_OPTIMIZE_FIXED_B = 20,
+    NR_KNEW_B = 1,
+    NR_ACK_B = 4,
+    NR_CAPS_FIXED_B = 28,
+    NR_REPORT_B = 55,
+    NR_DONE_FIXED_B = 12,
+    NR_CHUNK_FIXED_B = 4,
+    NR_TAKEN_FIXED_B = 43,
+    NR_KNOWN_FIXED_B = 2,
+    NR_ERROR_FIXED_B = 5,
+    NR_DONE_MARK_B = 9,
+    NR_TICK_B = 8
 };
 
 enum nr_phase {
@@ -89,12 +117,12 @@ enum nr_caps_flag {
     NR_CAP_BATCH = 8,
     NR_CAP_OPTIMIZE = 16,
     NR_CAP_STREAM = 32,
-    NR_CAP_NO_SELF_TEST = 64, /* what every firmware had once is missed, not announced */
+    NR_CAP_NO_SELF_TEST = 64, /* older firmware has it and sets no bit, so its absence is told */
     NR_CAP_NO_CLASSIC = 128
 };
 
-/* In a byte behind the strings of CAPS, which firmware of before does not send and hosts of before
-   do not read. */
+/* In a byte behind the strings of CAPS, which older firmware does not send and older hosts do not
+   read. */
 enum nr_caps_more {
     NR_MORE_KNEW = 1
 };

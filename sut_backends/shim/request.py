@@ -198,7 +198,7 @@ def _answer_payload_b(frame: Frame, longest_b: int) -> int:
     longer = {
         MessageKind.HELLO: messages.CAPS_MAX_PAYLOAD_B,
         MessageKind.RESULT: longest_b,
-        MessageKind.SELFTEST: messages.ReportMessage.shape.size,
+        MessageKind.SELFTEST: messages.ReportMessage.head.size,
         MessageKind.TAKE: longest_b,
     }
     return longer.get(MessageKind(frame.kind), 4)

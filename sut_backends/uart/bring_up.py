@@ -16,7 +16,7 @@ from rig.model.completion import Completion
 from rig.model.finding import Finding
 from rig.model.steps import Idle, Load, Query, Solve, Step, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
-from sut_backends.shim.messages import UNKNOWN_REQUEST
+from sut_backends.shim.messages import ErrorCode
 from sut_backends.uart.connect import PortSettings, open_line
 from sut_backends.uart.self_test import SelfTested
 from sut_backends.uart.text_client import ATTENTION_S, USUAL_BAUDS, TextClient
@@ -122,7 +122,7 @@ def _self_test(sut: Probed, own_time: bool) -> Iterator[Finding]:
     try:
         tested = sut.self_test()
     except SutError as error:
-        if error.code != UNKNOWN_REQUEST:
+        if error.code != ErrorCode.TYPE:
             yield _failed("self-test", error)
         else:
             yield Finding(

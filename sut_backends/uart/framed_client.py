@@ -58,7 +58,7 @@ class FramedClient:
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
-        self._step_b = messages.FIRST_MAX_PAYLOAD_B - messages.DataMessage.shape.size
+        self._step_b = messages.FIRST_MAX_PAYLOAD_B - messages.DataMessage.head.size
         self._slot_open = False
         self.caps = CapsMessage(0, 0, 1, messages.FIRST_MAX_PAYLOAD_B, 0, 0, 0, 0, 0, 0, 0, Flag(0))
 
@@ -90,7 +90,7 @@ class FramedClient:
         ):
             raise RemoteProtocolError("the DUT's CAPS makes no sense", evidence=repr(caps))
         self.caps = caps
-        self._step_b = caps.max_payload_b - messages.DataMessage.shape.size
+        self._step_b = caps.max_payload_b - messages.DataMessage.head.size
         self._exchange.link.establish(min(caps.window, 32), caps.max_payload_b)
         for number in range(_PINGS):
             self.ping(bytes([number]))
@@ -345,7 +345,7 @@ class FramedClient:
             self._step_b = max(self._step_b // 2, _STEP_MIN_B)
         elif repeats == 0:
             self._step_b = min(
-                self._step_b * 2, self.caps.max_payload_b - messages.DataMessage.shape.size
+                self._step_b * 2, self.caps.max_payload_b - messages.DataMessage.head.size
             )
 
     def _within(self, done: DoneMessage, limit_s: float) -> None:

@@ -25,7 +25,7 @@ _BUSY_GUESS = 0.5
 # or a hop, if that is more: so much behind its last sample a preloaded stream may end before it
 # is asked for
 _PEACE_S = 0.5
-_TAKE_B = FRAME_OVERHEAD_B + 3 + TakeMessage.shape.size
+_TAKE_B = FRAME_OVERHEAD_B + 3 + TakeMessage.head.size
 
 
 @dataclass(frozen=True, slots=True)

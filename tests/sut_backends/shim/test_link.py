@@ -27,6 +27,7 @@ from sut_backends.shim import messages
 from sut_backends.shim.frame import Frame, FrameDecoder, encode
 from sut_backends.shim.link import ShimLink
 from sut_backends.shim.messages import CapsMessage, DoneMessage, Flag, MessageKind
+from sut_backends.shim.messages.answers import MARK
 from sut_backends.shim.timeouts import RTO_MIN_S, RetransmissionTimeouts
 from sut_backends.uart.exchange import Exchange
 from sut_backends.uart.framed_client import FramedClient
@@ -107,11 +108,11 @@ class FakeDut:
         self.guard = None
         self.window_until_s = 0.0
         marks = ((1, round((now_s - self.window_s) * 1e6)), (0, round(now_s * 1e6)))
-        room_b = CAPS.max_payload_b - DoneMessage.shape.size - DoneMessage.mark.size * len(marks)
+        room_b = CAPS.max_payload_b - DoneMessage.head.size - MARK.size * len(marks)
         self.last = Frame(
             MessageKind.DONE,
             request.seq,
-            DoneMessage(self.rx_in_window_b, marks, len(OUTPUT), OUTPUT[:room_b]).pack(),
+            DoneMessage(self.rx_in_window_b, marks, len(OUTPUT), output=OUTPUT[:room_b]).pack(),
         )
         backlog = self.backlog
         self.backlog = b""
