@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# make io-manager | avr-harness | io-manager-test     The IO manager, for an ATmega328P: gcc-avr avr-libc binutils-avr.
-# The harness, which runs it on a PC: libsimavr-dev libelf-dev. The test of its logic needs a C compiler only.
+# make io-manager | avr-harness | io-manager-test     The IO manager, for an ATmega328P: gcc-avr
+#                                                     avr-libc binutils-avr.
+# The harness, which runs it on a PC: libsimavr-dev libelf-dev. The test of its logic needs a C
+# compiler only.
 
 AVR_CC ?= avr-gcc
 AVR_SIZE ?= avr-size
@@ -14,7 +16,8 @@ IO_MANAGER_RAM_B := 2048
 IO_MANAGER := $(wildcard io_manager/*.c)
 IO_MANAGER_HEADERS := $(wildcard io_manager/*.h)
 IO_MANAGER_BUILD = $(shell cat $(sort $(IO_MANAGER) $(IO_MANAGER_HEADERS)) | $(HASH) | cut -c 1-12)
-AVR_FLAGS = -mmcu=$(AVR_MCU) -DF_CPU=$(AVR_HZ)UL $(STRICT) -Os -ffunction-sections -fdata-sections -Wl,--gc-sections \
+AVR_FLAGS = -mmcu=$(AVR_MCU) -DF_CPU=$(AVR_HZ)UL $(STRICT) -Os \
+    -ffunction-sections -fdata-sections -Wl,--gc-sections \
     -DNR_HOST_BAUD=$(NR_HOST_BAUD) -DNR_DUT_BAUD=$(NR_DUT_BAUD) -DNR_BUILD='"$(IO_MANAGER_BUILD)"'
 
 .PHONY: io-manager avr-harness io-manager-test io-manager-warnings io-manager-cppcheck
@@ -26,7 +29,8 @@ $(BUILD)/io_manager/%.elf: $(IO_MANAGER) $(IO_MANAGER_HEADERS) avr.mk
 	@mkdir -p $(@D)
 	$(AVR_CC) $(AVR_FLAGS) -o $@.new $(IO_MANAGER)
 	@$(AVR_SIZE) $@.new | awk 'NR == 2 { ram = $$2 + $$3; exit ram > $(IO_MANAGER_RAM_B) - 512 } \
-	    END { printf "io manager: %d bytes of flash, %d of $(IO_MANAGER_RAM_B) bytes of RAM\n", $$1 + $$2, ram }'
+	    END { printf "io manager: %d bytes of flash, %d of $(IO_MANAGER_RAM_B) bytes of RAM\n", \
+	        $$1 + $$2, ram }'
 	@mv $@.new $@
 
 $(BUILD)/io_manager/%.hex: $(BUILD)/io_manager/%.elf
@@ -37,7 +41,8 @@ $(BUILD)/tests/avr_harness: tests/avr_harness.c avr.mk
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 $(WARNINGS) $(CFLAGS) -isystem /usr/include/simavr -o $@ $< -lsimavr -lelf -lm
 
-$(BUILD)/tests/io_manager: tests/test_io_manager.c io_manager/nr_io_manager.c $(IO_MANAGER_HEADERS) tests/check.h avr.mk
+$(BUILD)/tests/io_manager: tests/test_io_manager.c io_manager/nr_io_manager.c \
+    $(IO_MANAGER_HEADERS) tests/check.h avr.mk
 	@mkdir -p $(@D)
 	$(CC) $(STRICT) $(SANITIZE) -Iio_manager -Itests -o $@ $(filter %.c,$^)
 
@@ -52,10 +57,10 @@ warnings: io-manager-warnings
 io-manager-warnings:
 	@mkdir -p $(BUILD)/check
 	@set -e; for level in -O0 -Os -O3; do \
-	    $(CC) $(STRICT) $$level -ffreestanding -Iio_manager -c -o $(BUILD)/check/io_manager.o io_manager/nr_io_manager.c; done
+	    $(CC) $(STRICT) $$level -ffreestanding -Iio_manager -c -o $(BUILD)/check/io_manager.o \
+	        io_manager/nr_io_manager.c; done
 
 cppcheck: io-manager-cppcheck
 io-manager-cppcheck:
 	@if command -v cppcheck >/dev/null 2>&1; then \
-	    cppcheck --quiet --std=c99 --enable=warning,style,performance,portability --inline-suppr --error-exitcode=1 \
-	        --suppress=missingIncludeSystem -DF_CPU=$(AVR_HZ)UL -Iio_manager io_manager; fi
+	    cppcheck $(CPPCHECK) -DF_CPU=$(AVR_HZ)UL -Iio_manager io_manager; fi

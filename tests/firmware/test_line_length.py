@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C sources, linker scripts and makefiles have lines of at most 100 columns, as the Python code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+COLUMNS = 100
+FOLDERS = ("firmware", "scenarios", "tests")
+SUFFIXES = (".c", ".h", ".ld", ".mk")
+
+
+def sources() -> Iterator[Path]:
+    """Yield what is kept in this repository; builds lie in folders of their own."""
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            built = any(part == "build" or part.startswith("build-") for part in path.parts)
+            if (path.suffix in SUFFIXES or path.name == "Makefile") and not built:
+                yield path
+
+
+def test_no_line_is_longer_than_100_columns() -> None:
+    checked = list(sources())
+    assert {"nr_shim.c", "nr_wire.h", "exact.c", "visa_stub.c", "cortex_m.mk", "image.ld"} <= {
+        path.name for path in checked
+    }
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in checked
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > COLUMNS
+    ]
+    assert long == []
