@@ -1,25 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure accuracy, latency and energy of a system under test: open a bench, run it, read the
-result.
+session.
 
-What is named here is loaded when it is first used: modules of this package also run as programs of
-their own (the supply's watchdog, the reader of traces), which need little of it.
+Names are imported when they are first used: the command line needs few of them.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rig.session.session import Bench, SessionResult, open_bench
+    from rig.api.bench import OpenBench, open_bench
+    from rig.api.metric import Comparison, Metrics, SessionMetric
+    from rig.api.session import Session, SessionProblem, SessionVerdict, open_session, sessions
+    from rig.api.trace import SessionTrace, open_trace
+    from rig.errors import BenchError, ConfigError, DataError, RigError
+    from rig.stats.interval import Interval
 
-__all__ = ["Bench", "SessionResult", "open_bench"]
+__all__ = [
+    "BenchError",
+    "Comparison",
+    "ConfigError",
+    "DataError",
+    "Interval",
+    "Metrics",
+    "OpenBench",
+    "RigError",
+    "Session",
+    "SessionMetric",
+    "SessionProblem",
+    "SessionTrace",
+    "SessionVerdict",
+    "open_bench",
+    "open_session",
+    "open_trace",
+    "sessions",
+]
 
-_MODULES = dict.fromkeys(__all__, "rig.session.session")
+_HOMES = {
+    "rig.api.bench": ("OpenBench", "open_bench"),
+    "rig.api.metric": ("Comparison", "Metrics", "SessionMetric"),
+    "rig.api.session": (
+        "Session",
+        "SessionProblem",
+        "SessionVerdict",
+        "open_session",
+        "sessions",
+    ),
+    "rig.api.trace": ("SessionTrace", "open_trace"),
+    "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError"),
+    "rig.stats.interval": ("Interval",),
+}
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name]), name)
+def __getattr__(name: str) -> Any:
+    """Import a public name."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An open bench whose runs end in sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from rig.api.session import Session
+from rig.session import session
+
+if TYPE_CHECKING:
+    from rig.bench.config import Config
+    from rig.interfaces.monitor import EnergyMonitor
+    from rig.interfaces.sut import SystemUnderTest
+    from rig.store.events import Subscriber
+
+Settings = Mapping[str, Any] | Sequence[str]
+
+
+class OpenBench:
+    """An open bench: the DUT is powered and has answered."""
+
+    def __init__(self, bench: session.Bench) -> None:
+        self._bench = bench
+
+    @property
+    def config(self) -> Config:
+        """Return the bench file as resolved."""
+        return self._bench.config
+
+    @property
+    def sut(self) -> SystemUnderTest:
+        """Return the system under test."""
+        return self._bench.sut
+
+    @property
+    def monitors(self) -> dict[str, EnergyMonitor]:
+        """Return the energy monitors by the names of their rails."""
+        return self._bench.monitors
+
+    def run(
+        self,
+        trials: int | None = None,
+        root: Path | str = "sessions",
+        subscribers: Sequence[Subscriber] = (),
+    ) -> Session:
+        """Run all trials into a new session folder; raises RigError, and whatever happens keeps
+        what was measured.
+        """
+        return Session(self._bench.run(trials, root, subscribers).folder)
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"<OpenBench {config.bench.name}: {config.sut.kind}, {config.scenario.kind} on "
+            f"{config.task.kind}>"
+        )
+
+
+@contextmanager
+def open_bench(path: Path | str, settings: Settings = ()) -> Iterator[OpenBench]:
+    """Open everything a bench file names; on leaving, the DUT's supply is off and every port
+    closed, whatever happened.
+
+    `settings` override keys of the file: {"task.asc.samples": 12}, or ["task.asc.samples=12"] as on
+    the command line.
+    """
+    with session.open_bench(path, overrides(settings)) as bench:
+        yield OpenBench(bench)
+
+
+def overrides(settings: Settings) -> list[str]:
+    """Return settings as the command line takes them: a.b=v, the value in TOML."""
+    if isinstance(settings, str):
+        raise TypeError(f"settings {settings!r}: a list of them, or a dict")
+    if not isinstance(settings, Mapping):
+        return list(settings)
+    return [f"{name}={_toml(value)}" for name, value in settings.items()]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, PathLike):
+        value = fspath(value)
+    return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()

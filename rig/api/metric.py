@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A metric of a finished session, and comparisons with a limit that know its interval."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+from rig.results import stated
+from rig.stats.interval import Interval
+from rig.units import quantity
+
+SAME_SAMPLES = "same_samples"
+OTHER_SAMPLES = "other_samples"
+_QUESTIONS = {SAME_SAMPLES: "measured again", OTHER_SAMPLES: "for other samples"}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The outcome of a comparison: true or false, and the text that says why."""
+
+    ok: bool
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SessionMetric:
+    """A metric as the session states it, in SI units.
+
+    `standard_uncertainty` is the combined one (GUM): instrument, time base and scatter of the
+    trials. None where the metric's interval is not made of one, as that of a percentile or a share.
+    `same_samples` is the 95 % interval in which the value would lie if the same samples were
+    measured again, `other_samples` the one for other samples of the same kind. `verdict` says
+    whether the metric replicates by the session's rule; None where the rule does not look at it.
+    `value` is NaN where there is none.
+    """
+
+    name: str
+    value: float
+    unit: str
+    standard_uncertainty: float | None
+    same_samples: Interval
+    other_samples: Interval
+    per_trial: tuple[float, ...]
+    verdict: bool | None
+    higher_is_better: bool | None
+    row: Mapping[str, Any] = field(compare=False, default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, row: Mapping[str, Any], verdict: bool | None) -> SessionMetric:
+        """Return a metric from its row of results.json."""
+        same = _interval(row[SAME_SAMPLES])
+        return cls(
+            name,
+            _number(row["value"]),
+            row["unit"],
+            same.standard_uncertainty,
+            same,
+            _interval(row[OTHER_SAMPLES]),
+            tuple(_number(trial["value"]) for trial in row["per_trial"]),
+            verdict,
+            row["higher_is_better"],
+            row,
+        )
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __lt__(self, limit: object) -> bool:
+        return self._compared(operator.lt, limit)
+
+    def __le__(self, limit: object) -> bool:
+        return self._compared(operator.le, limit)
+
+    def __gt__(self, limit: object) -> bool:
+        return self._compared(operator.gt, limit)
+
+    def __ge__(self, limit: object) -> bool:
+        return self._compared(operator.ge, limit)
+
+    def surely_below(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
+        """Say whether the whole interval is below a limit: shown to be below."""
+        return self._judged(limit, interval, "surely below", lambda known: known.high < limit)
+
+    def surely_above(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
+        """Say whether the whole interval is above a limit: shown to be above."""
+        return self._judged(limit, interval, "surely above", lambda known: known.low > limit)
+
+    def possibly_below(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
+        """Say whether a part of the interval is below a limit: not shown to be above."""
+        return self._judged(limit, interval, "possibly below", lambda known: known.low < limit)
+
+    def possibly_above(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
+        """Say whether a part of the interval is above a limit: not shown to be below."""
+        return self._judged(limit, interval, "possibly above", lambda known: known.high > limit)
+
+    def statement(self) -> str:
+        """Return value, both intervals and verdict in words, a line each."""
+        judged = {True: "true", False: "false", None: "the rule does not look at this metric"}
+        lines = [f"{self.name} is {quantity(self.value, self.unit)}"]
+        lines += [
+            f"{question}: {self._range(getattr(self, which))}"
+            for which, question in _QUESTIONS.items()
+        ]
+        return "\n".join([*lines, f"verdict of the session on it: {judged[self.verdict]}"])
+
+    def __repr__(self) -> str:
+        expanded = self.same_samples.expanded_uncertainty
+        if expanded is not None:
+            return f"{self.name} = {quantity(self.value, self.unit, expanded)}"
+        return f"{self.name} = {quantity(self.value, self.unit)} ({self._range(self.same_samples)})"
+
+    def _compared(self, compare: Callable[[float, float], Any], limit: object) -> bool:
+        if not isinstance(limit, Real):
+            return NotImplemented  # type: ignore[no-any-return]
+        return bool(compare(self.value, float(limit)))
+
+    def _judged(
+        self, limit: float, which: str, how: str, judge: Callable[[Interval], bool]
+    ) -> Comparison:
+        if which not in _QUESTIONS:
+            raise ValueError(f"interval {which!r}: it is {' or '.join(map(repr, _QUESTIONS))}")
+        interval: Interval = getattr(self, which)
+        ok = interval.known and math.isfinite(self.value) and judge(interval)
+        verb = "" if ok else "not " if interval.known else "cannot be said to be "
+        judged = {True: "true", False: "false", None: "none"}[self.verdict]
+        value = f"{self.name} = {quantity(self.value, self.unit)}"
+        range_ = f"{self._range(interval)} {_QUESTIONS[which]}"
+        return Comparison(
+            ok, f"{verb}{how} {quantity(limit, self.unit)}: {value}, {range_}, verdict {judged}"
+        )
+
+    def _range(self, interval: Interval) -> str:
+        if not interval.known:
+            return f"no interval: {interval.reason or 'the value is not finite'}"
+        ends = [_end(end, interval, self.unit) for end in (interval.low, interval.high)]
+        return f"{ends[0]} to {ends[1]}"
+
+
+class Metrics(Mapping[str, SessionMetric]):
+    """The metrics of a session by name; `absent` says why others are missing."""
+
+    def __init__(self, metrics: Mapping[str, SessionMetric], absent: Mapping[str, str]) -> None:
+        self._metrics = dict(metrics)
+        self.absent = dict(absent)
+
+    def __getitem__(self, name: str) -> SessionMetric:
+        try:
+            return self._metrics[name]
+        except KeyError:
+            raise KeyError(self._missing(name)) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+    def __repr__(self) -> str:
+        return f"<Metrics: {', '.join(self._metrics) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        heads = ("metric", "value", "unit", _QUESTIONS[SAME_SAMPLES], _QUESTIONS[OTHER_SAMPLES])
+        rows = [cells(metric) for metric in self._metrics.values()]
+        return table_html(heads, rows)
+
+    def _missing(self, name: str) -> str:
+        if name in self.absent:
+            return f"{name} is absent: {self.absent[name]}"
+        close = difflib.get_close_matches(name, self._metrics, 3)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {list(self)}"
+        return f"no metric {name}: {hint}"
+
+
+def cells(metric: SessionMetric) -> tuple[str, ...]:
+    """Return a metric as cells of a table, to the digits that its intervals allow."""
+    text = stated.stated(metric.row)
+    return metric.name, text.value, text.unit, text.same_samples, text.other_samples
+
+
+def table_html(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a table in HTML; whatever is in its cells is escaped."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _end(end: float, interval: Interval, unit: str) -> str:
+    """Return an end of an interval with two digits of the interval's half-width."""
+    if math.isinf(end):
+        return "no bound"
+    half = (interval.high - interval.low) / 2
+    text = quantity(end, unit, half if math.isfinite(half) and half else None)
+    number, sign, rest = text.partition(" ± ")
+    return f"{number} {rest.partition(' ')[2]}".rstrip() if sign else text
+
+
+def _interval(row: Mapping[str, Any]) -> Interval:
+    """Return an interval of results.json, where null is no bound, or no interval at all."""
+    missing = bool(row["reason"])
+    return Interval(
+        _number(row["low"], math.nan if missing else -math.inf),
+        _number(row["high"], math.nan if missing else math.inf),
+        row["method"],
+        row["units"],
+        row["reason"],
+        row["standard_uncertainty"],
+        row["coverage_factor"],
+    )
+
+
+def _number(value: float | None, otherwise: float = math.nan) -> float:
+    return otherwise if value is None else float(value)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session in Python: what is stated, what is wrong, tables, and folders in a bad state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import rig
+from rig.session.session import SessionResult, open_bench
+from rig.store.events import TrialFinished
+from tests.conftest import VIRTUAL_NULL
+
+Run = Callable[..., SessionResult]
+
+
+@pytest.fixture
+def session(run_virtual: Run) -> rig.Session:
+    return rig.open_session(run_virtual(trials=2).folder)
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A session that was stopped in its second trial of three."""
+
+    def stop(event: object) -> None:
+        if isinstance(event, TrialFinished):
+            raise KeyboardInterrupt
+
+    settings = ["task.null.samples=4", "scenario.single_stream.idle_s=0.1"]
+    with open_bench(VIRTUAL_NULL, settings) as bench, pytest.raises(KeyboardInterrupt):
+        bench.run(3, tmp_path / "stopped", (stop,))
+    return next((tmp_path / "stopped").iterdir())
+
+
+def test_a_metric_carries_what_the_results_state(session: rig.Session) -> None:
+    row = json.loads((session.path / "results.json").read_text())["metrics"]["energy_infer"]
+    metric = session.metrics["energy_infer"]
+    assert metric.value == row["value"]
+    assert metric.unit == "J"
+    assert metric.standard_uncertainty == row["same_samples"]["standard_uncertainty"]
+    assert metric.standard_uncertainty != row["standard_error_over_samples"]
+    assert metric.same_samples.high == row["same_samples"]["high"]
+    assert metric.other_samples.low == row["other_samples"]["low"]
+    assert metric.per_trial == tuple(trial["value"] for trial in row["per_trial"])
+    assert float(metric) == metric.value
+
+
+def test_the_summary_of_a_session_is_one_line(session: rig.Session) -> None:
+    assert session.status == "success"
+    assert session.valid
+    assert session.labels == ("SIMULATED", "RANDOM BYTES")
+    assert "\n" not in repr(session) and "SIMULATED" in repr(session)
+    assert not session.verdict, "two trials are too few"
+    assert "5" in session.verdict.reason
+
+
+def test_tables_have_units_in_their_columns(session: rig.Session) -> None:
+    trials = session.trials()
+    assert list(trials["trial"]) == [1, 2]
+    assert list(trials["energy_infer_j"]) == list(session.metrics["energy_infer"].per_trial)
+    samples = session.samples()
+    assert len(samples) == 12
+    assert (samples["infer_energy_j"] > 0).all()
+    windows = session.windows()
+    assert set(windows["kind"]) == {"idle", "sample"}
+    of_samples = windows[(windows["kind"] == "sample") & (windows["phase"] == "infer")]
+    assert list(of_samples["energy_j"]) == list(samples["infer_energy_j"])
+    assert windows["step"].dtype == "Int64"
+
+
+def test_a_problem_makes_a_session_invalid_and_is_said(run_virtual: Run) -> None:
+    invalid = rig.open_session(run_virtual("monitor.virtual.clock_ppm=900").folder)
+    assert not invalid.valid
+    assert invalid.problems[0].code == "clock"
+    assert invalid.problems[0].meaning
+    assert "trial 1: clock: " in invalid.invalid_because
+    assert not invalid.verdict
+
+
+def test_a_session_that_was_stopped_opens_with_its_finished_trials(stopped: Path) -> None:
+    session = rig.open_session(stopped)
+    assert session.status == "abort"
+    assert not session.valid and not session.verdict
+    assert "it did not finish (abort), 1 trials are complete" in session.invalid_because
+    assert session.metrics["energy_infer"].value > 0
+    assert len(session.samples()) == 4
+    assert session.trials()["trial"].tolist() == [1]
+
+
+def test_a_bad_session_does_not_break_the_list(session: rig.Session, stopped: Path) -> None:
+    root = session.path.parent
+    stopped.rename(root / "renamed")
+    bad = root / "20990101T000000Z-bad"
+    bad.mkdir()
+    (bad / "events.jsonl").write_text("no JSON\n")
+    (root / "no session").mkdir()
+    listed = rig.sessions(root)
+    assert {each.path.name for each in listed} == {session.path.name, "renamed", bad.name}
+    assert listed[0].path.name in (session.path.name, "renamed")
+    of_bad = next(each for each in listed if each.path == bad)
+    assert of_bad.status == "unreadable" and not of_bad.valid
+    assert "unreadable" in repr(of_bad)
+    assert "unreadable" in of_bad._repr_html_()
+
+
+def test_what_is_no_session_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(rig.DataError, match="no session folder"):
+        rig.open_session(tmp_path)
+
+
+def test_a_notebook_shows_nothing_raw(session: rig.Session) -> None:
+    path = session.path / "results.json"
+    content = json.loads(path.read_text())
+    content["metrics"]["<script>"] = content["metrics"]["energy_infer"]
+    path.write_text(json.dumps(content))
+    page = rig.open_session(session.path)._repr_html_()
+    assert "&lt;script&gt;" in page and "<script>" not in page
+
+
+def test_a_trace_of_a_trial_is_opened_and_others_are_refused(session: rig.Session) -> None:
+    window = session.windows().iloc[0]
+    with session.trace(1) as trace:
+        energy_j = trace.energy(window["start_s"], window["stop_s"])
+    assert energy_j == pytest.approx(window["energy_j"], rel=1e-3)
+    with pytest.raises(rig.DataError, match="no trial 7"):
+        session.trace(7)
+    with pytest.raises(rig.DataError, match="no rail 'core'"):
+        session.trace(1, "core")
+
+
+def test_the_check_recomputes_every_number(session: rig.Session) -> None:
+    assert session.check().ok

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig` names the whole public interface, and importing it imports nothing else."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+import rig
+from tests.conftest import ROOT
+
+
+def test_every_public_name_is_there_and_in_order() -> None:
+    assert rig.__all__ == sorted(rig.__all__)
+    for name in rig.__all__:
+        assert getattr(rig, name).__name__ == name
+    assert dir(rig) == rig.__all__
+    assert {name for names in rig._HOMES.values() for name in names} == set(rig.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        rig.nothing  # noqa: B018
+
+
+def test_a_type_checker_sees_the_same_names() -> None:
+    tree = ast.parse((ROOT / "rig" / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = [alias.name for node in block.body for alias in getattr(node, "names", ())]
+    assert sorted(seen) == rig.__all__
+
+
+def test_importing_it_imports_no_library() -> None:
+    code = (
+        "import sys, rig; print(sorted({'numpy', 'pandas', 'scipy', 'click'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
