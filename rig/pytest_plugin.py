@@ -1,28 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin: a bench and a finished session as fixtures.
+"""A pytest plugin: benches and their sessions as fixtures; docs/PYTHON.md explains it.
 
     def test_energy(rig_session):
-        assert rig_session.metrics["energy_infer"].value < 2e-3
+        assert rig_session.metrics["energy_infer"].surely_below(2e-3)
 
-`--rig-bench FILE` names the bench (default: the built-in virtual one); `--rig-set a.b=v` overrides
-a key.
+`rig_bench` is the open bench, `rig_session` one finished session of it. A test runs on each bench
+of `--rig-bench` (default: the built-in virtual one), or on that of its marker:
+
+    @pytest.mark.rig(bench="benches/virtual-asc.toml", set={"task.asc.samples": 12}, trials=3)
+
+An invalid session fails every test that uses it.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rig.errors import RigError
+from rig.api.bench import OpenBench, open_bench, overrides
+from rig.api.metric import Metrics, SessionMetric
+from rig.api.session import Session
+from rig.errors import ConfigError, RigError
 from rig.results import labels
 from rig.session.planning import open_plan
-from rig.session.session import Bench, SessionResult, open_bench
+from rig.units import quantity
 
 VIRTUAL = Path(__file__).with_name("demo.toml")
-_SESSIONS = pytest.StashKey[list[SessionResult]]()
+_MARKER = (
+    "rig(bench=FILE, set={KEY: VALUE}, trials=N): the bench of this test's rig_bench and "
+    "rig_session, settings that override keys of its file, and how many trials a session has; "
+    "FILE is relative to pytest's root folder"
+)
+_KEYS = ("bench", "set", "trials")
+
+
+@dataclass(frozen=True, slots=True)
+class BenchChoice:
+    """A bench file, the settings that override its keys, and the trials of a session (0: as many as
+    the file says).
+    """
+
+    bench: Path = VIRTUAL
+    settings: tuple[str, ...] = ()
+    trials: int = 0
+
+
+class TestedMetrics(Metrics):
+    """Metrics that note which of them a test looked up."""
+
+    __test__ = False
+
+    def __init__(self, metrics: Metrics) -> None:
+        super().__init__(dict(metrics), metrics.absent)
+        self.looked_up: dict[str, SessionMetric] = {}
+
+    def __getitem__(self, name: str) -> SessionMetric:
+        metric = super().__getitem__(name)
+        self.looked_up[name] = metric
+        return metric
+
+
+class TestedSession(Session):
+    """A session that notes which of its metrics a test looked up."""
+
+    __test__ = False
+
+    @cached_property
+    def tested(self) -> TestedMetrics:
+        """Return the metrics."""
+        return TestedMetrics(super().metrics)
+
+    @property
+    def metrics(self) -> TestedMetrics:  # type: ignore[override]
+        """Return the metrics by name."""
+        return self.tested
+
+
+_SESSIONS = pytest.StashKey[dict[BenchChoice, TestedSession]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,45 +92,144 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--rig-bench",
         type=Path,
-        default=VIRTUAL,
+        action="append",
+        default=[],
         metavar="FILE",
-        help="bench file (default: the built-in virtual bench)",
+        help="bench file; given several times, each test runs on each (default: the built-in "
+        "virtual bench)",
     )
     group.addoption(
         "--rig-set",
         action="append",
         default=[],
         metavar="A.B=V",
-        help="override a key of the bench file",
+        help="override a key of the bench files; may be repeated",
+    )
+    group.addoption(
+        "--rig-trials",
+        type=int,
+        default=0,
+        metavar="N",
+        help="trials of a session (default: as many as the bench file says)",
     )
     group.addoption(
         "--rig-sessions",
         type=Path,
         default=None,
         metavar="DIR",
-        help="keep the session here (default: pytest's own folder)",
+        help="keep the sessions here (default: pytest's own folder)",
+    )
+    group.addoption(
+        "--rig-skip",
+        action="store_true",
+        help="skip the tests of a bench that does not open, instead of failing them; a wrong bench "
+        "file fails them all the same",
     )
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    """Say which bench the tests run on, and, where it is named, what must stand beside its
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which benches the tests run on, and, where one is named, what must stand beside its
     numbers.
     """
-    bench = config.getoption("--rig-bench")
     # The built-in one is not opened here: every run of pytest prints this line, most of them for
     # tests of other things.
-    return f"rig bench: {bench}" + (
-        "" if bench == VIRTUAL else _marked(bench, config.getoption("--rig-set"))
-    )
+    return [
+        f"rig bench: {choice.bench}{'' if choice.bench == VIRTUAL else _marked(choice)}"
+        for choice in _of_options(config)
+    ]
 
 
-def _marked(bench: Path, overrides: list[str]) -> str:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that uses a bench on each that it is meant for."""
+    if "rig_choice" not in metafunc.fixturenames:
+        return
+    choices = _of_options(metafunc.config)
+    marker = metafunc.definition.get_closest_marker("rig")
+    if marker is not None:
+        choices = _of_marker(marker, choices, metafunc.config.rootpath)
+    names = [choice.bench.stem for choice in choices]
+    metafunc.parametrize("rig_choice", choices, indirect=True, ids=names, scope="session")
+
+
+@pytest.fixture(scope="session")
+def rig_choice(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> BenchChoice:
+    """Return which bench a test is to use."""
+    chosen: BenchChoice = getattr(request, "param", _of_options(pytestconfig)[0])
+    return chosen
+
+
+@pytest.fixture(scope="session")
+def rig_bench(rig_choice: BenchChoice, pytestconfig: pytest.Config) -> Iterator[OpenBench]:
+    """Open the bench once for all its tests; its supply is off when they are over."""
+    with ExitStack() as stack:
+        try:
+            bench = stack.enter_context(open_bench(rig_choice.bench, rig_choice.settings))
+        except RigError as error:
+            text = f"the bench {rig_choice.bench} does not open: {error}"
+            if pytestconfig.getoption("--rig-skip") and not isinstance(error, ConfigError):
+                pytest.skip(text)
+            pytest.fail(text, pytrace=False)
+        yield bench
+
+
+@pytest.fixture(scope="session")
+def rig_session(
+    rig_choice: BenchChoice,
+    rig_bench: OpenBench,
+    pytestconfig: pytest.Config,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> TestedSession:
+    """Run the bench once for all its tests; an invalid session fails each of them."""
+    known = pytestconfig.stash.setdefault(_SESSIONS, {})
+    if rig_choice not in known:
+        root = pytestconfig.getoption("--rig-sessions") or tmp_path_factory.mktemp("rig-sessions")
+        try:
+            path = rig_bench.run(rig_choice.trials or None, root).path
+        except RigError as error:
+            pytest.fail(f"the bench {rig_choice.bench} failed: {error}", pytrace=False)
+        known[rig_choice] = TestedSession(path)
+    session = known[rig_choice]
+    if not session.valid:
+        pytest.fail(
+            f"the session {session.path} is invalid:\n{session.invalid_because}", pytrace=False
+        )
+    return session
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Forget what the test before looked up."""
+    for session in item.config.stash.get(_SESSIONS, {}).values():
+        session.tested.looked_up.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Note the sessions of a test, and the metrics that it looked up, as its properties: JUnit's
+    XML has them.
+    """
     try:
-        _, task, _ = open_plan(bench, overrides)
-    except RigError:
-        return ""  # the fixtures say what is wrong
-    found = labels.of_task({"samples": len(task)} | task.provenance())
-    return f" ({labels.texts(found)})" if found else ""
+        return (yield)
+    finally:
+        for used in getattr(item, "funcargs", {}).values():
+            if isinstance(used, TestedSession):
+                item.user_properties.extend(_properties(used, item.config.rootpath))
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Explain a failed comparison of a metric with a number: value, both intervals, verdict."""
+    metric, limit = (left, right) if isinstance(left, SessionMetric) else (right, left)
+    if not isinstance(metric, SessionMetric) or not isinstance(limit, int | float):
+        return None
+    sides = [metric.name, quantity(limit, metric.unit)]
+    if metric is not left:
+        sides.reverse()
+    return [f" {op} ".join(sides), *metric.statement().splitlines()]
 
 
 def pytest_terminal_summary(
@@ -78,37 +238,56 @@ def pytest_terminal_summary(
     """Say of each session that tests used where it is, its verdict, and what must stand beside its
     numbers.
     """
-    for result in config.stash.get(_SESSIONS, []):
-        verdict = f"verdict {str(result.ok).lower()}"
-        found = labels.texts(labels.of_results(result.content))
+    for session in config.stash.get(_SESSIONS, {}).values():
+        verdict = f"verdict {str(session.verdict.ok).lower()}" if session.valid else "invalid"
+        texts = ", ".join(session.labels)
         terminalreporter.write_line(
-            f"rig session: {result.folder}: {verdict}{f' ({found})' if found else ''}"
+            f"rig session: {session.path}: {verdict}{f' ({texts})' if texts else ''}"
         )
 
 
-@pytest.fixture(scope="session")
-def rig_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
-    """Open the bench once; its supply is off when the tests are over."""
-    with ExitStack() as stack:
-        try:
-            bench = stack.enter_context(
-                open_bench(
-                    pytestconfig.getoption("--rig-bench"), pytestconfig.getoption("--rig-set")
-                )
-            )
-        except RigError as error:
-            # A bench that does not open fails every test alike: one message instead of a traceback
-            # for each.
-            pytest.exit(str(error), returncode=error.exit_code)
-        yield bench
+def _of_options(config: pytest.Config) -> list[BenchChoice]:
+    settings = tuple(config.getoption("--rig-set"))
+    trials = config.getoption("--rig-trials")
+    benches = config.getoption("--rig-bench") or [VIRTUAL]
+    return [BenchChoice(bench, settings, trials) for bench in benches]
 
 
-@pytest.fixture(scope="session")
-def rig_session(
-    rig_bench: Bench, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
-) -> SessionResult:
-    """Run the bench once, all trials."""
-    root = pytestconfig.getoption("--rig-sessions") or tmp_path_factory.mktemp("rig-sessions")
-    result = rig_bench.run(root=root)
-    pytestconfig.stash.setdefault(_SESSIONS, []).append(result)
-    return result
+def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], root: Path) -> list[BenchChoice]:
+    """Return the choices of the options as a marker changes them."""
+    if marker.args or set(marker.kwargs) - set(_KEYS):
+        raise pytest.UsageError(f"pytest.mark.rig takes {', '.join(_KEYS)}, each by its name")
+    wanted: dict[str, Any] = marker.kwargs
+    if "bench" in wanted:
+        choices = [BenchChoice(root / wanted["bench"], choices[0].settings, choices[0].trials)]
+    more = tuple(overrides(wanted.get("set", ())))
+    return [
+        BenchChoice(choice.bench, choice.settings + more, wanted.get("trials", choice.trials))
+        for choice in choices
+    ]
+
+
+def _marked(choice: BenchChoice) -> str:
+    try:
+        _, task, _ = open_plan(choice.bench, choice.settings)
+    except RigError:
+        return ""  # the fixtures say what is wrong
+    found = labels.of_task({"samples": len(task)} | task.provenance())
+    return f" ({labels.texts(found)})" if found else ""
+
+
+def _properties(session: TestedSession, root: Path) -> Iterator[tuple[str, str]]:
+    path = session.path.resolve()
+    inside = path.is_relative_to(root.resolve())
+    yield "rig.session", (path.relative_to(root.resolve()).as_posix() if inside else path.name)
+    yield "rig.verdict", str(session.verdict.ok).lower()
+    yield "rig.labels", ", ".join(session.labels)
+    for name, metric in session.tested.looked_up.items():
+        yield f"rig.{name}.value", repr(metric.value)
+        yield f"rig.{name}.unit", metric.unit
+        interval = metric.same_samples
+        yield f"rig.{name}.interval", (
+            f"{interval.low!r} to {interval.high!r}" if interval.known else interval.reason
+        )
+        judged = {True: "true", False: "false", None: "none"}[metric.verdict]
+        yield f"rig.{name}.verdict", judged

@@ -16,6 +16,7 @@ from rig.session import session
 
 if TYPE_CHECKING:
     from rig.bench.config import Config
+    from rig.interfaces.context import BenchContext
     from rig.interfaces.monitor import EnergyMonitor
     from rig.interfaces.sut import SystemUnderTest
     from rig.store.events import Subscriber
@@ -43,6 +44,11 @@ class OpenBench:
     def monitors(self) -> dict[str, EnergyMonitor]:
         """Return the energy monitors by the names of their rails."""
         return self._bench.monitors
+
+    @property
+    def context(self) -> BenchContext:
+        """Return what the parts of the bench share."""
+        return self._bench.context
 
     def run(
         self,

@@ -3,20 +3,27 @@
 
 from __future__ import annotations
 
+import re
+from xml.etree import ElementTree
+
 import pytest
 
-from tests.conftest import VIRTUAL_NULL
+from tests.conftest import ROOT, VIRTUAL_NULL
+
+SHORT = ("--rig-set", "task.null.samples=4", "--rig-set", "scenario.single_stream.idle_s=0.1")
+BENCH = ("--rig-bench", VIRTUAL_NULL, *SHORT)
+#: A time base that differs by more than the rig believes: every trial is invalid.
+INVALID = ("--rig-set", "monitor.virtual.clock_ppm=900")
 
 
 def test_a_two_line_test_runs_on_any_bench(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         def test_energy(rig_session):
-            assert rig_session.metrics["energy_infer"].value < 5e-3
+            assert rig_session.metrics["energy_infer"] < 5e-3
         """
     )
-    bench = ("--rig-bench", VIRTUAL_NULL, "--rig-set", "task.null.samples=4")
-    done = pytester.runpytest_subprocess(*bench)
+    done = pytester.runpytest_subprocess(*BENCH)
     done.assert_outcomes(passed=1)
     done.stdout.fnmatch_lines(
         [
@@ -24,9 +31,52 @@ def test_a_two_line_test_runs_on_any_bench(pytester: pytest.Pytester) -> None:
             "rig session: *: verdict true (SIMULATED, RANDOM BYTES)",
         ]
     )
-    pytester.runpytest_subprocess(
-        *bench, "--rig-set", "sut.virtual.infer.power_w=5.0"
-    ).assert_outcomes(failed=1)
+
+
+def test_an_invalid_session_fails_the_test_of_the_readme_and_says_why(
+    pytester: pytest.Pytester,
+) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = next(
+        block
+        for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+        if "def test_" in block
+    )
+    pytester.makepyfile(example)
+    done = pytester.runpytest_subprocess(*BENCH, *INVALID, "--rig-trials", "1")
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(
+        ["the session * is invalid:", "trial 1: clock: *", "rig session: *: invalid *"]
+    )
+
+
+def test_a_failed_comparison_shows_value_interval_and_verdict(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_value(rig_session):
+            assert rig_session.metrics["energy_infer"] < 5e-4
+
+        def test_strict(rig_session):
+            assert rig_session.metrics["energy_infer"].surely_below(5e-4)
+
+        def test_not_shown(rig_session):
+            assert rig_session.metrics["energy_infer"].possibly_below(5e-4)
+        """
+    )
+    done = pytester.runpytest_subprocess(*BENCH)
+    done.assert_outcomes(failed=3)
+    done.stdout.fnmatch_lines(
+        [
+            "E  *assert energy_infer < 500 µJ",
+            "E  *energy_infer is 1.89* mJ",
+            "E  *measured again: 1.8* mJ to 1.9* mJ",
+            "E  *for other samples: *",
+            "E  *verdict of the session on it: true",
+            "E  *assert not surely below 500 µJ: energy_infer = *, verdict true*",
+            "E  *assert not possibly below 500 µJ: energy_infer = *, verdict true*",
+        ]
+    )
 
 
 def test_the_bench_is_open_in_a_test_and_its_supply_off_afterwards(
@@ -34,11 +84,149 @@ def test_the_bench_is_open_in_a_test_and_its_supply_off_afterwards(
 ) -> None:
     pytester.makepyfile(
         """
-        from rig.model.steps import Sync
+        kept = []
 
-        def test_supply(rig_bench):
-            assert rig_bench.context.world.supply_on
-            assert len(rig_bench.sut.do(Sync()).marks) == 8
+        def test_marks(rig_bench):
+            kept.append(rig_bench.context.world)
+            assert kept[0].supply_on
+            assert len(rig_bench.sut.sync().marks) == 8
         """
     )
-    pytester.runpytest_subprocess("--rig-bench", VIRTUAL_NULL).assert_outcomes(passed=1)
+    pytester.makeconftest(
+        """
+        import sys
+
+        def pytest_unconfigure():
+            module = next(each for name, each in sys.modules.items() if "supply_off" in name)
+            assert not module.kept[0].supply_on
+            print("the supply is off")
+        """
+    )
+    done = pytester.runpytest_subprocess(*BENCH)
+    done.assert_outcomes(passed=1)
+    done.stdout.fnmatch_lines(["*the supply is off*"])
+
+
+def test_a_bench_that_does_not_open_fails_or_skips_only_its_own_tests(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makefile(
+        ".toml",
+        gone='[bench]\nname = "gone"\n[sut.uart]\nport = "/dev/gone"\n[monitor.none]\n'
+        "[scenario.single_stream]\n[task.null]\nsamples = 4\n",
+        wrong="[bench]\nnam = 1\n",
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.rig(bench="gone.toml")
+        def test_of_the_bench(rig_session):
+            pass
+
+        @pytest.mark.rig(bench="gone.toml")
+        def test_of_it_too(rig_bench):
+            pass
+
+        @pytest.mark.rig(bench="wrong.toml")
+        def test_of_a_wrong_file(rig_bench):
+            pass
+
+        def test_of_another(rig_session):
+            assert rig_session.valid
+
+        def test_without_any():
+            pass
+        """
+    )
+    failed = pytester.runpytest_subprocess(*BENCH)
+    failed.assert_outcomes(passed=2, errors=3)
+    assert failed.stdout.str().count("gone.toml does not open: ") >= 2
+    assert "Traceback" not in failed.stdout.str()
+    skipped = pytester.runpytest_subprocess(*BENCH, "--rig-skip")
+    skipped.assert_outcomes(passed=2, skipped=2, errors=1)
+
+
+def test_a_test_runs_on_each_bench_and_a_marker_changes_its_settings(
+    pytester: pytest.Pytester,
+) -> None:
+    other = pytester.path / "other.toml"
+    other.write_text(VIRTUAL_NULL.read_text().replace("virtual-null", "other"))
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def test_on_each(rig_session):
+            assert len(rig_session.trials()) == 2
+
+        @pytest.mark.rig(set={"task.null.samples": 3}, trials=1)
+        def test_marked(rig_session):
+            assert len(rig_session.samples()) == 3
+
+        @pytest.mark.rig(bench="other.toml")
+        def test_of_one(rig_session):
+            assert rig_session.content["bench"] == "other"
+        """
+    )
+    done = pytester.runpytest_subprocess(
+        *BENCH, "--rig-bench", other, "--rig-trials", "2", "-v", "--rig-sessions", "kept"
+    )
+    done.assert_outcomes(passed=5)
+    done.stdout.fnmatch_lines_random(
+        ["*test_on_each[[]virtual-null[]] PASSED*", "*test_on_each[[]other[]] PASSED*"]
+    )
+    assert len(list((pytester.path / "kept").iterdir())) == 4, "one session for each choice"
+
+
+def test_a_marker_with_a_wrong_key_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.rig(benches="a.toml")
+        def test_it(rig_session):
+            pass
+        """
+    )
+    done = pytester.runpytest_subprocess()
+    assert done.ret != 0
+    done.stdout.fnmatch_lines(["*pytest.mark.rig takes bench, set, trials*"])
+
+
+def test_a_report_for_machines_has_the_metrics_that_a_test_looked_up(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        def test_energy(rig_session):
+            assert rig_session.metrics["energy_infer"] < 5e-3
+
+        def test_nothing(rig_session):
+            pass
+        """
+    )
+    pytester.runpytest_subprocess(
+        *BENCH, "--rig-sessions", "kept", "--junit-xml", "report.xml"
+    ).assert_outcomes(passed=2)
+    cases = ElementTree.parse(pytester.path / "report.xml").findall(".//testcase")
+    energy, nothing = (
+        {item.get("name", ""): item.get("value", "") for item in case.iter("property")}
+        for case in cases
+    )
+    assert re.fullmatch(r"kept/\d{8}T\d{6}Z-virtual-null", energy["rig.session"])
+    assert energy["rig.verdict"] == "true"
+    assert energy["rig.labels"] == "SIMULATED, RANDOM BYTES"
+    assert float(energy["rig.energy_infer.value"]) == pytest.approx(1.89e-3, rel=1e-2)
+    assert energy["rig.energy_infer.unit"] == "J"
+    low, high = map(float, energy["rig.energy_infer.interval"].split(" to "))
+    assert low < float(energy["rig.energy_infer.value"]) < high
+    assert energy["rig.energy_infer.verdict"] == "true"
+    assert "rig.session" in nothing and "rig.energy_infer.value" not in nothing
+
+
+def test_the_options_are_in_the_help(pytester: pytest.Pytester) -> None:
+    done = pytester.runpytest_subprocess("--help")
+    options = ["--rig-bench", "--rig-set", "--rig-trials", "--rig-sessions", "--rig-skip"]
+    for option in options:
+        assert f"  {option}" in done.stdout.str()
+    assert "rig(bench=FILE" in pytester.runpytest_subprocess("--markers").stdout.str()
