@@ -14,8 +14,7 @@ An invalid session fails every test that uses it.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +35,7 @@ VIRTUAL = Path(__file__).with_name("demo.toml")
 _MARKER = (
     "rig(bench=FILE, set={KEY: VALUE}, trials=N): the bench of this test's rig_bench and "
     "rig_session, settings that override keys of its file, and how many trials a session has; "
-    "FILE is relative to pytest's root folder"
+    "FILE is relative to the folder of the test"
 )
 _KEYS = ("bench", "set", "trials")
 
@@ -78,7 +77,7 @@ class TestedSession(Session):
         return TestedMetrics(super().metrics)
 
     @property
-    def metrics(self) -> TestedMetrics:  # type: ignore[override]
+    def metrics(self) -> TestedMetrics:
         """Return the metrics by name."""
         return self.tested
 
@@ -151,7 +150,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     choices = _of_options(metafunc.config)
     marker = metafunc.definition.get_closest_marker("rig")
     if marker is not None:
-        choices = _of_marker(marker, choices, metafunc.config.rootpath)
+        choices = _of_marker(marker, choices, metafunc.definition.path.parent)
     names = [choice.bench.stem for choice in choices]
     metafunc.parametrize("rig_choice", choices, indirect=True, ids=names, scope="session")
 
@@ -218,7 +217,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     finally:
         for used in getattr(item, "funcargs", {}).values():
             if isinstance(used, TestedSession):
-                item.user_properties.extend(_properties(used, item.config.rootpath))
+                item.user_properties.extend(_properties(used, item.config.invocation_params.dir))
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
@@ -253,13 +252,13 @@ def _of_options(config: pytest.Config) -> list[BenchChoice]:
     return [BenchChoice(bench, settings, trials) for bench in benches]
 
 
-def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], root: Path) -> list[BenchChoice]:
+def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], folder: Path) -> list[BenchChoice]:
     """Return the choices of the options as a marker changes them."""
     if marker.args or set(marker.kwargs) - set(_KEYS):
         raise pytest.UsageError(f"pytest.mark.rig takes {', '.join(_KEYS)}, each by its name")
-    wanted: dict[str, Any] = marker.kwargs
+    wanted: Mapping[str, Any] = marker.kwargs
     if "bench" in wanted:
-        choices = [BenchChoice(root / wanted["bench"], choices[0].settings, choices[0].trials)]
+        choices = [BenchChoice(folder / wanted["bench"], choices[0].settings, choices[0].trials)]
     more = tuple(overrides(wanted.get("set", ())))
     return [
         BenchChoice(choice.bench, choice.settings + more, wanted.get("trials", choice.trials))
@@ -286,8 +285,9 @@ def _properties(session: TestedSession, root: Path) -> Iterator[tuple[str, str]]
         yield f"rig.{name}.value", repr(metric.value)
         yield f"rig.{name}.unit", metric.unit
         interval = metric.same_samples
-        yield f"rig.{name}.interval", (
-            f"{interval.low!r} to {interval.high!r}" if interval.known else interval.reason
+        yield (
+            f"rig.{name}.interval",
+            (f"{interval.low!r} to {interval.high!r}" if interval.known else interval.reason),
         )
         judged = {True: "true", False: "false", None: "none"}[metric.verdict]
         yield f"rig.{name}.verdict", judged

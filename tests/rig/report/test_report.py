@@ -48,7 +48,7 @@ class Page(HTMLParser):
 def measure(root: Path, overrides: Sequence[str] = (), trials: int = 5) -> Path:
     settings = ["task.null.samples=6", "scenario.single_stream.idle_s=0.05", *overrides]
     with rig.open_bench(BENCH, settings) as bench:
-        return bench.run(trials, root=root).folder
+        return bench.run(trials, root=root).path
 
 
 @pytest.fixture(scope="module")
