@@ -53,7 +53,7 @@ class ConfigError(RigError):
     def __init__(
         self, cause: str, *, path: str = "", evidence: str = "", try_next: str = ""
     ) -> None:
-        try_next = try_next or "the key's type and limits; benches/ has examples"
+        try_next = try_next or "the key's type and limits; rig bench list shows examples"
         super().__init__(
             f"{path}: {cause}" if path else cause, evidence=evidence, try_next=try_next
         )

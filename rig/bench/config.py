@@ -110,7 +110,7 @@ def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = Tr
         raise ConfigError(
             f"bench file {path} cannot be read",
             evidence=error.strerror or str(error),
-            try_next="the path of a bench file, as benches/virtual-asc.toml",
+            try_next="the path of a bench file; rig bench new virtual-asc writes one",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML", evidence=str(error)) from error

@@ -26,9 +26,11 @@ FALSE = 1
 STOPPED = 130
 #: Name of a command -> where it is, and its summary: at most 64 characters.
 COMMANDS = {
+    "bench": ("rig.cli.bench:bench", "List example benches, or write one to start from"),
     "check": ("rig.cli.check:check", "Recompute every number of a session; test a claim on it"),
     "coverage": ("rig.cli.coverage:coverage", "Show which cells of a grid are done or missing"),
     "demo": ("rig.cli.demo:demo", "Classify acoustic scenes, five trials, without hardware"),
+    "docs": ("rig.cli.docs:docs", "List the pages of documentation, or say where one lies"),
     "firmware": ("rig.cli.firmware:firmware", "Make, build, emulate and flash a board's firmware"),
     "list": ("rig.cli.list:list_", "List backends, monitors, scenarios, tasks and sessions"),
     "measure": ("rig.cli.measure:measure", "Print the energy of windows on a trace of any origin"),

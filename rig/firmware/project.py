@@ -9,17 +9,16 @@ import shutil
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, PackagePath, files, version
+from importlib.metadata import version
 from pathlib import Path
 
 import cattrs
 
 from rig.errors import BenchError, ConfigError
+from rig.shipped import shipped
 
 #: Beside each port, and in a project: what is known of it.
 PORT_FILE = "port.toml"
-_MARK = Path("core/nr_shim.h")
-_INSTALLED = f"share/neurorig/firmware/{_MARK}"
 _ELF = b"\x7fELF"
 _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 
@@ -47,18 +46,7 @@ def sources() -> Path:
     """Return the firmware folder: of the checkout, or what an installed package brought; raise
     BenchError where there is none.
     """
-    checkout = Path(__file__).resolve().parents[2] / "firmware"
-    if (checkout / _MARK).exists():
-        return checkout
-    for file in _installed_files():
-        place = Path(str(file.locate())).resolve()
-        if str(file).endswith(_INSTALLED) and place.exists():
-            return place.parents[1]
-    raise BenchError(
-        "the firmware's sources are not here",
-        evidence=f"neither {checkout} nor {_INSTALLED} of the installed package exists",
-        try_next="install neurorig with pip from a wheel or a checkout, without --target",
-    )
+    return shipped("firmware")
 
 
 def ports(folder: Path) -> dict[str, Port]:
@@ -111,9 +99,7 @@ def create(folder: Path, name: str, origin: Path) -> Port:
                 _MAKEFILE.format(goals=" ".join(port.goals)), encoding="utf-8"
             )
         for task, work in _WORK.items():
-            (folder / f"{task}.toml").write_text(
-                _BENCH.format(task=task, work=work), encoding="utf-8"
-            )
+            (folder / f"{task}.toml").write_text(_bench(task, work, port), encoding="utf-8")
         (folder / "README.md").write_text(_readme(name, port), encoding="utf-8")
     except OSError as error:
         raise BenchError(
@@ -143,13 +129,6 @@ def is_for_emulator(image: Path) -> bool:
     on a board.
     """
     return image.parent.name.endswith("-emulated")
-
-
-def _installed_files() -> list[PackagePath]:
-    try:
-        return files("neurorig") or []
-    except PackageNotFoundError:
-        return []
 
 
 def _parts(name: str, port: Port, origin: Path) -> Iterator[tuple[str, str]]:
@@ -199,6 +178,25 @@ baud = 115_200
 
 {work}"""
 
+#: The images of the port posix run as processes of this machine.
+_HOSTED = """# The firmware as a process of this machine; the virtual monitor draws the current
+# from its SYNC edges. Times are those of a simulated processor, and no statement about any device.
+[bench]
+name = "{task}"
+
+[sut.posix]
+program = "build/posix/{task}"
+
+[monitor.virtual]
+
+{work}"""
+
+#: A process is faster than a board: null phases are repeated until a window is long enough.
+_HOSTED_WORK = {
+    "null": "[scenario.single_stream]\nrepeat = 10_000\n\n"
+    "[task.null]\nsamples = 20\npayload_b = 1024\n",
+}
+
 #: What the benches of a project do: small enough for a small part.
 _WORK = {
     "null": "[scenario.single_stream]\n\n[task.null]\nsamples = 20\npayload_b = 1024\n",
@@ -215,6 +213,29 @@ seeds = [0, 1]
 }
 
 
+def _bench(task: str, work: str, port: Port) -> str:
+    if not _is_process(port):
+        return _BENCH.format(task=task, work=work)
+    return _HOSTED.format(task=task, work=_HOSTED_WORK.get(task, work))
+
+
+_BOARD_STEPS = (
+    "Wire Tx, Rx and ground, then `rig probe null.toml --set sut.uart.port=/dev/ttyACM0`: it "
+    "says what works and what to try.",
+    "Wire SYNC to the energy monitor, its lines (`rig scan`) into `asc.toml`, flash `asc`, "
+    "`rig run asc.toml`; so with `qubo`.",
+)
+_HOSTED_STEPS = (
+    "`rig probe null.toml` says what works and what to try.",
+    "`rig run null.toml` measures it, with a virtual energy monitor; so with `asc` and `qubo`.",
+)
+
+
+def _is_process(port: Port) -> bool:
+    """Say whether a port's images run on this machine: there is no board to flash and to wire."""
+    return port.compiler == "cc"
+
+
 def _readme(name: str, port: Port) -> str:
     emulate = (
         "`rig firmware emulate` runs the null workload in QEMU and says how to reach it."
@@ -223,18 +244,15 @@ def _readme(name: str, port: Port) -> str:
     )
     steps = [
         "Go through what `BOARD:` marks (`grep -rn BOARD: .`): addresses, clocks, pins."
-        if port.compiler != "cc"
+        if not _is_process(port)
         else "",
         "`rig firmware build` (or `make`) makes images under `build/`: `null` only answers; `asc` "
         "and `qubo` are benchmarks.",
         emulate,
         "`rig firmware flash --tool openocd|st-flash|pyocd` writes an image to the board."
-        if port.compiler != "cc"
+        if not _is_process(port)
         else "",
-        "Wire Tx, Rx and ground, then `rig probe null.toml --set sut.uart.port=/dev/ttyACM0`: it "
-        "says what works and what to try.",
-        "Wire SYNC to the energy monitor, its lines (`rig scan`) into `asc.toml`, flash `asc`, "
-        "`rig run asc.toml`; so with `qubo`.",
+        *(_HOSTED_STEPS if _is_process(port) else _BOARD_STEPS),
     ]
     numbered = "\n".join(
         f"{number}. {step}" for number, step in enumerate(filter(None, steps), start=1)

@@ -201,7 +201,8 @@ def _start(
         raise ConfigError(
             "a program is needed",
             path="sut.posix.program",
-            try_next="firmware/build/posix/asc, after make firmware",
+            try_next="firmware/build/posix/asc, after rig firmware new firmware --port posix, "
+            "rig firmware build firmware",
         )
     read_fd, write_fd = os.pipe()
     # The world's time goes on where it is: a second device on the same table does not begin at 0.

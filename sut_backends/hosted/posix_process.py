@@ -13,7 +13,7 @@ from rig.errors import DeviceNotFound
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 
 _START_S = 5.0
-_BUILD = "make firmware"
+_BUILD = "make firmware in a checkout; else rig firmware new firmware --port posix, and build it"
 
 
 class DutProcess(ChildProcess):

@@ -90,7 +90,8 @@ class QemuSut(WatchedSut):
             raise ConfigError(
                 "a program is needed",
                 path="sut.qemu.program",
-                try_next="firmware/build/mps2/asc.elf, after make -C firmware emulated",
+                try_next="firmware/build/mps2/asc.elf, after rig firmware new firmware "
+                "--port mps2, rig firmware build firmware",
             )
         with ExitStack() as stack:
             process, edges = _start(settings, context, stack)

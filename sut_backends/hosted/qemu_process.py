@@ -14,7 +14,10 @@ from rig.firmware import toolchain
 from rig.host.kill_with_parent import Leash
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 
-_BUILD = "make -C firmware emulated"
+_BUILD = (
+    "make -C firmware emulated in a checkout; else rig firmware new firmware --port mps2, and "
+    "build it"
+)
 _TRY = "start it by hand; it is to be QEMU's system emulation for Arm"
 
 #: How the edge wire of each machine leaves the emulator; microbit has only one UART.

@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -237,6 +236,17 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
     for task in ("null", "asc", "qubo"):
         code, said = rig("plan", folder / f"{task}.toml")
         assert code == 0, said
+
+
+@pytest.mark.posix
+@needs_make
+def test_the_benches_of_a_project_of_processes_run(rig: Rig, tmp_path: Path) -> None:
+    project(tmp_path / "firmware", "posix")
+    assert rig("firmware", "build", "firmware")[0] == 0
+    for task in ("null", "asc"):
+        code, said = rig("run", f"firmware/{task}.toml", "--trials", "1")
+        assert code == 1, "one trial is too few for a verdict"
+        assert "1 trials of the 5 that the rule asks for" in said, said
 
 
 # ---- what is missing, and what is wrong ----
@@ -705,67 +715,6 @@ def test_an_emulator_that_ends_says_why(tmp_path: Path) -> None:
         pytest.raises(DeviceLost, match="unsupported machine type"),
     ):
         emulator.wait(PATIENT_S)
-
-
-# ---- the sources in an installed package ----
-
-
-def test_an_installed_wheel_brings_every_source_of_the_firmware(tmp_path: Path) -> None:
-    pytest.importorskip(
-        "setuptools", minversion="77", reason="needs setuptools 77 (pip install setuptools)"
-    )
-    tree = tmp_path / "tree"
-    ignored = shutil.ignore_patterns("build*", "__pycache__", "*.egg-info")
-    for name in ("rig", "drivers", "sut_backends", "scenarios", "gui", "firmware"):
-        shutil.copytree(ROOT / name, tree / name, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copyfile(ROOT / name, tree / name)
-    build = "import setuptools.build_meta as backend; print(backend.build_wheel('dist'))"
-    done = subprocess.run(
-        [sys.executable, "-c", build], cwd=tree, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-    # --ignore-installed: or pip would remove what the tests themselves run from.
-    install = [
-        "install",
-        "-q",
-        "--no-deps",
-        "--no-index",
-        "--no-warn-script-location",
-        "--ignore-installed",
-    ]
-    wheel = next((tree / "dist").glob("*.whl"))
-    subprocess.run(
-        [sys.executable, "-m", "pip", *install, "--prefix", tmp_path / "site", wheel],
-        check=True,
-        capture_output=True,
-    )
-    shutil.rmtree(tree)
-
-    create = (
-        "import pathlib, sys; from rig import firmware; origin = firmware.sources(); "
-        "print(origin)\n"
-    )
-    create += (
-        "for port in sys.argv[1:]: firmware.create(pathlib.Path('installed', port), port, origin)"
-    )
-    packages = sysconfig.get_path("purelib", vars={"base": str(tmp_path / "site")})
-    environment = os.environ | {"PYTHONPATH": packages}
-    done = subprocess.run(
-        [sys.executable, "-c", create, *PORTS],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert Path(done.stdout.strip()).is_relative_to(tmp_path / "site")
-    for port in PORTS:
-        assert contents(tmp_path / "installed" / port) == contents(
-            project(tmp_path / "checkout" / port, port)
-        )
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders beside the packages, which an installed package brings too: benches, docs, firmware."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, PackagePath, files
+from pathlib import Path
+
+from rig.errors import BenchError
+
+#: A file that each folder has, by which it is known.
+_MARKS = {"benches": "virtual-asc.toml", "docs": "PROTOCOL.md", "firmware": "core/nr_shim.h"}
+_INSTALLED = "share/neurorig"
+
+
+def shipped(name: str) -> Path:
+    """Return a folder: of the checkout, or what an installed package brought; raise BenchError
+    where there is none.
+    """
+    mark = _MARKS[name]
+    checkout = Path(__file__).resolve().parents[1] / name
+    if (checkout / mark).exists():
+        return checkout
+    for file in _installed_files():
+        place = Path(str(file.locate())).resolve()
+        if str(file).endswith(f"{_INSTALLED}/{name}/{mark}") and place.exists():
+            return place.parents[mark.count("/")]
+    raise BenchError(
+        f"the folder {name} is not here",
+        evidence=f"neither {checkout} nor {_INSTALLED}/{name} of the installed package exists",
+        try_next="install neurorig with pip from a wheel or a checkout, without --target",
+    )
+
+
+def _installed_files() -> list[PackagePath]:
+    try:
+        return files("neurorig") or []
+    except PackageNotFoundError:
+        return []

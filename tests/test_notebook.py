@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The example notebook runs on a session of the virtual bench, and is kept without outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import rig
+from tests.conftest import ROOT
+
+PATH = ROOT / "examples" / "session.ipynb"
+
+
+@pytest.fixture
+def notebook() -> Any:
+    return nbformat.read(PATH, as_version=4)
+
+
+def test_it_is_kept_without_outputs_and_without_traces_of_a_machine(notebook: Any) -> None:
+    assert all(
+        not cell.outputs and cell.execution_count is None
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    )
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    assert "/home/" not in PATH.read_text() and "/work/" not in PATH.read_text()
+
+
+def test_it_runs(notebook: Any, tmp_path: Path) -> None:
+    with rig.open_bench(ROOT / "benches" / "virtual-asc.toml", {"task.asc.samples": 8}) as bench:
+        bench.run(root=tmp_path / "sessions")
+    client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    shown = [
+        output.get("text", "") or output.get("data", {}).get("text/plain", "")
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    ]
+    assert "verdict true" in shown[0]
+    assert any("surely below 2 mJ: energy_infer = " in text for text in shown)
+    assert any("SYNC edges in" in text for text in shown)
+    assert shown[-1] == "True"
