@@ -238,17 +238,6 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
         assert code == 0, said
 
 
-@pytest.mark.posix
-@needs_make
-def test_the_benches_of_a_project_of_processes_run(rig: Rig, tmp_path: Path) -> None:
-    project(tmp_path / "firmware", "posix")
-    assert rig("firmware", "build", "firmware")[0] == 0
-    for task in ("null", "asc"):
-        code, said = rig("run", f"firmware/{task}.toml", "--trials", "1")
-        assert code == 1, "one trial is too few for a verdict"
-        assert "1 trials of the 5 that the rule asks for" in said, said
-
-
 # ---- what is missing, and what is wrong ----
 
 

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A project of the port posix, from nothing to a measurement, by commands alone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.posix
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make (apt-get install make)")
+def test_the_benches_of_a_project_of_processes_run(tmp_path: Path) -> None:
+    def rig(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rig", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert rig("firmware", "new", "firmware", "--port", "posix").returncode == 0
+    assert rig("firmware", "build", "firmware").returncode == 0
+    for task in ("null", "asc"):
+        done = rig("run", f"firmware/{task}.toml", "--trials", "1")
+        assert done.returncode == 1, "one trial is too few for a verdict"
+        assert "1 trials of the 5 that the rule asks for" in done.stdout, done.stdout
