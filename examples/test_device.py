@@ -36,6 +36,6 @@ def test_every_sample_is_answered_in_time(rig_session: rig.Session) -> None:
 
 
 def test_the_device_answers_a_sync_burst_with_marks_in_order(rig_bench: rig.OpenBench) -> None:
-    ticks = [mark.tick for mark in rig_bench.sut.sync().marks]
+    ticks = [mark.tick for mark in rig_bench.sync().marks]
     assert len(ticks) >= 2
     assert ticks == sorted(ticks)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from rig.api.session import Session
+from rig.model.steps import Sync
 from rig.session import session
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rig.interfaces.context import BenchContext
     from rig.interfaces.monitor import EnergyMonitor
     from rig.interfaces.sut import SystemUnderTest
+    from rig.model.completion import Completion
     from rig.store.events import Subscriber
 
 Settings = Mapping[str, Any] | Sequence[str]
@@ -49,6 +51,10 @@ class OpenBench:
     def context(self) -> BenchContext:
         """Return what the parts of the bench share."""
         return self._bench.context
+
+    def sync(self) -> Completion:
+        """Let the device pulse SYNC; its marks say when."""
+        return self.sut.do(Sync())
 
     def run(
         self,

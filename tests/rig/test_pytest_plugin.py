@@ -87,7 +87,7 @@ def test_the_bench_is_open_in_a_test_and_its_supply_off_afterwards(
         def test_marks(rig_bench, worlds):
             worlds.append(rig_bench.context.world)
             assert worlds[0].supply_on
-            assert len(rig_bench.sut.sync().marks) == 8
+            assert len(rig_bench.sync().marks) == 8
         """
     )
     pytester.makeconftest(
