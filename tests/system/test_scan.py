@@ -28,7 +28,7 @@ from pyvisa_py import sessions
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
-from drivers.joulescope.sim.simulator import N6705SimulatorSettings as JoulescopeSettings
+from drivers.joulescope.sim.simulator import JoulescopeSimulatorSettings as JoulescopeSettings
 from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument
 from drivers.joulescope.sim.streams import JoulescopeFaults
 from drivers.keysight_n6705.driver import KeysightN6705

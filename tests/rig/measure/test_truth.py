@@ -67,7 +67,7 @@ def one_run(seed: int, root: Path, worst: Worst) -> None:
     ]
     with open_bench(VIRTUAL_NULL, overrides) as bench:
         result = bench.run(1, root)
-        world = bench.table.world
+        world = bench.context.world
     assert not result.content["problems"]
 
     # True time = monitor time over the rate of the monitor's crystal, from the moment the recording

@@ -62,12 +62,12 @@ def test_a_density_is_within_limits_that_are_itself_although_edges_are_whole(
     ],
 )
 def test_what_tells_one_problem_or_run_from_another_is_refused_with_the_rule(
-    context: dict[str, Any],
+    table: dict[str, Any],
 ) -> None:
     with pytest.raises(
         ConfigError, match="depend on the number of nodes and the density only"
     ) as caught:
-        QuboTask.open(QuboTask.Settings(parameters=(context,)), BenchContext())
+        QuboTask.open(QuboTask.Settings(parameters=(table,)), BenchContext())
     assert caught.value.path.startswith("task.qubo.parameters[0].")
 
 
@@ -81,9 +81,9 @@ def test_what_tells_one_problem_or_run_from_another_is_refused_with_the_rule(
         {"sweeps": None},
     ],
 )
-def test_limits_and_values_that_are_none_are_refused(context: dict[str, Any]) -> None:
+def test_limits_and_values_that_are_none_are_refused(table: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
-        rules([context], KNOWN)
+        rules([table], KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -118,22 +118,22 @@ def test_a_name_that_is_neither_limit_nor_parameter_is_refused_with_what_may_be_
         {"density_to": 25},
     ],
 )
-def test_limits_within_which_no_graph_lies_are_refused(context: dict[str, Any]) -> None:
+def test_limits_within_which_no_graph_lies_are_refused(table: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="no graph lies within"):
-        rules([context | {"sweeps": 1}], KNOWN)
+        rules([table | {"sweeps": 1}], KNOWN)
 
 
 def test_the_provenance_says_what_each_workload_gets() -> None:
     tables = ({"sweeps": 10}, {"nodes_from": 50, "sweeps": 20})
-    context = BenchContext(program="annealing")
+    table = BenchContext(program="annealing")
     about = QuboTask.open(
-        QuboTask.Settings((25, 50), (0.1,), (0,), parameters=tables), context
+        QuboTask.Settings((25, 50), (0.1,), (0,), parameters=tables), table
     ).provenance()
     assert [row["parameters"] for row in about["workloads"]] == [
         {"sweeps": 10, "beta_range": (0.5, 8.0)},
         {"sweeps": 20, "beta_range": (0.5, 8.0)},
     ]
-    assert about["program_parameters"] == [dict(context) for context in tables]
+    assert about["program_parameters"] == [dict(table) for table in tables]
 
 
 def test_the_provenance_of_a_device_that_gets_no_parameters_has_none() -> None:
