@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files for people: types for users of the packages, hooks, citation, width of the pages."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES = [
+    name.removesuffix("*") for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+WIDE = ("FIRMWARE.md", "PORTING.md", "PROTOCOL.md", "README.md", "RESULTS.md")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_types_of_every_package_reach_its_users(package: str) -> None:
+    assert (ROOT / package / "py.typed").exists()
+    assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"][package]
+
+
+def test_every_hook_before_a_commit_is_a_step_of_make_check() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    steps = (ROOT / "Makefile").read_text(encoding="utf-8")
+    entries = re.findall(r"entry: \.venv/bin/(.+?)(?: --force-exclude)?$", hooks, re.MULTILINE)
+    assert len(entries) == hooks.count("- id:") == 4
+    for entry in entries:
+        assert f"$(BIN)/{entry}" in steps, entry
+
+
+def test_the_citation_names_the_version_and_licence_of_the_package() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    fields = dict(re.findall(r'^([\w-]+): "?(.+?)"?$', citation, re.MULTILINE))
+    assert {"cff-version", "message", "title", "type"} <= set(fields)
+    assert fields["version"] == PROJECT["project"]["version"]
+    assert fields["license"] == PROJECT["project"]["license"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name not in WIDE],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_lines_of_pages_are_at_most_100_columns_wide_except_rows_of_tables(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    wide = [
+        number
+        for number, line in enumerate(lines, 1)
+        if len(line) > 100 and not line.startswith("|")
+    ]
+    assert not wide
+
+
+def test_every_link_between_pages_leads_to_a_file() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.relative_to(ROOT)}: {link}"
