@@ -6,14 +6,18 @@ BIN    := $(VENV)/bin
 # Tests that run side by side, one more than there are processors: many wait for a line. JOBS=0: one after the other.
 JOBS   ?= $(shell count=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$((count < 8 ? count + 1 : 8)))
 
-.PHONY: demo test check setup firmware clean fuzz
+.PHONY: demo test coverage check setup firmware clean fuzz
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
 
 test: setup
 	@$(MAKE) --no-print-directory firmware || echo "make test: the firmware is not built, so its tests are skipped"
-	@$(BIN)/python tests/run.py $(JOBS)
+	@$(BIN)/python tests/run.py $(JOBS) $(if $(COVERAGE),--coverage)
+
+# The tests once, with the branches counted that they take: fewer than the floor in pyproject.toml fail.
+coverage:
+	@$(MAKE) --no-print-directory test COVERAGE=1
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -31,12 +35,13 @@ fuzz:
 
 setup: $(VENV)/installed
 
+# -qq: errors only. Where pip is told of more than one place, it warns for each package that one of them lacks it.
 # The venv needs ensurepip, which Debian packages apart from Python; virtualenv from PyPI does without.
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV); } || \
 	  { echo "No virtual environment can be made (Debian: apt-get install python3-venv)."; exit 1; }
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,joulescope,keysight,nvml]'
+	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev,joulescope,keysight,nvml]'
 	@touch $@
 
 clean:

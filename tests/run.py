@@ -3,18 +3,28 @@
 which nothing may run.
 
 A test that passes only the second time fails the run, unless tests/flaky.txt names it with a
-reason.
+reason. What was skipped is told in one line, with the reasons. With --coverage (`make coverage`)
+the branches that the first two runs took are counted, and too few fail the run.
 """
 
 from __future__ import annotations
 
+import argparse
+import ast
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 FLAKY = Path("tests/flaky.txt")
-_LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
+_CACHE = Path(".pytest_cache")
+_LAST_FAILED = _CACHE / "v/cache/lastfailed"
+_COVERAGE = _CACHE / "coverage"
 #: Exit codes of pytest.
 _PASSED = 0
 _FAILED = 1
@@ -35,15 +45,37 @@ def flaky(text: str) -> dict[str, str]:
     return {name.strip(): reason.strip() for name, _, reason in rows}
 
 
-def main(jobs: str) -> int:
-    """Run the tests with `jobs` at a time, 0 for one after the other; return an exit code."""
+def main(words: list[str]) -> int:
+    """Run the tests, some at a time, and say what was skipped; return an exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("jobs", help="tests that run at a time, 0 for one after the other")
+    parser.add_argument("--coverage", action="store_true", help="count the branches taken")
+    options = parser.parse_args(words)
+    environment = _with_bytecode(dict(os.environ))
+    traced = environment | (_coverage_begun() if options.coverage else {})
+    failed = _beside_and_again(options.jobs, traced)
+    _say("now those beside which nothing may run")
+    failed |= _pytest(environment, "alone", "-m", "alone") not in (_PASSED, _NONE_FOUND)
+    if options.coverage:
+        failed |= not _coverage_suffices()
+    _say(skipped(_reasons("beside", "alone")))
+    return int(failed)
+
+
+def _beside_and_again(jobs: str, environment: dict[str, str]) -> bool:
     known = flaky(FLAKY.read_text(encoding="utf-8"))
-    beside = _pytest("--cache-clear", "-n", jobs, "--dist", "worksteal", "-m", "not alone")
+    beside = _pytest(
+        environment,
+        "beside",
+        *("--cache-clear", "-n", jobs, "--dist", "worksteal", "-m", "not alone"),
+    )
     failed = beside not in (_PASSED, _FAILED)
     if beside == _FAILED:
         _say("what failed beside others, once more alone; it must pass the first time")
         first = _last_failed()
-        again = _pytest("-rap", "--last-failed", "--last-failed-no-failures=none")
+        again = _pytest(
+            environment, "again", "-rfEp", "--last-failed", "--last-failed-no-failures=none"
+        )
         second = _last_failed()
         failed |= again != _PASSED or not first
         for name in sorted(first - second):
@@ -53,13 +85,91 @@ def main(jobs: str) -> int:
                 + (f"known: {reason}" if reason else f"not in {FLAKY}, so this run fails")
             )
             failed |= not reason
-    _say("now those beside which nothing may run")
-    failed |= _pytest("-m", "alone") not in (_PASSED, _NONE_FOUND)
-    return int(failed)
+    return failed
 
 
-def _pytest(*words: str) -> int:
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", *words], check=False).returncode
+def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
+    """Let Python keep its byte code in a folder of the tests, also where the environment forbids
+    to write it: hundreds of tests start `rig` anew.
+    """
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    folder = Path(environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(sys.prefix) / "bytecode")))
+    temporary = Path(tempfile.gettempdir()).resolve()
+    # Modules that tests wrote in an earlier run are not imported again.
+    shutil.rmtree(folder / temporary.relative_to(temporary.anchor), ignore_errors=True)
+    return environment
+
+
+def _pytest(environment: dict[str, str], run: str, *words: str) -> int:
+    """Run pytest and store what became of each test by the name of the run; returns its code."""
+    stored = _results(run)
+    stored.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-rfE", f"--junit-xml={stored}", *words]
+    return subprocess.run(command, check=False, env=environment).returncode
+
+
+def _results(run: str) -> Path:
+    return _CACHE / f"{run}.xml"
+
+
+def _reasons(*runs: str) -> list[str]:
+    """Return why each test was skipped in some runs, and each module that was as a whole: every
+    process that collects tests tells of it.
+    """
+    cases = [
+        case
+        for run in runs
+        if _results(run).exists()
+        for case in ElementTree.parse(_results(run)).iter("testcase")
+    ]
+    found = {
+        (case.get("classname"), case.get("name")): _reason(mark)
+        for case in cases
+        for mark in case.iter("skipped")
+        if mark.get("type") != "pytest.xfail"
+    }
+    return list(found.values())
+
+
+def _reason(mark: ElementTree.Element) -> str:
+    if mark.get("message") == "collection skipped":  # the text holds path, line and reason
+        return str(ast.literal_eval(mark.text or "")[2]).removeprefix("Skipped: ")
+    return mark.get("message") or "no reason given"
+
+
+def skipped(reasons: list[str]) -> str:
+    """Describe in one line how many tests were skipped, and how many for each reason."""
+    if not reasons:
+        return "nothing was skipped"
+    counts = Counter(reasons).most_common()
+    return f"{len(reasons)} skipped: " + "; ".join(f"{why} ({count})" for why, count in counts)
+
+
+def _coverage_begun() -> dict[str, str]:
+    """Return the variables with which every Python of the tests counts the branches it takes."""
+    _COVERAGE.parent.mkdir(exist_ok=True)
+    for file in _COVERAGE.parent.glob(f"{_COVERAGE.name}*"):
+        file.unlink()
+    return {
+        "COVERAGE_PROCESS_START": str(Path("pyproject.toml").resolve()),
+        "COVERAGE_FILE": str(_COVERAGE.resolve()),
+    }
+
+
+def _coverage_suffices() -> bool:
+    """Say how much was covered; returns whether that is the floor in pyproject.toml or more."""
+    command = [sys.executable, "-m", "coverage"]
+    data = f"--data-file={_COVERAGE}"
+    subprocess.run([*command, "combine", "-q", data], check=False)
+    done = subprocess.run(
+        [*command, "report", data, "--format=total"], check=False, stdout=subprocess.PIPE, text=True
+    )
+    total = done.stdout.partition("\n")[0]
+    _say(
+        f"{total} % of lines and branches covered "
+        f"({command[0]} -m coverage report {data} --skip-covered -m lists the others)"
+    )
+    return done.returncode == 0
 
 
 def _last_failed() -> set[str]:
@@ -75,4 +185,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1:]))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.run import FLAKY, flaky
+from tests.run import FLAKY, flaky, skipped
 
 #: Fails the first time, and whenever `broken.txt` is there.
 SECOND_TIME = """
@@ -30,12 +31,17 @@ def test_second(case):
 LISTED = "tests/test_it.py::test_second  # its line is simulated in real time\n"
 
 
-def run(folder: Path, listed: str, jobs: str = "2") -> subprocess.CompletedProcess[str]:
-    (folder / "tests").mkdir()
-    (folder / "tests" / "test_it.py").write_text(SECOND_TIME)
+def run(
+    folder: Path, listed: str, jobs: str = "2", *words: str, source: str = SECOND_TIME
+) -> subprocess.CompletedProcess[str]:
+    (folder / "tests").mkdir(exist_ok=True)
+    (folder / "tests" / "test_it.py").write_text(source)
     (folder / FLAKY).write_text(listed)
-    command = [sys.executable, str(ROOT / "tests" / "run.py"), jobs]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = [sys.executable, str(ROOT / "tests" / "run.py"), jobs, *words]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_test_that_passes_only_the_second_time_fails_the_run(tmp_path: Path) -> None:
@@ -94,6 +100,84 @@ def test_every_test_on_the_list_is_there() -> None:
         assert re.search(
             rf"^ *def {function}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE
         ), name
+
+
+#: Some tests and a module as a whole are skipped, beside others and alone.
+SKIPPED = """
+import sys
+
+import pytest
+
+def test_byte_code_is_kept_although_the_environment_forbids_it():
+    assert not sys.dont_write_bytecode and sys.pycache_prefix
+
+@pytest.mark.parametrize("case", [1, 2])
+def test_with_torch(case):
+    pytest.importorskip("no_such_package", reason="torch is missing")
+
+@pytest.mark.skip("no board is plugged in")
+@pytest.mark.alone
+def test_board():
+    pass
+
+def test_that_is_known_to_fail():
+    pytest.xfail("a skip is something else")
+"""
+
+
+@pytest.mark.parametrize("jobs", ["0", "2"])
+def test_what_was_skipped_is_told_in_one_line_at_the_end(tmp_path: Path, jobs: str) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_whole.py").write_text(
+        'import pytest\npytest.skip("no compiler", allow_module_level=True)\n'
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -ra\nmarkers =\n    alone\n")
+    done = run(tmp_path, "", jobs, source=SKIPPED)
+    assert done.returncode == 0, done.stdout
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("make test: 4 skipped: torch is missing (2); ")
+    assert "no compiler (1)" in last and "no board is plugged in (1)" in last
+    assert done.stdout.count("no compiler") == 1 and "SKIPPED" not in done.stdout
+
+
+def test_that_nothing_was_skipped_is_said_too() -> None:
+    assert skipped([]) == "nothing was skipped"
+
+
+COVERED = """
+import os
+import subprocess
+import sys
+
+def test_one_branch_here_and_one_in_a_process_of_its_own(tmp_path):
+    from thing import sign
+    assert sign(1) == "+"
+    code = "import thing; thing.sign(-1)"
+    path = {"PYTHONPATH": os.getcwd()}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ | path, check=True)
+"""
+THING = """
+def sign(x):
+    if x > 0:
+        return "+"
+    if x < 0:
+        return "-"
+    return "0"
+"""
+
+
+@pytest.mark.parametrize(("floor", "code"), [(70, 0), (95, 1)])
+def test_fewer_branches_than_the_floor_fail_the_run(tmp_path: Path, floor: int, code: int) -> None:
+    (tmp_path / "thing.py").write_text(THING)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\npythonpath = ["."]\n'
+        '[tool.coverage.run]\nbranch = true\nparallel = true\nsource_pkgs = ["thing"]\n'
+        f"[tool.coverage.report]\nfail_under = {floor}\n"
+    )
+    done = run(tmp_path, "", "2", "--coverage", source=COVERED)
+    assert done.returncode == code, done.stdout + done.stderr
+    # 5 of 6 statements and 3 of 4 ways on from a condition.
+    assert "make test: 80 % of lines and branches covered" in done.stdout
 
 
 def test_make_test_runs_this() -> None:

@@ -42,27 +42,25 @@ def envelopes(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
     difference = padded[:, 2:] - padded[:, :-2]
     b0, a1, a2 = (array.astype(np.int64) for array in (bank.b0, bank.a1, bank.a2))
     half = np.int64(1 << (COEFFICIENT_FRACTION_BITS - 1))
-    older = np.zeros((slices, CHANNELS), np.int64)
-    newer = np.zeros((slices, CHANNELS), np.int64)
     total = np.zeros((slices, STEPS, CHANNELS), np.int64)
     driven = np.empty((HOP_SAMPLES, slices, CHANNELS), np.int64)
-    term = np.empty_like(older)
+    # The filter's state at each sample of a hop, after the two before it.
+    states = np.zeros((HOP_SAMPLES + 2, slices, CHANNELS), np.int64)
+    feedback = np.stack([a2, a1])[:, None]
+    terms = np.empty((2, slices, CHANNELS), np.int64)
     for step in range(STEPS):
         hop = difference[:, step * HOP_SAMPLES : (step + 1) * HOP_SAMPLES].T[:, :, None]
         np.multiply(hop, b0, out=driven)
         driven += half
-        for drive in driven:
-            np.multiply(older, a2, out=older)
-            np.subtract(drive, older, out=older)
-            np.multiply(newer, a1, out=term)
-            np.subtract(older, term, out=older)
-            np.right_shift(older, COEFFICIENT_FRACTION_BITS, out=older)
-            np.minimum(older, FILTER_MAX, out=older)
-            np.maximum(older, -FILTER_MAX, out=older)
-            older, newer = newer, older
-            np.abs(newer, out=term)
-            np.right_shift(term, ENVELOPE_SHIFT_BITS, out=term)
-            total[:, step] += term
+        for sample, drive in enumerate(driven):
+            np.multiply(states[sample : sample + 2], feedback, out=terms)
+            drive -= terms[0]
+            drive -= terms[1]
+            drive >>= COEFFICIENT_FRACTION_BITS
+            np.minimum(drive, FILTER_MAX, out=drive)
+            np.maximum(drive, -FILTER_MAX, out=states[sample + 2])
+        total[:, step] = (np.abs(states[2:]) >> ENVELOPE_SHIFT_BITS).sum(axis=0)
+        states[:2] = states[-2:]
     return total
 
 
@@ -103,7 +101,7 @@ def decay(value: Ints, dash: Ints) -> Ints:
 
 def saturated(value: Ints) -> Ints:
     """Limit a state to -32768..32767."""
-    return np.clip(value, -STATE_MAX - 1, STATE_MAX)
+    return np.minimum(np.maximum(value, -STATE_MAX - 1), STATE_MAX)
 
 
 def run_layer(layer: NetworkLayer, spikes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:

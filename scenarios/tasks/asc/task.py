@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -125,6 +127,7 @@ class AscTask:
             balanced(every, settings.samples, settings.seed) if settings.samples else every
         )
         self._reader = ClipReader()
+        self._answers = _answers(self._model.sha256)
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -183,9 +186,11 @@ class AscTask:
 
     def reference(self, payload: bytes) -> bytes:
         """Return what a device must answer to a payload, by the integer model."""
-        audio = np.frombuffer(payload, "<i2").astype(np.int16)
-        output: bytes = outputs(self._model, audio[None])[0].astype("<i4").tobytes()
-        return output
+        digest = sha256(payload).digest()
+        if digest not in self._answers:
+            audio = np.frombuffer(payload, "<i2").astype(np.int16)
+            self._answers[digest] = outputs(self._model, audio[None])[0].astype("<i4").tobytes()
+        return self._answers[digest]
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies data and model: hashes, counts, split, source; JSON-able."""
@@ -234,6 +239,14 @@ class AscTask:
 def made_up(cities: frozenset[str]) -> bool:
     """Tell whether recordings of these cities are the generator's: there are no such cities."""
     return cities <= frozenset(CITIES)
+
+
+@lru_cache(maxsize=4)
+def _answers(model_sha256: str) -> dict[bytes, bytes]:
+    """Return what a model is known to answer, by the SHA-256 of the payload: the integer model
+    takes 60 ms for one, and a virtual device asks for the same ones in every trial.
+    """
+    return {}
 
 
 def cache_folder(setting: str, context: BenchContext) -> Path:
