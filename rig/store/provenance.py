@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,7 @@ def _git(folder: Path, *words: str) -> str:
     ).stdout.strip()
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return version(name)

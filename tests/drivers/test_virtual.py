@@ -120,10 +120,10 @@ def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_pa
     )
     monitor = VirtualMonitor.open(VirtualMonitor.Settings(), context)
     with monitor.record(tmp_path):
-        time.sleep(0.15)
+        time.sleep(0.15)  # the recording, until the late state
         late_ns = context.world.now_ns() - 50 * MS
         context.world.put(late_ns, False, 0.5)
-        time.sleep(0.1)
+        time.sleep(0.1)  # and behind it
     monitor.close()
     gaps = Trace.open(tmp_path / "trace.jls").gaps
     assert len(gaps) == 1 and "too late" in gaps[0].cause

@@ -511,7 +511,7 @@ def test_a_restart_of_the_io_manager_in_a_frame_is_overcome_too(chain: Chain) ->
     with driven(chain) as sut:
         sut.do(Load(0), [b"before"])
         sut.line.write(b"\x00" + bytes(range(1, 60)))  # 62 ms at the DUT's line
-        time.sleep(0.03)
+        time.sleep(0.03)  # about half of it is at the DUT then
         chain.avr.tell("reset")
         done = sut.do(Query((0,), limit_s=5.0))
         assert (done.output, done.restarts) == (b"before", 1)

@@ -226,9 +226,9 @@ def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
     device.ask("infer 1000000 0")
     device.edges()
     device.port.write(b"infer 300000000 0%")
-    time.sleep(0.05)
+    time.sleep(0.05)  # it computes by then, for seconds
     device.process.send_signal(19)  # SIGSTOP
-    time.sleep(0.5)
+    time.sleep(0.5)  # this is what it may not count
     device.process.send_signal(18)  # SIGCONT
     device.port.timeout = 60
     lines = device.port.read_until(b"m-ready\r\n").decode()
@@ -295,7 +295,7 @@ def test_the_rate_is_switched(start: Starter, baud: int) -> None:
     assert device.exchange(0x03, 11, struct.pack("<I", baud)) == (0x83, 11)
     device.port.baudrate = baud
     assert device.exchange(0x02, 12) == (0x82, 12)
-    time.sleep(0.6)
+    time.sleep(0.6)  # longer than it waits for a confirmation
     assert device.exchange(0x02, 13) == (0x82, 13)
 
 
@@ -304,7 +304,7 @@ def test_an_unconfirmed_rate_is_taken_back(start: Starter) -> None:
     enter_framed(device)
     assert device.exchange(0x03, 11, struct.pack("<I", 921600)) == (0x83, 11)
     assert device.exchange(0x02, 12, timeout_s=0.1) is None
-    time.sleep(0.6)
+    time.sleep(0.6)  # longer than it waits for a confirmation
     device.port.reset_input_buffer()
     assert device.exchange(0x02, 12) == (0x82, 12)
 

@@ -58,7 +58,7 @@ def powered_rig(board: Board, tmp_path: Path) -> subprocess.Popen[str]:
     """Start a process that opens the bench, powers the DUT, and then hangs."""
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
-    hang = "print('open', flush=True); time.sleep(600)"
+    hang = "print('open', flush=True); time.sleep(600)  # until it is killed"
     code = (
         "from rig.session.session import open_bench\nimport time\nwith "
         f"open_bench({str(bench)!r}):\n    {hang}"

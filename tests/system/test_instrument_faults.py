@@ -170,7 +170,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             return tables[-1]
 
         def pace(event: Event) -> None:
-            time.sleep(pace_s)
+            time.sleep(pace_s)  # the pace of a bench in real time
 
         monkeypatch.setattr(session, "BenchContext", context)
         before = set(threading.enumerate())

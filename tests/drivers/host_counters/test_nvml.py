@@ -184,7 +184,7 @@ try:
     said |= {"uuid": info.details["uuid"], "driver": info.details["driver"]}
     said |= {"source": info.accuracy.source, "verified": info.accuracy.verified}
     with monitor.record(folder) as recording:
-        time.sleep(0.5)
+        time.sleep(0.5)  # the length of the recording
         recording.check()
     monitor.close()
 except RigError as error:

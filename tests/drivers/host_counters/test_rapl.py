@@ -581,7 +581,7 @@ def test_files_that_change_by_themselves_are_polled_in_real_time(tmp_path: Path)
         monitor = Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext())
         before_ns = time.monotonic_ns()
         with monitor.record(tmp_path):
-            time.sleep(0.5)
+            time.sleep(0.5)  # the length of the recording
             after_ns = time.monotonic_ns()
         monitor.close()
     finally:
@@ -605,7 +605,7 @@ def test_a_live_world_is_followed_and_complete_to_the_end(tmp_path: Path) -> Non
     monitor = Rapl.open(SIMULATED, context)
     with monitor.record(tmp_path):
         context.world.put(context.world.now_ns(), True, 7.0)
-        time.sleep(0.4)
+        time.sleep(0.4)  # the length of the recording
         stop_ns = context.world.now_ns()
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")

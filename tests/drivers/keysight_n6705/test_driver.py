@@ -181,7 +181,7 @@ def test_the_same_seed_gives_the_same_edges_however_the_records_are_fetched(tmp_
         with monitor.record(tmp_path / name):
             for _ in range(20):
                 pulses(context, [30 * MS])
-                time.sleep(0.005)
+                time.sleep(0.005)  # so that records are fetched in between
         monitor.close()
         falls.append(Trace.open(tmp_path / name / "trace.jls").falls_s)
     assert len(falls[0]) == 20
@@ -695,9 +695,9 @@ def test_in_a_live_world_everything_up_to_the_end_is_recorded(
         for _ in range(5):
             context.world.put(context.world.now_ns(), False, 0.05)
             falls_ns.append(context.world.now_ns())
-            time.sleep(0.02)
+            time.sleep(0.02)  # the length of a pulse
             context.world.put(context.world.now_ns(), True, 0.02)
-            time.sleep(0.08)
+            time.sleep(0.08)  # and of what is between two
         last_ns = context.world.now_ns()
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == 5

@@ -185,9 +185,9 @@ def test_a_host_that_comes_to_ask_and_hear_late_has_lost_nothing(
     def slow(link: ScpiLink, message: str, step: str) -> Any:
         asked[0] += 1
         late_s = 0.04 if asked[0] > 10 else 0.0
-        time.sleep(late_s)
+        time.sleep(late_s)  # a slow host
         values = ask(link, message, step)
-        time.sleep(late_s)
+        time.sleep(late_s)  # a slow host
         return values
 
     monkeypatch.setattr(ScpiLink, "block", slow)

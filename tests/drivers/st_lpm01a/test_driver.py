@@ -57,6 +57,7 @@ from rig.interfaces.context import BenchContext
 from rig.settings.check import checked
 from rig.trace.trace import SAID, Trace
 from rig.uncertainty.accuracy import Accuracy
+from tests.waiting import eventually
 
 MS = 1_000_000
 STAMP_B = 35  # of a time stamp with the empty line before it; 1000 lines and a NUL follow
@@ -114,10 +115,7 @@ def failure_of(folder: Path, seconds: float = 1.0, **more: Any) -> RigError:
     with pytest.raises(RigError) as caught, recorded(folder, **more) as (context, recording):
         for _ in range(round(seconds * 10)):
             draw(context, 0.033, 100)
-        end_s = time.monotonic() + 20
-        while time.monotonic() < end_s:
-            recording.check()
-            time.sleep(0.01)
+        eventually(recording.check, limit_s=20.0)
     return caught.value
 
 
@@ -276,7 +274,7 @@ def test_in_a_world_of_real_time_everything_up_to_the_end_is_in_the_trace(tmp_pa
     monitor.power(True)
     with monitor.record(tmp_path):
         started_s = time.monotonic()
-        time.sleep(0.5)
+        time.sleep(0.5)  # the length of the recording
         ended_s = time.monotonic()
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
@@ -440,10 +438,7 @@ def test_a_board_that_falls_silent_is_an_error_within_seconds(tmp_path: Path) ->
         pytest.raises(DeadlineError, match="data of the PowerShield"),
         monitor.record(tmp_path) as recording,
     ):
-        end_s = time.monotonic() + 20
-        while time.monotonic() < end_s:
-            recording.check()
-            time.sleep(0.05)
+        eventually(recording.check, limit_s=20.0)
     with pytest.raises(BenchError, match="does not switch the DUT's supply off"):
         monitor.close()
     simulator.close()
@@ -577,7 +572,7 @@ def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
         monitor = StLpm01a.open(StLpm01a.Settings(port=port, baud=921_600), BenchContext())
         monitor.power(True)
         with monitor.record(tmp_path):
-            time.sleep(0.3)
+            time.sleep(0.3)  # the length of the recording
         monitor.close()
         assert [process.stdout.readline() for _ in range(2)] == ["supply on\n", "supply off\n"]
         process.send_signal(signal.SIGTERM)

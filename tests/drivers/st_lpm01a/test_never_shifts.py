@@ -35,6 +35,7 @@ from rig.errors import BenchError, DeadlineError, RigError
 from rig.interfaces.context import BenchContext
 from rig.trace.trace import Trace
 from tests.drivers.st_lpm01a.test_driver import BINARY, QUIET, board, draw, recorded
+from tests.waiting import eventually
 
 HZ = 5000
 COUNT = 3350
@@ -292,9 +293,12 @@ def test_lines_lost_just_before_the_end_of_a_recording_in_real_time_are_a_gap(
     monitor.power(True)
     with monitor.record(tmp_path) as recording:
         started_ns = context.world.now_ns()
-        while context.world.now_ns() < started_ns + 300_000_000:
+
+        def over() -> bool:
             recording.check()
-            time.sleep(0.005)
+            return context.world.now_ns() >= started_ns + 300_000_000
+
+        eventually(over)
     monitor.close()
     simulator.close()
     trace = Trace.open(tmp_path / "trace.jls")

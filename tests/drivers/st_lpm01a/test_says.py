@@ -28,6 +28,7 @@ from tests.drivers.st_lpm01a.test_driver import (
     recorded,
     steady,
 )
+from tests.waiting import eventually
 
 KINDS = pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
 
@@ -254,10 +255,7 @@ def test_a_board_that_falls_silent_in_binary_is_an_error_within_seconds(tmp_path
         pytest.raises(DeadlineError, match="no data of the PowerShield"),
         monitor.record(tmp_path) as recording,
     ):
-        end_s = time.monotonic() + 20
-        while time.monotonic() < end_s:
-            recording.check()
-            time.sleep(0.05)
+        eventually(recording.check, limit_s=20.0)
     with pytest.raises(BenchError, match="does not switch the DUT's supply off"):
         monitor.close()
     simulator.close()

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from rig.errors import DataError
 from rig.report.report import write_report
 from rig.session.session import SessionResult
 from tests.conftest import VIRTUAL_NULL
+from tests.waiting import eventually
 
 Run = Callable[..., SessionResult]
 FILES = (
@@ -186,13 +186,14 @@ def test_a_session_killed_in_the_middle_is_readable(tmp_path: Path) -> None:
     command += ["--set", "task.null.samples=2000", "--set", "sut.virtual.infer.duration_s=0.5"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 60
-        while (
-            not (lines := list(tmp_path.glob("*/trial-1/completions.jsonl")))
-            or lines[0].stat().st_size < 20_000
-        ):
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.01)
+        lines = eventually(
+            lambda: [
+                path
+                for path in tmp_path.glob("*/trial-1/completions.jsonl")
+                if path.stat().st_size >= 20_000
+            ],
+            process=process,
+        )
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()

@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, VIRTUAL_NULL
+from tests.waiting import eventually
 
 QUICK = ["--set", "task.null.samples=4", "--set", "scenario.single_stream.idle_s=0.05"]
 
@@ -135,13 +135,14 @@ def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signa
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 60
-    while (
-        not (lines := list(tmp_path.glob("sessions/*/trial-1/completions.jsonl")))
-        or lines[0].stat().st_size < 5_000
-    ):
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.01)
+    lines = eventually(
+        lambda: [
+            path
+            for path in tmp_path.glob("sessions/*/trial-1/completions.jsonl")
+            if path.stat().st_size >= 5_000
+        ],
+        process=process,
+    )
     os.kill(process.pid, how)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

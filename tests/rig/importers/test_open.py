@@ -370,7 +370,8 @@ def test_an_unclosed_file_is_recovered_from_a_copy(tmp_path: Path, opened: Open)
             for n in (1, 2):
                 w.fsr_f32(n, k * 10_000, np.full(10_000, n, np.float32))
         w.flush()
-        time.sleep(0.5)
+        while os.path.getsize({str(tmp_path / "crashed.jls")!r}) < 6_000_000:
+            time.sleep(0.01)  # a thread of the library writes 8 MB
         os.kill(os.getpid(), signal.SIGKILL)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)
@@ -399,7 +400,8 @@ def test_a_killed_recording_of_the_rig_is_recovered_with_its_gaps(
         for k in range(100):
             w.analog(np.ones(10_000, np.float32), np.ones(10_000, np.float32))
             w.sync(np.ones(10_000, np.uint8))
-        time.sleep(0.5)
+        while os.path.getsize({str(folder / "trace.jls.partial")!r}) < 6_000_000:
+            time.sleep(0.01)  # a thread of the library writes 8 MB
         os.kill(os.getpid(), signal.SIGKILL)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import statistics as reference
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +34,17 @@ def test_percentiles_interpolate() -> None:
     assert percentile([1, 2, 3, 4], 50) == 2.5
     assert percentile(list(range(101)), 90) == 90
     assert percentile([7.0], 99) == 7.0
+
+
+@given(
+    st.lists(st.floats() | st.sampled_from([0.0, -0.0, 1.0]), min_size=1, max_size=30),
+    st.sampled_from([0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 100.0]) | st.floats(0, 100),
+)
+def test_a_percentile_is_numpys_to_the_last_bit(values: list[float], percent: float) -> None:
+    with np.errstate(all="ignore"):
+        expected = float(np.percentile(np.asarray(values), percent))
+    found = percentile(values, percent)
+    assert found == expected or (math.isnan(found) and math.isnan(expected))
 
 
 @pytest.mark.parametrize(("percent", "needed"), [(50, 6), (90, 36), (99, 368)])

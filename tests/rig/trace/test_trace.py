@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from rig.errors import DataError, StorageFull
 from rig.trace.recovery import recover
 from rig.trace.trace import Gap, Trace
 from rig.trace.writer import TraceWriter
+from tests.waiting import eventually
 
 HZ = 1000
 
@@ -177,7 +177,7 @@ def test_a_killed_writer_leaves_a_trace_that_can_be_recovered(tmp_path: Path) ->
             writer.analog(np.ones(10_000, np.float32), np.full(10_000, 2, np.float32))
             writer.sync(np.ones(10_000, np.uint8))
             print(flush=True)
-            time.sleep(0.002)
+            time.sleep(0.002)  # the pace of an instrument
     """
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE
@@ -185,7 +185,9 @@ def test_a_killed_writer_leaves_a_trace_that_can_be_recovered(tmp_path: Path) ->
     assert process.stdout is not None
     for _ in range(100):
         process.stdout.readline()
-    time.sleep(0.1)
+    # A sample has 8 bytes, and a thread of the library writes them.
+    partial = tmp_path / "trace.jls.partial"
+    eventually(lambda: partial.stat().st_size > 6_000_000, process=process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()

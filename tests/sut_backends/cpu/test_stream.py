@@ -218,7 +218,7 @@ def test_a_window_that_comes_late_is_told() -> None:
 
     def slow(block: bytes) -> bytes:
         # Taken at 0.4 s at the earliest, when window 0 is decided, wanted at 0.6, ready at 0.8.
-        time.sleep(0.3)
+        time.sleep(0.3)  # it computes so long
         return block
 
     try:

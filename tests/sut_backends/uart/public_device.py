@@ -97,7 +97,7 @@ class PublicDevice:
 
     def _say(self, text: str, end: str = "\r\n") -> None:
         os.write(self._master, (text + end).encode())
-        time.sleep(len(text + end) * self.build.byte_s)
+        time.sleep(len(text + end) * self.build.byte_s)  # the pace of its line
 
     def _hear(self, byte: int) -> None:
         if byte != ord("%"):
@@ -139,7 +139,7 @@ class PublicDevice:
         if self.build.energy:
             self.pulses.append(what)
             self.build.on_pulse(False, what)
-            time.sleep(self.build.pulse_s)
+            time.sleep(self.build.pulse_s)  # the length of its pulse
             self.build.on_pulse(True, what)
         else:
             now_us = self.build.laps_from_us + round((time.monotonic() - self._booted_s) * 1e6)
@@ -179,11 +179,11 @@ class PublicDevice:
         else:
             self._say(f"Input db has {self._at} elemented, expected {self.build.sample_b}", "\n")
         self._say(f"m-warmup-start-{warmups}")
-        time.sleep(warmups * self.build.infer_s)
+        time.sleep(warmups * self.build.infer_s)  # it computes
         self._say("m-warmup-done")
         self._say(f"m-infer-start-{count}")
         self._stamp("start")
-        time.sleep(count * self.build.infer_s)
+        time.sleep(count * self.build.infer_s)  # it computes
         self._stamp("stop")
         self._say("m-infer-done")
         self._results()

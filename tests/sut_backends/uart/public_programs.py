@@ -49,7 +49,7 @@ def moody() -> Routine:
             raise ZeroDivisionError("of no use")
         if block[0] == 102:
             os._exit(9)
-        time.sleep(0.01 * block[0] if block[0] < 100 else 0)
+        time.sleep(0.01 * block[0] if block[0] < 100 else 0)  # it computes so long
         return block
 
     return Routine(load, (first, lambda block: block[1:2] * (2 if block[0] == 103 else 1)), bytes)
@@ -68,7 +68,7 @@ class Stairs:
     def advance(self, left_s: float, until: int | None) -> bool:
         """Go down a step; slowly, so that marks need not wait for each other."""
         self.asked.append(until)
-        time.sleep(0.002)
+        time.sleep(0.002)  # a step takes time
         self.cost = max(self.cost - 1, self._bottom)
         return True
 
@@ -87,7 +87,7 @@ class Sleeper(Stairs):
 
     def advance(self, left_s: float, until: int | None) -> bool:
         """Sleep."""
-        time.sleep(left_s + 0.05)
+        time.sleep(left_s + 0.05)  # longer than it may
         self.cost = self._bottom
         return False
 

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for what happens in another thread or process: until it did, and not for a fixed time."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def eventually(
+    condition: Callable[[], T],
+    limit_s: float = 60.0,
+    process: subprocess.Popen[Any] | None = None,
+) -> T:
+    """Return what the condition gives once that is true; fail after a limit, or where the process
+    that should make it true has ended.
+    """
+    end_s = time.monotonic() + limit_s
+    while not (found := condition()):
+        assert time.monotonic() < end_s, f"not so within {limit_s} s"
+        assert process is None or process.poll() is None, "the process has ended before it was so"
+        time.sleep(0.005)  # between two looks
+    return found
