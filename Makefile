@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Tests that run side by side, one more than there are processors: many wait for a line. JOBS=0: one after the other.
-JOBS   ?= $(shell count=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$((count < 8 ? count + 1 : 8)))
+# Tests that run side by side, twice as many as there are processors: many wait for a line. JOBS=0: one after the other.
+JOBS   ?= $(shell count=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$((count < 4 ? 2 * count : 8)))
 
 .PHONY: demo test coverage check setup firmware clean fuzz
 
