@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
+from rig.cli.lazy import LazyGroup
 from rig.cli.tables import Terminal
 from rig.errors import ConfigError, storage_error
 from rig.shipped import shipped
@@ -21,12 +22,12 @@ _IMAGES = '"../firmware/build/'
 _PROJECT = "firmware"
 
 
-@click.group()
+@click.group(cls=LazyGroup)
 def bench() -> None:
     """List example benches, or write one to start from."""
 
 
-@bench.command("list")
+@bench.command("list", short_help="List the example benches, and what is in each")
 def list_() -> None:
     """List the example benches: device, energy monitor, scenario and task of each."""
     paths = sorted(shipped("benches").glob("*.toml"))
@@ -37,7 +38,7 @@ def list_() -> None:
     _say("rig bench new NAME writes one of them here")
 
 
-@bench.command()
+@bench.command(short_help="Write an example bench to a file")
 @click.argument("name")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 def new(name: str, file: Path | None) -> None:
