@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from rig.report.report import rendered
-from rig.results import results
+from rig.results import document, results
 from rig.session.planning import trial_seed
-from rig.store import codec, session_folder
+from rig.store import codec
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, about_of, reading
 from rig.trace.writer import TraceWriter
@@ -112,7 +112,7 @@ def remake(folder: Path) -> None:
         if trial.lines:
             (path / "results.txt").write_text("".join(line + "\n" for line in trial.lines))
         trials.append(trial)
-    (folder / "results.json").write_text(session_folder.json_text(results.derive(context, trials)))
+    (folder / "results.json").write_text(document.text(results.derive(context, trials)))
     said = {t.number: [{"code": p.code, "detail": p.detail} for p in t.problems] for t in trials}
 
     def problems(events: list[dict[str, Any]]) -> None:

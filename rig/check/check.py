@@ -27,7 +27,7 @@ from rig.check.replay import Replay
 from rig.errors import NotInSession, RigError
 from rig.model.finding import Finding
 from rig.model.trial import Trial
-from rig.results import results
+from rig.results import document, results
 from rig.session.planning import trial_seed
 from rig.store import codec, inventory, session_folder, strict_json
 from rig.store.journal import Journal
@@ -344,7 +344,8 @@ class _Session:
             yield Finding(RESULTS, False, "not recomputed, because a trial could not be")
             return
         stored = path.read_text(encoding="utf-8", errors="replace")
-        again = session_folder.json_text(results.derive(self.context, trials))
+        schema = _schema(stored)
+        again = document.text(results.derive(self.context, trials), schema)
         different = "" if stored == again else _difference(stored, again)
         yield Finding(
             RESULTS,
@@ -385,6 +386,15 @@ class _Session:
             else f"made again, {_BYTES}"
         )
         yield Finding(REPORT, not at, said)
+
+
+def _schema(stored: str) -> int:
+    """Return the schema in whose form stored results are compared."""
+    try:
+        told = document.schema_of(strict_json.parse(stored))
+    except ValueError:
+        return document.SCHEMA
+    return told if told in document.READ else document.SCHEMA
 
 
 def _samples(path: Path, trial: Trial) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from rig.cli import tables
 from rig.cli.labels import of_session
 from rig.cli.main import FALSE
 from rig.cli.options import session_argument
-from rig.results import claim, results
+from rig.results import claim, document, results
 from rig.store import session_folder
 
 _OUT = tables.Terminal()
@@ -53,13 +53,13 @@ def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
                 "the claim is not tested: the session is not what was measured, or did not finish"
             )
         return FALSE
-    content = session_folder.read_json(path / session_folder.RESULTS)
+    measured = document.read(path / session_folder.RESULTS)
     if tested is None:
-        tables.print_budget(_OUT, content)
+        tables.print_budget(_OUT, measured)
         return 0
-    claim.refuse_other(tested, content, checked.trials)
+    claim.refuse_other(tested, measured, checked.trials)
     found = claim.verdicts(tested.values, checked.trials)
     tables.print_claim(
-        _OUT, tested, {name: results.verdict_content(one) for name, one in found.items()}, content
+        _OUT, tested, {name: results.verdict_result(one) for name, one in found.items()}, measured
     )
     return 0 if all(verdict.ok for verdict in found.values()) else FALSE

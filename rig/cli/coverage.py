@@ -34,7 +34,7 @@ def coverage(paths: tuple[Path, ...]) -> int:
     """
     cells = grid.united(_cells(path) for path in paths)
     print_coverage(Terminal(), cells)
-    return 0 if grid.counts(cells)[grid.DONE] == len(cells) else 1
+    return 0 if all(cell.state == grid.DONE for cell in cells) else 1
 
 
 def _cells(path: Path) -> Sequence[Covered]:

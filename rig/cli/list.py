@@ -16,7 +16,7 @@ from rig.cli import tables
 from rig.cli.labels import of_session
 from rig.cli.options import sessions_option
 from rig.errors import ConfigError, DataError, RigError
-from rig.results import labels
+from rig.results import document, labels
 from rig.settings.fields import fields_of, flat
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
@@ -83,12 +83,9 @@ def _status(path: Path) -> str:
         folder.events()
         status = folder.journal().status
         status = "killed or running" if status == "killed" else status
-        content = (
-            session_folder.read_json(path / session_folder.RESULTS)
-            if (path / session_folder.RESULTS).exists()
-            else None
-        )
-        verdict = f"verdict {str(content['replication']['ok']).lower()}" if content else ""
+        found = path / session_folder.RESULTS
+        ok = document.read(found).replication.ok if found.exists() else None
+        verdict = "" if ok is None else f"verdict {str(ok).lower()}"
     except (DataError, OSError, LookupError, TypeError, ValueError):
         return "not readable"
     return ", ".join(filter(None, (status, verdict, labels.texts(of_session(path)))))

@@ -40,7 +40,7 @@ def run_bench(bench: Path, overrides: Sequence[str], trials: int | None, session
 
 def finish(result: session.SessionResult) -> int:
     """Print the results, write the report, and return the exit code."""
-    tables.print_results(_OUT, result.content)
+    tables.print_results(_OUT, result.results)
     _OUT.print(f"report {escape(str(write(result.folder)))}", soft_wrap=True)
     _OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
     return 0 if result.ok else FALSE

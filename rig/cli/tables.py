@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,17 @@ from rich.text import Text
 from rig.check.check import Check
 from rig.errors import RigError
 from rig.kinds import registry as kinds
-from rig.model import comparison, grid
-from rig.model.grid import DONE, FAILED, Covered
+from rig.model import comparison
+from rig.model.comparison import Compared
+from rig.model.grid import DONE, FAILED, Coverage, Covered
 from rig.results import labels
+from rig.results.budget_table import BudgetCell
+from rig.results.budget_table import table as budget_table
 from rig.results.claim import Claim
+from rig.results.document import MetricResult, Results, TrialResult, VerdictResult
 from rig.results.labels import Label
 from rig.results.replication import LIMIT, deviation
+from rig.results.resolution import Resolution
 from rig.results.stated import stated
 from rig.store.events import (
     Event,
@@ -45,7 +50,6 @@ from rig.store.events import (
     TrialStarted,
 )
 from rig.store.session_folder import SessionFolder
-from rig.uncertainty.budget import table as budget_table
 from rig.units import quantity, share
 
 #: Control characters but tabs and ends of lines, marks that turn the direction of writing, and
@@ -190,54 +194,54 @@ class RunProgress:
                 return
 
 
-def print_results(console: Console, content: dict[str, Any]) -> None:
+def print_results(console: Console, results: Results) -> None:
     """Print the table of main metrics, the problems and the verdict."""
-    title = f"{content['task']}, {content['scenario']}, {content['sut']}, {content['monitor']}"
-    marked = labels.of_results(content)
+    title = f"{results.task}, {results.scenario}, {results.sut}, {results.monitor}"
+    marked = results.labels
     # A line of their own: in a narrow terminal none of them is broken.
     title = f"{escape(title)}\n{' '.join(map(_badge, marked))}" if marked else escape(title)
-    _print_metrics(console, content, title)
-    if clock := content.get("provenance", {}).get("device_clock"):
+    _print_metrics(console, results, title)
+    if clock := results.provenance.get("device_clock"):
         console.print(escape(_unmetered(clock)), soft_wrap=True)
-    if content.get("targets"):
-        _print_targets(console, content["targets"])
-    for row in content["resolution"]:
-        if row["needed_s"] != 0:
+    if results.targets:
+        _print_targets(console, results.targets)
+    for row in results.resolution:
+        if not row.ok:
             console.print(f"[yellow]{escape(_resolution(row))}[/]", soft_wrap=True)
-    for problem in content["problems"]:
-        where = escape(f"trial {problem['trial']}: {problem['code']}")
-        console.print(f"[red]{where}[/] {escape(problem['detail'])}", soft_wrap=True)
-    for name in ("replication", "audit"):
-        if name in content:
-            print_verdict(console, name, content[name], marked)
-    _print_lines(console, content["trials"])
-    if "coverage" in content:
-        _print_coverage(console, content["coverage"])
+    for problem in results.problems:
+        where = escape(f"trial {problem.trial}: {problem.code}")
+        console.print(f"[red]{where}[/] {escape(problem.detail)}", soft_wrap=True)
+    print_verdict(console, "replication", results.replication, marked)
+    if results.audit is not None:
+        print_verdict(console, "audit", results.audit, marked)
+    _print_lines(console, results.trials)
+    if results.coverage is not None:
+        _print_coverage(console, results.coverage)
 
 
-def _print_metrics(console: Console, content: dict[str, Any], title: str) -> None:
+def _print_metrics(console: Console, results: Results, title: str) -> None:
     """Print the main metrics: in a narrow terminal the trials' deviations are a table of their
     own.
     """
     main = {
         name: metric
-        for name, metric in content["metrics"].items()
+        for name, metric in results.metrics.items()
         if name in MAIN_METRICS or _OVERALL.fullmatch(name)
     }
-    whole = _metrics_table(content, main, title, intervals=True, trials=True)
+    whole = _metrics_table(results, main, title, intervals=True, trials=True)
     if _width(console, whole) <= console.width:
         console.print(whole)
         return
     for table in (
-        _metrics_table(content, main, title, intervals=True, trials=False),
-        _metrics_table(content, main, "", intervals=False, trials=True),
+        _metrics_table(results, main, title, intervals=True, trials=False),
+        _metrics_table(results, main, "", intervals=False, trials=True),
     ):
         _print_whole(console, table)
 
 
 def _metrics_table(
-    content: dict[str, Any],
-    metrics: dict[str, dict[str, Any]],
+    results: Results,
+    metrics: Mapping[str, MetricResult],
     title: str,
     *,
     intervals: bool,
@@ -265,12 +269,12 @@ def _metrics_table(
         table.add_column("", no_wrap=True)
         for heading in ("same samples", "other samples", "SE"):
             table.add_column(heading, justify="right", no_wrap=True)
-    for trial in content["trials"] if trials else ():
+    for trial in results.trials if trials else ():
         table.add_column(
-            str(trial["number"]),
+            str(trial.number),
             justify="right",
             no_wrap=True,
-            style="" if trial["valid"] else "red",
+            style="" if trial.valid else "red",
         )
     for name, metric in metrics.items():
         shown = stated(metric)
@@ -289,14 +293,12 @@ def _metrics_table(
     return table
 
 
-def _print_lines(console: Console, trials: Sequence[dict[str, Any]]) -> None:
-    told = [trial for trial in trials if trial.get("lines")]
-    shown = told if all(len(trial["lines"]) <= _LINES for trial in told) else told[:1]
+def _print_lines(console: Console, trials: Sequence[TrialResult]) -> None:
+    told = [trial for trial in trials if trial.lines]
+    shown = told if all(len(trial.lines) <= _LINES for trial in told) else told[:1]
     for trial in shown:
-        for line in trial["lines"]:
-            console.print(
-                f"trial {trial['number']}  {escape(line)}", soft_wrap=True, highlight=False
-            )
+        for line in trial.lines:
+            console.print(f"trial {trial.number}  {escape(line)}", soft_wrap=True, highlight=False)
     if len(shown) < len(told):
         console.print(
             f"the lines of {len(told) - len(shown)} more trials: trial-N/results.txt",
@@ -304,7 +306,7 @@ def _print_lines(console: Console, trials: Sequence[dict[str, Any]]) -> None:
         )
 
 
-def _print_targets(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+def _print_targets(console: Console, rows: Sequence[Compared]) -> None:
     """Print official, best known and measured costs, cell by cell."""
     table = Table(caption=comparison.MEANING, box=SIMPLE_HEAD, pad_edge=False)
     for number, title in enumerate(comparison.HEAD):
@@ -314,24 +316,22 @@ def _print_targets(console: Console, rows: Sequence[dict[str, Any]]) -> None:
     _print_whole(console, table)
 
 
-def _print_coverage(console: Console, coverage: dict[str, Any]) -> None:
+def _print_coverage(console: Console, coverage: Coverage) -> None:
     """Print how many cells are done, and of each workload that is not whole, what is missing or why
     it failed.
     """
     console.print(
-        f"coverage: {coverage['done']} cells done, {coverage['failed']} failed, "
-        f"{coverage['missing']} missing"
+        f"coverage: {coverage.done} cells done, {coverage.failed} failed, "
+        f"{coverage.missing} missing"
     )
-    for workload in dict.fromkeys(cell["workload"] for cell in coverage["cells"]):
+    for workload in dict.fromkeys(cell.workload for cell in coverage.cells):
         cells = [
-            cell
-            for cell in coverage["cells"]
-            if cell["workload"] == workload and cell["state"] != DONE
+            cell for cell in coverage.cells if cell.workload == workload and cell.state != DONE
         ]
-        for state in dict.fromkeys(cell["state"] for cell in cells):
-            of_state = [cell for cell in cells if cell["state"] == state]
-            reasons = dict.fromkeys(reason for cell in of_state for reason in cell["failures"])
-            whats = ", ".join(cell["what"] for cell in of_state)
+        for state in dict.fromkeys(cell.state for cell in cells):
+            of_state = [cell for cell in cells if cell.state == state]
+            reasons = dict.fromkeys(reason for cell in of_state for reason in cell.failures)
+            whats = ", ".join(cell.what for cell in of_state)
             console.print(
                 f"  [red]{escape(state)}[/] {escape(': '.join([f'{workload} {whats}', *reasons]))}",
                 soft_wrap=True,
@@ -348,7 +348,7 @@ def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
     for workload in dict.fromkeys(cell.workload for cell in cells):
         table.add_row(escape(workload), *(_state(found.get((workload, what))) for what in whats))
     console.print(table)
-    _print_coverage(console, grid.content(cells))
+    _print_coverage(console, Coverage.of(cells))
 
 
 def _state(cell: Covered | None) -> str:
@@ -367,21 +367,18 @@ def _unmetered(clock: dict[str, Any]) -> str:
     )
 
 
-def _resolution(row: dict[str, Any]) -> str:
-    window = quantity(row["window_s"], "s")
-    width = share(row["energy_u95"])
-    said = (
-        f"{row['phase']}: a window of {window} cannot tell 5 %: ±{width}, most of it "
-        f"{row['because']}"
-    )
+def _resolution(row: Resolution) -> str:
+    window = quantity(row.window_s, "s")
+    width = share(row.energy_u95)
+    said = f"{row.phase}: a window of {window} cannot tell 5 %: ±{width}, most of it {row.because}"
     return said + (
         "; no length is enough"
-        if row["needed_s"] is None
-        else f"; {quantity(row['needed_s'], 's')} are needed"
+        if row.needed_s is None
+        else f"; {quantity(row.needed_s, 's')} are needed"
     )
 
 
-def print_budget(console: Console, content: dict[str, Any]) -> None:
+def print_budget(console: Console, results: Results) -> None:
     """Print the uncertainty budgets side by side: shares of the value, what the scatter contains
     already in brackets.
     """
@@ -389,49 +386,46 @@ def print_budget(console: Console, content: dict[str, Any]) -> None:
     table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
     )
-    budget = budget_table(content)
+    budget = budget_table(results)
     table.add_column("component", overflow="fold")
-    for name in budget["metrics"]:
-        table.add_column(escape(name.replace("_", "\n")), justify="right", no_wrap=True)
+    for column in budget.columns:
+        table.add_column(escape(column.name.replace("_", "\n")), justify="right", no_wrap=True)
     telling = [
         (name, cells)
-        for name, cells in budget["rows"]
-        if any(cell and cell["relative"] >= _TELLING for cell in cells)
+        for name, cells in budget.rows
+        if any(cell and cell.relative >= _TELLING for cell in cells)
     ]
     for component, cells in telling:
         table.add_row(escape(component), *(_cell(cell) for cell in cells))
-    if len(telling) < len(budget["rows"]):
+    if len(telling) < len(budget.rows):
         table.caption = (
             "in brackets: contained in the scatter; "
-            f"{len(budget['rows']) - len(telling)} smaller components not shown"
+            f"{len(budget.rows) - len(telling)} smaller components not shown"
         )
-    sums = [(metric["same_samples"], abs(metric["value"])) for metric in budget["metrics"].values()]
+    combined = [column.standard_uncertainty / column.value for column in budget.columns]
+    expanded = [column.expanded_uncertainty / column.value for column in budget.columns]
+    table.add_row("[bold]all[/]", *(f"[bold]{share(part)}[/]" for part in combined))
     table.add_row(
-        "[bold]all[/]",
-        *(f"[bold]{share(same['standard_uncertainty'] / value)}[/]" for same, value in sums),
+        "factor for 95 %", *(f"{column.coverage_factor:.2f}" for column in budget.columns)
     )
-    table.add_row("factor for 95 %", *(f"{same['coverage_factor']:.2f}" for same, _ in sums))
-    table.add_row(
-        "[bold]± (95 %)[/]",
-        *(f"[bold]{share(same['expanded_uncertainty'] / value)}[/]" for same, value in sums),
-    )
-    if budget["rows"]:
+    table.add_row("[bold]± (95 %)[/]", *(f"[bold]{share(part)}[/]" for part in expanded))
+    if budget.rows:
         console.print(table)
 
 
-def _cell(cell: dict[str, Any] | None) -> str:
+def _cell(cell: BudgetCell | None) -> str:
     if cell is None:
         return ""
-    return share(cell["relative"]) if cell["counted"] else f"({share(cell['relative'])})"
+    return share(cell.relative) if cell.counted else f"({share(cell.relative)})"
 
 
-def _deviations(name: str, metric: dict[str, Any]) -> list[str]:
+def _deviations(name: str, metric: MetricResult) -> list[str]:
     cells = []
-    for trial in metric["per_trial"]:
-        if trial["value"] is None or metric["value"] is None:
+    for trial in metric.per_trial:
+        if trial.value is None or metric.value is None:
             cells.append("-")
             continue
-        away = deviation(name, trial["value"], metric["value"])
+        away = deviation(name, trial.value, metric.value)
         shown = f"{100 * away:+.{1 if abs(away) >= 0.1 else 2}f}"
         cells.append(f"[red]{shown}[/]" if abs(away) > LIMIT else shown)
     return cells
@@ -450,22 +444,20 @@ def _print_whole(console: Console, table: Table) -> None:
 
 
 def print_verdict(
-    console: Console, name: str, verdict: dict[str, Any], marked: Sequence[Label]
+    console: Console, name: str, verdict: VerdictResult, marked: Sequence[Label]
 ) -> None:
     """Print a verdict, with what must stand beside it."""
-    badge = "[black on green] TRUE [/]" if verdict["ok"] else "[white on red] FALSE [/]"
+    badge = "[black on green] TRUE [/]" if verdict.ok else "[white on red] FALSE [/]"
     beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
-    console.print(f"{name} {badge}{beside} {escape(verdict['reason'])}".rstrip(), soft_wrap=True)
-    console.print(
-        f"  [dim]{escape(verdict['rule'])}: {escape(verdict['rule_text'])}[/]", soft_wrap=True
-    )
+    console.print(f"{name} {badge}{beside} {escape(verdict.reason)}".rstrip(), soft_wrap=True)
+    console.print(f"  [dim]{escape(verdict.rule)}: {escape(verdict.rule_text)}[/]", soft_wrap=True)
 
 
 def print_claim(
-    console: Console, claim: Claim, verdicts: dict[str, dict[str, Any]], content: dict[str, Any]
+    console: Console, claim: Claim, verdicts: Mapping[str, VerdictResult], results: Results
 ) -> None:
     """Print each claimed value beside the mean of the trials, and both verdicts."""
-    marked = labels.of_results(content)
+    marked = results.labels
     if claim.labels:
         console.print(
             f"[yellow]the claim is a result of: {escape(', '.join(claim.labels))}[/]",
@@ -474,20 +466,20 @@ def print_claim(
     table = Table(title="the claim", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("metric", "claimed", "mean of the trials", "deviation", "limit"):
         table.add_column(heading, justify="left" if heading == "metric" else "right", no_wrap=True)
-    compared = verdicts["replication"]["per_metric"]
+    compared = verdicts["replication"].per_metric
     for name, value in claim.values.items():
         row = compared.get(name)
-        unit = content["metrics"].get(name, {}).get("unit", "")
+        unit = results.metrics[name].unit if name in results.metrics else ""
         if row is None:
             table.add_row(escape(name), escape(quantity(value, unit)), "-", "-", "-")
             continue
-        colour = "" if row["ok"] else "red"
-        away = f"{100 * row['deviation']:+.2f} %"
+        colour = "" if row.ok else "red"
+        away = f"{100 * row.deviation:+.2f} %"
         cells = (
             quantity(value, unit),
-            quantity(row["mean"], unit),
+            quantity(row.mean, unit),
             away,
-            f"{100 * row['limit']:.0f} %",
+            f"{100 * row.limit:.0f} %",
         )
         table.add_row(escape(name), *map(escape, cells), style=colour)
     _print_whole(console, table)

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +38,17 @@ HEAD = (
 MEANING = "gap: to the official target, below 0 where it is beaten; means over searches"
 
 
-def shown(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a row of results.json as a reader sees it, as HEAD names its columns."""
-    costs = [_cost(row[name]) for name in ("official", "best_known", "measured", "lowest")]
-    gaps = [_percent(row[name]) for name in ("gap", "gap_best_known")]
-    return (row["workload"] or row["cell"], row["search"], str(row["searches"]), *costs, *gaps)
+def shown(row: Compared) -> tuple[str, ...]:
+    """Return a row as a reader sees it, as HEAD names its columns."""
+    costs = map(_cost, (row.official, row.best_known, row.measured, row.lowest))
+    gaps = map(_percent, (row.gap, row.gap_best_known))
+    return (row.workload or row.cell, row.search, str(row.searches), *costs, *gaps)
 
 
-def of_cells(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def of_cells(rows: Sequence[Compared]) -> list[Compared]:
     """Return the rows of whole cells; where they are many, those of the last way to search."""
-    cells = [row for row in rows if not row["workload"]]
-    return cells if len(cells) <= ROWS_MAX else list({row["cell"]: row for row in cells}.values())
+    cells = [row for row in rows if not row.workload]
+    return cells if len(cells) <= ROWS_MAX else list({row.cell: row for row in cells}.values())
 
 
 def _cost(cost: float | None) -> str:

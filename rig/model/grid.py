@@ -6,8 +6,7 @@ cut off. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 DONE = "done"
 FAILED = "failed"
@@ -64,15 +63,42 @@ def _rank(cell: Covered) -> tuple[bool, int]:
     return cell.state == DONE, cell.done
 
 
-def counts(cells: Sequence[Covered]) -> dict[str, int]:
-    """Return how many cells are done, failed and missing."""
-    return {state: sum(cell.state == state for cell in cells) for state in (DONE, FAILED, MISSING)}
+@dataclass(frozen=True, slots=True)
+class CellState:
+    """One cell as results.json has it: with its state, and each reason of a failure once."""
+
+    workload: str
+    what: str
+    asked: int
+    done: int
+    failures: tuple[str, ...]
+    state: str
 
 
-def content(cells: Sequence[Covered]) -> dict[str, Any]:
-    """Return the cells as results.json has them."""
-    rows = [
-        asdict(cell) | {"state": cell.state, "failures": list(dict.fromkeys(cell.failures))}
-        for cell in cells
-    ]
-    return {**counts(cells), "cells": rows}
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many cells are done, failed and missing, and the cells."""
+
+    done: int
+    failed: int
+    missing: int
+    cells: tuple[CellState, ...]
+
+    @classmethod
+    def of(cls, cells: Sequence[Covered]) -> Coverage:
+        """Count cells by their state."""
+        rows = tuple(
+            CellState(
+                cell.workload,
+                cell.what,
+                cell.asked,
+                cell.done,
+                tuple(dict.fromkeys(cell.failures)),
+                cell.state,
+            )
+            for cell in cells
+        )
+        done, failed, missing = (
+            sum(cell.state == state for cell in cells) for state in (DONE, FAILED, MISSING)
+        )
+        return cls(done, failed, missing, rows)

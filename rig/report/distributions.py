@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -14,12 +13,13 @@ from matplotlib.figure import Figure
 
 from rig.report.samples import TrialSamples
 from rig.report.style import INK, SERIES, Array, Plot, svg
+from rig.results.document import Results
 from rig.units import scale
 
 
-def distributions(what: str, trials: Sequence[TrialSamples], content: dict[str, Any]) -> Plot:
+def distributions(what: str, trials: Sequence[TrialSamples], results: Results) -> Plot:
     """Draw a histogram a phase over all trials, and under it each trial by itself."""
-    phases = content["provenance"]["task"]["phases"]
+    phases = results.provenance["task"]["phases"]
     unit = "J" if what == "energy" else "s"
     values = [trial.energy_j if what == "energy" else trial.latency_s for trial in trials]
     pooled = np.concatenate([np.zeros((0, len(phases))), *values])
@@ -49,7 +49,7 @@ def distributions(what: str, trials: Sequence[TrialSamples], content: dict[str, 
         "trial: 1st to 99th percentile, the mean as a dot"
     )
     return (
-        svg(figure, what, content),
+        svg(figure, what, results.labels),
         f"{caption}{'' if all(trial.valid for trial in trials) else ', hollow where invalid'}.",
     )
 

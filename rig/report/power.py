@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -15,11 +14,11 @@ from matplotlib.figure import Figure
 from rig.errors import DataError
 from rig.report.samples import TrialSamples
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
+from rig.results.document import Results
 from rig.store import codec, session_folder
 from rig.store.session_folder import SessionFolder
 from rig.timebase.align import RESIDUAL_LIMIT_PERIODS
 from rig.timebase.edge_clock import EDGE_CLOCK
-from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 from rig.units import quantity, scale
 
@@ -48,16 +47,16 @@ def open_trace(session: SessionFolder, number: int, name: str) -> Trace:
     return Trace.open(path)
 
 
-def residual_limit_s(content: dict[str, Any]) -> float:
+def residual_limit_s(results: Results) -> float:
     """Return how far an edge may lie off the line, as rig/timebase/align.py has it for the first
     monitor.
     """
-    provenance = content["provenance"]
+    provenance = results.provenance
     edge_hz = next(iter(provenance["monitors"].values()))["edge_hz"]
     return float(RESIDUAL_LIMIT_PERIODS / edge_hz + 1 / provenance["sut"]["tick_hz"])
 
 
-def power(trace: Trace, trial: TrialSamples, content: dict[str, Any]) -> Plot:
+def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
     """Draw the power over the sample nearest to the median latency, its phases, idle power and the
     SYNC line.
     """
@@ -68,16 +67,17 @@ def power(trace: Trace, trial: TrialSamples, content: dict[str, Any]) -> Plot:
     figure = Figure(figsize=(10.4, 4.4), layout="constrained")
     axes, sync = figure.subplots(2, 1, sharex=True, height_ratios=[9, 1])
     factor, how = _draw_power(axes, trace, view_s, zero_s)
-    _draw_phases((axes, sync), trial, place, content["provenance"]["task"]["phases"])
+    _draw_phases((axes, sync), trial, place, results.provenance["task"]["phases"])
     _draw_gaps(axes, trace, view_s, zero_s)
-    for idle in content["metrics"].get("power_idle", {}).get("per_trial", ()):
-        if idle["trial"] == trial.trial and idle["value"] is not None:
+    idle_power = results.metrics.get("power_idle")
+    for idle in idle_power.per_trial if idle_power else ():
+        if idle.trial == trial.trial and idle.value is not None:
             axes.axhline(
-                idle["value"] * factor,
+                idle.value * factor,
                 color=INK,
                 ls=(0, (5, 3)),
                 lw=0.9,
-                label=f"idle power: {quantity(idle['value'], 'W')}",
+                label=f"idle power: {quantity(idle.value, 'W')}",
             )
     axes.set_ylim(0, axes.get_ylim()[1] * 1.12)
     _draw_sync(sync, trace, view_s, zero_s)
@@ -87,7 +87,7 @@ def power(trace: Trace, trial: TrialSamples, content: dict[str, Any]) -> Plot:
         f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest to "
         f"the median latency{runs}."
     )
-    return svg(figure, "power", content), f"{which} {how} Dotted: SYNC marks."
+    return svg(figure, "power", results.labels), f"{which} {how} Dotted: SYNC marks."
 
 
 def _view(trace: Trace, start_s: float, stop_s: float) -> View:
@@ -209,14 +209,13 @@ def _draw_sync(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     axes.set_ylabel("SYNC", rotation=0, ha="right", va="center")
 
 
-def residuals(session: SessionFolder, trace: Trace, number: int, content: dict[str, Any]) -> Plot:
+def residuals(session: SessionFolder, trace: Trace, number: int, results: Results) -> Plot:
     """Draw the distance of the SYNC edges of one trial from the fitted line; edges that pair with
     no mark are left out.
     """
-    timebase = Timebase(
-        **next(trial["timebase"] for trial in content["trials"] if trial["number"] == number)
-    )
-    if content["provenance"]["sut"].get("clock") == EDGE_CLOCK:
+    timebase = next(trial.timebase for trial in results.trials if trial.number == number)
+    assert timebase is not None
+    if results.provenance["sut"].get("clock") == EDGE_CLOCK:
         return (
             Markup(),
             "Not drawn: the device tells no time, and the edges themselves are the times of its "
@@ -237,8 +236,8 @@ def residuals(session: SessionFolder, trace: Trace, number: int, content: dict[s
     ]
     away_us = (nearest_s - marks_s) * 1e6
     paired = np.abs(away_us) <= timebase.residual_max_s * 1e6 + 1e-6
-    limit_s = residual_limit_s(content)
-    rail = next(iter(content["provenance"]["monitors"]))
+    limit_s = residual_limit_s(results)
+    rail = next(iter(results.provenance["monitors"]))
     figure = Figure(figsize=(10.4, 2.5), layout="constrained")
     axes = figure.subplots()
     axes.axhspan(-limit_s * 1e6, limit_s * 1e6, color=GOOD, alpha=0.16, lw=0)
@@ -257,4 +256,4 @@ def residuals(session: SessionFolder, trace: Trace, number: int, content: dict[s
         f"{RESIDUAL_LIMIT_PERIODS:.0f} samples of the SYNC input"
     )
     caption += " and a tick of the device."
-    return svg(figure, "residuals", content), caption
+    return svg(figure, "residuals", results.labels), caption

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -13,25 +12,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
+from rig.results.document import Results
 from rig.results.replication import LIMIT, deviation
 
 #: Larger deviations than this lie at the edge of the drawing.
 _SHOWN_DEVIATION = 0.20
 
 
-def dots(names: Sequence[str], content: dict[str, Any]) -> Plot:
+def dots(names: Sequence[str], results: Results) -> Plot:
     """Draw each trial's deviation from the claimed value, or from the mean, against the limit."""
-    judged = content["replication"]["per_metric"]
-    metrics = content["metrics"]
-    claims = "audit" in content
-    names = [name for name in names if name in judged and judged[name]["mean"] is not None]
+    judged = results.replication.per_metric
+    metrics = results.metrics
+    claims = results.audit is not None
+    names = [name for name in names if name in judged and not math.isnan(judged[name].mean)]
     if not names:
         return Markup(), "Not drawn: nothing to compare."
     away = [
-        [
-            away_from(name, one["value"], judged[name]["claimed"])
-            for one in metrics[name]["per_trial"]
-        ]
+        [away_from(name, one.value, judged[name].claimed) for one in metrics[name].per_trial]
         for name in names
     ]
     largest = max((abs(one) for row in away for one in row if math.isfinite(one)), default=0.0)
@@ -42,12 +39,10 @@ def dots(names: Sequence[str], content: dict[str, Any]) -> Plot:
     axes.axvline(0, color=FAINT, lw=0.9)
     for row, name in enumerate(names):
         axes.axhline(row, color=FAINT, lw=0.4, alpha=0.6)
-        _draw_dots(axes, row, away[row], shown, [trial["valid"] for trial in content["trials"]])
+        _draw_dots(axes, row, away[row], shown, [trial.valid for trial in results.trials])
         if claims:
             average = float(
-                np.clip(
-                    away_from(name, metrics[name]["value"], judged[name]["claimed"]), -shown, shown
-                )
+                np.clip(away_from(name, metrics[name].value, judged[name].claimed), -shown, shown)
             )
             axes.plot(average * 100, row, "D", ms=6, color=INK, mfc="none", zorder=4, clip_on=False)
     axes.set(
@@ -64,7 +59,7 @@ def dots(names: Sequence[str], content: dict[str, Any]) -> Plot:
     )
     caption = f"Dots are trials, from the top of each row down; the rule compares {compared}."
     return svg(
-        figure, "trials", content
+        figure, "trials", results.labels
     ), caption + " Triangles lie beyond the scale; hollow dots are of invalid trials."
 
 

@@ -26,14 +26,14 @@ from rig.report.replication import away_from, dots
 from rig.report.samples import TrialSamples
 from rig.report.style import STYLE, Plot
 from rig.report.throughput import throughput
-from rig.results import labels
+from rig.results import document
+from rig.results.budget_table import table as budget_table
+from rig.results.document import Results
 from rig.results.replication import LIMIT
-from rig.results.results import SCHEMA
 from rig.results.stated import stated
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import TRACE
-from rig.uncertainty.budget import table as budget_table
 from rig.units import quantity, share
 
 #: What a reader looks for first, in tiles.
@@ -79,12 +79,7 @@ def rendered(folder: Path) -> str:
             f"{folder} has no {session_folder.RESULTS}: its session did not finish",
             try_next=f"rig check {folder}",
         )
-    content = session_folder.read_json(folder / session_folder.RESULTS)
-    if content.get("schema") != SCHEMA:
-        raise DataError(
-            f"{folder / session_folder.RESULTS} is not {SCHEMA}",
-            evidence=f"schema {content.get('schema')!r}",
-        )
+    results = document.read(folder / session_folder.RESULTS)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -93,73 +88,70 @@ def rendered(folder: Path) -> str:
         "value": _value,
         "percent": _percent,
         "share": share,
+        "known": _known,
     }
     template = environment.from_string(
         (files("rig.report") / "report.html").read_text(encoding="utf-8")
     )
     with matplotlib.style.context(["default", STYLE]):
-        special = _special(session, content)
-        plots = _plots(session, content) | {name: plot for name, _, plot in special}
+        special = _special(session, results)
+        plots = _plots(session, results) | {name: plot for name, _, plot in special}
     return template.render(
-        _page(session, content), plots=plots, special=[(name, title) for name, title, _ in special]
+        _page(session, results), plots=plots, special=[(name, title) for name, title, _ in special]
     )
 
 
-def _page(session: SessionFolder, content: dict[str, Any]) -> dict[str, Any]:
-    (main, further), provenance = _split(content), content["provenance"]
+def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
+    main, further = _split(results)
+    provenance = results.provenance
+    targets = results.targets or ()
     monitors = [{"rail": rail} | about for rail, about in provenance["monitors"].items()]
     bench_toml = (session.path / session_folder.BENCH).read_text(encoding="utf-8")
     return {
-        "r": content,
+        "r": results,
         "p": provenance,
         "limit": LIMIT,
         "bench_toml": bench_toml,
-        "labels": labels.of_results(content),
-        "claims": "audit" in content,
-        "residual_limit_s": residual_limit_s(content) if monitors else None,
+        "labels": results.labels,
+        "claims": results.audit is not None,
+        "residual_limit_s": residual_limit_s(results) if monitors else None,
         "monitors": monitors,
-        "budget": budget_table(content),
-        "resolution": content["resolution"],
+        "budget": budget_table(results),
+        "resolution": results.resolution,
         "tiles": _tiles(main),
-        "main": [_row(name, content) for name in main],
-        "further": [_row(name, content) for name in further],
-        "methods": _methods(content),
+        "main": [_row(name, results) for name in main],
+        "further": [_row(name, results) for name in further],
+        "methods": _methods(results),
         "targets": {
             "head": comparison.HEAD,
             "meaning": comparison.MEANING,
-            "cells": [
-                comparison.shown(row) for row in content.get("targets", ()) if not row["workload"]
-            ],
-            "workloads": [
-                comparison.shown(row) for row in content.get("targets", ()) if row["workload"]
-            ],
+            "cells": [comparison.shown(row) for row in targets if not row.workload],
+            "workloads": [comparison.shown(row) for row in targets if row.workload],
         },
         "problems": [
-            problem | {"meaning": PROBLEM_CODES.get(problem["code"], "")}
-            for problem in content["problems"]
+            (problem, PROBLEM_CODES.get(problem.code, "")) for problem in results.problems
         ],
-        "settings": tomllib.loads(bench_toml).get("scenario", {}).get(content["scenario"], {}),
+        "settings": tomllib.loads(bench_toml).get("scenario", {}).get(results.scenario, {}),
         "hashes": [event for event in session.journal().measured if event.get("files")],
         "head": session.journal().head,
     }
 
 
-def _split(content: dict[str, Any]) -> tuple[list[str], list[str]]:
+def _split(results: Results) -> tuple[list[str], list[str]]:
     """Part the metrics: what a reader looks for, claimed or beyond the limit first; percentiles and
     finer divisions behind.
     """
-    phases = "|".join(re.escape(phase) for phase in content["provenance"]["task"]["phases"])
+    phases = "|".join(re.escape(phase) for phase in results.provenance["task"]["phases"])
     finer = re.compile(
         rf".*_p\d+(_early_stopping)?|power_({phases})|energy_({phases})_dynamic|energy_idle|{_OF_CELL}"
     )
-    judged = content["replication"]["per_metric"]
     telling = {
         name
-        for name, row in judged.items()
-        if "audit" in content or not (row["ok"] or row["mean"] is None)
+        for name, row in results.replication.per_metric.items()
+        if results.audit is not None or not (row.ok or math.isnan(row.mean))
     }
-    main = [name for name in content["metrics"] if not finer.fullmatch(name) or name in telling]
-    return main, [name for name in content["metrics"] if name not in main]
+    main = [name for name in results.metrics if not finer.fullmatch(name) or name in telling]
+    return main, [name for name in results.metrics if name not in main]
 
 
 def _tiles(main: list[str]) -> list[str]:
@@ -176,9 +168,9 @@ def _tiles(main: list[str]) -> list[str]:
     return chosen
 
 
-def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
-    metric = content["metrics"][name]
-    verdict = content["replication"]["per_metric"].get(name)
+def _row(name: str, results: Results) -> dict[str, Any]:
+    metric = results.metrics[name]
+    verdict = results.replication.per_metric.get(name)
     shown = stated(metric)
     factor = shown.factor
     decimals = shown.decimals
@@ -186,26 +178,27 @@ def _row(name: str, content: dict[str, Any]) -> dict[str, Any]:
         "name": name,
         "unit": shown.unit,
         "shown": shown,
-        "same": metric["same_samples"],
-        "other": metric["other_samples"],
-        "value": _fixed(metric["value"], factor, decimals),
-        "binomial": metric.get("binomial"),
+        "same": metric.same_samples,
+        "other": metric.other_samples,
+        "value": _fixed(metric.value, factor, decimals),
+        "binomial": metric.binomial,
         "verdict": verdict,
-        "claimed": f"{verdict['claimed'] * factor:.6g}" if verdict and "audit" in content else None,
+        "claimed": f"{verdict.claimed * factor:.6g}" if verdict and results.audit else None,
         "trials": [
-            _cell(name, single["value"], metric["value"], factor, decimals)
-            for single in metric["per_trial"]
+            _cell(name, single.value, metric.value, factor, decimals) for single in metric.per_trial
         ],
     }
 
 
-def _methods(content: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
+def _methods(results: Results) -> list[tuple[str, str, list[str]]]:
     """Return which interval was made how, or why it was not, and of which metrics that holds."""
     found: dict[tuple[str, str], list[str]] = {}
-    for name, metric in content["metrics"].items():
-        for key, title in (("same_samples", "same samples"), ("other_samples", "other samples")):
-            interval = metric[key]
-            told = f"none: {interval['reason']}" if interval["reason"] else interval["method"]
+    for name, metric in results.metrics.items():
+        for title, interval in (
+            ("same samples", metric.same_samples),
+            ("other samples", metric.other_samples),
+        ):
+            told = f"none: {interval.reason}" if interval.reason else interval.method
             found.setdefault((title, told), []).append(name)
     return [
         (title, told, names)
@@ -241,25 +234,30 @@ def _value(value: Any) -> str:
     return "not stated" if value in ("", None) else str(value)
 
 
-def _plots(session: SessionFolder, content: dict[str, Any]) -> dict[str, Plot]:
-    phases = content["provenance"]["task"]["phases"]
-    trials = [TrialSamples.read(session, trial, len(phases)) for trial in content["trials"]]
+def _known(value: float | None) -> bool:
+    """Say whether there is a number."""
+    return value is not None and math.isfinite(value)
+
+
+def _plots(session: SessionFolder, results: Results) -> dict[str, Plot]:
+    phases = results.provenance["task"]["phases"]
+    trials = [TrialSamples.read(session, trial, len(phases)) for trial in results.trials]
     measured = [trial for trial in trials if len(trial.latency_s)]
-    plots = _of_one_trial(session, measured, content)
-    plots |= {what: distributions(what, measured, content) for what in ("latency", "energy")}
-    return plots | {"trials": dots(_split(content)[0], content)}
+    plots = _of_one_trial(session, measured, results)
+    plots |= {what: distributions(what, measured, results) for what in ("latency", "energy")}
+    return plots | {"trials": dots(_split(results)[0], results)}
 
 
-def _special(session: SessionFolder, content: dict[str, Any]) -> list[tuple[str, str, Plot]]:
+def _special(session: SessionFolder, results: Results) -> list[tuple[str, str, Plot]]:
     """Draw what only some scenarios have: the name of each picture, its title, and itself."""
     found = []
-    if "throughput" in content["metrics"]:
-        found.append(("throughput", "Throughput", throughput(content)))
-    if content["scenario"] == "optimization":
-        lines = search.searches(session, content)
-        found.append(("searches", "Cost over time", search.over_time(lines, content)))
-        found.append(("gaps", "Gaps by size and density", search.heat(lines, content)))
-    if content["scenario"] == "real_time":
+    if "throughput" in results.metrics:
+        found.append(("throughput", "Throughput", throughput(results)))
+    if results.scenario == "optimization":
+        lines = search.searches(session, results)
+        found.append(("searches", "Cost over time", search.over_time(lines, results)))
+        found.append(("gaps", "Gaps by size and density", search.heat(lines, results)))
+    if results.scenario == "real_time":
         settings = tomllib.loads((session.path / session_folder.BENCH).read_text(encoding="utf-8"))[
             "scenario"
         ]["real_time"]
@@ -267,22 +265,22 @@ def _special(session: SessionFolder, content: dict[str, Any]) -> list[tuple[str,
             (
                 "decisions",
                 "Decisions and scenes",
-                stream.decisions(session, content, settings["deadline_s"]),
+                stream.decisions(session, results, settings["deadline_s"]),
             )
         )
     return found
 
 
 def _of_one_trial(
-    session: SessionFolder, measured: list[TrialSamples], content: dict[str, Any]
+    session: SessionFolder, measured: list[TrialSamples], results: Results
 ) -> dict[str, Plot]:
     """Draw what needs a trace: of the first valid trial that was tied to one, and recorded in one
     go.
     """
-    if not content["provenance"]["monitors"]:
+    if not results.provenance["monitors"]:
         return _undrawn("there is no energy monitor, so there is no trace.")
-    tied = [trial["number"] for trial in content["trials"] if trial["timebase"] is not None]
-    whole = [trial["number"] for trial in content["trials"] if trial.get("sittings", 1) == 1]
+    tied = [trial.number for trial in results.trials if trial.timebase is not None]
+    whole = [trial.number for trial in results.trials if trial.segments == 1]
     usable = [trial for trial in measured if trial.trial in tied]
     if not usable:
         return _undrawn("no trial has a timed sample whose marks were tied to the monitor's edges.")
@@ -292,12 +290,12 @@ def _of_one_trial(
             "each trial was cut off and resumed, and has several traces; rig measure shows each."
         )
     chosen = next((trial for trial in usable if trial.valid), usable[0])
-    rail = next(iter(content["provenance"]["monitors"]))
+    rail = next(iter(results.provenance["monitors"]))
     name = f"{rail}/{TRACE}" if rail else TRACE
     try:
         trace = open_trace(session, chosen.trial, name)
-        curve = (Markup(), _NO_CURVE) if rail else power(trace, chosen, content)
-        return {"power": curve, "residuals": residuals(session, trace, chosen.trial, content)}
+        curve = (Markup(), _NO_CURVE) if rail else power(trace, chosen, results)
+        return {"power": curve, "residuals": residuals(session, trace, chosen.trial, results)}
     except DataError:
         return _undrawn(f"trial-{chosen.trial}/{name} is missing, was changed, or cannot be read.")
 

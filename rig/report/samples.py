@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rig.report.style import Array
+from rig.results.document import TrialResult
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
 
@@ -28,12 +28,12 @@ class TrialSamples:
     energy_j: Array
 
     @classmethod
-    def read(cls, folder: SessionFolder, trial: dict[str, Any], phases: int) -> TrialSamples:
+    def read(cls, folder: SessionFolder, trial: TrialResult, phases: int) -> TrialSamples:
         """Read samples.jsonl of a trial of results.json."""
         lines = [
             line
             for line in session_folder.read_lines(
-                folder.trial(trial["number"]) / session_folder.SAMPLES
+                folder.trial(trial.number) / session_folder.SAMPLES
             )
             if "windows" in line
         ]
@@ -44,8 +44,8 @@ class TrialSamples:
         )
         columns = np.moveaxis(table.reshape(len(lines), phases, len(keys)), 2, 0)
         return cls(
-            trial["number"],
-            trial["valid"],
+            trial.number,
+            trial.valid,
             max((line["repeat"] for line in lines), default=1),
             *columns,
         )

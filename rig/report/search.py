@@ -16,6 +16,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
+from rig.results.document import Results
 from rig.stats.summary import mean
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
@@ -34,16 +35,16 @@ _CELL = re.compile(r"(\d+)n_([\dp]+)pct")
 Line = dict[str, Any]
 
 
-def searches(session: SessionFolder, content: dict[str, Any]) -> list[Line]:
+def searches(session: SessionFolder, results: Results) -> list[Line]:
     """Read the searches of all trials that gave a vector."""
     found = []
-    for trial in content["trials"]:
-        lines = session_folder.read_lines(session.trial(trial["number"]) / session_folder.SAMPLES)
-        found += [line | {"trial": trial["number"]} for line in lines if line.get("costs")]
+    for trial in results.trials:
+        lines = session_folder.read_lines(session.trial(trial.number) / session_folder.SAMPLES)
+        found += [line | {"trial": trial.number} for line in lines if line.get("costs")]
     return found
 
 
-def over_time(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
+def over_time(lines: Sequence[Line], results: Results) -> Plot:
     """Draw the gap of each search against the time at which the device knew it, a panel for each
     cell.
     """
@@ -73,7 +74,7 @@ def over_time(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
         "they are others."
     )
     more = len({line["case"] for line in lines}) - len(cells)
-    return svg(figure, "searches", content), caption + (
+    return svg(figure, "searches", results.labels), caption + (
         f" {more} more cells are not drawn." if more else ""
     )
 
@@ -129,7 +130,7 @@ def _percent(cost: int, target: int) -> float:
     return 100.0 * (cost - target) / abs(target) if target else 0.0 if cost == target else 100.0
 
 
-def heat(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
+def heat(lines: Sequence[Line], results: Results) -> Plot:
     """Draw the mean gap of each cell, nodes by density, a panel for each fixed time-out."""
     fixed = [
         line for line in lines if line["solve"]["target"] is None and _CELL.fullmatch(line["case"])
@@ -174,7 +175,7 @@ def heat(lines: Sequence[Line], content: dict[str, Any]) -> Plot:
         "percent, over seeds and trials, after each "
     )
     caption += "time-out. Green: the target is beaten."
-    return svg(figure, "gaps", content), caption
+    return svg(figure, "gaps", results.labels), caption
 
 
 def _cell(case: str) -> tuple[int, float]:

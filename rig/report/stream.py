@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
+from rig.results.document import Results
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
 
@@ -21,12 +22,12 @@ _SHOWN_S = 60.0
 Line = dict[str, Any]
 
 
-def decisions(session: SessionFolder, content: dict[str, Any], deadline_s: float) -> Plot:
+def decisions(session: SessionFolder, results: Results, deadline_s: float) -> Plot:
     """Draw the scenes of a trial's first stream, the decisions under them, and their latencies; a
     `deadline_s` of 0 is a hop.
     """
-    chosen = next((trial for trial in content["trials"] if trial["valid"]), content["trials"][0])
-    lines = session_folder.read_lines(session.trial(chosen["number"]) / session_folder.SAMPLES)
+    chosen = next((trial for trial in results.trials if trial.valid), results.trials[0])
+    lines = session_folder.read_lines(session.trial(chosen.number) / session_folder.SAMPLES)
     stream = next((line["stream"] for line in lines if "stream" in line), None)
     hops = [
         line
@@ -50,7 +51,7 @@ def decisions(session: SessionFolder, content: dict[str, Any], deadline_s: float
     for axes in (bars, times):
         for scene in stream["scenes"][1:]:
             axes.axvline(scene["onset_s"] - zero_s, color=INK, lw=0.8, ls=":")
-    times.set_xlabel(f"time from the beginning of the stream, trial {chosen['number']} (s)")
+    times.set_xlabel(f"time from the beginning of the stream, trial {chosen.number} (s)")
     patches = [Patch(color=colours[label], label=label) for label in labels]
     figure.legend(handles=patches, loc="outside upper left", ncols=len(labels), handlelength=1.0)
     caption = (
@@ -62,7 +63,7 @@ def decisions(session: SessionFolder, content: dict[str, Any], deadline_s: float
         "its decision; shaded: the deadline."
     )
     more = " Only the beginning is shown." if stop_s == _SHOWN_S else ""
-    return svg(figure, "decisions", content), caption + more
+    return svg(figure, "decisions", results.labels), caption + more
 
 
 def _draw_scenes(axes: Axes, stream: Line, zero_s: float, colours: dict[str, str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
@@ -14,6 +15,7 @@ from numpy import float64
 from numpy.typing import NDArray
 
 from rig.results import labels
+from rig.results.labels import Label
 
 # Okabe and Ito's palette, told apart also by the colour-blind. In the page each is a CSS variable,
 # which dark mode changes.
@@ -55,9 +57,11 @@ Array = NDArray[float64]
 Plot = tuple[Markup, str]
 
 
-def svg(figure: Figure, name: str, content: dict[str, Any]) -> Markup:
-    """Return a figure as inline SVG in the page's colours and font."""
-    if marked := labels.texts(labels.of_results(content)):
+def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
+    """Return a figure as inline SVG in the page's colours and font, with what must stand beside its
+    numbers.
+    """
+    if marked := labels.texts(beside):
         figure.suptitle(marked, x=0.997, ha="right", color=BAD, weight="bold", size=9)
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": f"neurorig-{name}"}):

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.steps import Step
 from rig.model.trial import Metric, Trial
-from rig.results import replication
+from rig.results import document, labels, replication
+from rig.results.document import Results
 from rig.results.imagined import Possible, forecast
 from rig.results.replication import Verdict
 
@@ -68,11 +69,12 @@ def read(path: Path) -> Claim:
         TypeError,
         AttributeError,
         RecursionError,
+        DataError,
     ) as error:
         raise ConfigError(
             f"{path} is no claim",
             path="--claim",
-            evidence=repr(error)[:200],
+            evidence=(error.evidence if isinstance(error, DataError) else repr(error))[:200],
             try_next="lines `metric = value`, a bench file with [claim], or a results.json",
         ) from error
     if not claim.values:
@@ -177,14 +179,17 @@ def refuse_impossible(name: str, value: float, metric: Possible | Metric, place:
         )
 
 
-def refuse_other(claim: Claim, content: Mapping[str, Any], trials: Sequence[Trial]) -> None:
+def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> None:
     """Raise ConfigError for a claim that says nothing of a finished session: of another task or
     scenario, or of other metrics.
     """
-    for what, own in (("task", claim.task), ("scenario", claim.scenario)):
-        if own and own != content[what]:
+    for what, own, measured in (
+        ("task", claim.task, results.task),
+        ("scenario", claim.scenario, results.scenario),
+    ):
+        if own and own != measured:
             raise ConfigError(
-                f"a claim of {what} {own}, the session is of {content[what]}",
+                f"a claim of {what} {own}, the session is of {measured}",
                 path="--claim",
                 try_next="a TOML file with lines `metric = value`, where these are meant to be "
                 "compared",
@@ -193,7 +198,7 @@ def refuse_other(claim: Claim, content: Mapping[str, Any], trials: Sequence[Tria
     for name, value in claim.values.items():
         if name in metrics:
             refuse_impossible(name, value, metrics[name], f"claim.{name}")
-        elif name not in content["absent"]:
+        elif name not in results.absent:
             refuse_unknown(name, metrics, {}, f"claim.{name}", "the session")
 
 
@@ -220,20 +225,18 @@ def _written(tree: Mapping[str, Any]) -> Claim:
     return Claim(dict(values))
 
 
-def _published(content: Mapping[str, Any]) -> Claim:
-    if not str(content["schema"]).startswith("neurorig-results-"):
-        raise ValueError(f"schema {content['schema']!r}")
-    judged = [
-        name
-        for name in content["replication"]["per_metric"]
-        if content["metrics"][name]["value"] is not None
-    ]
-    labels = [label["text"] for label in content.get("data", {}).get("labels", ())]
-    marks = (*(["SIMULATED"] if content["simulated"] else []), *labels)
+def _published(tree: Any) -> Claim:
+    """Return what a results.json claims."""
+    results = document.from_json(tree)
+    values = {name: results.metrics[name].value for name in results.replication.per_metric}
+    marks = (
+        *([labels.SIMULATED] if results.simulated else []),
+        *(label.text for label in results.data.labels),
+    )
     return Claim(
-        {name: content["metrics"][name]["value"] for name in judged},
-        str(content["task"]),
-        str(content["scenario"]),
+        {name: value for name, value in values.items() if value is not None},
+        results.task,
+        results.scenario,
         marks,
     )
 

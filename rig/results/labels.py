@@ -9,7 +9,7 @@ nothing has one too, so that forgetting to say it hides nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rig.errors import DataError
@@ -27,6 +27,20 @@ class Label:
 
     text: str
     statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataStatement:
+    """What the numbers are of; `official` where the data are the benchmark's own, whole, `subset`
+    which part of them (empty: all).
+    """
+
+    labels: tuple[Label, ...]
+    source: str
+    statement: str
+    official: bool
+    samples: int | None
+    subset: str
 
 
 def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
@@ -67,13 +81,11 @@ def of_provenance(provenance: Any) -> tuple[Label, ...]:
     return (*_simulated(facts), *of_task(_mapping(facts, "task")))
 
 
-def of_results(content: Mapping[str, Any]) -> tuple[Label, ...]:
+def of_session(
+    simulated: bool, provenance: Mapping[str, Any], data: DataStatement
+) -> tuple[Label, ...]:
     """Return all labels of a session, from its results."""
-    simulated = _simulated(_mapping(content, "provenance") | {"simulated": content["simulated"]})
-    return (
-        *simulated,
-        *(Label(label["text"], label["statement"]) for label in content["data"]["labels"]),
-    )
+    return (*_simulated({**provenance, "simulated": simulated}), *data.labels)
 
 
 def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:
@@ -88,16 +100,16 @@ def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:
             )
 
 
-def content(facts: Mapping[str, Any]) -> dict[str, Any]:
+def statement(facts: Mapping[str, Any]) -> DataStatement:
     """Return what results.json says of the data."""
-    return {
-        "labels": [asdict(label) for label in of_task(facts)],
-        "source": _text(facts, "source"),
-        "statement": _text(facts, "statement"),
-        "official": facts.get("official") is True and not _part(facts),
-        "samples": facts.get("samples"),
-        "subset": _part(facts),
-    }
+    return DataStatement(
+        labels=of_task(facts),
+        source=_text(facts, "source"),
+        statement=_text(facts, "statement"),
+        official=facts.get("official") is True and not _part(facts),
+        samples=facts.get("samples"),
+        subset=_part(facts),
+    )
 
 
 def texts(labels: Sequence[Label]) -> str:

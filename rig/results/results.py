@@ -28,11 +28,25 @@ from rig.interfaces.scenario import (
 from rig.measure.measure import Outcome, Rail, measure, together
 from rig.model import grid
 from rig.model.catalogue import Entry
-from rig.model.grid import Covered
+from rig.model.comparison import Compared
+from rig.model.grid import Coverage, Covered
 from rig.model.trial import Measured, Metric, Trial
 from rig.problems import Problem
 from rig.results import claim as claimed
-from rig.results import labels, replication, resolution
+from rig.results import document, labels, replication, resolution
+from rig.results.document import (
+    BinomialInterval,
+    IntervalResult,
+    MetricResult,
+    ProblemResult,
+    RailResult,
+    Results,
+    SampleCounts,
+    SessionProblem,
+    TrialResult,
+    TrialValue,
+    VerdictResult,
+)
 from rig.stats.binomial import Share
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
@@ -43,7 +57,6 @@ from rig.trace.trace import TRACE, Trace
 from rig.uncertainty import accuracy, budget, other_samples, same_samples
 from rig.uncertainty.jackknife import Jackknife, jackknife
 
-SCHEMA = "neurorig-results-3"
 #: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts
 #: of a search make coarse; and, besides these, whatever is drawn anew in each trial.
 _COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|tts99)_")
@@ -181,7 +194,7 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
     return tuple(f"{who} {line}" for line in faults or context.scenario.lines(measured))
 
 
-def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
+def derive(context: Context, trials: Sequence[Trial]) -> Results:
     """Return the content of results.json."""
     provenance = context.provenance
     names = _common(trials)
@@ -191,46 +204,43 @@ def derive(context: Context, trials: Sequence[Trial]) -> dict[str, Any]:
     drawn = {name for trial in trials for name in names if trial.metrics[name].drawn}
     repeated = [name for name in names if not _COARSE.search(name) and name not in drawn]
     compared = values if claim else [{name: row[name] for name in repeated} for row in values]
-    verdict = replication.replication_check(claim, compared, invalid)
-    content: dict[str, Any] = {
-        "schema": SCHEMA,
-        "bench": context.config.bench.name,
-        "task": provenance["task"]["name"],
-        "scenario": context.config.scenario.kind,
-        "sut": provenance["sut"]["name"],
-        "monitor": " + ".join(info["name"] for info in provenance["monitors"].values())
+    verdict = verdict_result(replication.replication_check(claim, compared, invalid))
+    covered = grid.summed(trial.survey for trial in trials)
+    results = Results(
+        bench=context.config.bench.name,
+        task=provenance["task"]["name"],
+        scenario=context.config.scenario.kind,
+        sut=provenance["sut"]["name"],
+        monitor=" + ".join(info["name"] for info in provenance["monitors"].values())
         or "no energy monitor",
-        "simulated": provenance["simulated"],
-        "data": labels.content(provenance["task"]),
-        "samples": {
-            "per_trial": [len(trial.measured.samples) for trial in trials],
-            "files": [f"trial-{t.number}/samples.jsonl" for t in trials],
-        },
-        "trials": [_trial(trial) for trial in trials],
-        "metrics": _metrics(context, trials, names),
-        "absent": _absent(context, trials),
-        "replication": verdict_content(verdict) | {"policy": replication.POLICY},
-        "resolution": [
-            dataclasses.asdict(row) for row in resolution.resolve(trials, context.phases)
-        ],
-        "problems": [
-            {"trial": trial.number, "code": p.code, "detail": p.detail}
+        simulated=provenance["simulated"],
+        data=labels.statement(provenance["task"]),
+        samples=SampleCounts(
+            tuple(len(trial.measured.samples) for trial in trials),
+            tuple(f"trial-{trial.number}/samples.jsonl" for trial in trials),
+        ),
+        trials=tuple(_trial(trial) for trial in trials),
+        metrics=_metrics(context, trials, names),
+        absent=_absent(context, trials),
+        replication=dataclasses.replace(verdict, policy=replication.POLICY),
+        resolution=tuple(resolution.resolve(trials, context.phases)),
+        problems=tuple(
+            SessionProblem(trial.number, problem.code, problem.detail)
             for trial in trials
-            for p in trial.problems
-        ],
-        "provenance": provenance,
-    }
-    if covered := grid.summed(trial.survey for trial in trials):
-        content["coverage"] = grid.content(covered)
-    if isinstance(context.scenario, Comparer):
-        content["targets"] = [
-            dataclasses.asdict(row)
-            for row in context.scenario.compared([trial.measured for trial in trials])
-        ]
-    if claim:
-        content["audit"] = verdict_content(claimed.verdicts(claim, trials)["audit"])
-    cleaned: dict[str, Any] = _finite(content)
-    return cleaned
+            for problem in trial.problems
+        ),
+        provenance=provenance,
+        coverage=Coverage.of(covered) if covered else None,
+        targets=_targets(context.scenario, trials),
+        audit=verdict_result(claimed.verdicts(claim, trials)["audit"]) if claim else None,
+    )
+    return document.finite(results)
+
+
+def _targets(scenario: Scenario, trials: Sequence[Trial]) -> tuple[Compared, ...] | None:
+    if not isinstance(scenario, Comparer):
+        return None
+    return tuple(scenario.compared([trial.measured for trial in trials]))
 
 
 def _common(trials: Sequence[Trial]) -> list[str]:
@@ -257,38 +267,30 @@ def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:
     return reasons
 
 
-def _trial(trial: Trial) -> dict[str, Any]:
-    return (
-        {
-            "number": trial.number,
-            "seed": trial.seed,
-            "valid": trial.valid,
-            "samples": len(trial.measured.samples),
-            "retransmissions": trial.retransmissions,
-            "counts": trial.counts,
-            "timebase": None if trial.timebase is None else dataclasses.asdict(trial.timebase),
-            "rails": {
-                name: _rail(timebase, trial.timebase)
-                for name, timebase in trial.rails.items()
-                if name
-            },
-            "problems": [_problem(problem) for problem in trial.problems],
-        }
-        | ({"lines": trial.lines} if trial.lines else {})
-        | ({"segments": trial.segments} if trial.segments > 1 else {})
+def _trial(trial: Trial) -> TrialResult:
+    return TrialResult(
+        number=trial.number,
+        seed=trial.seed,
+        valid=trial.valid,
+        samples=len(trial.measured.samples),
+        retransmissions=trial.retransmissions,
+        counts=trial.counts,
+        timebase=trial.timebase,
+        rails={
+            name: _rail(timebase, trial.timebase) for name, timebase in trial.rails.items() if name
+        },
+        problems=tuple(ProblemResult(problem.code, problem.detail) for problem in trial.problems),
+        lines=trial.lines,
+        segments=trial.segments,
     )
 
 
-def _rail(timebase: Timebase, reference: Timebase | None) -> dict[str, Any]:
+def _rail(timebase: Timebase, reference: Timebase | None) -> RailResult:
     """Return the time base of one of several monitors, and how much faster its clock ran than the
     first one's.
     """
     skew_ppm = None if reference is None else (timebase.s_per_tick / reference.s_per_tick - 1) * 1e6
-    return {
-        "timebase": dataclasses.asdict(timebase),
-        "skew_ppm": skew_ppm,
-        "skew_u_ppm": _skew_u_ppm(timebase, reference),
-    }
+    return RailResult(timebase, skew_ppm, _skew_u_ppm(timebase, reference))
 
 
 def _skew_u_ppm(timebase: Timebase, reference: Timebase | None) -> float | None:
@@ -297,11 +299,9 @@ def _skew_u_ppm(timebase: Timebase, reference: Timebase | None) -> float | None:
     return 0.0 if timebase is reference else math.hypot(timebase.slope_u, reference.slope_u) * 1e6
 
 
-def _problem(problem: Problem) -> dict[str, str]:
-    return {"code": problem.code, "detail": problem.detail}
-
-
-def _metrics(context: Context, trials: Sequence[Trial], names: Sequence[str]) -> dict[str, Any]:
+def _metrics(
+    context: Context, trials: Sequence[Trial], names: Sequence[str]
+) -> dict[str, MetricResult]:
     if not trials:
         return {}
     knife = jackknife(trials, context.catalogue, context.summarise)
@@ -313,40 +313,46 @@ def _metrics(context: Context, trials: Sequence[Trial], names: Sequence[str]) ->
         values = context.scenario.gathered([trial.measured for trial in trials], context.phases)
     rows = {name: _metric(name, trials, knife, own.get(name)) for name in names}
     return {
-        name: row | ({"value": values[name]} if name in values else {})
+        name: dataclasses.replace(row, value=values[name]) if name in values else row
         for name, row in rows.items()
     }
 
 
 def _metric(
     name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None
-) -> dict[str, Any]:
+) -> MetricResult:
     single = [trial.metrics[name] for trial in trials]
     found = budget.of_metric(name, trials)
     own = own or other_samples.intervals(name, single, found, knife)
     errors = [metric.standard_error for metric in single if metric.standard_error is not None]
-    return {
-        "value": same_samples.value(single),
-        "unit": single[0].unit,
-        "higher_is_better": single[0].higher_is_better,
-        "standard_error_over_samples": mean(errors) if len(errors) == len(single) else None,
-        "same_samples": _interval(own.same_samples),
-        "other_samples": _interval(own.other_samples),
-        **(
-            {"binomial": _binomial(single, knife.shared and not single[0].drawn)}
-            if single[0].share
-            else {}
-        ),
-        "budget": [] if found is None else [dataclasses.asdict(part) for part in found.parts],
-        "per_trial": [_per_trial(name, trial) for trial in trials],
-    }
+    pooled = knife.shared and not single[0].drawn
+    return MetricResult(
+        value=same_samples.value(single),
+        unit=single[0].unit,
+        higher_is_better=single[0].higher_is_better,
+        standard_error_over_samples=mean(errors) if len(errors) == len(single) else None,
+        same_samples=_interval(own.same_samples),
+        other_samples=_interval(own.other_samples),
+        binomial=_binomial(single, pooled) if single[0].share else None,
+        budget=() if found is None else found.parts,
+        per_trial=tuple(_trial_value(name, trial) for trial in trials),
+    )
 
 
-def _interval(interval: Interval) -> dict[str, Any]:
-    return dataclasses.asdict(interval) | {"expanded_uncertainty": interval.expanded_uncertainty}
+def _interval(interval: Interval) -> IntervalResult:
+    return IntervalResult(
+        low=interval.low,
+        high=interval.high,
+        method=interval.method,
+        units=interval.units,
+        reason=interval.reason,
+        standard_uncertainty=interval.standard_uncertainty,
+        coverage_factor=interval.coverage_factor,
+        expanded_uncertainty=interval.expanded_uncertainty,
+    )
 
 
-def _binomial(single: Sequence[Metric], shared: bool) -> dict[str, Any]:
+def _binomial(single: Sequence[Metric], shared: bool) -> BinomialInterval:
     """Return the interval of a share as if its samples were independent, which those of one
     recording are not.
     """
@@ -354,43 +360,28 @@ def _binomial(single: Sequence[Metric], shared: bool) -> dict[str, Any]:
     low, high = (
         Share(mean([metric.value for metric in single]) * n, n).interval() if n else (0.0, 1.0)
     )
-    return {
-        "low": low,
-        "high": high,
-        "method": "Clopper and Pearson 1934, as if all samples were independent",
-        "n": n,
-    }
+    method = "Clopper and Pearson 1934, as if all samples were independent"
+    return BinomialInterval(low, high, method, n)
 
 
-def _per_trial(name: str, trial: Trial) -> dict[str, Any]:
+def _trial_value(name: str, trial: Trial) -> TrialValue:
     metric = trial.metrics[name]
-    return {
-        "trial": trial.number,
-        "value": metric.value,
-        "standard_error": metric.standard_error,
-        "standard_uncertainty": budget.of_trial(metric, trial.influences.get(name, {})),
-        "n": metric.n,
-    }
+    return TrialValue(
+        trial=trial.number,
+        value=metric.value,
+        standard_error=metric.standard_error,
+        standard_uncertainty=budget.of_trial(metric, trial.influences.get(name, {})),
+        n=metric.n,
+    )
 
 
-def verdict_content(verdict: replication.Verdict) -> dict[str, Any]:
+def verdict_result(verdict: replication.Verdict) -> VerdictResult:
     """Return a verdict as results.json has it."""
-    return {
-        "ok": verdict.ok,
-        "rule": verdict.rule,
-        "rule_text": replication.RULES[verdict.rule],
-        "reason": verdict.reason,
-        "trials": verdict.trials,
-        "per_metric": {name: dataclasses.asdict(row) for name, row in verdict.per_metric.items()},
-    }
-
-
-def _finite(content: Any) -> Any:
-    """Replace what JSON cannot say: a number that is not finite becomes null."""
-    if isinstance(content, float):
-        return content if math.isfinite(content) else None
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return content
+    return VerdictResult(
+        ok=verdict.ok,
+        rule=verdict.rule,
+        rule_text=replication.RULES[verdict.rule],
+        reason=verdict.reason,
+        trials=verdict.trials,
+        per_metric=verdict.per_metric,
+    )

@@ -6,10 +6,9 @@ to the same digits.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from rig.results.document import IntervalResult, MetricResult
 from rig.units import scale
 
 _DECIMALS_MAX = 9
@@ -30,17 +29,17 @@ class Stated:
     standard_error: str
 
 
-def stated(metric: Mapping[str, Any]) -> Stated:
+def stated(metric: MetricResult) -> Stated:
     """Return a metric as text: two digits of each interval's half-width, the value to those of the
     narrower one.
     """
-    value = metric["value"]
-    factor, unit = scale(value, metric["unit"])
-    same = metric["same_samples"]
-    other = metric["other_samples"]
-    widths = [width for width in map(half_width, (same, other)) if width]
+    value = metric.value
+    factor, unit = scale(value, metric.unit)
+    same = metric.same_samples
+    other = metric.other_samples
+    widths = [width for width in (same.half_width, other.half_width) if width]
     decimals = _decimals(min(widths, default=0.0) * factor, (value or 0.0) * factor)
-    error = metric["standard_error_over_samples"]
+    error = metric.standard_error_over_samples
     return Stated(
         unit,
         factor,
@@ -52,25 +51,18 @@ def stated(metric: Mapping[str, Any]) -> Stated:
     )
 
 
-def half_width(interval: Mapping[str, Any]) -> float | None:
-    """Return half the width of an interval, None where it has no two ends."""
-    low = interval["low"]
-    high = interval["high"]
-    return None if low is None or high is None else (high - low) / 2
-
-
-def ends(interval: Mapping[str, Any], factor: float = 1.0) -> str:
+def ends(interval: IntervalResult, factor: float = 1.0) -> str:
     """Return "± 0.0011", "0.18 to 0.76", "above 0.09", "none" for an interval times a factor."""
-    if interval["reason"]:
+    if interval.reason:
         return "none"
-    if interval["expanded_uncertainty"] is not None:
-        return f"± {_two_digits(interval['expanded_uncertainty'] * factor)}"
-    width = half_width(interval)
-    known = [end * factor for end in (interval["low"], interval["high"]) if end is not None]
+    if interval.expanded_uncertainty is not None:
+        return f"± {_two_digits(interval.expanded_uncertainty * factor)}"
+    width = interval.half_width
+    known = [end * factor for end in (interval.low, interval.high) if end is not None]
     decimals = _decimals((width or 0.0) * factor, max(map(abs, known), default=0.0))
     low, high = (
         None if end is None else f"{end * factor + 0.0:.{decimals}f}"
-        for end in (interval["low"], interval["high"])
+        for end in (interval.low, interval.high)
     )
     if low is None or high is None:
         return (

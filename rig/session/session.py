@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
 from rig.model.steps import Load, Step, Sync
 from rig.model.trial import Metric, Trial
-from rig.results import results
+from rig.results import document, results
+from rig.results.document import Results
 from rig.session.execute import do, done
 from rig.session.planning import refuse_claim, steps, trial_seed
 from rig.session.resume import Begun, Standing, refuse_finished, standing
@@ -52,11 +54,16 @@ from rig.store.writer import Store
 
 @dataclass(frozen=True, slots=True)
 class SessionResult:
-    """A finished session: its folder, its trials, and the content of results.json."""
+    """A finished session: its folder, its trials, and its results."""
 
     folder: Path
     trials: tuple[Trial, ...]
-    content: dict[str, Any]
+    results: Results
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Return the results as results.json has them."""
+        return document.to_json(self.results)
 
     @property
     def metrics(self) -> dict[str, Metric]:
@@ -65,19 +72,19 @@ class SessionResult:
         """
         return {
             name: Metric(
-                row["value"],
-                row["unit"],
-                row["standard_error_over_samples"],
-                row["per_trial"][0]["n"],
-                higher_is_better=row["higher_is_better"],
+                math.nan if row.value is None else row.value,
+                row.unit,
+                row.standard_error_over_samples,
+                row.per_trial[0].n,
+                higher_is_better=row.higher_is_better,
             )
-            for name, row in self.content["metrics"].items()
+            for name, row in self.results.metrics.items()
         }
 
     @property
     def ok(self) -> bool:
         """Say whether the verdict is true and every trial valid."""
-        return bool(self.content["replication"]["ok"]) and all(trial.valid for trial in self.trials)
+        return self.results.ok
 
 
 @dataclass(slots=True)
@@ -260,14 +267,14 @@ def _session(
                 stands.begun if stands.begun is not None and stands.begun.number == number else None
             )
             finished.append(_trial(bench, context, folder, number, keeper, emit, begun))
-        content = results.derive(context, finished)
-        session_folder.write_text(folder.path / RESULTS, session_folder.json_text(content))
+        derived = results.derive(context, finished)
+        session_folder.write_text(folder.path / RESULTS, document.text(derived))
         emit(
             SessionFinished(
                 "success", files={RESULTS: session_folder.sha256(folder.path / RESULTS)}
             )
         )
-        return SessionResult(folder.path, tuple(finished), content)
+        return SessionResult(folder.path, tuple(finished), derived)
     except KeyboardInterrupt:
         emit(SessionFinished("abort", "stopped by the user"))
         raise

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rig.model.effects import COMMON, OWN, TRIAL, Influence
 from rig.model.trial import Measured, Metric, Trial
@@ -16,17 +15,6 @@ from rig.stats.coverage_factor import coverage_factor
 from rig.stats.summary import NORMAL_95, mean, standard_error
 from rig.uncertainty.propagation import Moving, Summarise, correlated, independent, windows_of
 
-#: Metrics whose budgets are shown side by side.
-SHOWN = (
-    "latency_total",
-    "power_idle",
-    "power_active",
-    "power_dynamic",
-    "energy_total",
-    "energy_dynamic",
-)
-#: The same where a scenario measures the inference alone.
-SHOWN_OF_WINDOWS = ("throughput", "energy_infer")
 #: Errors of the converter at one current: at another it meets another part of a step.
 _STEPS = "steps"
 SCATTER = "scatter of trials"
@@ -223,37 +211,3 @@ def _components(measured: Measured) -> dict[str, tuple[str, str]]:
         for window in windows
         for name, effect in window.effects.of.items()
     }
-
-
-def table(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the budget of the telling metrics side by side: a row a component, each cell its share
-    of the value.
-    """
-    names = SHOWN if "energy_total" in content["metrics"] else (*SHOWN, *SHOWN_OF_WINDOWS)
-    shown = {
-        name: content["metrics"][name]
-        for name in names
-        if content["metrics"].get(name, {}).get("value")
-    }
-    metrics = {
-        name: metric
-        for name, metric in shown.items()
-        if metric["same_samples"]["standard_uncertainty"] is not None
-    }
-    largest: dict[str, float] = {}
-    for metric in metrics.values():
-        for part in metric["budget"]:
-            size = part["standard_uncertainty"] / abs(metric["value"])
-            largest[part["component"]] = max(largest.get(part["component"], 0.0), size)
-    rows = [
-        (component, [_part(metric, component) for metric in metrics.values()])
-        for component in sorted(largest, key=lambda name: -largest[name])
-    ]
-    return {"metrics": metrics, "rows": rows}
-
-
-def _part(metric: dict[str, Any], component: str) -> dict[str, Any] | None:
-    for part in metric["budget"]:
-        if part["component"] == component:
-            return dict(part) | {"relative": part["standard_uncertainty"] / abs(metric["value"])}
-    return None

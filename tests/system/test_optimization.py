@@ -334,7 +334,7 @@ def test_official_best_known_and_measured_costs_are_in_results_report_and_termin
         in page[page.index("Official, best known, measured") :].partition("</section>")[0]
     )
     shown = io.StringIO()
-    print_results(Terminal(file=shown, width=60), result.content)
+    print_results(Terminal(file=shown, width=60), result.results)
     assert "gap to best known" in shown.getvalue() and "250n_5pct" in shown.getvalue()
     assert check(result.folder).ok
 

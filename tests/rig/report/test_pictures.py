@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,46 @@ from rig.report.distributions import distributions
 from rig.report.samples import TrialSamples
 from rig.report.style import STYLE
 from rig.report.throughput import throughput
+from rig.results.document import (
+    IntervalResult,
+    MetricResult,
+    Results,
+    SampleCounts,
+    TrialResult,
+    TrialValue,
+    VerdictResult,
+)
+from rig.results.labels import DataStatement
 from rig.store.session_folder import SessionFolder
 
-CONTENT: dict[str, Any] = {
-    "simulated": True,
-    "data": {"labels": []},
-    "trials": [{"number": 1, "valid": True}],
-}
+TRIAL = TrialResult(
+    number=1,
+    seed=1,
+    valid=True,
+    samples=0,
+    retransmissions=0,
+    counts={},
+    timebase=None,
+    rails={},
+    problems=(),
+)
+RESULTS = Results(
+    bench="by-hand",
+    task="null",
+    scenario="single_stream",
+    sut="",
+    monitor="",
+    simulated=True,
+    data=DataStatement((), "", "", False, None, ""),
+    samples=SampleCounts((), ()),
+    trials=(TRIAL,),
+    metrics={},
+    absent={},
+    replication=VerdictResult(False, "", "", "", 1, {}),
+    resolution=(),
+    problems=(),
+    provenance={"task": {"phases": ["infer"]}},
+)
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +101,7 @@ def searched(
 
 def test_a_density_that_is_no_whole_percentage_has_its_place_in_the_heat_map() -> None:
     svg, _ = search.heat(
-        [searched("100n_12p5pct", -90, -100), searched("100n_5pct", -80, -100)], CONTENT
+        [searched("100n_12p5pct", -90, -100), searched("100n_5pct", -80, -100)], RESULTS
     )
     assert {"12.5 %", "5 %"} <= set(texts(svg))
 
@@ -83,7 +117,7 @@ def test_the_heat_map_has_the_mean_gap_of_each_cell_for_each_time_out() -> None:
             "250n_25pct", -10, -100, to_target=True
         ),  # no fixed time-out: it has no place here
     ]
-    svg, _ = search.heat(lines, CONTENT)
+    svg, _ = search.heat(lines, RESULTS)
     shown = texts(svg)
     # At 1 s: mean of 10 % and 20 %; a beaten target; one that was met; a cell without a search. At
     # 1 ms one cell only.
@@ -102,7 +136,7 @@ def test_the_heat_map_has_the_mean_gap_of_each_cell_for_each_time_out() -> None:
 
 def test_searches_have_a_panel_for_each_cell_and_what_is_not_drawn_is_said() -> None:
     cells = [f"{nodes}n_5pct" for nodes in (10, 25, 50, 100, 250, 500, 1000, 2500)]
-    svg, caption = search.over_time([searched(cell, -9, -10) for cell in cells], CONTENT)
+    svg, caption = search.over_time([searched(cell, -9, -10) for cell in cells], RESULTS)
     assert [text for text in texts(svg) if text.endswith(" nodes, 5 %")] == [
         f"{nodes} nodes, 5 %" for nodes in (50, 100, 250, 500, 1000, 2500)
     ]
@@ -112,15 +146,15 @@ def test_searches_have_a_panel_for_each_cell_and_what_is_not_drawn_is_said() -> 
 def test_four_cells_have_four_panels_in_order_and_none_is_empty() -> None:
     cells = ("250n_25pct", "100n_5pct", "250n_5pct", "100n_25pct")
     lines = [searched(cell, -9, -10) for cell in cells]
-    svg, _ = search.over_time(lines, CONTENT)
+    svg, _ = search.over_time(lines, RESULTS)
     titles = [text for text in texts(svg) if " nodes, " in text]
     assert titles == ["100 nodes, 5 %", "100 nodes, 25 %", "250 nodes, 5 %", "250 nodes, 25 %"]
     assert "0.8" not in texts(svg)  # the scale of an empty panel
 
 
 def test_without_a_search_the_pictures_say_why_there_is_none() -> None:
-    assert search.over_time([], CONTENT) == ("", "Not drawn: no search gave a vector.")
-    assert search.heat([searched("10n_5pct", -9, -10, to_target=True)], CONTENT)[0] == ""
+    assert search.over_time([], RESULTS) == ("", "Not drawn: no search gave a vector.")
+    assert search.heat([searched("10n_5pct", -9, -10, to_target=True)], RESULTS)[0] == ""
 
 
 def hop(window_s: float, answer: str, label: str, took_s: float = 0.1) -> dict[str, Any]:
@@ -147,7 +181,7 @@ def test_wrong_decisions_are_hatched_and_right_ones_are_not(tmp_path: Path) -> N
     for folder, answer in ((right, "park"), (wrong, "bus")):
         folder.mkdir()
         svg, _ = stream.decisions(
-            streamed(folder, [hop(11.0, "bus", "bus"), hop(13.0, answer, "park")]), CONTENT, 0.0
+            streamed(folder, [hop(11.0, "bus", "bus"), hop(13.0, answer, "park")]), RESULTS, 0.0
         )
         drawings[folder] = str(svg)
         assert {"bus", "park", "played", "decided", "SIMULATED"} <= set(texts(svg))
@@ -156,34 +190,44 @@ def test_wrong_decisions_are_hatched_and_right_ones_are_not(tmp_path: Path) -> N
 
 def test_a_long_stream_is_shown_by_its_beginning_and_says_so(tmp_path: Path) -> None:
     _, caption = stream.decisions(
-        streamed(tmp_path, [hop(11.0, "bus", "bus")], stop_s=100.0), CONTENT, 0.0
+        streamed(tmp_path, [hop(11.0, "bus", "bus")], stop_s=100.0), RESULTS, 0.0
     )
     assert "Only the beginning is shown" in caption
 
 
 def test_a_stream_that_nobody_answered_is_not_drawn(tmp_path: Path) -> None:
-    assert stream.decisions(streamed(tmp_path, []), CONTENT, 0.0) == (
+    assert stream.decisions(streamed(tmp_path, []), RESULTS, 0.0) == (
         "",
         "Not drawn: no stream was answered.",
     )
 
 
 def test_throughput_without_a_value_is_not_drawn() -> None:
-    trials = [{"trial": 1, "value": None, "standard_uncertainty": None}]
-    content = CONTENT | {"metrics": {"throughput": {"value": None, "per_trial": trials}}}
-    assert throughput(content)[0] == ""
-    trials[0]["value"] = 20.0  # type: ignore[assignment]
-    content["metrics"]["throughput"]["value"] = 20.0
-    svg, caption = throughput(content)
+    assert throughput(with_throughput(None))[0] == ""
+    svg, caption = throughput(with_throughput(20.0))
     assert "samples per second" in texts(svg) and "±5% of it" in caption
+
+
+def with_throughput(value: float | None) -> Results:
+    none = IntervalResult(None, None, "", "", "one trial", None, None, None)
+    metric = MetricResult(
+        value=value,
+        unit="1/s",
+        higher_is_better=True,
+        standard_error_over_samples=None,
+        same_samples=none,
+        other_samples=none,
+        budget=(),
+        per_trial=(TrialValue(1, value, None, None, 1),),
+    )
+    return replace(RESULTS, metrics={"throughput": metric})
 
 
 def test_values_that_hardly_differ_stand_at_the_axis_whole() -> None:
     latency_s = np.linspace(79.9920e-9, 79.9921e-9, 40).reshape(-1, 1)
     none = np.zeros_like(latency_s)
-    content = CONTENT | {"provenance": {"task": {"phases": ["infer"]}}}
     svg, _ = distributions(
-        "latency", [TrialSamples(1, True, 1, none, none, latency_s, none)], content
+        "latency", [TrialSamples(1, True, 1, none, none, latency_s, none)], RESULTS
     )
     assert any(text.startswith("79.992") for text in texts(svg)) and not any(
         "e1" in text for text in texts(svg)

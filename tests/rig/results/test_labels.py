@@ -5,6 +5,7 @@ out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def test_generated_and_random_data_are_called_so_whatever_else_is_said() -> None
 def test_a_part_is_a_subset_by_the_count_alone() -> None:
     assert of(**OFFICIAL | {"samples": 4}) == ["SUBSET"]
     assert of(**OFFICIAL | {"subset": "4 of 10, the easy ones"}) == ["SUBSET"]
-    assert labels.content(OFFICIAL | {"samples": 4})["official"] is False
+    assert labels.statement(OFFICIAL | {"samples": 4}).official is False
 
 
 @pytest.mark.parametrize(
@@ -119,8 +120,7 @@ def test_a_real_device_on_generated_data_is_not_called_simulated_but_its_data_ar
     tmp_path: Path,
 ) -> None:
     result = measured(tmp_path, "task.null.samples=2")
-    content = dict(result.content) | {"simulated": False}
-    assert labels.texts(labels.of_results(content)) == "RANDOM BYTES"
+    assert labels.texts(replace(result.results, simulated=False).labels) == "RANDOM BYTES"
 
 
 def measured(folder: Path, *overrides: str) -> SessionResult:

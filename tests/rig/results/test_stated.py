@@ -4,31 +4,34 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
+from rig.results.document import IntervalResult, MetricResult
 from rig.results.results import _interval
 from rig.results.stated import ends, stated
 from rig.stats.interval import Interval
+from rig.store import typed
 
 
 def metric(
     value: float | None, unit: str, same: Interval, other: Interval, error: float | None
-) -> dict[str, Any]:
-    return {
-        "value": value, "unit": unit, "standard_error_over_samples": error,
-        "same_samples": _written(same), "other_samples": _written(other),
-    }  # fmt: skip
+) -> MetricResult:
+    return MetricResult(
+        value=value,
+        unit=unit,
+        higher_is_better=None,
+        standard_error_over_samples=error,
+        same_samples=_written(same),
+        other_samples=_written(other),
+        budget=(),
+        per_trial=(),
+    )
 
 
-def _written(interval: Interval) -> dict[str, Any]:
-    """Return an interval as results.json has it: what is not finite is null."""
-    row = _interval(interval)
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }
+def _written(interval: Interval) -> IntervalResult:
+    """Return an interval as its reader has it: None instead of what is not finite."""
+    return typed.from_json(IntervalResult, typed.to_json(_interval(interval)), "an interval")
 
 
 def test_all_is_in_the_unit_of_the_value_and_each_width_has_two_digits() -> None:

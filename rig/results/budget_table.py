@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The uncertainty budgets of the telling metrics, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rig.results.document import MetricResult, Results
+from rig.uncertainty.budget import Part
+
+#: Metrics whose budgets are shown side by side.
+SHOWN = (
+    "latency_total",
+    "power_idle",
+    "power_active",
+    "power_dynamic",
+    "energy_total",
+    "energy_dynamic",
+)
+#: The same where a scenario measures the inference alone.
+SHOWN_OF_WINDOWS = ("throughput", "energy_infer")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetCell:
+    """What a component makes of a metric, as a share of its value; not `counted` where the scatter
+    contains it already.
+    """
+
+    relative: float
+    counted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetColumn:
+    """A metric of the table; its value is not 0, and its uncertainty is known."""
+
+    name: str
+    unit: str
+    value: float
+    standard_uncertainty: float
+    coverage_factor: float
+    expanded_uncertainty: float
+    parts: Sequence[Part]
+
+    @classmethod
+    def of(cls, name: str, metric: MetricResult) -> BudgetColumn | None:
+        """Return the column of a metric, None where there is nothing to show."""
+        same = metric.same_samples
+        if (
+            not metric.value
+            or same.standard_uncertainty is None
+            or same.coverage_factor is None
+            or same.expanded_uncertainty is None
+        ):
+            return None
+        return cls(
+            name,
+            metric.unit,
+            abs(metric.value),
+            same.standard_uncertainty,
+            same.coverage_factor,
+            same.expanded_uncertainty,
+            metric.budget,
+        )
+
+    def cell(self, component: str) -> BudgetCell | None:
+        """Return the cell of a component, None where the metric does not have it."""
+        for part in self.parts:
+            if part.component == component:
+                return BudgetCell(part.standard_uncertainty / self.value, part.counted)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetTable:
+    """A column a metric, a row a component, the largest first."""
+
+    columns: Sequence[BudgetColumn]
+    rows: Sequence[tuple[str, Sequence[BudgetCell | None]]]
+
+
+def table(results: Results) -> BudgetTable:
+    """Return the budgets of the telling metrics, each cell as a share of its metric's value."""
+    metrics = results.metrics
+    names = SHOWN if "energy_total" in metrics else (*SHOWN, *SHOWN_OF_WINDOWS)
+    chosen = [BudgetColumn.of(name, metrics[name]) for name in names if name in metrics]
+    columns = [column for column in chosen if column is not None]
+    largest: dict[str, float] = {}
+    for column in columns:
+        for part in column.parts:
+            size = part.standard_uncertainty / column.value
+            largest[part.component] = max(largest.get(part.component, 0.0), size)
+    rows = [
+        (component, [column.cell(component) for column in columns])
+        for component in sorted(largest, key=lambda name: -largest[name])
+    ]
+    return BudgetTable(columns, rows)

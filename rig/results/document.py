@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The content of results.json as frozen dataclasses, and its text.
+
+A field is a key of the file, in the file's order; docs/RESULTS.md says what each means. Numbers
+that do not exist are None here and null in the file.
+
+To add a field: `name: float | None = typed.since(N, None)` with the next schema N, and SCHEMA
+raised to it. A session of an older schema is read with the default, and `rig check` compares it in
+its own form, without the key (rig/store/typed.py has the other ways in which forms differ).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig.errors import DataError
+from rig.model.comparison import Compared
+from rig.model.grid import Coverage
+from rig.results import labels
+from rig.results.labels import DataStatement, Label
+from rig.results.replication import MetricVerdict
+from rig.results.resolution import Resolution
+from rig.store import session_folder, typed
+from rig.timebase.timebase import Timebase
+from rig.uncertainty.budget import Part
+
+#: The schema that is written.
+SCHEMA = 4
+#: Those that are read.
+READ = (3, 4)
+_SCHEMA = re.compile(r"neurorig-results-([1-9][0-9]{0,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCounts:
+    """How many timed samples each trial has, and in which files they are."""
+
+    per_trial: tuple[int, ...]
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemResult:
+    """A problem of a trial."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionProblem:
+    """A problem, and of which trial it is."""
+
+    trial: int
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RailResult:
+    """The time base of one of several monitors; `skew_ppm` is how much faster its clock ran than
+    the first one's.
+    """
+
+    timebase: Timebase
+    skew_ppm: float | None
+    skew_u_ppm: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """One trial; `lines` state it in the words of its benchmark, and it has `segments` where it was
+    cut off and went on.
+    """
+
+    number: int
+    seed: int
+    valid: bool
+    samples: int
+    retransmissions: int
+    counts: dict[str, int]
+    timebase: Timebase | None
+    rails: dict[str, RailResult]
+    problems: tuple[ProblemResult, ...]
+    lines: tuple[str, ...] = typed.optional(())
+    segments: int = typed.renamed(4, "sittings", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalResult:
+    """A 95 % interval of a metric, in its unit; an end is None where the data give none."""
+
+    low: float | None
+    high: float | None
+    method: str
+    units: str
+    reason: str
+    standard_uncertainty: float | None
+    coverage_factor: float | None
+    expanded_uncertainty: float | None
+
+    @property
+    def half_width(self) -> float | None:
+        """Return half the distance of the ends, None where there are no two."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class BinomialInterval:
+    """The interval of a share as if its `n` samples were independent."""
+
+    low: float
+    high: float
+    method: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialValue:
+    """A metric in one trial."""
+
+    trial: int
+    value: float | None
+    standard_error: float | None
+    standard_uncertainty: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricResult:
+    """A metric over all trials."""
+
+    value: float | None
+    unit: str
+    higher_is_better: bool | None
+    standard_error_over_samples: float | None
+    same_samples: IntervalResult
+    other_samples: IntervalResult
+    binomial: BinomialInterval | None = typed.optional()
+    budget: tuple[Part, ...]
+    per_trial: tuple[TrialValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictResult:
+    """The outcome of a rule: whether it holds, its name and its words, and each metric's part in
+    it.
+    """
+
+    ok: bool
+    rule: str
+    rule_text: str
+    reason: str
+    trials: int
+    per_metric: dict[str, MetricVerdict]
+    policy: str | None = typed.optional()
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All of results.json but its schema."""
+
+    bench: str
+    task: str
+    scenario: str
+    sut: str
+    monitor: str
+    simulated: bool
+    data: DataStatement
+    samples: SampleCounts
+    trials: tuple[TrialResult, ...]
+    metrics: dict[str, MetricResult]
+    absent: dict[str, str]
+    replication: VerdictResult
+    resolution: tuple[Resolution, ...]
+    problems: tuple[SessionProblem, ...]
+    provenance: dict[str, Any]
+    coverage: Coverage | None = typed.optional()
+    targets: tuple[Compared, ...] | None = typed.optional()
+    audit: VerdictResult | None = typed.optional()
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Return what must stand beside every number."""
+        return labels.of_session(self.simulated, self.provenance, self.data)
+
+    @property
+    def ok(self) -> bool:
+        """Say whether the verdict is true and every trial valid."""
+        return self.replication.ok and all(trial.valid for trial in self.trials)
+
+
+def to_json(results: Results, schema: int = SCHEMA) -> dict[str, Any]:
+    """Return the JSON tree of results.json."""
+    return {"schema": f"neurorig-results-{schema}", **typed.to_json(results, schema)}
+
+
+def from_json(tree: Any, place: str = session_folder.RESULTS) -> Results:
+    """Return the results that a JSON tree holds, of any schema that is read; raise DataError."""
+    number = schema_of(tree)
+    if number not in READ:
+        told = tree.get("schema") if isinstance(tree, dict) else tree
+        raise DataError(
+            f"{place} is none of {', '.join(f'neurorig-results-{known}' for known in READ)}",
+            evidence=f"schema {told!r:.60}",
+        )
+    fields = {key: value for key, value in tree.items() if key != "schema"}
+    return typed.from_json(Results, fields, place, number)
+
+
+def schema_of(tree: Any) -> int:
+    """Return the number of the schema that a JSON tree names; 0 where it names none."""
+    found = _SCHEMA.fullmatch(str(tree.get("schema"))) if isinstance(tree, dict) else None
+    return int(found[1]) if found else 0
+
+
+def read(path: Path) -> Results:
+    """Read a results.json; raise DataError."""
+    return from_json(session_folder.read_json(path), str(path))
+
+
+def text(results: Results, schema: int = SCHEMA) -> str:
+    """Return the text of results.json: the same results always give the same bytes."""
+    return session_folder.json_text(to_json(results, schema))
+
+
+def finite(results: Results) -> Results:
+    """Return the results as their reader has them: None instead of numbers that are not finite."""
+    return typed.from_json(Results, typed.to_json(results), session_folder.RESULTS)

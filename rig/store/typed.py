@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frozen dataclasses to and from the JSON of a session's files: the one use of cattrs for them.
+
+A class is the form of a JSON object: its fields are the keys, in their order. Nothing is converted
+silently, and an unknown key is refused with its path. null stands for a number that does not exist
+or is not finite: a field `float | None` reads it as None, a field `float` as NaN.
+
+A field may carry metadata, made by these functions:
+
+- `optional()`: the key is left out where the field has its default;
+- `since(N, default)`: the key is there from schema N on. A file of an older schema is read with the
+  default, and written in its own form without the key. So a field is added to a stored class, and a
+  session of before still compares byte for byte;
+- `renamed(N, "old")`: the key had another name before schema N.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+import cattrs
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+from rig.errors import DataError
+
+T = TypeVar("T")
+
+#: Newer than every schema: its form has all keys, under their present names.
+NEWEST = 1_000_000
+_OPTIONAL = "optional"
+_SINCE = "since"
+_RENAMED = "renamed"
+
+
+def optional(default: Any = None, *, factory: Callable[[], Any] | None = None) -> Any:
+    """Return a field whose key is left out where it has its default."""
+    return _field(default, factory, {_OPTIONAL: True})
+
+
+def since(
+    schema: int,
+    default: Any = None,
+    *,
+    factory: Callable[[], Any] | None = None,
+    left_out: bool = False,
+) -> Any:
+    """Return a field that files have from a schema on; `left_out` where it has its default."""
+    return _field(default, factory, {_SINCE: schema, _OPTIONAL: left_out})
+
+
+def renamed(schema: int, old: str, default: Any) -> Any:
+    """Return an optional field whose key had another name before a schema."""
+    return _field(default, None, {_RENAMED: (schema, old), _OPTIONAL: True})
+
+
+def _field(default: Any, factory: Callable[[], Any] | None, metadata: dict[str, Any]) -> Any:
+    if factory is not None:
+        return dataclasses.field(default_factory=factory, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def to_json(content: Any, schema: int = NEWEST) -> Any:
+    """Return the JSON tree of a dataclass, in the form of a schema: dicts, lists, strings, numbers
+    and None.
+    """
+    return _converter(schema).unstructure(content)
+
+
+def from_json(kind: type[T], tree: Any, place: str, schema: int = NEWEST) -> T:
+    """Return the dataclass that a JSON tree is; raise DataError that names what does not fit, with
+    its path.
+    """
+    try:
+        return _converter(schema).structure(tree, kind)
+    except cattrs.BaseValidationError as error:
+        raise DataError(
+            f"{place} is not of the form of its schema",
+            evidence="; ".join(cattrs.transform_error(error, format_exception=_said)[:5]),
+        ) from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{place} is not of the form of its schema", evidence=str(error)) from error
+
+
+def _said(error: BaseException, kind: type | None) -> str:
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        return f"unknown key {', '.join(map(repr, sorted(error.extra_fields)))}"
+    if isinstance(error, KeyError):
+        return f"key {error.args[0]!r} is missing"
+    return str(error)
+
+
+@cache
+def _converter(schema: int) -> cattrs.Converter:
+    converter = cattrs.Converter(
+        forbid_extra_keys=True, unstruct_collection_overrides={tuple: list, Sequence: list}
+    )
+    for kind in (int, str, bool):
+        converter.register_structure_hook(kind, _exactly)
+    converter.register_structure_hook(float, _number)
+    converter.register_unstructure_hook(float, _finite)
+    converter.register_structure_hook_factory(
+        dataclasses.is_dataclass,
+        lambda kind: make_dict_structure_fn(kind, converter, **_overrides(kind, schema)),
+    )
+    converter.register_unstructure_hook_factory(
+        dataclasses.is_dataclass,
+        lambda kind: make_dict_unstructure_fn(kind, converter, **_overrides(kind, schema)),
+    )
+    return converter
+
+
+def _overrides(kind: Any, schema: int) -> dict[str, Any]:
+    """Return how a schema has the fields of a class."""
+    return {part.name: _override(part, schema) for part in dataclasses.fields(kind)}
+
+
+def _override(part: dataclasses.Field[Any], schema: int) -> Any:
+    if part.metadata.get(_SINCE, 0) > schema:
+        return override(omit=True)
+    before, old = part.metadata.get(_RENAMED, (0, ""))
+    left_out = bool(part.metadata.get(_OPTIONAL))
+    return override(omit_if_default=left_out, rename=old if schema < before else None)
+
+
+def _exactly(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(
+            f"{repr(value)[:60]} is not {'an' if kind is int else 'a'} {kind.__name__}"
+        )
+    return value
+
+
+def _number(value: Any, _: type) -> Any:
+    """Take a number as it is: an int stays one, so that it is written as it was."""
+    if value is None:
+        return math.nan
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"{repr(value)[:60]} is not a number")
+    return value
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

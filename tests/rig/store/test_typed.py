@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dataclasses to and from JSON: what is refused, what is left out, and what older schemas have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from rig.errors import DataError
+from rig.store import typed
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    number: float
+    perhaps: float | None
+    row: tuple[int, ...]
+    inner: dict[str, Inner]
+    free: dict[str, Any]
+    newer: int = typed.since(4, 3)
+    segments: int = typed.renamed(4, "sittings", 1)
+    word: str | None = typed.optional()
+
+
+OUTER = Outer(0.5, None, (1, 2), {"a": Inner(1)}, {"x": [1, {"y": None}]})
+TREE: dict[str, Any] = {
+    "number": 0.5,
+    "perhaps": None,
+    "row": [1, 2],
+    "inner": {"a": {"count": 1}},
+    "free": {"x": [1, {"y": None}]},
+    "newer": 3,
+}
+
+
+def read(tree: Any, schema: int = typed.NEWEST) -> Outer:
+    return typed.from_json(Outer, tree, "a file", schema)
+
+
+def test_the_tree_has_the_fields_in_order_and_reads_back() -> None:
+    assert list(typed.to_json(OUTER)) == list(TREE) and typed.to_json(OUTER) == TREE
+    assert read(TREE) == OUTER
+
+
+def test_what_is_not_finite_is_null_and_an_int_stays_one() -> None:
+    outer = Outer(1, math.inf, (), {}, {"a": (math.nan, 2)})
+    tree = typed.to_json(outer)
+    assert tree["number"] == 1 and isinstance(tree["number"], int)
+    assert tree["perhaps"] is None and tree["free"] == {"a": [None, 2]}
+    assert math.isnan(read(TREE | {"number": None}).number)
+
+
+def test_an_older_schema_has_its_own_keys() -> None:
+    outer = Outer(0.5, None, (), {}, {}, newer=9, segments=2)
+    older = typed.to_json(outer, 3)
+    assert "newer" not in older and older["sittings"] == 2 and "segments" not in older
+    assert read(older, 3) == Outer(0.5, None, (), {}, {}, segments=2)
+    assert typed.to_json(outer, 4)["segments"] == 2
+    with pytest.raises(DataError, match="unknown key 'newer'"):
+        read(TREE, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"more": 1}, r"unknown key 'more' @ \$"),
+        ({"number": "1"}, r"'1' is not a number @ \$\.number"),
+        ({"row": [1, True]}, r"True is not an int @ \$\.row\[1\]"),
+        ({"inner": {"a": {"count": 1, "b": 2}}}, r"unknown key 'b' @ \$\.inner\['a'\]"),
+        ({"inner": {"a": {}}}, r"key 'count' is missing @ \$\.inner\['a'\]\.count"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_path(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(TREE | change)
+
+
+@pytest.mark.parametrize("tree", [None, [], 3, "text"])
+def test_what_is_no_object_is_refused(tree: Any) -> None:
+    with pytest.raises(DataError, match="a file is not of the form"):
+        read(tree)
