@@ -67,7 +67,7 @@ class RailResult:
 
     timebase: Timebase
     skew_ppm: float | None
-    skew_u_ppm: float | None
+    skew_u_ppm: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

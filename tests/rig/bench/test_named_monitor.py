@@ -66,10 +66,11 @@ def test_the_skew_between_the_rails_clocks_is_found_and_shown(tmp_path: Path) ->
     page = write_report(result.folder).read_text()
     assert "rail core" in page and "-7" in page
     # Sessions that were measured before have a skew alone.
-    for trial in result.content["trials"]:
+    content = result.content
+    for trial in content["trials"]:
         for rail in trial["rails"].values():
             del rail["skew_u_ppm"]
-    (result.folder / "results.json").write_text(json.dumps(result.content))
+    (result.folder / "results.json").write_text(json.dumps(content))
     assert "-7" in write_report(result.folder).read_text()
 
 

@@ -4,64 +4,46 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from rig.cli.tables import print_results
+from rig.results.document import IntervalResult, MetricResult, TrialValue
+from tests.results_by_hand import RESULTS, trial
 
 
-def metric(value: float, *deviations: float) -> dict[str, Any]:
-    trials = [
-        {"trial": n, "value": value * (1 + each)} for n, each in enumerate(deviations, start=1)
-    ]
+def metric(value: float, *deviations: float) -> MetricResult:
     half = value / 300
-    same = {
-        "low": value - half,
-        "high": value + half,
-        "reason": "",
-        "expanded_uncertainty": half,
-        "standard_uncertainty": half / 2,
-    }
-    other = {
-        "low": value / 2,
-        "high": value * 2,
-        "reason": "",
-        "expanded_uncertainty": None,
-        "standard_uncertainty": None,
-    }
-    return {
-        "value": value,
-        "unit": "s",
-        "standard_error_over_samples": value / 150,
-        "budget": [],
-        "per_trial": trials,
-        "same_samples": same,
-        "other_samples": other,
-    }
+    return MetricResult(
+        value=value,
+        unit="s",
+        higher_is_better=False,
+        standard_error_over_samples=value / 150,
+        same_samples=IntervalResult(value - half, value + half, "", "", "", half / 2, 2.0, half),
+        other_samples=IntervalResult(value / 2, value * 2, "", "", "", None, None, None),
+        budget=(),
+        per_trial=tuple(
+            TrialValue(number, value * (1 + away), None, None, 1)
+            for number, away in enumerate(deviations, start=1)
+        ),
+    )
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int) -> None:
     away = (-0.1998, -0.0623, -0.1301, 0.1855, 0.2146)
-    content = {
-        "task": "null",
-        "scenario": "single_stream",
-        "sut": "virtual",
-        "monitor": "virtual",
-        "simulated": True,
-        "data": {"labels": []},
-        "trials": [{"number": n, "valid": True} for n in range(1, 6)],
-        "resolution": [],
-        "problems": [],
-        "metrics": {
+    results = replace(
+        RESULTS,
+        trials=tuple(trial(number) for number in range(1, 6)),
+        metrics={
             "latency_preprocess": metric(1.151e-3, *away),
             "latency_infer": metric(123.4e-3, *[0.0] * 5),
         },
-    }
+    )
     out = io.StringIO()
-    print_results(Console(file=out, width=width), content)
+    print_results(Console(file=out, width=width), results)
     text = out.getvalue()
     lines = text.splitlines()
     assert ["1", "2", "3", "4", "5"] in [line.split()[-5:] for line in lines if "metric" in line]

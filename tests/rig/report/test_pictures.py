@@ -18,46 +18,9 @@ from rig.report.distributions import distributions
 from rig.report.samples import TrialSamples
 from rig.report.style import STYLE
 from rig.report.throughput import throughput
-from rig.results.document import (
-    IntervalResult,
-    MetricResult,
-    Results,
-    SampleCounts,
-    TrialResult,
-    TrialValue,
-    VerdictResult,
-)
-from rig.results.labels import DataStatement
+from rig.results.document import IntervalResult, MetricResult, Results, TrialValue
 from rig.store.session_folder import SessionFolder
-
-TRIAL = TrialResult(
-    number=1,
-    seed=1,
-    valid=True,
-    samples=0,
-    retransmissions=0,
-    counts={},
-    timebase=None,
-    rails={},
-    problems=(),
-)
-RESULTS = Results(
-    bench="by-hand",
-    task="null",
-    scenario="single_stream",
-    sut="",
-    monitor="",
-    simulated=True,
-    data=DataStatement((), "", "", False, None, ""),
-    samples=SampleCounts((), ()),
-    trials=(TRIAL,),
-    metrics={},
-    absent={},
-    replication=VerdictResult(False, "", "", "", 1, {}),
-    resolution=(),
-    problems=(),
-    provenance={"task": {"phases": ["infer"]}},
-)
+from tests.results_by_hand import RESULTS
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.steps import Plan
 from rig.model.trial import Measured, Metric, Sample, Trial, Window
-from rig.results import results
+from rig.results import document, results
 from rig.session.session import SessionResult, open_bench
 from rig.stats.binomial import Share, effective_size, student
 from rig.stats.interval import Interval, Intervals
@@ -263,7 +263,7 @@ def test_the_intervals_of_a_scenario_go_before_the_general_ones(run_virtual: Run
     result = run_virtual(trials=2)
     context = replace(results.Context.of(SessionFolder(result.folder)), scenario=Knowing())
     trials = [replace(trial, metrics=context.summarise(trial.measured)) for trial in result.trials]
-    metrics = results.derive(context, trials)["metrics"]
+    metrics = document.to_json(results.derive(context, trials))["metrics"]
     same = metrics["known"]["same_samples"]
     other = metrics["known"]["other_samples"]
     assert (same["low"], same["high"], same["method"], same["units"]) == (
