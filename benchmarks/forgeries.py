@@ -129,7 +129,7 @@ def session(kind: str, root: Path, report: bool = True) -> Path:
 
 
 def cut_off_and_resumed(root: Path) -> Path:
-    """Measure a session that was stopped in its second trial and went on: it has sittings."""
+    """Measure a session that was stopped in its second trial and went on: it has segments."""
     left = [10]
 
     def stop(event: object) -> None:
@@ -220,12 +220,12 @@ def mutations(folder: Path, path: Path, count: int, draw: random.Random, memory:
 
 
 def files_of(folder: Path, known: set[str]) -> Iterator[Path]:
-    """Yield a file of each kind of which none was met before: trials and sittings have the same
+    """Yield a file of each kind of which none was met before: trials and segments have the same
     kinds.
     """
     for path in sorted(folder.rglob("*")):
         kind = path.parent.name.partition("-")[0] * (path.parent.name in ("core", "io")) + path.name
-        kind = "sitting " * path.parent.name.startswith("sitting") + kind
+        kind = "segment " * path.parent.name.startswith("segment") + kind
         if path.is_file() and kind not in known:
             known.add(kind)
             yield path

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
 from rig.model.finding import Finding
 from rig.store import inventory, session_folder
 from rig.store.journal import Journal
+from rig.store.segments import OLD_SEGMENT, SEGMENT
 from rig.store.session_folder import (
     BENCH,
     COMPLETIONS,
@@ -68,7 +70,7 @@ def findings(folder: SessionFolder, journal: Journal, rails: Sequence[str]) -> I
         for above in PurePosixPath(name).parents
     }
     for name in inventory.folders(folder.path):
-        # A sitting that was killed before it wrote anything leaves an empty folder, which is set
+        # A segment that was killed before it wrote anything leaves an empty folder, which is set
         # aside.
         set_aside = any(session_folder.CUT_OFF.fullmatch(part) for part in name.split("/"))
         if name not in known and not set_aside and not name.startswith(unfinished):
@@ -109,15 +111,15 @@ def _unlisted(
     for name in (BENCH, PROVENANCE, *([RESULTS] if journal.status == "success" else [])):
         if name not in listed:
             yield name, ""
-    segments: dict[int, int] = {}
+    segments: dict[int, list[str]] = {}
     for event in journal.events:
         match event["event"]:
             case "trial_started":
-                segments[event["trial"]] = 1
+                segments[event["trial"]] = [""]
             case "trial_resumed":
-                segments[event["trial"]] = event["sitting"]
+                segments[event["trial"]] = _segment_folders(event)
             case "trial_finished":
-                due = _due_of_trial(segments.get(event["trial"], 1), rails)
+                due = _due_of_trial(segments.get(event["trial"], [""]), rails)
                 yield from (
                     (name, f" of trial-{event['trial']}")
                     for name in due
@@ -125,10 +127,14 @@ def _unlisted(
                 )
 
 
-def _due_of_trial(segments: int, rails: Sequence[str]) -> Iterator[str]:
+def _segment_folders(event: Mapping[str, Any]) -> list[str]:
+    """Return the folders of a trial's segments, as the event that began the last one names them."""
+    word = SEGMENT if SEGMENT in event else OLD_SEGMENT
+    return [f"{word}-{number}/" for number in range(1, event[word] + 1)]
+
+
+def _due_of_trial(segments: Sequence[str], rails: Sequence[str]) -> Iterator[str]:
     yield SAMPLES
-    for place in (
-        [f"sitting-{number}/" for number in range(1, segments + 1)] if segments > 1 else [""]
-    ):
+    for place in segments:
         yield from (place + COMPLETIONS, place + UART)
         yield from (f"{place}{rail}/{TRACE}" if rail else place + TRACE for rail in rails)

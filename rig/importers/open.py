@@ -67,7 +67,7 @@ def accuracy_beside(path: Path) -> Accuracy | None:
     if path.is_file() and path.name not in (TRACE, PARTIAL):
         return None
     folder = path.resolve() if path.is_dir() else path.resolve().parent
-    # SESSION/trial-N, with a sitting-K and a rail in it where there are several.
+    # SESSION/trial-N, with a segment-K and a rail in it where there are several.
     session = next((above for above in folder.parents[:3] if (above / PROVENANCE).exists()), None)
     if session is None:
         return None

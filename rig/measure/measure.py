@@ -166,7 +166,7 @@ def covered(
     rails: Sequence[Rail],
     clock: str = "",
 ) -> int:
-    """Return the number of the last step up to which the traces of a cut-off sitting hold
+    """Return the number of the last step up to which the traces of a cut-off segment hold
     everything; 0 where they hold nothing.
     """
     if clock == EDGE_CLOCK:
@@ -199,9 +199,9 @@ def _held(item: StepRecord, rails: Sequence[Rail], timebases: Sequence[Timebase 
     )
 
 
-def together(segments: Sequence[Outcome]) -> Outcome:
-    """Return the outcome of a trial that was recorded in several sittings; its time base is that of
-    the first.
+def together(segments: Sequence[Outcome], word: str = "segment") -> Outcome:
+    """Return the outcome of a trial that was recorded in several segments; its time base is that of
+    the first. `word` is what its problems call them.
     """
     first = segments[0]
     if len(segments) == 1:
@@ -210,7 +210,7 @@ def together(segments: Sequence[Outcome]) -> Outcome:
         first,
         measured=joined([one.measured for one in segments]),
         problems=tuple(
-            replace(problem, detail=f"sitting {number}: {problem.detail}")
+            replace(problem, detail=f"{word} {number}: {problem.detail}")
             for number, one in enumerate(segments, start=1)
             for problem in one.problems
         ),

@@ -50,7 +50,7 @@ from rig.results.document import (
 from rig.stats.binomial import Share
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
-from rig.store.segments import counted, segments
+from rig.store.segments import counted, segments, word
 from rig.store.session_folder import BENCH, SessionFolder
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import TRACE, Trace
@@ -143,7 +143,7 @@ def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
 
 
 def rails_of(context: Context, folder: Path) -> list[Rail]:
-    """Open the traces of a sitting."""
+    """Open the traces of a segment."""
     return [
         Rail(name, Trace.open(folder / name / TRACE), accuracy.from_json(info["accuracy"]))
         for name, info in context.provenance["monitors"].items()
@@ -151,7 +151,7 @@ def rails_of(context: Context, folder: Path) -> list[Rail]:
 
 
 def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
-    """Measure each sitting of a trial, and put them together."""
+    """Measure each segment of a trial, and put them together."""
     about = context.provenance["sut"]
     places = segments(folder)
     steps = counted(folder)
@@ -169,7 +169,8 @@ def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
                 device_clock_ppm=clock_ppm,
             )
             for place, done in zip(places, steps, strict=True)
-        ]
+        ],
+        word(folder),
     )
 
 

@@ -11,7 +11,7 @@ from rig.measure.measure import covered
 from rig.model.step_record import StepRecord
 from rig.results.results import Context, rails_of
 from rig.store import session_folder
-from rig.store.segments import counted, segment, segments
+from rig.store.segments import counted, is_segment, segment, segments
 from rig.store.session_folder import SessionFolder
 from rig.trace.recovery import recover
 from rig.trace.trace import PARTIAL, TRACE
@@ -19,7 +19,7 @@ from rig.trace.trace import PARTIAL, TRACE
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A trial that was cut off: its number, what of it counts, and in which sitting it goes on."""
+    """A trial that was cut off: its number, what of it counts, and in which segment it goes on."""
 
     number: int
     done: tuple[StepRecord, ...]
@@ -54,7 +54,7 @@ def refuse_finished(folder: SessionFolder) -> None:
 
 
 def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standing:
-    """Find out what stands, and make its last sitting readable; nothing that was measured is
+    """Find out what stands, and make its last segment readable; nothing that was measured is
     removed.
 
     `resumable`: a trial that was begun can go on; else it is set aside, and begins anew. Raises
@@ -81,7 +81,7 @@ def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standi
 
 
 def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None:
-    """Return what counts of a trial that was begun; a sitting of which nothing does is set
+    """Return what counts of a trial that was begun; a segment of which nothing does is set
     aside.
     """
     path = folder.trial(number)
@@ -105,7 +105,7 @@ def _set_aside(folder: SessionFolder, number: int) -> None:
 
 
 def _own_folder(path: Path) -> None:
-    """Move the first sitting of a trial into a folder of its own; what stopped in the midst of that
+    """Move the first segment of a trial into a folder of its own; what stopped in the midst of that
     is finished.
     """
     first = segment(path, 1)
@@ -113,12 +113,12 @@ def _own_folder(path: Path) -> None:
         return
     first.mkdir(exist_ok=True)
     for entry in sorted(path.iterdir()):
-        if entry != first and not entry.name.startswith("sitting-"):
+        if entry != first and not is_segment(entry.name):
             entry.rename(first / entry.name)
 
 
 def _recovered(context: Context, place: Path, done: list[StepRecord]) -> list[StepRecord]:
-    """Make the traces of a cut-off sitting readable, and return the steps that they hold whole."""
+    """Make the traces of a cut-off segment readable, and return the steps that they hold whole."""
     try:
         for rail in context.provenance["monitors"]:
             if not (place / rail / TRACE).exists():

@@ -340,7 +340,7 @@ def _carry_out(
     bench: Bench, recordings: Sequence[Recording], seed: int, before: Sequence[StepRecord] = ()
 ) -> Iterator[StepRecord]:
     """Do the steps of one trial between two SYNC bursts; those `before` are done already, in a
-    sitting that was cut off.
+    segment that was cut off.
     """
     info = bench.sut.info
     at = before[-1].number if before else 0
@@ -374,7 +374,7 @@ def _carry_out(
 
 
 def _known(step: Step, item: StepRecord | None, loaded: dict[int, None]) -> Completion | None:
-    """Return what came of a step in an earlier sitting; note what the device had in its memory by
+    """Return what came of a step in an earlier segment; note what the device had in its memory by
     then.
     """
     if item is not None and item.step != step:

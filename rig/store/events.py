@@ -50,8 +50,8 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class TrialResumed:
-    """A trial goes on behind step number `step`, in a further sitting whose raw data go to
-    `folder`; `files` as of a trial, those of the sitting before.
+    """A trial goes on behind step number `step`, in a further segment whose raw data go to
+    `folder`; `files` as of a trial, those of the segment before.
     """
 
     trial: int

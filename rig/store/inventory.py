@@ -17,7 +17,7 @@ from pathlib import Path
 from rig.errors import DataError
 from rig.model.finding import Finding
 
-#: No folder of the rig has more files, or lies deeper: trial, sitting, rail.
+#: No folder of the rig has more files, or lies deeper: trial, segment, rail.
 _ENTRIES_MAX = 100_000
 _DEPTH_MAX = 8
 #: Larger files than the rig writes would only keep their reader busy.

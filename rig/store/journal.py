@@ -71,7 +71,7 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
     "trial_started": {"trial": _is_count, "seed": _is_seed},
     "trial_resumed": {
         "trial": _is_count,
-        "sitting": _is_count,
+        "segment": _is_count,
         "step": _is_count,
         "files": _is_files,
     },
@@ -176,6 +176,9 @@ def _event(text: str, *, first: bool) -> dict[str, Any]:
     event = strict_json.parse_object(text)
     kind = event.get("event")
     fields = _FIELDS.get(kind) if isinstance(kind, str) else None
+    if kind == "trial_resumed" and "sitting" in event:
+        # Sessions of before: rig/store/segments.py.
+        fields = {"sitting" if name == "segment" else name: test for name, test in fields.items()}
     if fields is None:
         raise ValueError(f"no such event: {str(kind)[:40]!r}")
     if set(event) != {*fields, "event", _BEFORE, _OWN}:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial that was cut off and went on later was recorded in several sittings.
+"""A trial that was cut off and went on later was recorded in several segments.
 
-The only sitting of a trial lies in its folder; of several, each has a folder of its own in it, and
-its own trace, tied to the device's ticks by itself. The first SYNC burst of a later sitting has the
-number of the last step that counts of the one before.
+The only segment of a trial lies in its folder; of several, each has a folder of its own in it,
+`segment-N`, and its own trace, tied to the device's ticks by itself. The first SYNC burst of a
+later segment has the number of the last step that counts of the one before.
+
+Sessions of before have folders `sitting-N`, and say "sitting" where others say "segment": they are
+read as they are.
 """
 
 from __future__ import annotations
@@ -15,24 +18,39 @@ from pathlib import Path
 from rig.model.step_record import StepRecord
 from rig.store import codec
 
-_NAME = re.compile(r"sitting-([1-9][0-9]{0,5})")
+#: What a part of a trial is called: in new sessions, and in those of before.
+SEGMENT = "segment"
+OLD_SEGMENT = "sitting"
+_NAME = re.compile(rf"(?:{SEGMENT}|{OLD_SEGMENT})-([1-9][0-9]{{0,5}})")
 
 
 def segment(folder: Path, number: int) -> Path:
-    """Return the folder of a sitting of a trial that has several."""
-    return folder / f"sitting-{number}"
+    """Return the folder of a segment of a trial that has several."""
+    return folder / f"{SEGMENT}-{number}"
 
 
 def segments(folder: Path) -> list[Path]:
-    """Return the folders of a trial's sittings in order: the trial's own where there is but one."""
-    numbers = sorted(
-        int(found[1]) for path in folder.glob("sitting-*") if (found := _NAME.fullmatch(path.name))
-    )
-    return [segment(folder, number) for number in numbers] or [folder]
+    """Return the folders of a trial's segments in order: the trial's own where there is but one."""
+    numbered = [
+        (int(found[1]), path)
+        for path in folder.glob("s*-*")
+        if (found := _NAME.fullmatch(path.name))
+    ]
+    return [path for _, path in sorted(numbered)] or [folder]
+
+
+def is_segment(name: str) -> bool:
+    """Say whether a folder of a trial has the name of a segment, whole or set aside."""
+    return name.startswith((f"{SEGMENT}-", f"{OLD_SEGMENT}-"))
+
+
+def word(folder: Path) -> str:
+    """Return what the parts of a trial are called in it."""
+    return OLD_SEGMENT if any(folder.glob(f"{OLD_SEGMENT}-*")) else SEGMENT
 
 
 def counted(folder: Path) -> list[list[StepRecord]]:
-    """Return what the device said in a trial, for each sitting; of one that another follows, only
+    """Return what the device said in a trial, for each segment; of one that another follows, only
     what counts.
     """
     read = [codec.read_completions(place) for place in segments(folder)]

@@ -42,7 +42,7 @@ RECORDED = (TRACE, GAPS, EDGES, SAID)
 _TRIAL = re.compile(r"trial-([1-9][0-9]{0,5})")
 
 #: What was cut off and could not go on is kept under such a name.
-CUT_OFF = re.compile(r"(trial|sitting)-[0-9]+-cut-off-[0-9]+")
+CUT_OFF = re.compile(r"(trial|segment|sitting)-[0-9]+-cut-off-[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)

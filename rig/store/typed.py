@@ -108,9 +108,24 @@ def _converter(schema: int) -> cattrs.Converter:
     )
     converter.register_unstructure_hook_factory(
         dataclasses.is_dataclass,
-        lambda kind: make_dict_unstructure_fn(kind, converter, **_overrides(kind, schema)),
+        lambda kind: _in_order(
+            make_dict_unstructure_fn(kind, converter, **_overrides(kind, schema)),
+            [_key(part, schema) for part in dataclasses.fields(kind)],
+        ),
     )
     return converter
+
+
+def _in_order(
+    unstructure: Callable[[Any], dict[str, Any]], keys: Sequence[str]
+) -> Callable[[Any], dict[str, Any]]:
+    """Return an unstructure hook that keeps the order of fields; cattrs puts optional keys last."""
+
+    def ordered(content: Any) -> dict[str, Any]:
+        tree = unstructure(content)
+        return {key: tree[key] for key in keys if key in tree}
+
+    return ordered
 
 
 def _overrides(kind: Any, schema: int) -> dict[str, Any]:
@@ -121,9 +136,13 @@ def _overrides(kind: Any, schema: int) -> dict[str, Any]:
 def _override(part: dataclasses.Field[Any], schema: int) -> Any:
     if part.metadata.get(_SINCE, 0) > schema:
         return override(omit=True)
-    before, old = part.metadata.get(_RENAMED, (0, ""))
     left_out = bool(part.metadata.get(_OPTIONAL))
-    return override(omit_if_default=left_out, rename=old if schema < before else None)
+    return override(omit_if_default=left_out, rename=_key(part, schema))
+
+
+def _key(part: dataclasses.Field[Any], schema: int) -> str:
+    before, old = part.metadata.get(_RENAMED, (0, ""))
+    return old if schema < before else part.name
 
 
 def _exactly(value: Any, kind: type) -> Any:

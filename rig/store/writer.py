@@ -125,7 +125,7 @@ class Store:
                 line = {
                     "event": "trial_resumed",
                     "trial": event.trial,
-                    "sitting": event.segment,
+                    "segment": event.segment,
                     "step": event.step,
                 }
                 self._line(line | {"files": event.files})

@@ -170,7 +170,7 @@ def test_a_trial_that_was_begun_is_played_anew_and_what_was_heard_of_it_is_kept(
     assert [trial.segments for trial in result.trials] == [1, 1, 1]
     assert (folder / "trial-2-cut-off-1" / "completions.jsonl").read_bytes() == heard
     assert (folder / "trial-2-cut-off-2").is_dir() and not (
-        folder / "trial-2" / "sitting-1"
+        folder / "trial-2" / "segment-1"
     ).exists()
 
 

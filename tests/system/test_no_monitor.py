@@ -312,5 +312,5 @@ def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(
     ]
     resumed = resume(folder)
     assert_sound(resumed, simulated=True)
-    assert resumed.content["trials"][0]["sittings"] == 2
+    assert resumed.content["trials"][0]["segments"] == 2
     assert resumed.content["samples"]["per_trial"] == [40]

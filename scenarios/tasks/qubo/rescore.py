@@ -37,7 +37,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A stored vector: of which trial (or sitting) and step, its cost, what was stored of it, and
+    """A stored vector: of which trial (or segment) and step, its cost, what was stored of it, and
     the targets then and now.
 
     `fault` says why it counts for nothing; then there is no cost.
@@ -97,7 +97,7 @@ class Vector:
 
 
 def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Vector]:
-    """Yield every vector of a session, of all its trials and sittings, evaluated on its regenerated
+    """Yield every vector of a session, of all its trials and segments, evaluated on its regenerated
     graph.
 
     Raises DataError where the session is none of QUBO, or a graph is not the one that was searched.

@@ -70,8 +70,8 @@ def test_a_report_is_made_again_and_any_other_is_refused(tmp_path: Path) -> None
             assert forgeries.forged(session, forgery, MEMORY).ok, forgery.name
 
 
-def test_a_resumed_session_is_accepted_and_its_sittings_are_looked_at(tmp_path: Path) -> None:
+def test_a_resumed_session_is_accepted_and_its_segments_are_looked_at(tmp_path: Path) -> None:
     session = forgeries.cut_off_and_resumed(tmp_path)
     assert check(session).ok
-    path = session / "trial-1" / "sitting-1" / "completions.jsonl"
+    path = session / "trial-1" / "segment-1" / "completions.jsonl"
     assert forgeries.mutations(session, path, 5, random.Random(1), MEMORY).ok

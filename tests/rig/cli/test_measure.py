@@ -403,16 +403,16 @@ def test_a_trace_in_a_session_has_the_accuracy_that_is_stored_with_it(
     assert "SIMULATED" in shown.stdout and "uncertainty unknown" not in shown.stdout
 
 
-def test_a_sitting_has_the_accuracy_of_its_session_and_a_file_that_was_put_there_has_not(
+def test_a_segment_has_the_accuracy_of_its_session_and_a_file_that_was_put_there_has_not(
     run_virtual: Callable[..., SessionResult], capture: Path
 ) -> None:
     trial = run_virtual().folder / "trial-1"
-    (trial / "sitting-2").mkdir()
+    (trial / "segment-2").mkdir()
     for name in ("trace.jls", "gaps.jsonl"):
-        (trial / name).rename(trial / "sitting-2" / name)
-    stored = content(trial / "sitting-2")["accuracy"]
+        (trial / name).rename(trial / "segment-2" / name)
+    stored = content(trial / "segment-2")["accuracy"]
     assert stored is not None and stored["source"] == "the limits in the bench file"
-    assert content(trial / "sitting-2" / "trace.jls")["accuracy"] == stored
+    assert content(trial / "segment-2" / "trace.jls")["accuracy"] == stored
     other = trial / "other.jls"
     other.write_bytes(capture.read_bytes())
     assert content(other)["accuracy"] is None

@@ -86,7 +86,7 @@ def test_what_was_measured_before_stays_byte_for_byte(tmp_path: Path) -> None:
     }
     session.resume(folder)
     assert {path: path.read_bytes() for path in (folder / "trial-1").iterdir()} == finished
-    assert {name: (folder / "trial-2" / "sitting-1" / name).read_bytes() for name in begun} == begun
+    assert {name: (folder / "trial-2" / "segment-1" / name).read_bytes() for name in begun} == begun
     equal(folder)
 
 
@@ -150,13 +150,13 @@ def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(
 
 
 @pytest.mark.parametrize("left", [(), ("completions.jsonl", "trace.jls.partial")])
-def test_a_sitting_killed_before_it_heard_anything_takes_nothing_of_the_one_before(
+def test_a_segment_killed_before_it_heard_anything_takes_nothing_of_the_one_before(
     tmp_path: Path, left: tuple[str, ...]
 ) -> None:
     folder = cut_off(tmp_path, 6)
     with pytest.raises(KeyboardInterrupt):
         session.resume(folder, [cutting(3, KeyboardInterrupt())])
-    killed = folder / "trial-1" / "sitting-3"
+    killed = folder / "trial-1" / "segment-3"
     killed.mkdir()
     for name in left:
         (killed / name).touch()

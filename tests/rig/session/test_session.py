@@ -309,7 +309,7 @@ def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_ener
     tmp_path: Path,
 ) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
-        bench.bench_context.world.put = lambda time_ns, level, power_w: None  # type: ignore[method-assign]
+        bench.context.world.put = lambda time_ns, level, power_w: None  # type: ignore[method-assign]
         result = bench.run(1, tmp_path)
     assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
     assert result.metrics["accuracy"].value == 1.0
@@ -370,7 +370,7 @@ def test_whatever_ends_a_run_the_supply_is_off_and_what_was_measured_is_readable
             VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
         ) as bench,
     ):
-        world = bench.bench_context.world
+        world = bench.context.world
         assert world.supply_on
         fails_after(bench, 14, error).run(5, tmp_path)
     assert not world.supply_on

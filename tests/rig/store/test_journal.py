@@ -24,7 +24,7 @@ DONE = {"event": "trial_finished", "trial": 1, "problems": [], "files": {}}
 END = {"event": "session_finished", "status": "success", "reason": "", "files": {}}
 ABORT = END | {"status": "abort", "reason": "stopped by the user"}
 RESUMED = {"event": "session_resumed", "finished": 0, "at_utc": "2026-01-31T12:00:00Z", "files": {}}
-GOES_ON = {"event": "trial_resumed", "trial": 1, "sitting": 2, "step": 5, "files": {}}
+GOES_ON = {"event": "trial_resumed", "trial": 1, "segment": 2, "step": 5, "files": {}}
 DERIVED = {"event": "derived", "files": {"report.html": "0" * 64}}
 WHOLE: list[dict[str, Any]] = [STARTED, TRIAL, DONE, END, DERIVED]
 

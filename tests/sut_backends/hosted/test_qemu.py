@@ -331,8 +331,8 @@ def test_the_bench_with_asc_gives_a_session_that_says_simulated_and_checks(tmp_p
     image("mps2", "asc")
     with open_bench(MPS2_ASC, ["task.asc.samples=2", "scenario.single_stream.idle_s=0.1"]) as bench:
         result = bench.run(1, tmp_path)
-        assert bench.bench_context.reference is not None
-        expected = {bench.bench_context.reference(bench.task.payload(index)) for index in range(2)}
+        assert bench.context.reference is not None
+        expected = {bench.context.reference(bench.task.payload(index)) for index in range(2)}
     done = read_completions(result.folder / "trial-1")
     assert {item.completion.output for item in done if item.completion.output} == expected
     assert result.content["problems"] == []

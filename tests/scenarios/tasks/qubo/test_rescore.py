@@ -148,21 +148,21 @@ def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep
     assert one["official"] == -44 and one["gap"] is not None
 
 
-def test_vectors_of_every_sitting_count_and_one_of_no_use_is_named(session: Path) -> None:
+def test_vectors_of_every_segment_count_and_one_of_no_use_is_named(session: Path) -> None:
     lines = (session / "trial-2" / session_folder.COMPLETIONS).read_text().splitlines()
     place = next(number for number, line in enumerate(lines) if '"solve"' in line)
     changed = json.loads(lines[place])
     changed["output"] = changed["output"][:-2]
     lines[place] = json.dumps(changed)
-    part = session / "trial-2" / "sitting-1"
+    part = session / "trial-2" / "segment-1"
     part.mkdir()
     (part / session_folder.COMPLETIONS).write_text("\n".join(lines) + "\n")
     result = command(session)
     vectors = json.loads((session / RESCORED).read_text())["vectors"]
     assert len(vectors) == 12
     faulty = [one for one in vectors if one["fault"]]
-    assert [one["part"] for one in faulty] == ["trial-2/sitting-1"]
-    assert "trial-2/sitting-1, step" in result.output
+    assert [one["part"] for one in faulty] == ["trial-2/segment-1"]
+    assert "trial-2/segment-1, step" in result.output
 
 
 def test_a_session_of_other_graphs_or_of_another_task_is_refused(session: Path) -> None:
