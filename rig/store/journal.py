@@ -176,7 +176,7 @@ def _event(text: str, *, first: bool) -> dict[str, Any]:
     event = strict_json.parse_object(text)
     kind = event.get("event")
     fields = _FIELDS.get(kind) if isinstance(kind, str) else None
-    if kind == "trial_resumed" and "sitting" in event:
+    if fields is not None and "sitting" in event and "segment" in fields:
         # Sessions of before: rig/store/segments.py.
         fields = {"sitting" if name == "segment" else name: test for name, test in fields.items()}
     if fields is None:
