@@ -8,6 +8,10 @@ from typing import Annotated
 
 from annotated_types import Interval, Unit, doc
 
+from rig.errors import ConfigError
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import EnergyMonitor
+
 #: Makers of crystals state two limits: at 25 °C, and over temperature. Often either is 50 ppm.
 CRYSTAL_PPM = 100.0
 _ASSUMED = (
@@ -43,3 +47,8 @@ class NoMonitor:
                     else "the bench file, which gives no source"
                 )
                 object.__setattr__(self, "clock_source", said)
+
+    @classmethod
+    def open(cls, settings: Settings, context: BenchContext) -> EnergyMonitor:
+        """Refuse: a bench of this kind opens no monitor."""
+        raise ConfigError("there is no monitor to open", path="monitor.none")

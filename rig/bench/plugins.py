@@ -6,9 +6,11 @@ from __future__ import annotations
 import sys
 from functools import lru_cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
-from typing import Any
+from typing import Any, Literal, overload
 
+from rig.bench.plugin_check import class_faults
 from rig.errors import ConfigError
+from rig.interfaces.plugin_classes import MonitorClass, ScenarioClass, SutClass, TaskClass
 
 #: Section of a bench file -> entry point group.
 GROUPS = {
@@ -46,13 +48,32 @@ def command(name: str) -> Any:
     return found and _loaded(found, f"rig {name}", name)
 
 
+@overload
+def find(section: Literal["sut"], kind: str) -> SutClass: ...
+@overload
+def find(section: Literal["monitor"], kind: str) -> MonitorClass: ...
+@overload
+def find(section: Literal["scenario"], kind: str) -> ScenarioClass: ...
+@overload
+def find(section: Literal["task"], kind: str) -> TaskClass: ...
+@overload
+def find(section: str, kind: str) -> Any: ...
 def find(section: str, kind: str) -> Any:
-    """Return the class behind a kind: it has a frozen dataclass `Settings` and a classmethod
-    `open(settings, table)`.
+    """Return the class behind a kind; raise ConfigError where there is none, or it lacks what its
+    contract asks for (rig/interfaces/plugin_classes.py).
     """
     for entry_point in _installed(GROUPS[section]):
         if entry_point.name == kind:
-            return _loaded(entry_point, f"{section}.{kind}", extra(kind))
+            found = _loaded(entry_point, f"{section}.{kind}", extra(kind))
+            if faults := class_faults(section, found):
+                raise ConfigError(
+                    f"{entry_point.value} is no {section} for this version of the rig",
+                    path=f"{section}.{kind}",
+                    evidence="; ".join(faults),
+                    try_next="another version of the package that brings it; "
+                    "rig/interfaces/plugin_classes.py says what a class must have",
+                )
+            return found
     raise ConfigError(
         f"no such kind of {section}",
         path=f"{section}.{kind}",

@@ -70,7 +70,7 @@ def scan(
     serial ports as pyserial does; `missing`: what names the packages of a kind that are not
     installed. One that fails hides no other: its error is its row.
     """
-    kinds = (
+    kinds: Mapping[str, Callable[[], Any]] = (
         monitors
         if monitors is not None
         else {kind: partial(plugins.find, MONITOR, kind) for kind in plugins.names(MONITOR)}

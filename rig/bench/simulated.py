@@ -6,19 +6,11 @@ calls it a real one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import Choice, Config
-
-
-@runtime_checkable
-class Simulates(Protocol):
-    """What the class of every backend and monitor offers."""
-
-    @staticmethod
-    def simulates(settings: Any) -> bool | None:
-        """Say whether this kind, so set, is simulated; None where no setting tells."""
+from rig.interfaces.plugin_classes import Simulates
 
 
 def contradictions(config: Config, provenance: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rig.bench import config, plugins, simulated
-from rig.bench.simulated import Simulates
+from rig.interfaces.plugin_classes import Simulates
 from tests.conftest import ROOT
 
 BENCHES = sorted((ROOT / "benches").glob("*.toml"))

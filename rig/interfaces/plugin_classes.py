@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the class behind an entry point offers: the contract of plug-ins.
+
+A class of each group has its `Settings`, a frozen dataclass whose fields are the keys of its table
+in a bench file, and `open(settings, context)`, which returns an instance: a SystemUnderTest, an
+EnergyMonitor, a Scenario or a Task. Hooks are optional: a class that offers one has its Protocol.
+
+`rig.bench.plugins.find` refuses a class that lacks something; tests/rig/bench/test_plugins.py
+checks all that are installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import EnergyMonitor, FoundInstrument
+from rig.interfaces.scenario import Scenario
+from rig.interfaces.sut import SystemUnderTest
+from rig.interfaces.task import Task
+from rig.model.finding import Finding
+
+
+class SutClass(Protocol):
+    """The class of a backend (entry point group rig.suts)."""
+
+    Settings: type[Any]
+
+    def open(self, settings: Any, context: BenchContext) -> SystemUnderTest:
+        """Connect to the device, and ask it what it is."""
+
+
+class MonitorClass(Protocol):
+    """The class of a driver (rig.monitors)."""
+
+    Settings: type[Any]
+
+    def open(self, settings: Any, context: BenchContext) -> EnergyMonitor:
+        """Connect to the instrument; the DUT's supply stays as it is."""
+
+
+class ScenarioClass(Protocol):
+    """The class of a scenario (rig.scenarios)."""
+
+    Settings: type[Any]
+
+    def open(self, settings: Any, context: BenchContext) -> Scenario:
+        """Check the settings; no device is touched."""
+
+
+class TaskClass(Protocol):
+    """The class of a task (rig.tasks)."""
+
+    Settings: type[Any]
+
+    def open(self, settings: Any, context: BenchContext) -> Task:
+        """Load the data; no device is touched."""
+
+
+@runtime_checkable
+class Simulates(Protocol):
+    """Optional hook of a backend's or a driver's class: whether it is simulated, so set."""
+
+    def simulates(self, settings: Any) -> bool | None:
+        """Say whether this kind, so set, is simulated; None where no setting tells."""
+
+
+@runtime_checkable
+class Probed(Protocol):
+    """Optional hook of a backend's class: talk to the device step by step, for `rig probe`."""
+
+    def probe(self, settings: Any, context: BenchContext) -> Iterable[Finding]:
+        """Yield a finding a step; the first that is not ok ends the probe."""
+
+
+@runtime_checkable
+class Scanned(Protocol):
+    """Optional hook of a driver's class: look for its instruments, for `rig scan`."""
+
+    def scan(self) -> Sequence[FoundInstrument]:
+        """Return the instruments that are attached; changes nothing on them."""

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every installed plug-in keeps the contract of its group; a class that does not is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import click
+import pytest
+
+from rig.bench import plugin_check, plugins
+from rig.errors import ConfigError
+
+INSTALLED = [
+    (section, entry_point.name)
+    for section, group in plugins.GROUPS.items()
+    for entry_point in entry_points(group=group)
+]
+
+
+@pytest.mark.parametrize(("section", "kind"), INSTALLED)
+def test_the_class_of_every_entry_point_keeps_its_contract(section: str, kind: str) -> None:
+    found = plugins.find(section, kind)
+    assert plugin_check.class_faults(section, found) == []
+    if (section, kind) != ("monitor", "none"):
+        assert plugin_check.instance_faults(section, found) == []
+
+
+@pytest.mark.parametrize("name", plugins.commands())
+def test_every_command_is_one_of_click(name: str) -> None:
+    assert isinstance(plugins.command(name), click.Command)
+
+
+@dataclass(frozen=True)
+class Empty:
+    """Settings without a key."""
+
+
+class Right:
+    """A task as small as one can be."""
+
+    Settings = Empty
+    name = "right"
+    phases = ("infer",)
+
+    @classmethod
+    def open(cls, settings: Any, context: Any) -> Right:
+        return cls()
+
+    def __len__(self) -> int:
+        return 1
+
+    def payload(self, index: int) -> bytes:
+        return b""
+
+    def score(self, index: int, output: bytes) -> Any:
+        return None
+
+    def provenance(self) -> dict[str, Any]:
+        return {}
+
+
+def changed(**members: Any) -> type:
+    return type("Changed", (Right,), members)
+
+
+@dataclass
+class Thawed:
+    """Settings that can be changed."""
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "no class": (3, "it is 3, no class"),
+    "no settings": (changed(Settings=None), "it has no Settings"),
+    "settings that are none": (changed(Settings=int), "its Settings are no dataclass"),
+    "settings that change": (changed(Settings=Thawed), "is not frozen"),
+    "no open": (changed(open=None), "it has no open(settings: 'Any', context: 'BenchContext')"),
+    "an instance's open": (
+        changed(open=lambda self, settings, context: None),
+        "its open is no classmethod or staticmethod",
+    ),
+    "another open": (
+        changed(open=classmethod(lambda cls, settings: None)),
+        "its open(settings) does not take open(settings: 'Any', context: 'BenchContext')",
+    ),
+    "another hook": (
+        changed(replica=classmethod(lambda cls: None)),
+        "its replica() does not take replica(",
+    ),
+}
+
+
+def test_the_control_is_right() -> None:
+    assert plugin_check.class_faults("task", Right) == []
+    assert plugin_check.instance_faults("task", Right) == []
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_class_is_refused_with_what_it_lacks(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, message = WRONG[name]
+    monkeypatch.setattr(plugins, "entry_points", offered(kind))
+    with pytest.raises(ConfigError, match=r"third_party:Kind is no task") as caught:
+        plugins.find("task", "odd")
+    assert caught.value.path == "task.odd" and message in caught.value.evidence
+
+
+def offered(kind: Any) -> Callable[..., list[EntryPoint]]:
+    """Return what finds one entry point, of a class that nobody installed."""
+
+    class Offered(EntryPoint):
+        def load(self) -> Any:
+            return kind
+
+    return lambda group: [Offered("odd", "third_party:Kind", group)]
+
+
+def test_an_instance_that_lacks_a_method_or_takes_other_arguments_is_found() -> None:
+    lacking = changed(score=None, payload=lambda self: b"")
+    assert plugin_check.instance_faults("task", lacking) == [
+        "its payload(self) does not take payload(index: 'int') -> 'bytes'",
+        "it has no score(index: 'int', output: 'bytes') -> 'Score'",
+    ]
