@@ -171,7 +171,7 @@ class Playback:
 
     def record(self, folder: Path) -> PlaybackRecording:
         """Copy the recording of the trial at hand into `folder`."""
-        return PlaybackRecording(self, folder, self._context.trial)
+        return PlaybackRecording(self, folder, self._context.state.trial)
 
     def opened(self, number: int) -> Opened:
         """Return the recording of trial `number`.

@@ -1,13 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open the parts that a bench file names."""
+"""Open the parts that a bench file names, and build the context that they share."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import Config
 from rig.interfaces.context import BenchContext
+from rig.interfaces.cpu_program import Programmed
+from rig.interfaces.task import Searched, Task
+
+
+def open_task(
+    resolved: Config, seed: int | None = None, *, probing: bool = False
+) -> tuple[Task, BenchContext]:
+    """Open the task, and build the context of all other parts, which holds what the task offers
+    them.
+
+    `seed` takes the place of the bench file's. A context for `probing` has a sample.
+    """
+    bare = BenchContext(
+        folder=resolved.folder,
+        seed=resolved.bench.seed if seed is None else seed,
+        monitored=bool(resolved.monitors),
+    )
+    # Where no monitor is on its supply, the DUT has one of its own.
+    bare.world.supply_on = not bare.monitored
+    task: Task = open_part("task", resolved, bare)
+    return task, replace(
+        bare,
+        reference=getattr(task, "reference", None),
+        searcher=task.searcher if isinstance(task, Searched) else None,
+        programs=task.programs if isinstance(task, Programmed) else {},
+        sample=task.payload(0) if probing else b"",
+    )
 
 
 def open_part(section: str, resolved: Config, context: BenchContext) -> Any:

@@ -13,15 +13,15 @@ from rig.bench import config, plugins, supply
 from rig.bench.compatibility import refuse_mismatch
 from rig.bench.config import Choice
 from rig.bench.named_monitor import open_monitor
-from rig.bench.parts import open_part
+from rig.bench.parts import open_task
 from rig.bench.supply import Reading
 from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.cpu_program import Programmed
 from rig.interfaces.monitor import EnergyMonitor
+from rig.interfaces.plugin_classes import Probed
 from rig.interfaces.sut import SutInfo, SystemUnderTest
-from rig.interfaces.task import Searched, Task
+from rig.interfaces.task import Task
 from rig.model.completion import Completion
 from rig.model.finding import Finding
 from rig.model.steps import Sync
@@ -45,7 +45,6 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
     more than that it opens.
     """
     resolved = config.load(Path(path), overrides)
-    context = BenchContext(folder=resolved.folder, seed=resolved.bench.seed)
     yield Finding(
         "bench file",
         True,
@@ -53,15 +52,10 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         f"{resolved.scenario.kind} of {resolved.task.kind}",
     )
     with SupplyWatchdog() as watchdog, ExitStack() as stack:
-        task = open_part("task", resolved, context)
-        context.reference, context.sample = getattr(task, "reference", None), task.payload(0)
-        context.programs = task.programs if isinstance(task, Programmed) else {}
-        context.searcher = task.searcher if isinstance(task, Searched) else None
+        task, context = open_task(resolved, probing=True)
         yield Finding(
             "task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
         )
-        context.monitored = bool(resolved.monitors)
-        context.world.supply_on = not context.monitored
         monitors: dict[str, EnergyMonitor] = {}
         if resolved.no_monitor is not None:
             yield _no_monitor(resolved.no_monitor)
@@ -83,7 +77,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
             monitor.power(True)
         kind = plugins.find("sut", resolved.sut.kind)
         failed = False
-        if hasattr(kind, "probe"):
+        if isinstance(kind, Probed):
             for finding in kind.probe(resolved.sut.settings, context):
                 yield finding
                 if not finding.ok:

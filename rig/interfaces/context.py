@@ -30,30 +30,53 @@ class Searcher(Protocol):
         """
 
 
+Wire = Callable[[str, bytes], None]
+
+
+def _silent(direction: str, block: bytes) -> None:
+    return
+
+
 @dataclass(slots=True)
+class BenchState:
+    """What changes while a bench is open.
+
+    `wire` is told every block of bytes that passes the UART, with its direction "tx" (host to
+    device) or "rx"; cheap, never raises. `trial` is the number of the trial at hand, from 1.
+    `program` is the name of the task's program that the SUT runs, empty where it runs none, None
+    before it is open.
+    """
+
+    wire: Wire = _silent
+    trial: int = 1
+    program: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BenchContext:
-    """Handed to every backend, monitor and task when it is opened.
+    """What every backend, monitor, scenario and task is given when it is opened; built once, by
+    rig/bench/parts.py.
 
     `folder` is where the bench file lies: relative paths in it start there. `world` is the truth
-    behind simulated devices. `wire` is told every block of bytes that passes the UART, with its
-    direction "tx" (host to device) or "rx"; cheap, never raises. `seed` makes everything random on
-    this table repeatable. `reference` is the task's own answer to a payload, where it has one: what
-    a virtual device answers. `searcher` makes a search of a payload from a seed on, where the
-    task's samples are workloads to search: what a virtual device does for a Solve. `programs` are
-    the task's own implementations by name, where it has any: what a CPU runs; `program` is the name
-    of the one that the SUT runs, empty where it runs none, None before it is open. `sample` is a
-    payload that the device must accept, for a probe. `trial` is the number of the trial at hand,
-    from 1. `monitored`: there is an energy monitor, which needs a SYNC line.
+    behind simulated devices. `seed` makes everything random on this bench repeatable. `reference`
+    is the task's own answer to a payload, where it has one: what a virtual device answers.
+    `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
+    search: what a virtual device does for a Solve. `programs` are the task's own implementations by
+    name, where it has any: what a CPU runs. `sample` is a payload that the device must accept, for
+    a probe. `monitored`: there is an energy monitor, which needs a SYNC line. `state` is what
+    changes while the bench is open.
     """
 
     folder: Path = field(default_factory=Path)
     world: World = field(default_factory=World)
     seed: int = 0
-    wire: Callable[[str, bytes], None] = lambda direction, block: None
     reference: Callable[[bytes], bytes] | None = None
     searcher: Callable[[bytes, int], Searcher] | None = None
     programs: Mapping[str, Program] = field(default_factory=dict)
-    program: str | None = None
     sample: bytes = b""
-    trial: int = 1
     monitored: bool = True
+    state: BenchState = field(default_factory=BenchState)
+
+    def wire(self, direction: str, block: bytes) -> None:
+        """Tell whoever listens by now of a block that passed the UART."""
+        self.state.wire(direction, block)

@@ -10,8 +10,7 @@ from pathlib import Path
 from rig.bench import config
 from rig.bench.compatibility import refuse_unsuited
 from rig.bench.config import Config
-from rig.bench.parts import open_part
-from rig.interfaces.context import BenchContext
+from rig.bench.parts import open_part, open_task
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
@@ -22,9 +21,8 @@ from rig.results import claim
 def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario, Task, Config]:
     """Open only what a plan needs: no device is touched."""
     resolved = config.load(Path(path), overrides, monitor_needed=False)
-    context = BenchContext(folder=resolved.folder, seed=resolved.bench.seed)
+    task, context = open_task(resolved)
     scenario = open_part("scenario", resolved, context)
-    task = open_part("task", resolved, context)
     refuse_claim(resolved, scenario, task)
     return scenario, task, resolved
 

@@ -16,15 +16,14 @@ from rig.bench import config
 from rig.bench.compatibility import refuse_invisible_pulses, refuse_mismatch, refuse_unmetered
 from rig.bench.config import Config
 from rig.bench.named_monitor import open_monitor
-from rig.bench.parts import open_part
+from rig.bench.parts import open_part, open_task
 from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import BenchError, ConfigError, DataError, RigError, storage_error
 from rig.interfaces.context import BenchContext
-from rig.interfaces.cpu_program import Programmed
 from rig.interfaces.monitor import EnergyMonitor, Recording
 from rig.interfaces.scenario import Fitter, Scenario
 from rig.interfaces.sut import SystemUnderTest
-from rig.interfaces.task import Catalogued, Optimized, Searched, Task
+from rig.interfaces.task import Catalogued, Optimized, Task
 from rig.kinds import registry as kinds
 from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
@@ -121,18 +120,9 @@ def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) 
     """
     resolved = config.load(Path(path), overrides)
     seed = resolved.bench.seed
-    bench_context = BenchContext(
-        folder=resolved.folder, seed=trial_seed(seed, -again) if again else seed
-    )
     with SupplyWatchdog() as watchdog, ExitStack() as stack:
-        task = open_part("task", resolved, bench_context)
-        bench_context.reference = getattr(task, "reference", None)
-        bench_context.searcher = task.searcher if isinstance(task, Searched) else None
-        bench_context.programs = task.programs if isinstance(task, Programmed) else {}
+        task, bench_context = open_task(resolved, trial_seed(seed, -again) if again else seed)
         scenario = open_part("scenario", resolved, bench_context)
-        # Where no monitor is on its supply, the DUT has one of its own.
-        bench_context.monitored = bool(resolved.monitors)
-        bench_context.world.supply_on = not bench_context.monitored
         refuse_claim(resolved, scenario, task)
         monitors = {}
         for rail, choice in resolved.monitors.items():
@@ -146,7 +136,7 @@ def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) 
             monitor.power(True)
         sut = open_part("sut", resolved, bench_context)
         stack.callback(sut.close)
-        bench_context.program = bench_context.program or ""
+        bench_context.state.program = bench_context.state.program or ""
         yield Bench(resolved, bench_context, task, scenario, monitors, sut)
 
 
@@ -247,7 +237,7 @@ def _session(
     subscribers: Sequence[Subscriber],
 ) -> SessionResult:
     folder = SessionFolder(started.folder)
-    bench.context.wire = keeper.wire
+    bench.context.state.wire = keeper.wire
     everyone: tuple[Subscriber, ...] = (keeper, *subscribers)
 
     def emit(event: Event) -> None:
@@ -286,7 +276,7 @@ def _session(
             )
         raise
     finally:
-        bench.context.wire = lambda direction, block: None
+        bench.context.state.wire = lambda direction, block: None
         with suppress(RigError, OSError):
             keeper.close()
 
@@ -302,7 +292,7 @@ def _trial(
 ) -> Trial:
     path = folder.trial(number)
     seed = trial_seed(bench.config.bench.seed, number)
-    bench.context.trial = number
+    bench.context.state.trial = number
     place = path if begun is None else segment(path, begun.segment)
     try:
         place.mkdir()

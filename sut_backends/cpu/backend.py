@@ -131,7 +131,7 @@ class CpuSut:
                 if context.programs
                 else "another task, or another SUT",
             )
-        context.program = name
+        context.state.program = name
         process = CpuProcess(context.programs[name], settings.core, settings.threads)
         wire = ImaginedWire(context.world, settings.power_w, settings.sync_hold_us * 1000)
         return cls(settings, name, context.programs[name], process, wire)

@@ -99,7 +99,7 @@ class QemuSut(WatchedSut):
                 process.line,
                 settings.machine,
                 settings.baud,
-                lambda direction, block: context.wire(direction, block),
+                context.wire,
             )
             with watched(process, edges):
                 uart = UartSut.on(

@@ -67,10 +67,7 @@ def open_line(port: str, settings: LinkSettings, context: BenchContext) -> Line:
     """Open the port, with an IO manager found by itself, and the faults of `settings` in front of
     it where there are any.
     """
-    # The table's `wire` changes from session to session: it is looked up anew for every block.
-    opened = SerialPort.open(
-        port, settings.baud, lambda direction, block: context.wire(direction, block)
-    )
+    opened = SerialPort.open(port, settings.baud, context.wire)
     line = IoManagerLine(opened) if settings.through == "auto" else opened
     return FaultyLink(line, settings.faults) if settings.faults.any else line
 

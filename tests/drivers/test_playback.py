@@ -200,7 +200,7 @@ def test_a_converted_recording_is_played_as_often_as_its_trial_begins(
         Playback.Settings(path=str(tmp_path / "r-{n}.csv"), calibration=calibration), context
     )
     for at, trial in enumerate((2, 1, 2, 1)):
-        context.trial = trial
+        context.state.trial = trial
         (tmp_path / str(at)).mkdir()
         with monitor.record(tmp_path / str(at)):
             pass
@@ -338,7 +338,7 @@ def test_a_recording_of_another_rate_is_refused(
     monitor = Playback.open(
         Playback.Settings(path=str(tmp_path / "kept-{n}"), calibration=calibration), context
     )
-    context.trial = 2
+    context.state.trial = 2
     with (
         pytest.raises(BenchError, match="recording 2 is not of the kind of the first"),
         monitor.record(tmp_path),

@@ -199,7 +199,7 @@ def test_a_later_recording_that_cannot_be_read_is_named_with_what_to_do(recordin
         path=str(recordings / "r-{n}.csv"), calibration=str(recordings / "calibration.toml")
     )
     monitor = Playback.open(settings, context)
-    context.trial = 2
+    context.state.trial = 2
     with pytest.raises(BenchError) as caught, monitor.record(recordings):
         pass
     assert type(caught.value) is BenchError

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class Opened:
 
 
 def virtual(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
-    context.reference = lambda payload: payload
+    context = replace(context, reference=lambda payload: payload)
     return Opened(VirtualSut.open(VirtualSut.Settings(slots=4), context), 2)
 
 
@@ -57,7 +57,7 @@ def posix(context: BenchContext, program: Path, port: Callable[[], str]) -> Open
 
 
 def cpu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
-    context.programs = {"null": public_programs.program("null")}
+    context = replace(context, programs={"null": public_programs.program("null")})
     return Opened(CpuSut.open(CpuSut.Settings(slots=4), context), 2)
 
 

@@ -190,7 +190,7 @@ class QuboTask:
         parameters that the program of this table gets, and what the seeds are; raises ConfigError
         where parameters are given, and its SUT gets none.
         """
-        if self._settings.parameters and self._context.program == "":
+        if self._settings.parameters and self._context.state.program == "":
             raise ConfigError(
                 "parameters are those of the programs of [sut.cpu], and this device gets none",
                 path=tuning.PATH,
@@ -234,7 +234,7 @@ class QuboTask:
             "best_known_method": "" if best is None else best.method,
             "best_known_date": "" if best is None else best.date,
             "parameters": {
-                **PARAMETERS.get(self._context.program or "", {}),
+                **PARAMETERS.get(self._context.state.program or "", {}),
                 **tuning.values(self._rules, workload.nodes, count),
             },
         }

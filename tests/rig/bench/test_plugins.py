@@ -103,7 +103,7 @@ def test_a_wrong_class_is_refused_with_what_it_lacks(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind, message = WRONG[name]
-    monkeypatch.setattr(plugins, "entry_points", offered(kind))
+    monkeypatch.setattr(plugins, "_installed", offered(kind))
     with pytest.raises(ConfigError, match=r"third_party:Kind is no task") as caught:
         plugins.find("task", "odd")
     assert caught.value.path == "task.odd" and message in caught.value.evidence

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -34,9 +35,12 @@ Open = Callable[..., CpuSut]
 @pytest.fixture
 def start(context: BenchContext) -> Iterator[Open]:
     """Start programs by name; all are ended."""
-    context.programs = {
-        name: program(name) for name in ("null", "talkative", "mortal", "stairs", "sleeper")
-    }
+    context = replace(
+        context,
+        programs={
+            name: program(name) for name in ("null", "talkative", "mortal", "stairs", "sleeper")
+        },
+    )
     with ExitStack() as stack:
 
         def opened(name: str, **settings: int) -> CpuSut:
@@ -265,7 +269,9 @@ def test_settings_that_cannot_be_are_refused_by_name(context: BenchContext) -> N
 
 
 def test_a_program_that_is_not_there_says_why(context: BenchContext) -> None:
-    context.programs = {"gone": Program("tests.sut_backends.uart.public_programs:gone", "null")}
+    context = replace(
+        context, programs={"gone": Program("tests.sut_backends.uart.public_programs:gone", "null")}
+    )
     with pytest.raises(BenchError, match="does not start") as caught:
         CpuSut.open(CpuSut.Settings(), context)
     assert "gone" in caught.value.evidence

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
@@ -33,7 +34,9 @@ SAFE = 150
 @pytest.fixture
 def start(context: BenchContext) -> Iterator[Open]:
     """Start programs by name; all are ended."""
-    context.programs = {name: program(name) for name in ("null", "moody", "stairs")}
+    context = replace(
+        context, programs={name: program(name) for name in ("null", "moody", "stairs")}
+    )
     with ExitStack() as stack:
 
         def opened(name: str, **settings: int) -> CpuSut:

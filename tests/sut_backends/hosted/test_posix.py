@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_a_program_is_found_beside_the_bench_file(
     null_program: Path, tmp_path: Path, context: BenchContext
 ) -> None:
     (tmp_path / "dut").symlink_to(null_program)
-    context.folder = tmp_path
+    context = replace(context, folder=tmp_path)
     with opened(Path("dut"), context) as sut:
         assert sut.info.task == "null"
 

@@ -60,7 +60,7 @@ def test_load_run_idle_and_sync_in_the_framed_layer(
 ) -> None:
     told: list[tuple[str, bytes]] = []
     with opened(start_dut().port, context) as sut:
-        context.wire = lambda direction, block: told.append(
+        context.state.wire = lambda direction, block: told.append(
             (direction, block)
         )  # set after opening, as a session does
         info = sut.info

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,7 +101,7 @@ def test_the_framed_layer_is_asked_for_in_text_that_the_public_firmware_refuses(
 
 
 def test_probe_goes_through_all_steps_of_a_public_device(context: BenchContext) -> None:
-    context.sample = sample(3)
+    context = replace(context, sample=sample(3))
     for energy in (False, True):
         with PublicDevice(Build(energy=energy)) as device:
             findings = list(UartSut.probe(UartSut.Settings(port=device.port), context))

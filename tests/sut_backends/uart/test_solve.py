@@ -9,7 +9,7 @@ import dataclasses
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -393,7 +393,7 @@ def test_a_device_that_overruns_its_time_out_is_seen_in_its_marks_and_given_up_b
 
 
 def test_a_probe_searches(null_program: Path, context: BenchContext, payloads: list[bytes]) -> None:
-    context.sample = payloads[0]
+    context = replace(context, sample=payloads[0])
     findings = list(
         PosixSut.probe(PosixSut.Settings(program=str(null_program.with_name("qubo"))), context)
     )

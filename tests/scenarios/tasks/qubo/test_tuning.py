@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import ConfigError
-from rig.interfaces.context import BenchContext
+from rig.interfaces.context import BenchContext, BenchState
 from rig.session.planning import open_plan
 from rig.session.session import open_bench
 from scenarios.tasks.qubo.graph import Workload
@@ -125,7 +125,7 @@ def test_limits_within_which_no_graph_lies_are_refused(table: dict[str, Any]) ->
 
 def test_the_provenance_says_what_each_workload_gets() -> None:
     tables = ({"sweeps": 10}, {"nodes_from": 50, "sweeps": 20})
-    table = BenchContext(program="annealing")
+    table = BenchContext(state=BenchState(program="annealing"))
     about = QuboTask.open(
         QuboTask.Settings((25, 50), (0.1,), (0,), parameters=tables), table
     ).provenance()
