@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from rig.interfaces.provenance import HostFacts, Provenance, TaskFacts
+from rig.interfaces.sut import SutInfo
 from rig.results.document import Results, SampleCounts, TrialResult, VerdictResult
 from rig.results.labels import DataStatement
 
@@ -21,6 +23,20 @@ def trial(number: int) -> TrialResult:
     )
 
 
+PROVENANCE = Provenance(
+    created_utc="2026-01-31T12:00:00Z",
+    neurorig="",
+    revision="",
+    bench_sha256="",
+    python="",
+    packages={},
+    host=HostFacts("", "", "", None),
+    simulated=True,
+    sut=SutInfo("virtual", "virtual", True, 1_000_000, "any"),
+    monitors={},
+    task=TaskFacts("null", ("infer",), 1),
+    metadata={},
+)
 RESULTS = Results(
     bench="by-hand",
     task="null",
@@ -36,5 +52,5 @@ RESULTS = Results(
     replication=VerdictResult(False, "", "", "", 1, {}),
     resolution=(),
     problems=(),
-    provenance={"task": {"phases": ["infer"]}},
+    provenance=PROVENANCE,
 )

@@ -5,20 +5,22 @@ calls it a real one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rig.bench import plugins
 from rig.bench.config import Choice, Config
+from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.plugin_classes import Simulates
+from rig.interfaces.provenance import DeviceClock, Provenance
+from rig.interfaces.sut import SutInfo
 
 
-def contradictions(config: Config, provenance: Mapping[str, Any]) -> Iterator[str]:
+def contradictions(config: Config, provenance: Provenance) -> Iterator[str]:
     """Yield what the provenance says otherwise than the bench file: kinds, rails, and what of them
     is simulated.
     """
-    sut = provenance["sut"]
-    monitors = provenance["monitors"]
+    sut = provenance.sut
+    monitors = provenance.monitors
     yield from _of_part("sut", config.sut, "sut", sut)
     if list(monitors) != list(config.monitors):
         yield (
@@ -27,29 +29,27 @@ def contradictions(config: Config, provenance: Mapping[str, Any]) -> Iterator[st
         )
         return
     if config.no_monitor is not None:
-        due = {
-            "limit_ppm": config.no_monitor.settings.clock_ppm,
-            "source": config.no_monitor.settings.clock_source,
-        }
-        if provenance.get("device_clock") != due:
+        settings = config.no_monitor.settings
+        due = DeviceClock(settings.clock_ppm, settings.clock_source)
+        if provenance.device_clock != due:
             yield (
-                f"device_clock is {str(provenance.get('device_clock'))[:80]}, bench.toml has "
+                f"device_clock is {str(provenance.device_clock)[:80]}, bench.toml has "
                 f"{str(due)[:80]}"
             )
     for rail, choice in config.monitors.items():
         yield from _of_part("monitor", choice, f"monitor {rail}".strip(), monitors[rail])
-    parts = [sut["simulated"], *(about["simulated"] for about in monitors.values())]
-    if provenance["simulated"] is not any(parts):
-        yield f"simulated is {provenance['simulated']!r}, its parts say {any(parts)!r}"
+    parts = [sut.simulated, *(info.simulated for info in monitors.values())]
+    if provenance.simulated is not any(parts):
+        yield f"simulated is {provenance.simulated!r}, its parts say {any(parts)!r}"
 
 
-def _of_part(section: str, choice: Choice, name: str, about: Mapping[str, Any]) -> Iterator[str]:
-    if about["kind"] != choice.kind:
-        yield f"{name} is of kind {about['kind']!r}, bench.toml names {choice.kind!r}"
+def _of_part(section: str, choice: Choice, name: str, info: SutInfo | MonitorInfo) -> Iterator[str]:
+    if info.kind != choice.kind:
+        yield f"{name} is of kind {info.kind!r}, bench.toml names {choice.kind!r}"
     kind = plugins.find(section, choice.kind)
     due = kind.simulates(choice.settings) if isinstance(kind, Simulates) else None
-    if type(about["simulated"]) is not bool or due not in (None, about["simulated"]):
+    if due not in (None, info.simulated):
         yield (
-            f"{name}: simulated is {about['simulated']!r}, for [{section}.{choice.kind}] so "
+            f"{name}: simulated is {info.simulated!r}, for [{section}.{choice.kind}] so "
             f"set it is {due!r}"
         )

@@ -94,7 +94,7 @@ def check(path: Path, read: Read = fingerprint.read) -> Check:
     told = folder.journal()
     try:
         context = results.Context.of(folder)
-        rails = [rail for rail, about in context.provenance["monitors"].items()]
+        rails = list(context.provenance.monitors)
     except Exception as error:
         found = [
             *files.findings(folder, told, ()),
@@ -142,7 +142,7 @@ class _Session:
         traces = {number: self._traces(number, rails) for number in whole}
         prints = self.read([path for paths in traces.values() for path in paths])
         found += check_traces.findings(
-            self.folder.path, self.context.provenance["monitors"], traces, prints
+            self.folder.path, self.context.provenance.monitors, traces, prints
         )
         trials = []
         for number in self.folder.trials():
@@ -169,7 +169,7 @@ class _Session:
     def _provenance(self) -> Iterator[Finding]:
         """Compare the provenance with the bench file."""
         digest = hashlib.sha256((self.folder.path / BENCH).read_bytes()).hexdigest()
-        if self.context.provenance.get("bench_sha256") != digest:
+        if self.context.provenance.bench_sha256 != digest:
             yield Finding(
                 PROVENANCE, False, f"bench_sha256 is of another {BENCH}: that has {digest[:16]}..."
             )
@@ -324,7 +324,7 @@ class _Session:
             yield Finding(name, False, f"its plan cannot be recomputed: {_cause(error)}")
             return
         yield from (Finding(name, False, text) for text in differences)
-        phases = replay.phases(self.context.provenance["sut"], told)
+        phases = replay.phases(self.context.provenance.sut, told)
         if self.context.phases != phases:
             yield Finding(
                 PROVENANCE,
@@ -361,8 +361,12 @@ class _Session:
         if not path.exists():
             return
         told = self.context.provenance
-        now = {"neurorig": version("neurorig"), "revision": revision(), "packages": packages()}
-        if differing := [name for name, value in now.items() if told.get(name) != value]:
+        pairs = {
+            "neurorig": (told.neurorig, version("neurorig")),
+            "revision": (told.revision, revision()),
+            "packages": (told.packages, packages()),
+        }
+        if differing := [name for name, (then, now) in pairs.items() if then != now]:
             other = (
                 f"made by another {' and '.join(differing)}: not made again (rig report "
                 "does, and overwrites it)"
@@ -492,7 +496,7 @@ def _cut_off(
     with tempfile.TemporaryDirectory() as scratch:
         try:
             for place in segments(path):
-                for rail in context.provenance["monitors"]:
+                for rail in context.provenance.monitors:
                     _readable(place / rail, Path(scratch) / place.relative_to(path) / rail)
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))
         except Exception as error:

@@ -38,13 +38,13 @@ class Replay:
         Raises DataError where the session contradicts itself.
         """
         choice = context.config.task
-        facts = context.provenance["task"]
+        facts: Mapping[str, Any] = context.provenance.stored["task"]
         kind = plugins.find("task", choice.kind)
         if not isinstance(kind, Replicated):
             return None
         task = kind.replica(choice.settings, facts, context.catalogue)
         _refuse_other(task, facts)
-        info = SutInfo(**context.provenance["sut"])
+        info = context.provenance.sut
         scenario = (
             context.scenario.fitted(info)
             if isinstance(context.scenario, Fitter)
@@ -110,9 +110,9 @@ class Replay:
         ):
             yield "the trial does not begin and end with a SYNC burst"
 
-    def phases(self, info: Mapping[str, Any], told: Sequence[StepRecord]) -> list[str]:
+    def phases(self, info: SutInfo, told: Sequence[StepRecord]) -> list[str]:
         """Return the names of the phases that the device's marks stand for."""
-        marked = self.task.phases if info["marks_phases"] else self.task.phases[-1:]
+        marked = self.task.phases if info.marks_phases else self.task.phases[-1:]
         return list(kinds.own_phases(item.step for item in told) or marked)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
 
+from rig.interfaces.monitor import MonitorInfo
 from rig.model.finding import Finding
 from rig.trace.fingerprint import Fingerprint
 
@@ -20,7 +20,7 @@ _PLAYBACK = "playback"
 
 def findings(
     session: Path,
-    monitors: Mapping[str, Any],
+    monitors: Mapping[str, MonitorInfo],
     traces: Mapping[int, Sequence[Path]],
     prints: Mapping[Path, Fingerprint],
 ) -> Iterator[Finding]:
@@ -33,7 +33,8 @@ def findings(
         ]
         for late in dict.fromkeys(copies):
             name = str(late.relative_to(session))
-            if _about(late, monitors).get("kind") == _PLAYBACK:
+            info = _info(late, monitors)
+            if info is not None and info.kind == _PLAYBACK:
                 said = f"plays the same recording as trial {one}: one measurement, not two"
                 yield Finding(name, True, said)
             else:
@@ -43,15 +44,15 @@ def findings(
                 )
                 yield Finding(name, False, said)
     for path, found in prints.items():
-        told = _about(path, monitors).get("simulated")
+        info = _info(path, monitors)
+        told = None if info is None else info.simulated
         if found.simulated is not None and found.simulated is not told:
             said = f"says simulated {found.simulated}, provenance.json says {told}"
             yield Finding(str(path.relative_to(session)), False, said)
 
 
-def _about(trace: Path, monitors: Mapping[str, Any]) -> Mapping[str, Any]:
+def _info(trace: Path, monitors: Mapping[str, MonitorInfo]) -> MonitorInfo | None:
     """Return what the provenance says of the monitor of a trace: a rail's lies in a folder of its
     name.
     """
-    about: Mapping[str, Any] = monitors.get(trace.parent.name, monitors.get("", {}))
-    return about
+    return monitors.get(trace.parent.name, monitors.get(""))

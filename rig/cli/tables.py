@@ -27,6 +27,7 @@ from rich.text import Text
 
 from rig.check.check import Check
 from rig.errors import RigError
+from rig.interfaces.provenance import DeviceClock
 from rig.kinds import registry as kinds
 from rig.model import comparison
 from rig.model.comparison import Compared
@@ -201,7 +202,7 @@ def print_results(console: Console, results: Results) -> None:
     # A line of their own: in a narrow terminal none of them is broken.
     title = f"{escape(title)}\n{' '.join(map(_badge, marked))}" if marked else escape(title)
     _print_metrics(console, results, title)
-    if clock := results.provenance.get("device_clock"):
+    if clock := results.provenance.device_clock:
         console.print(escape(_unmetered(clock)), soft_wrap=True)
     if results.targets:
         _print_targets(console, results.targets)
@@ -359,11 +360,11 @@ def _state(cell: Covered | None) -> str:
     return f"[{colour}]{escape(cell.state)}{count if cell.state != DONE else ''}[/]"
 
 
-def _unmetered(clock: dict[str, Any]) -> str:
+def _unmetered(clock: DeviceClock) -> str:
     return (
         "no energy: there is no monitor; latency is by the device's own clock, which nothing "
         "checks: "
-        f"within {clock['limit_ppm']:g} ppm ({clock['source']})"
+        f"within {clock.limit_ppm:g} ppm ({clock.source})"
     )
 
 

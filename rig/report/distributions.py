@@ -19,7 +19,7 @@ from rig.units import scale
 
 def distributions(what: str, trials: Sequence[TrialSamples], results: Results) -> Plot:
     """Draw a histogram a phase over all trials, and under it each trial by itself."""
-    phases = results.provenance["task"]["phases"]
+    phases = results.provenance.task.phases
     unit = "J" if what == "energy" else "s"
     values = [trial.energy_j if what == "energy" else trial.latency_s for trial in trials]
     pooled = np.concatenate([np.zeros((0, len(phases))), *values])

@@ -52,8 +52,8 @@ def residual_limit_s(results: Results) -> float:
     monitor.
     """
     provenance = results.provenance
-    edge_hz = next(iter(provenance["monitors"].values()))["edge_hz"]
-    return float(RESIDUAL_LIMIT_PERIODS / edge_hz + 1 / provenance["sut"]["tick_hz"])
+    edge_hz = next(iter(provenance.monitors.values())).edge_hz
+    return RESIDUAL_LIMIT_PERIODS / edge_hz + 1 / provenance.sut.tick_hz
 
 
 def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
@@ -67,7 +67,7 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
     figure = Figure(figsize=(10.4, 4.4), layout="constrained")
     axes, sync = figure.subplots(2, 1, sharex=True, height_ratios=[9, 1])
     factor, how = _draw_power(axes, trace, view_s, zero_s)
-    _draw_phases((axes, sync), trial, place, results.provenance["task"]["phases"])
+    _draw_phases((axes, sync), trial, place, results.provenance.task.phases)
     _draw_gaps(axes, trace, view_s, zero_s)
     idle_power = results.metrics.get("power_idle")
     for idle in idle_power.per_trial if idle_power else ():
@@ -215,7 +215,7 @@ def residuals(session: SessionFolder, trace: Trace, number: int, results: Result
     """
     timebase = next(trial.timebase for trial in results.trials if trial.number == number)
     assert timebase is not None
-    if results.provenance["sut"].get("clock") == EDGE_CLOCK:
+    if results.provenance.sut.clock == EDGE_CLOCK:
         return (
             Markup(),
             "Not drawn: the device tells no time, and the edges themselves are the times of its "
@@ -237,7 +237,7 @@ def residuals(session: SessionFolder, trace: Trace, number: int, results: Result
     away_us = (nearest_s - marks_s) * 1e6
     paired = np.abs(away_us) <= timebase.residual_max_s * 1e6 + 1e-6
     limit_s = residual_limit_s(results)
-    rail = next(iter(results.provenance["monitors"]))
+    rail = next(iter(results.provenance.monitors))
     figure = Figure(figsize=(10.4, 2.5), layout="constrained")
     axes = figure.subplots()
     axes.axhspan(-limit_s * 1e6, limit_s * 1e6, color=GOOD, alpha=0.16, lw=0)

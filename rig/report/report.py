@@ -103,7 +103,7 @@ def rendered(folder: Path) -> str:
 
 def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
     main, further = _split(results)
-    provenance = results.provenance
+    provenance = results.provenance.stored
     targets = results.targets or ()
     monitors = [{"rail": rail} | about for rail, about in provenance["monitors"].items()]
     bench_toml = (session.path / session_folder.BENCH).read_text(encoding="utf-8")
@@ -141,7 +141,7 @@ def _split(results: Results) -> tuple[list[str], list[str]]:
     """Part the metrics: what a reader looks for, claimed or beyond the limit first; percentiles and
     finer divisions behind.
     """
-    phases = "|".join(re.escape(phase) for phase in results.provenance["task"]["phases"])
+    phases = "|".join(re.escape(phase) for phase in results.provenance.task.phases)
     finer = re.compile(
         rf".*_p\d+(_early_stopping)?|power_({phases})|energy_({phases})_dynamic|energy_idle|{_OF_CELL}"
     )
@@ -240,7 +240,7 @@ def _known(value: float | None) -> bool:
 
 
 def _plots(session: SessionFolder, results: Results) -> dict[str, Plot]:
-    phases = results.provenance["task"]["phases"]
+    phases = results.provenance.task.phases
     trials = [TrialSamples.read(session, trial, len(phases)) for trial in results.trials]
     measured = [trial for trial in trials if len(trial.latency_s)]
     plots = _of_one_trial(session, measured, results)
@@ -277,7 +277,7 @@ def _of_one_trial(
     """Draw what needs a trace: of the first valid trial that was tied to one, and recorded in one
     go.
     """
-    if not results.provenance["monitors"]:
+    if not results.provenance.monitors:
         return _undrawn("there is no energy monitor, so there is no trace.")
     tied = [trial.number for trial in results.trials if trial.timebase is not None]
     whole = [trial.number for trial in results.trials if trial.segments == 1]
@@ -290,7 +290,7 @@ def _of_one_trial(
             "each trial was cut off and resumed, and has several traces; rig measure shows each."
         )
     chosen = next((trial for trial in usable if trial.valid), usable[0])
-    rail = next(iter(results.provenance["monitors"]))
+    rail = next(iter(results.provenance.monitors))
     name = f"{rail}/{TRACE}" if rail else TRACE
     try:
         trace = open_trace(session, chosen.trial, name)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.errors import DataError
+from rig.interfaces.provenance import Provenance
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage
 from rig.results import labels
@@ -177,7 +178,7 @@ class Results:
     replication: VerdictResult
     resolution: tuple[Resolution, ...]
     problems: tuple[SessionProblem, ...]
-    provenance: dict[str, Any]
+    provenance: Provenance
     coverage: Coverage | None = typed.optional()
     targets: tuple[Compared, ...] | None = typed.optional()
     audit: VerdictResult | None = typed.optional()
@@ -185,7 +186,7 @@ class Results:
     @property
     def labels(self) -> tuple[Label, ...]:
         """Return what must stand beside every number."""
-        return labels.of_session(self.simulated, self.provenance, self.data)
+        return labels.of_session(self.simulated, self.provenance.stored, self.data)
 
     @property
     def ok(self) -> bool:

@@ -11,11 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rig.bench import config, plugins
 from rig.bench.config import Config
+from rig.errors import DataError
+from rig.interfaces import provenance
 from rig.interfaces.context import BenchContext
+from rig.interfaces.provenance import Provenance
 from rig.interfaces.scenario import (
     Comparer,
     Gatherer,
@@ -51,10 +53,10 @@ from rig.stats.binomial import Share
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
 from rig.store.segments import counted, segments, word
-from rig.store.session_folder import BENCH, SessionFolder
+from rig.store.session_folder import BENCH, PROVENANCE, SessionFolder
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import TRACE, Trace
-from rig.uncertainty import accuracy, budget, other_samples, same_samples
+from rig.uncertainty import budget, other_samples, same_samples
 from rig.uncertainty.jackknife import Jackknife, jackknife
 
 #: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts
@@ -71,7 +73,7 @@ class Context:
 
     config: Config
     scenario: Scenario
-    provenance: dict[str, Any]
+    provenance: Provenance
     catalogue: tuple[Entry, ...] = ()
 
     @classmethod
@@ -81,19 +83,19 @@ class Context:
         scenario = plugins.find("scenario", resolved.scenario.kind).open(
             resolved.scenario.settings, BenchContext()
         )
-        return cls(resolved, scenario, folder.provenance(), folder.catalogue())
+        return cls(resolved, scenario, provenance.read(folder), folder.catalogue())
 
     @property
     def phases(self) -> list[str]:
         """Return the names of the task's phases, in order."""
-        return list(self.provenance["task"]["phases"])
+        return list(self.provenance.task.phases)
 
     @property
     def monitored(self) -> bool:
         """Say whether an energy monitor recorded: a session without one has no traces, and no
         energies.
         """
-        return bool(self.provenance["monitors"])
+        return bool(self.provenance.monitors)
 
     def summarise(self, measured: Measured) -> dict[str, Metric]:
         """Reduce one trial to metrics; without a monitor there are none of energy."""
@@ -139,24 +141,27 @@ def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
     if not isinstance(context.scenario, Surveyor):
         return ()
     done = [item for steps in counted(folder) for item in steps]
-    return context.scenario.survey(context.provenance["task"].get("names", ()), done)
+    return context.scenario.survey(context.provenance.task.names, done)
 
 
 def rails_of(context: Context, folder: Path) -> list[Rail]:
     """Open the traces of a segment."""
     return [
-        Rail(name, Trace.open(folder / name / TRACE), accuracy.from_json(info["accuracy"]))
-        for name, info in context.provenance["monitors"].items()
+        Rail(name, Trace.open(folder / name / TRACE), info.accuracy)
+        for name, info in context.provenance.monitors.items()
     ]
 
 
 def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
     """Measure each segment of a trial, and put them together."""
-    about = context.provenance["sut"]
+    sut = context.provenance.sut
+    device_clock = context.provenance.device_clock
     places = segments(folder)
     steps = counted(folder)
-    clocks = about["tick_hz"], about["sync_hold_s"]
-    clock_ppm = 0.0 if context.monitored else context.provenance["device_clock"]["limit_ppm"]
+    clocks = sut.tick_hz, sut.sync_hold_s
+    if not context.monitored and device_clock is None:
+        raise DataError(f"{PROVENANCE} has no device_clock, and no monitor")
+    clock_ppm = device_clock.limit_ppm if device_clock is not None else 0.0
     return together(
         [
             measure(
@@ -164,7 +169,7 @@ def _measured(context: Context, folder: Path, traces: Path) -> Outcome:
                 context.phases,
                 *clocks,
                 rails_of(context, traces / place.relative_to(folder)),
-                about.get("clock", ""),
+                sut.clock,
                 open_end=place != places[-1],
                 device_clock_ppm=clock_ppm,
             )
@@ -186,7 +191,7 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
         ", ".join(
             [
                 "neurorig",
-                *(label.text.lower() for label in labels.of_provenance(context.provenance)),
+                *(label.text.lower() for label in labels.of_provenance(context.provenance.stored)),
             ]
         )
         + ":"
@@ -197,7 +202,7 @@ def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) ->
 
 def derive(context: Context, trials: Sequence[Trial]) -> Results:
     """Return the content of results.json."""
-    provenance = context.provenance
+    about = context.provenance
     names = _common(trials)
     values = [{name: trial.metrics[name].value for name in names} for trial in trials]
     invalid = sum(not trial.valid for trial in trials)
@@ -209,13 +214,12 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
     covered = grid.summed(trial.survey for trial in trials)
     results = Results(
         bench=context.config.bench.name,
-        task=provenance["task"]["name"],
+        task=about.task.name,
         scenario=context.config.scenario.kind,
-        sut=provenance["sut"]["name"],
-        monitor=" + ".join(info["name"] for info in provenance["monitors"].values())
-        or "no energy monitor",
-        simulated=provenance["simulated"],
-        data=labels.statement(provenance["task"]),
+        sut=about.sut.name,
+        monitor=" + ".join(info.name for info in about.monitors.values()) or "no energy monitor",
+        simulated=about.simulated,
+        data=labels.statement(about.stored["task"]),
         samples=SampleCounts(
             tuple(len(trial.measured.samples) for trial in trials),
             tuple(f"trial-{trial.number}/samples.jsonl" for trial in trials),
@@ -230,7 +234,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
             for trial in trials
             for problem in trial.problems
         ),
-        provenance=provenance,
+        provenance=about,
         coverage=Coverage.of(covered) if covered else None,
         targets=_targets(context.scenario, trials),
         audit=verdict_result(claimed.verdicts(claim, trials)["audit"]) if claim else None,

@@ -120,14 +120,14 @@ def _own_folder(path: Path) -> None:
 def _recovered(context: Context, place: Path, done: list[StepRecord]) -> list[StepRecord]:
     """Make the traces of a cut-off segment readable, and return the steps that they hold whole."""
     try:
-        for rail in context.provenance["monitors"]:
+        for rail in context.provenance.monitors:
             if not (place / rail / TRACE).exists():
                 recover(place / rail / PARTIAL, place / rail / TRACE)
         rails = rails_of(context, place)
     except DataError:
         return []
-    about = context.provenance["sut"]
-    last = covered(done, about["tick_hz"], about["sync_hold_s"], rails, about.get("clock", ""))
+    sut = context.provenance.sut
+    last = covered(done, sut.tick_hz, sut.sync_hold_s, rails, sut.clock)
     return [item for item in done if item.number <= last] if last else []
 
 

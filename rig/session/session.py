@@ -21,6 +21,7 @@ from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import BenchError, ConfigError, DataError, RigError, storage_error
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, Recording
+from rig.interfaces.provenance import from_json
 from rig.interfaces.scenario import Fitter, Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Catalogued, Optimized, Task
@@ -225,7 +226,9 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
         bench.scenario = bench.scenario.fitted(bench.sut.info)
     queries = [step for step in steps(bench.scenario, bench.task, 0) if kinds.of(step).measured]
     about = _provenance(bench, bench_toml, kinds.own_phases(queries))
-    refuse_claim(bench.config, bench.scenario, bench.task, about["task"]["phases"])
+    # What a plug-in says of itself in another form than is due is refused before anything is done.
+    phases = from_json(about).task.phases
+    refuse_claim(bench.config, bench.scenario, bench.task, phases)
     return about, len(queries)
 
 

@@ -11,7 +11,10 @@ A field may carry metadata, made by these functions:
 - `since(N, default)`: the key is there from schema N on. A file of an older schema is read with the
   default, and written in its own form without the key. So a field is added to a stored class, and a
   session of before still compares byte for byte;
-- `renamed(N, "old")`: the key had another name before schema N.
+- `renamed(N, "old")`: the key had another name before schema N;
+- `rest()`: a dict of all keys that the class does not name; in the file they stand beside the
+  others;
+- `verbatim()`: the whole object as it was read, which is also what is written.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ NEWEST = 1_000_000
 _OPTIONAL = "optional"
 _SINCE = "since"
 _RENAMED = "renamed"
+_REST = "rest"
+_VERBATIM = "verbatim"
 
 
 def optional(default: Any = None, *, factory: Callable[[], Any] | None = None) -> Any:
@@ -55,6 +60,16 @@ def since(
 def renamed(schema: int, old: str, default: Any) -> Any:
     """Return an optional field whose key had another name before a schema."""
     return _field(default, None, {_RENAMED: (schema, old), _OPTIONAL: True})
+
+
+def rest() -> Any:
+    """Return a field for the keys that the class does not name."""
+    return _field(None, dict, {_REST: True})
+
+
+def verbatim() -> Any:
+    """Return a field for the whole object as it was read."""
+    return _field(None, dict, {_VERBATIM: True})
 
 
 def _field(default: Any, factory: Callable[[], Any] | None, metadata: dict[str, Any]) -> Any:
@@ -104,28 +119,61 @@ def _converter(schema: int) -> cattrs.Converter:
     converter.register_unstructure_hook(float, _finite)
     converter.register_structure_hook_factory(
         dataclasses.is_dataclass,
-        lambda kind: make_dict_structure_fn(kind, converter, **_overrides(kind, schema)),
+        lambda kind: _with_rest(
+            make_dict_structure_fn(kind, converter, **_overrides(kind, schema)), kind
+        ),
     )
     converter.register_unstructure_hook_factory(
         dataclasses.is_dataclass,
         lambda kind: _in_order(
             make_dict_unstructure_fn(kind, converter, **_overrides(kind, schema)),
             [_key(part, schema) for part in dataclasses.fields(kind)],
+            _marked(kind, _REST),
+            _marked(kind, _VERBATIM),
         ),
     )
     return converter
 
 
 def _in_order(
-    unstructure: Callable[[Any], dict[str, Any]], keys: Sequence[str]
+    unstructure: Callable[[Any], dict[str, Any]], keys: Sequence[str], rest: str, verbatim: str
 ) -> Callable[[Any], dict[str, Any]]:
     """Return an unstructure hook that keeps the order of fields; cattrs puts optional keys last."""
 
     def ordered(content: Any) -> dict[str, Any]:
         tree = unstructure(content)
-        return {key: tree[key] for key in keys if key in tree}
+        if verbatim:
+            return dict(tree[verbatim])
+        named = {key: tree[key] for key in keys if key in tree and key != rest}
+        return named | tree[rest] if rest else named
 
     return ordered
+
+
+def _with_rest(structure: Callable[[Any, Any], Any], kind: Any) -> Callable[[Any, Any], Any]:
+    """Return a structure hook that gives a class its rest, and the object as it is."""
+    rest = _marked(kind, _REST)
+    verbatim = _marked(kind, _VERBATIM)
+    if not rest and not verbatim:
+        return structure
+    names = {part.name for part in dataclasses.fields(kind)} - {rest, verbatim}
+
+    def filled(tree: Any, own: Any) -> Any:
+        if not isinstance(tree, dict):
+            raise ValueError(f"{repr(tree)[:60]} is not an object")
+        known = {key: value for key, value in tree.items() if key in names or not rest}
+        if rest:
+            known[rest] = {key: value for key, value in tree.items() if key not in names}
+        if verbatim:
+            known[verbatim] = tree
+        return structure(known, own)
+
+    return filled
+
+
+def _marked(kind: Any, mark: str) -> str:
+    """Return the name of the field with a mark; empty where there is none."""
+    return next((part.name for part in dataclasses.fields(kind) if part.metadata.get(mark)), "")
 
 
 def _overrides(kind: Any, schema: int) -> dict[str, Any]:

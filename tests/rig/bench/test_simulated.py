@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
-import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rig.bench import config, plugins, simulated
+from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.plugin_classes import Simulates
+from rig.interfaces.provenance import Provenance
+from rig.interfaces.sut import SutInfo
+from rig.uncertainty.accuracy import Accuracy, Range
 from tests.conftest import ROOT
+from tests.results_by_hand import PROVENANCE
 
 BENCHES = sorted((ROOT / "benches").glob("*.toml"))
 
@@ -22,19 +27,23 @@ def test_every_kind_says_whether_it_is_simulated(section: str) -> None:
     assert [name for name in kinds if not isinstance(plugins.find(section, name), Simulates)] == []
 
 
-def about(bench: config.Config) -> dict[str, Any]:
+def about(bench: config.Config) -> Provenance:
     """Return what the provenance of a bench says, were it measured."""
 
-    def part(section: str, choice: config.Choice) -> dict[str, Any]:
-        return {
-            "kind": choice.kind,
-            "simulated": plugins.find(section, choice.kind).simulates(choice.settings),
-        }
+    def simulated_by(section: str, choice: config.Choice) -> bool:
+        return bool(plugins.find(section, choice.kind).simulates(choice.settings))
 
-    sut = part("sut", bench.sut)
-    monitors = {rail: part("monitor", choice) for rail, choice in bench.monitors.items()}
-    every = any(each["simulated"] for each in (sut, *monitors.values()))
-    return {"sut": sut, "monitors": monitors, "simulated": every}
+    sut = SutInfo("", bench.sut.kind, simulated_by("sut", bench.sut), 1, "any")
+    monitors = {
+        rail: MonitorInfo("", choice.kind, simulated_by("monitor", choice), 1.0, 1.0, limits())
+        for rail, choice in bench.monitors.items()
+    }
+    every = sut.simulated or any(info.simulated for info in monitors.values())
+    return replace(PROVENANCE, sut=sut, monitors=monitors, simulated=every)
+
+
+def limits() -> Accuracy:
+    return Accuracy((Range(1.0, 0.0, 0.0),), (Range(1.0, 0.0, 0.0),), 0.0, "")
 
 
 @pytest.mark.parametrize(
@@ -46,25 +55,28 @@ def test_no_flag_of_a_bench_can_be_turned(path: Path) -> None:
     bench = config.load(path)
     told = about(bench)
     assert not list(simulated.contradictions(bench, told))
-    for place in (
-        ("simulated",),
-        ("sut", "simulated"),
-        *(("monitors", rail, "simulated") for rail in bench.monitors),
-    ):
-        turned = copy.deepcopy(told)
-        node: Any = turned
-        for key in place[:-1]:
-            node = node[key]
-        node[place[-1]] = not node[place[-1]]
-        assert list(simulated.contradictions(bench, turned)), place
+    turned = {
+        "all": replace(told, simulated=not told.simulated),
+        "sut": replace(told, sut=other(told.sut)),
+        **{
+            rail: replace(told, monitors={**told.monitors, rail: other(info)})
+            for rail, info in told.monitors.items()
+        },
+    }
+    for place, changed in turned.items():
+        assert list(simulated.contradictions(bench, changed)), place
+
+
+def other(info: Any) -> Any:
+    return replace(info, simulated=not info.simulated)
 
 
 def test_another_kind_and_another_rail_are_told() -> None:
     bench = config.load(ROOT / "benches" / "virtual-null.toml")
     told = about(bench)
     assert "is of kind 'uart', bench.toml names 'virtual'" in next(
-        simulated.contradictions(bench, told | {"sut": {"kind": "uart", "simulated": True}})
+        simulated.contradictions(bench, replace(told, sut=replace(told.sut, kind="uart")))
     )
     assert "its monitors are core" in next(
-        simulated.contradictions(bench, told | {"monitors": {"core": {}}})
+        simulated.contradictions(bench, replace(told, monitors={"core": told.monitors[""]}))
     )

@@ -170,7 +170,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "a text for a rate": (
         in_json("provenance.json", lambda about: about["sut"].update(tick_hz="fast")),
-        "trial-1",
+        "provenance.json",
     ),
     "a rate of 0": (
         in_json("provenance.json", lambda about: about["sut"].update(tick_hz=0)),
@@ -178,7 +178,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "an accuracy of another form": (
         in_json("provenance.json", lambda about: about["monitors"][""].update(accuracy=[1])),
-        "trial-1",
+        "provenance.json",
     ),
     "a task that is a number": (
         in_json("provenance.json", lambda about: about.update(task=7)),
