@@ -64,7 +64,10 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """All of provenance.json; `stored` is its tree as it was read, which results.json repeats."""
+    """All of provenance.json.
+
+    `stored` is its tree as it was read, which results.json repeats.
+    """
 
     created_utc: str
     neurorig: str

@@ -72,6 +72,16 @@ def verbatim() -> Any:
     return _field(None, dict, {_VERBATIM: True})
 
 
+def is_rest(part: dataclasses.Field[Any]) -> bool:
+    """Say whether a field holds the keys that its class does not name."""
+    return bool(part.metadata.get(_REST))
+
+
+def is_verbatim(part: dataclasses.Field[Any]) -> bool:
+    """Say whether a field is the whole object, and no key of it."""
+    return bool(part.metadata.get(_VERBATIM))
+
+
 def _field(default: Any, factory: Callable[[], Any] | None, metadata: dict[str, Any]) -> Any:
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)

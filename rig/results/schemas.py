@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write the JSON schemas of a session's files from their dataclasses: `python -m
+rig.results.schemas docs/schemas`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rig.interfaces.provenance import Provenance
+from rig.results import document
+from rig.store import typed
+from rig.store.session_folder import json_text, write_text
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+#: A number that does not exist, or is not finite, is null.
+_PLAIN: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": ["number", "null"]},
+    Any: {},
+}
+
+
+def results() -> dict[str, Any]:
+    """Return the schema of results.json as it is written."""
+    return _schema(document.Results, "results.json", _schema_key())
+
+
+def provenance() -> dict[str, Any]:
+    """Return the schema of provenance.json."""
+    return _schema(Provenance, "provenance.json", {})
+
+
+#: File in docs/schemas -> what makes it.
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "results.schema.json": results,
+    "provenance.schema.json": provenance,
+}
+
+
+def _schema(kind: Any, title: str, more: dict[str, Any]) -> dict[str, Any]:
+    parts: dict[str, Any] = {}
+    whole = _object(kind, parts)
+    return {
+        "$schema": _DIALECT,
+        "title": title,
+        **whole,
+        "required": [*more, *whole["required"]],
+        "properties": {**more, **whole["properties"]},
+        "$defs": dict(sorted(parts.items())),
+    }
+
+
+def _schema_key() -> dict[str, Any]:
+    return {"schema": {"const": f"neurorig-results-{document.SCHEMA}"}}
+
+
+def _object(kind: Any, parts: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a dataclass; those that it is made of are put into `parts`."""
+    hints = typing.get_type_hints(kind)
+    shown = [part for part in dataclasses.fields(kind) if not typed.is_verbatim(part)]
+    named = [part for part in shown if not typed.is_rest(part)]
+    return {
+        "type": "object",
+        "description": _first_paragraph(kind),
+        "required": [part.name for part in named if not _may_lack(part)],
+        "properties": {part.name: _of(hints[part.name], parts) for part in named},
+        "additionalProperties": len(named) < len(shown),
+    }
+
+
+def _may_lack(part: dataclasses.Field[Any]) -> bool:
+    return (
+        part.default is not dataclasses.MISSING or part.default_factory is not dataclasses.MISSING
+    )
+
+
+def _of(hint: Any, parts: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a type."""
+    if hint in _PLAIN:
+        return dict(_PLAIN[hint])
+    origin = typing.get_origin(hint)
+    arguments = typing.get_args(hint)
+    if origin is tuple:
+        if arguments[-1] is Ellipsis:
+            return {"type": "array", "items": _of(arguments[0], parts)}
+        return {
+            "type": "array",
+            "prefixItems": [_of(each, parts) for each in arguments],
+            "minItems": len(arguments),
+            "maxItems": len(arguments),
+        }
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _of(arguments[1], parts)}
+    if origin in (types.UnionType, typing.Union):
+        choices = [_of(each, parts) for each in arguments if each is not type(None)]
+        return {"anyOf": [*choices, {"type": "null"}]} if choices != [_PLAIN[float]] else choices[0]
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if hint.__name__ not in parts:
+            parts[hint.__name__] = {}
+            parts[hint.__name__] = _object(hint, parts)
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    raise TypeError(f"no JSON schema for {hint}")
+
+
+def _first_paragraph(kind: Any) -> str:
+    """Return what a class is, as its docstring says it first."""
+    paragraph = (kind.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split())
+
+
+def write(folder: Path) -> None:
+    """Write every schema into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in SCHEMAS.items():
+        write_text(folder / name, json_text(make()))
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
