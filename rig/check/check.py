@@ -27,6 +27,7 @@ from rig.check.replay import Replay
 from rig.errors import NotInSession, RigError
 from rig.model.finding import Finding
 from rig.model.trial import Trial
+from rig.problems import Problem
 from rig.results import document, results
 from rig.session.planning import trial_seed
 from rig.store import codec, inventory, session_folder, strict_json
@@ -206,7 +207,7 @@ class _Session:
 
     def _complete(self) -> Iterator[Finding]:
         """Compare the number of trials with what was begun."""
-        due = sum(event.get("trials", 0) for event in self.journal.events)
+        due = sum(event.trials for event in self.journal.events)
         there = self.folder.trials()
         if self.journal.status == "success" and there != list(range(1, due + 1)):
             yield Finding(
@@ -229,8 +230,8 @@ class _Session:
             return _cut_off(self.context, path, number, seed)
         own = []
         started = self.journal.of_trial("trial_started", number)
-        if started is None or started["seed"] != seed:
-            told = None if started is None else started["seed"]
+        if started is None or started.seed != seed:
+            told = None if started is None else started.seed
             own.append(
                 Finding(
                     EVENTS,
@@ -276,12 +277,10 @@ class _Session:
             trial = results.reduce_trial(self.context, path, number, seed)
         except Exception as error:
             return None, [*own, Finding(path.name, False, _cannot("it", error))]
-        said_problems = [
-            {"code": problem.code, "detail": problem.detail} for problem in trial.problems
-        ]
-        if finished["problems"] != said_problems:
+        if finished.problems != tuple(trial.problems):
             text = (
-                f"problems of trial {number} are {finished['problems']}, recomputed {said_problems}"
+                f"problems of trial {number} are {_told(finished.problems)}, recomputed "
+                f"{_told(trial.problems)}"
             )
             own.append(Finding(EVENTS, False, text))
         return trial, [*own, *_samples(path, trial), *_lines(path, trial)]
@@ -399,6 +398,10 @@ def _schema(stored: str) -> int:
     except ValueError:
         return document.SCHEMA
     return told if told in document.READ else document.SCHEMA
+
+
+def _told(problems: Sequence[Problem]) -> str:
+    return "; ".join(f"{problem.code}: {problem.detail}" for problem in problems) or "none"
 
 
 def _samples(path: Path, trial: Trial) -> Iterator[Finding]:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from rig.model.finding import Finding
 from rig.store import inventory, session_folder
-from rig.store.journal import Journal
-from rig.store.segments import OLD_SEGMENT, SEGMENT
+from rig.store.journal import Journal, JournalEvent
 from rig.store.session_folder import (
     BENCH,
     COMPLETIONS,
@@ -93,10 +91,10 @@ def _listed(journal: Journal) -> dict[str, str]:
     listed: dict[str, str] = {}
     trials: dict[int, Files] = {}
     for event in journal.events:
-        if event["event"] == "trial_finished":
-            trials[event["trial"]] = event["files"]
-        elif event["event"] != "trial_resumed":
-            listed |= event.get("files", {})
+        if event.event == "trial_finished":
+            trials[event.trial] = event.files
+        elif event.event != "trial_resumed":
+            listed |= event.files
     return listed | {
         f"trial-{number}/{name}": digest
         for number, files in trials.items()
@@ -113,24 +111,21 @@ def _unlisted(
             yield name, ""
     segments: dict[int, list[str]] = {}
     for event in journal.events:
-        match event["event"]:
+        match event.event:
             case "trial_started":
-                segments[event["trial"]] = [""]
+                segments[event.trial] = [""]
             case "trial_resumed":
-                segments[event["trial"]] = _segment_folders(event)
+                segments[event.trial] = _segment_folders(event)
             case "trial_finished":
-                due = _due_of_trial(segments.get(event["trial"], [""]), rails)
+                due = _due_of_trial(segments.get(event.trial, [""]), rails)
                 yield from (
-                    (name, f" of trial-{event['trial']}")
-                    for name in due
-                    if name not in event["files"]
+                    (name, f" of trial-{event.trial}") for name in due if name not in event.files
                 )
 
 
-def _segment_folders(event: Mapping[str, Any]) -> list[str]:
+def _segment_folders(event: JournalEvent) -> list[str]:
     """Return the folders of a trial's segments, as the event that began the last one names them."""
-    word = SEGMENT if SEGMENT in event else OLD_SEGMENT
-    return [f"{word}-{number}/" for number in range(1, event[word] + 1)]
+    return [f"{event.word}-{number}/" for number in range(1, event.segment + 1)]
 
 
 def _due_of_trial(segments: Sequence[str], rails: Sequence[str]) -> Iterator[str]:

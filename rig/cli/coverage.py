@@ -40,7 +40,7 @@ def coverage(paths: tuple[Path, ...]) -> int:
 def _cells(path: Path) -> Sequence[Covered]:
     folder = SessionFolder(path)
     folder.refuse_other()
-    trials = range(1, folder.events()[0]["trials"] + 1)
+    trials = range(1, folder.events()[0].trials + 1)
     try:
         context = results.Context.of(folder)
         cells = grid.summed(results.survey_of(context, folder.trial(number)) for number in trials)

@@ -38,9 +38,7 @@ def open_trace(session: SessionFolder, number: int, name: str) -> Trace:
     """
     path = session.trial(number) / name
     recorded = [
-        event["files"].get(name)
-        for event in session.journal().events
-        if event.get("trial") == number and "files" in event
+        event.files.get(name) for event in session.journal().events if event.trial == number
     ]
     if not path.exists() or session_folder.sha256(path) not in recorded:
         raise DataError(f"{path} is missing or was changed")

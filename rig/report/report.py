@@ -132,7 +132,7 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
             (problem, PROBLEM_CODES.get(problem.code, "")) for problem in results.problems
         ],
         "settings": tomllib.loads(bench_toml).get("scenario", {}).get(results.scenario, {}),
-        "hashes": [event for event in session.journal().measured if event.get("files")],
+        "hashes": [event for event in session.journal().measured if event.files],
         "head": session.journal().head,
     }
 

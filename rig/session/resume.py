@@ -61,15 +61,15 @@ def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standi
     DataError where a finished trial was changed.
     """
     events = folder.events()
-    finished = [event for event in events if event.get("event") == "trial_finished"]
+    finished = [event for event in events if event.event == "trial_finished"]
     for event in finished:
-        for name, digest in event["files"].items():
-            path = folder.trial(event["trial"]) / name
+        for name, digest in event.files.items():
+            path = folder.trial(event.trial) / name
             if not path.exists() or session_folder.sha256(path) != digest:
                 raise DataError(
                     f"{path} is missing or was changed", try_next=f"rig check {folder.path}"
                 )
-    numbers = tuple(event["trial"] for event in finished)
+    numbers = tuple(event.trial for event in finished)
     cut_off = [number for number in folder.trials() if number not in numbers]
     try:
         if cut_off and not resumable:
@@ -77,7 +77,7 @@ def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standi
         begun = _begun(folder, context, cut_off[0]) if cut_off and resumable else None
     except OSError as error:
         raise storage_error(error, folder.path) from error
-    return Standing(events[0]["trials"], numbers, begun)
+    return Standing(events[0].trials, numbers, begun)
 
 
 def _begun(folder: SessionFolder, context: Context, number: int) -> Begun | None:

@@ -187,7 +187,7 @@ def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> SessionResult:
     """
     folder = SessionFolder(path)
     refuse_finished(folder)
-    again = 1 + sum(event["event"] == "session_resumed" for event in folder.events())
+    again = 1 + sum(event.event == "session_resumed" for event in folder.events())
     with (
         closing(Store(folder, None)) as keeper,
         open_bench(path / session_folder.BENCH, again=again) as bench,

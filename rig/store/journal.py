@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rig.problems import Problem
 from rig.store import strict_json
 from rig.store.inventory import is_relative
 
 SCHEMA = "neurorig-events-2"
+#: What events of before call a segment.
+OLD_SEGMENT = "sitting"
 _BEFORE = "before"
 _OWN = "sha256"
 _HEX = frozenset("0123456789abcdef")
@@ -82,6 +85,41 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class JournalEvent:
+    """One line of events.jsonl; fields that events of its kind do not have are empty or 0.
+
+    `word` is what the line calls a segment: sessions of before say "sitting".
+    """
+
+    event: str
+    before: str
+    sha256: str
+    files: dict[str, str] = field(default_factory=dict)
+    trial: int = 0
+    trials: int = 0
+    queries: int = 0
+    finished: int = 0
+    seed: int = 0
+    segment: int = 0
+    step: int = 0
+    problems: tuple[Problem, ...] = ()
+    status: str = ""
+    reason: str = ""
+    at_utc: str = ""
+    schema: str = ""
+    word: str = "segment"
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> JournalEvent:
+        """Return the event of a line whose fields are as they are due."""
+        fields = dict(line)
+        if OLD_SEGMENT in fields:
+            fields |= {"segment": fields.pop(OLD_SEGMENT), "word": OLD_SEGMENT}
+        problems = tuple(Problem(**each) for each in fields.pop("problems", ()))
+        return cls(**fields, problems=problems)
+
+
+@dataclass(frozen=True, slots=True)
 class Journal:
     """What events.jsonl says: its events, as far as they can be understood, and what is wrong with
     its lines.
@@ -89,7 +127,7 @@ class Journal:
     `torn`: behind the last whole line stands a beginning of another, as a killed process leaves it.
     """
 
-    events: tuple[dict[str, Any], ...]
+    events: tuple[JournalEvent, ...]
     faults: tuple[str, ...]
     torn: bool = False
 
@@ -97,39 +135,35 @@ class Journal:
     def status(self) -> str:
         """Return success, abort or fail; "killed" where nothing says that the session ended."""
         end = self._end
-        return "killed" if end is None else str(end["status"])
+        return "killed" if end is None else end.status
 
     @property
     def head(self) -> str:
         """Return the hash that stands for the session; empty where it did not end."""
         end = self._end
-        return "" if end is None else str(end[_OWN])
+        return "" if end is None else end.sha256
 
     @property
     def last(self) -> str:
         """Return the hash that the next line has to name."""
-        return str(self.events[-1][_OWN]) if self.events else ""
+        return self.events[-1].sha256 if self.events else ""
 
     @property
-    def measured(self) -> tuple[dict[str, Any], ...]:
+    def measured(self) -> tuple[JournalEvent, ...]:
         """Return the events up to the end of the session, without those of files that were made of
         it later.
         """
-        return tuple(event for event in self.events if event["event"] != "derived")
+        return tuple(event for event in self.events if event.event != "derived")
 
     @property
-    def _end(self) -> dict[str, Any] | None:
-        last = self.measured[-1] if self.measured else {}
-        return last if last.get("event") == "session_finished" else None
+    def _end(self) -> JournalEvent | None:
+        last = self.measured[-1] if self.measured else None
+        return last if last is not None and last.event == "session_finished" else None
 
-    def of_trial(self, kind: str, number: int) -> dict[str, Any] | None:
+    def of_trial(self, kind: str, number: int) -> JournalEvent | None:
         """Return the event of a kind that a trial has."""
         return next(
-            (
-                event
-                for event in self.events
-                if event["event"] == kind and event.get("trial") == number
-            ),
+            (event for event in self.events if event.event == kind and event.trial == number),
             None,
         )
 
@@ -151,7 +185,7 @@ def parse(content: bytes) -> Journal:
     events, and told.
     """
     *whole, rest = content.split(b"\n")
-    events: list[dict[str, Any]] = []
+    events: list[JournalEvent] = []
     faults: list[str] = []
     before: str | None = ""
     for number, text in enumerate(whole, start=1):
@@ -165,7 +199,7 @@ def parse(content: bytes) -> Journal:
         if fault := _broken(event, text.decode(), before):
             faults.append(f"line {number}: {fault}")
         before = event[_OWN]
-        events.append(event)
+        events.append(JournalEvent.of(event))
     if not faults:
         faults += _order(events)
     return Journal(tuple(events), tuple(faults), bool(rest))
@@ -176,9 +210,9 @@ def _event(text: str, *, first: bool) -> dict[str, Any]:
     event = strict_json.parse_object(text)
     kind = event.get("event")
     fields = _FIELDS.get(kind) if isinstance(kind, str) else None
-    if fields is not None and "sitting" in event and "segment" in fields:
+    if fields is not None and OLD_SEGMENT in event and "segment" in fields:
         # Sessions of before: rig/store/segments.py.
-        fields = {"sitting" if name == "segment" else name: test for name, test in fields.items()}
+        fields = {OLD_SEGMENT if name == "segment" else name: test for name, test in fields.items()}
     if fields is None:
         raise ValueError(f"no such event: {str(kind)[:40]!r}")
     if set(event) != {*fields, "event", _BEFORE, _OWN}:
@@ -206,30 +240,26 @@ def _broken(event: Mapping[str, Any], text: str, before: str | None) -> str:
     return ""
 
 
-def _order(events: list[dict[str, Any]]) -> list[str]:
+def _order(events: Sequence[JournalEvent]) -> list[str]:
     """Say what cannot have happened in this order."""
     found = []
     trial = 0
     finished = 0
     ended = False
     for number, event in enumerate(events, start=1):
-        kind = event["event"]
+        kind = event.event
         if kind == "session_resumed":
             ended = False
         elif ended and kind != "derived":
             found.append(f"line {number}: {kind} after the session ended")
         elif kind == "trial_started":
             # A trial that was cut off may begin anew.
-            if event["trial"] != finished + 1:
-                found.append(
-                    f"line {number}: trial {event['trial']} begins behind trial {finished}"
-                )
-            trial = event["trial"]
+            if event.trial != finished + 1:
+                found.append(f"line {number}: trial {event.trial} begins behind trial {finished}")
+            trial = event.trial
         elif kind in ("trial_resumed", "trial_finished"):
-            if event["trial"] != trial or trial != finished + 1:
-                found.append(
-                    f"line {number}: {kind} of trial {event['trial']}, not of {finished + 1}"
-                )
+            if event.trial != trial or trial != finished + 1:
+                found.append(f"line {number}: {kind} of trial {event.trial}, not of {finished + 1}")
             finished += kind == "trial_finished"
         elif kind == "session_finished":
             ended = True
@@ -237,8 +267,8 @@ def _order(events: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def _ending(number: int, event: Mapping[str, Any]) -> list[str]:
-    success = event["status"] == "success"
-    if event["status"] not in ("success", "abort", "fail") or (success and event["reason"]):
-        return [f"line {number}: status {event['status'][:20]!r}, reason {event['reason'][:40]!r}"]
+def _ending(number: int, event: JournalEvent) -> list[str]:
+    success = event.status == "success"
+    if event.status not in ("success", "abort", "fail") or (success and event.reason):
+        return [f"line {number}: status {event.status[:20]!r}, reason {event.reason[:40]!r}"]
     return []

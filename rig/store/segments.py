@@ -17,10 +17,10 @@ from pathlib import Path
 
 from rig.model.step_record import StepRecord
 from rig.store import codec
+from rig.store.journal import OLD_SEGMENT
 
 #: What a part of a trial is called: in new sessions, and in those of before.
 SEGMENT = "segment"
-OLD_SEGMENT = "sitting"
 _NAME = re.compile(rf"(?:{SEGMENT}|{OLD_SEGMENT})-([1-9][0-9]{{0,5}})")
 
 

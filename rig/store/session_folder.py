@@ -17,7 +17,7 @@ from rig.errors import DataError, DeviceBusy, storage_error
 from rig.model import catalogue
 from rig.model.catalogue import Entry
 from rig.store import inventory, journal, strict_json
-from rig.store.journal import Journal
+from rig.store.journal import Journal, JournalEvent
 from rig.trace.trace import EDGES, GAPS, SAID, TRACE
 
 BENCH = "bench.toml"
@@ -90,7 +90,7 @@ class SessionFolder:
         """Return the lines of events.jsonl and what is wrong with them."""
         return journal.read(self.path / EVENTS)
 
-    def events(self) -> tuple[dict[str, Any], ...]:
+    def events(self) -> tuple[JournalEvent, ...]:
         """Return the events that were written completely; raise DataError where they are not as
         they were written.
         """
@@ -142,7 +142,7 @@ class SessionFolder:
             with _opened(self.path / EVENTS) as stream:
                 found = self.journal()
                 digest = sha256(self.path / name)
-                derived = [event["files"] for event in found.events if event["event"] == "derived"]
+                derived = [event.files for event in found.events if event.event == "derived"]
                 known = [files[name] for files in derived if name in files]
                 if not found.faults and found.events and known[-1:] != [digest]:
                     content = {"event": "derived", "files": {name: digest}}
