@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from rig.interfaces.provenance import HostFacts, Provenance, TaskFacts
 from rig.interfaces.sut import SutInfo
 from rig.results.document import Results, SampleCounts, TrialResult, VerdictResult
 from rig.results.labels import DataStatement
+from rig.store.provenance_file import HostFacts, Provenance, TaskFacts
 
 
 def trial(number: int) -> TrialResult:

@@ -11,8 +11,8 @@ from typing import Any
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import (
     MonitorClass,
-    Probed,
-    Scanned,
+    Probes,
+    Scans,
     ScenarioClass,
     Simulates,
     SutClass,
@@ -25,8 +25,8 @@ from rig.interfaces.task import Replicated, Task
 #: Section of a bench file -> what its classes must have, the hooks they may have, and what their
 #: instances are.
 CONTRACTS: dict[str, tuple[type, tuple[type, ...], type]] = {
-    "sut": (SutClass, (Simulates, Probed), SystemUnderTest),
-    "monitor": (MonitorClass, (Simulates, Scanned), EnergyMonitor),
+    "sut": (SutClass, (Simulates, Probes), SystemUnderTest),
+    "monitor": (MonitorClass, (Simulates, Scans), EnergyMonitor),
     "scenario": (ScenarioClass, (), Scenario),
     "task": (TaskClass, (Replicated,), Task),
 }

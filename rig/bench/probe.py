@@ -19,7 +19,7 @@ from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
-from rig.interfaces.plugin_classes import Probed
+from rig.interfaces.plugin_classes import Probes
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
@@ -77,7 +77,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
             monitor.power(True)
         kind = plugins.find("sut", resolved.sut.kind)
         failed = False
-        if isinstance(kind, Probed):
+        if isinstance(kind, Probes):
             for finding in kind.probe(resolved.sut.settings, context):
                 yield finding
                 if not finding.ok:

@@ -11,8 +11,8 @@ from rig.bench import plugins
 from rig.bench.config import Choice, Config
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.plugin_classes import Simulates
-from rig.interfaces.provenance import DeviceClock, Provenance
 from rig.interfaces.sut import SutInfo
+from rig.store.provenance_file import DeviceClock, Provenance
 
 
 def contradictions(config: Config, provenance: Provenance) -> Iterator[str]:

@@ -27,7 +27,6 @@ from rich.text import Text
 
 from rig.check.check import Check
 from rig.errors import RigError
-from rig.interfaces.provenance import DeviceClock
 from rig.kinds import registry as kinds
 from rig.model import comparison
 from rig.model.comparison import Compared
@@ -50,6 +49,7 @@ from rig.store.events import (
     TrialResumed,
     TrialStarted,
 )
+from rig.store.provenance_file import DeviceClock
 from rig.store.session_folder import SessionFolder
 from rig.units import quantity, share
 

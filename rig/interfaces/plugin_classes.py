@@ -67,7 +67,7 @@ class Simulates(Protocol):
 
 
 @runtime_checkable
-class Probed(Protocol):
+class Probes(Protocol):
     """Optional hook of a backend's class: talk to the device step by step, for `rig probe`."""
 
     def probe(self, settings: Any, context: BenchContext) -> Iterable[Finding]:
@@ -75,7 +75,7 @@ class Probed(Protocol):
 
 
 @runtime_checkable
-class Scanned(Protocol):
+class Scans(Protocol):
     """Optional hook of a driver's class: look for its instruments, for `rig scan`."""
 
     def scan(self) -> Sequence[FoundInstrument]:

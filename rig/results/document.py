@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from rig.errors import DataError
-from rig.interfaces.provenance import Provenance
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage
 from rig.results import labels
@@ -25,6 +24,7 @@ from rig.results.labels import DataStatement, Label
 from rig.results.replication import MetricVerdict
 from rig.results.resolution import Resolution
 from rig.store import session_folder, typed
+from rig.store.provenance_file import Provenance
 from rig.timebase.timebase import Timebase
 from rig.uncertainty.budget import Part
 

@@ -15,9 +15,7 @@ from pathlib import Path
 from rig.bench import config, plugins
 from rig.bench.config import Config
 from rig.errors import DataError
-from rig.interfaces import provenance
 from rig.interfaces.context import BenchContext
-from rig.interfaces.provenance import Provenance
 from rig.interfaces.scenario import (
     Comparer,
     Gatherer,
@@ -52,6 +50,8 @@ from rig.results.document import (
 from rig.stats.binomial import Share
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
+from rig.store import provenance_file
+from rig.store.provenance_file import Provenance
 from rig.store.segments import counted, segments, word
 from rig.store.session_folder import BENCH, PROVENANCE, SessionFolder
 from rig.timebase.timebase import Timebase
@@ -83,7 +83,7 @@ class Context:
         scenario = plugins.find("scenario", resolved.scenario.kind).open(
             resolved.scenario.settings, BenchContext()
         )
-        return cls(resolved, scenario, provenance.read(folder), folder.catalogue())
+        return cls(resolved, scenario, provenance_file.read(folder), folder.catalogue())
 
     @property
     def phases(self) -> list[str]:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rig.interfaces.provenance import Provenance
 from rig.results import document
 from rig.store import typed
+from rig.store.provenance_file import Provenance
 from rig.store.session_folder import json_text, write_text
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

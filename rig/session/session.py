@@ -21,7 +21,6 @@ from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import BenchError, ConfigError, DataError, RigError, storage_error
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, Recording
-from rig.interfaces.provenance import from_json
 from rig.interfaces.scenario import Fitter, Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Catalogued, Optimized, Task
@@ -47,6 +46,7 @@ from rig.store.events import (
     TrialResumed,
     TrialStarted,
 )
+from rig.store.provenance_file import from_json
 from rig.store.segments import segment
 from rig.store.session_folder import LINES, RESULTS, SAMPLES, SessionFolder, hashes
 from rig.store.writer import Store

@@ -12,8 +12,8 @@ import pytest
 from rig.bench import config, plugins, simulated
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.plugin_classes import Simulates
-from rig.interfaces.provenance import Provenance
 from rig.interfaces.sut import SutInfo
+from rig.store.provenance_file import Provenance
 from rig.uncertainty.accuracy import Accuracy, Range
 from tests.conftest import ROOT
 from tests.results_by_hand import PROVENANCE
