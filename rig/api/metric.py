@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any
 
 from rig.results import stated
+from rig.results.document import IntervalResult, MetricResult
 from rig.stats.interval import Interval
 from rig.units import quantity
 
@@ -56,22 +57,22 @@ class SessionMetric:
     per_trial: tuple[float, ...]
     verdict: bool | None
     higher_is_better: bool | None
-    row: Mapping[str, Any] = field(compare=False, default_factory=dict)
+    row: MetricResult | None = field(compare=False, default=None)
 
     @classmethod
-    def of(cls, name: str, row: Mapping[str, Any], verdict: bool | None) -> SessionMetric:
+    def of(cls, name: str, row: MetricResult, verdict: bool | None) -> SessionMetric:
         """Return a metric from its row of results.json."""
-        same = _interval(row[SAME_SAMPLES])
+        same = _interval(row.same_samples)
         return cls(
             name,
-            _number(row["value"]),
-            row["unit"],
+            _number(row.value),
+            row.unit,
             same.standard_uncertainty,
             same,
-            _interval(row[OTHER_SAMPLES]),
-            tuple(_number(trial["value"]) for trial in row["per_trial"]),
+            _interval(row.other_samples),
+            tuple(_number(trial.value) for trial in row.per_trial),
             verdict,
-            row["higher_is_better"],
+            row.higher_is_better,
             row,
         )
 
@@ -186,6 +187,8 @@ class Metrics(Mapping[str, SessionMetric]):
 
 def cells(metric: SessionMetric) -> tuple[str, ...]:
     """Return a metric as cells of a table, to the digits that its intervals allow."""
+    if metric.row is None:
+        return metric.name, quantity(metric.value, metric.unit), "", "", ""
     text = stated.stated(metric.row)
     return metric.name, text.value, text.unit, text.same_samples, text.other_samples
 
@@ -209,17 +212,17 @@ def _end(end: float, interval: Interval, unit: str) -> str:
     return f"{number} {rest.partition(' ')[2]}".rstrip() if sign else text
 
 
-def _interval(row: Mapping[str, Any]) -> Interval:
+def _interval(row: IntervalResult) -> Interval:
     """Return an interval of results.json, where null is no bound, or no interval at all."""
-    missing = bool(row["reason"])
+    missing = bool(row.reason)
     return Interval(
-        _number(row["low"], math.nan if missing else -math.inf),
-        _number(row["high"], math.nan if missing else math.inf),
-        row["method"],
-        row["units"],
-        row["reason"],
-        row["standard_uncertainty"],
-        row["coverage_factor"],
+        _number(row.low, math.nan if missing else -math.inf),
+        _number(row.high, math.nan if missing else math.inf),
+        row.method,
+        row.units,
+        row.reason,
+        row.standard_uncertainty,
+        row.coverage_factor,
     )
 
 

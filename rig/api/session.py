@@ -18,7 +18,9 @@ from rig.api.metric import Metrics, SessionMetric, cells, table_html
 from rig.api.trace import SessionTrace, open_trace
 from rig.errors import DataError, RigError
 from rig.problems import PROBLEM_CODES
-from rig.results import labels, results
+from rig.results import document, labels
+from rig.results import results as reduction
+from rig.results.document import Results
 from rig.store import session_folder
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, RESULTS, SAMPLES, SessionFolder
@@ -85,36 +87,41 @@ class Session:
             return _UNREADABLE
 
     @cached_property
-    def content(self) -> dict[str, Any]:
-        """Return the content of results.json; of a session that did not end, what its finished
-        trials give.
-        """
+    def results(self) -> Results:
+        """Return the results; of a session that did not end, what its finished trials give."""
         if (self.path / RESULTS).exists():
-            content: dict[str, Any] = session_folder.read_json(self.path / RESULTS)
-            return content
-        context = results.Context.of(self._folder)
+            return document.read(self.path / RESULTS)
+        context = reduction.Context.of(self._folder)
         trials = [
-            results.reduce_trial(context, self._folder.trial(number), number, seed)
+            reduction.reduce_trial(context, self._folder.trial(number), number, seed)
             for number, seed in self._finished()
         ]
-        return results.derive(context, trials)
+        return reduction.derive(context, trials)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Return the results as results.json has them."""
+        return document.to_json(self.results)
 
     @cached_property
     def metrics(self) -> Metrics:
         """Return the metrics by name."""
-        judged = self.content["replication"]["per_metric"]
+        judged = self.results.replication.per_metric
         return Metrics(
             {
-                name: SessionMetric.of(name, row, judged[name]["ok"] if name in judged else None)
-                for name, row in self.content["metrics"].items()
+                name: SessionMetric.of(name, row, judged[name].ok if name in judged else None)
+                for name, row in self.results.metrics.items()
             },
-            self.content["absent"],
+            self.results.absent,
         )
 
     @property
     def problems(self) -> tuple[SessionProblem, ...]:
         """Return what is wrong with the trials; each problem makes its trial invalid."""
-        return tuple(SessionProblem(**problem) for problem in self.content["problems"])
+        return tuple(
+            SessionProblem(problem.trial, problem.code, problem.detail)
+            for problem in self.results.problems
+        )
 
     @property
     def valid(self) -> bool:
@@ -126,7 +133,7 @@ class Session:
         """Say why the session is invalid; empty where it is valid."""
         if self.status == _UNREADABLE:
             return "it cannot be read"
-        trials = self.content["trials"]
+        trials = self.results.trials
         reasons = [str(problem) for problem in self.problems]
         if self.status != _SUCCESS:
             reasons.append(f"it did not finish ({self.status}), {len(trials)} trials are complete")
@@ -135,10 +142,10 @@ class Session:
     @property
     def verdict(self) -> SessionVerdict:
         """Return whether the trials replicate; false where the session is not valid."""
-        judged = self.content["replication"]
-        if judged["ok"] and not self.valid:
-            return SessionVerdict(False, judged["rule"], self.invalid_because)
-        return SessionVerdict(judged["ok"], judged["rule"], judged["reason"])
+        judged = self.results.replication
+        if judged.ok and not self.valid:
+            return SessionVerdict(False, judged.rule, self.invalid_because)
+        return SessionVerdict(judged.ok, judged.rule, judged.reason)
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -152,7 +159,7 @@ class Session:
 
     def trials(self) -> pandas.DataFrame:
         """Return a table of the trials: how each went, and its value of each metric."""
-        return _frame(tables.trial_rows(self.content))
+        return _frame(tables.trial_rows(self.results))
 
     def samples(self) -> pandas.DataFrame:
         """Return a table of the timed samples: answers, latency and energy of each phase."""
@@ -168,7 +175,7 @@ class Session:
         """
         rails = list(self.provenance["monitors"])
         if not rails:
-            raise DataError(f"{self.path} has no traces", evidence=results.NO_ENERGY)
+            raise DataError(f"{self.path} has no traces", evidence=reduction.NO_ENERGY)
         if rail not in rails:
             raise DataError(
                 f"{self.path} has no rail {rail!r}", try_next=f"one of {', '.join(rails)}"
@@ -204,7 +211,7 @@ class Session:
         if self.status != _SUCCESS:
             return self.status
         try:
-            count = len(self.content["trials"])
+            count = len(self.results.trials)
             parts = [f"{count} trials", f"verdict {self.verdict}".replace("\n", "; ")]
             return ", ".join([*parts, *self.labels])
         except (RigError, OSError, KeyError, TypeError, ValueError):
@@ -213,10 +220,8 @@ class Session:
     def _finished(self) -> list[tuple[int, int]]:
         """Return number and seed of each finished trial."""
         events = self._folder.events()
-        seeds = {
-            event["trial"]: event["seed"] for event in events if event["event"] == "trial_started"
-        }
-        finished = [event["trial"] for event in events if event["event"] == "trial_finished"]
+        seeds = {event.trial: event.seed for event in events if event.event == "trial_started"}
+        finished = [event.trial for event in events if event.event == "trial_finished"]
         return [(number, seeds[number]) for number in finished]
 
     def _rows(

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from rig.results.document import Results
+
 _SUFFIXES = {
     "1": "",
     "s": "_s",
@@ -29,18 +31,22 @@ def column(name: str, unit: str) -> str:
     return name if name.endswith(suffix) else name + suffix
 
 
-def trial_rows(content: Mapping[str, Any]) -> Iterator[Row]:
+def trial_rows(results: Results) -> Iterator[Row]:
     """Yield a row for each trial: how it went, and its value of each metric."""
-    metrics = content["metrics"]
-    for place, trial in enumerate(content["trials"]):
-        row = {"trial": trial["number"]}
-        row |= {name: trial[name] for name in ("seed", "valid", "samples", "retransmissions")}
-        row["problems"] = "; ".join(
-            f"{problem['code']}: {problem['detail']}" for problem in trial["problems"]
-        )
+    for place, trial in enumerate(results.trials):
+        row: Row = {
+            "trial": trial.number,
+            "seed": trial.seed,
+            "valid": trial.valid,
+            "samples": trial.samples,
+            "retransmissions": trial.retransmissions,
+            "problems": "; ".join(
+                f"{problem.code}: {problem.detail}" for problem in trial.problems
+            ),
+        }
         yield row | {
-            column(name, metric["unit"]): metric["per_trial"][place]["value"]
-            for name, metric in metrics.items()
+            column(name, metric.unit): metric.per_trial[place].value
+            for name, metric in results.metrics.items()
         }
 
 

@@ -52,7 +52,7 @@ class ProblemResult:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionProblem:
+class TrialProblem:
     """A problem, and of which trial it is."""
 
     trial: int
@@ -177,7 +177,7 @@ class Results:
     absent: dict[str, str]
     replication: VerdictResult
     resolution: tuple[Resolution, ...]
-    problems: tuple[SessionProblem, ...]
+    problems: tuple[TrialProblem, ...]
     provenance: Provenance
     coverage: Coverage | None = typed.optional()
     targets: tuple[Compared, ...] | None = typed.optional()

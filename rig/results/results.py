@@ -42,7 +42,7 @@ from rig.results.document import (
     RailResult,
     Results,
     SampleCounts,
-    SessionProblem,
+    TrialProblem,
     TrialResult,
     TrialValue,
     VerdictResult,
@@ -230,7 +230,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         replication=dataclasses.replace(verdict, policy=replication.POLICY),
         resolution=tuple(resolution.resolve(trials, context.phases)),
         problems=tuple(
-            SessionProblem(trial.number, problem.code, problem.detail)
+            TrialProblem(trial.number, problem.code, problem.detail)
             for trial in trials
             for problem in trial.problems
         ),

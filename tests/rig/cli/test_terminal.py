@@ -33,7 +33,7 @@ from rig.cli.tables import (
 from rig.errors import DataError
 from rig.model.finding import Finding
 from rig.model.grid import CellState, Coverage, Covered
-from rig.results.document import SessionProblem
+from rig.results.document import TrialProblem
 from rig.session.session import SessionResult
 
 #: A picture's name between colons, markup that closes nothing, a link, a command to the terminal,
@@ -91,7 +91,7 @@ def test_results_of_a_stranger_are_shown_as_they_are(
         scenario=EVIL,
         sut=EVIL,
         monitor=EVIL,
-        problems=(SessionProblem(1, EVIL, EVIL),),
+        problems=(TrialProblem(1, EVIL, EVIL),),
         trials=tuple(replace(trial, lines=(EVIL,)) for trial in measured.trials),
         replication=replace(measured.replication, reason=EVIL, rule=EVIL, rule_text=EVIL),
         coverage=Coverage(0, 1, 0, (CellState(EVIL, EVIL, 1, 0, (EVIL,), EVIL),)),
