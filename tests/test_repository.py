@@ -16,7 +16,7 @@ PACKAGES = [
     name.removesuffix("*") for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
 ]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-WIDE = ("FIRMWARE.md", "PORTING.md", "PROTOCOL.md", "README.md", "RESULTS.md")
+WIDE = ("RESULTS.md",)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -61,3 +61,9 @@ def test_every_link_between_pages_leads_to_a_file() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.relative_to(ROOT)}: {link}"
+
+
+def test_every_page_is_named_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f"docs/{page.name}" in readme, page.name
