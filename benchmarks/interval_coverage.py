@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from rig.model.metric import Statistic
 from rig.session.session import open_bench
 from rig.stats.binomial import Share
 from rig.stats.coverage_factor import LEVEL
@@ -304,7 +305,7 @@ def one_draw(seed: int, name: str) -> list[tuple[str, float, float, float, float
             metric, single, budget.of_metric(metric, drawn.trials), knife
         )
         value = same_samples.value(single)
-        exact = single[0].share or single[0].ranked
+        exact = single[0].statistic in (Statistic.SHARE, Statistic.PERCENTILE)
         if metric in drawn.same:
             rows.append(
                 (
@@ -319,7 +320,7 @@ def one_draw(seed: int, name: str) -> list[tuple[str, float, float, float, float
         if metric in drawn.other or metric in drawn.unknown:
             ends = both.other_samples.low, both.other_samples.high
             rows.append((f"{metric}, other", value, *ends, drawn.other.get(metric), exact))
-        if single[0].share and metric not in drawn.same:
+        if single[0].statistic is Statistic.SHARE and metric not in drawn.same:
             count = single[0].n if knife.shared else sum(each.n for each in single)
             rows.append(
                 (

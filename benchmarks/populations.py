@@ -17,8 +17,9 @@ from statistics import NormalDist
 
 from rig.model.catalogue import Entry
 from rig.model.effects import COMMON, Effect, Effects
+from rig.model.metric import Metric
 from rig.model.steps import Stream
-from rig.model.trial import Hop, Measured, Metric, Sample, Streamed, Trial, Window
+from rig.model.trial import Hop, Measured, Sample, Streamed, Trial, Window
 from rig.uncertainty import budget
 from rig.uncertainty.propagation import Summarise
 from scenarios.mlperf_tiny.scenario import Tiny

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Self
 
@@ -19,8 +19,9 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
+from rig.model.metric import Metric, Prominence, Statistic
 from rig.model.steps import Idle, Load, Plan, Query, Step
-from rig.model.trial import Measured, Metric, Sample
+from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 from rig.settings.declare import Count, Or, Ratio, Why
 from rig.stats.summary import ratio
@@ -125,13 +126,14 @@ class Offline:
         """Reduce one trial: rates over all windows together, as loading between them is no part of
         it.
         """
-        counts = _counts(measured.samples)
-        times_s = _times_s(measured.samples)
-        return (
-            _accuracy(measured.samples)
-            | {"throughput": _ratio(counts, times_s, "1/s", True)}
-            | _energies(measured)
+        samples = measured.samples
+        throughput = replace(
+            _ratio(_counts(samples), _times_s(samples), "1/s", True),
+            prominence=Prominence.HEADLINE,
+            # Where there are energies, their budgets have the clock's part as well.
+            budget_shown=all(sample.windows[0].energy_j is None for sample in samples),
         )
+        return _accuracy(samples) | {"throughput": throughput} | _energies(measured)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which of its own settings a trial does not meet."""
@@ -208,7 +210,8 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
     scores = [score for sample in samples for score in sample.each]
     if not all(score.answer for score in scores):
         return {}
-    return {"accuracy": Metric.of_share([score.correct for score in scores], higher_is_better=True)}
+    right = [score.correct for score in scores]
+    return {"accuracy": Metric.of_share(right, True, Prominence.HEADLINE)}
 
 
 def _energies(measured: Measured) -> dict[str, Metric]:
@@ -223,35 +226,44 @@ def _energies(measured: Measured) -> dict[str, Metric]:
     dynamic = _ratio(
         [e - idle.value * t for e, t in zip(energies_j, times_s, strict=True)], counts, "J"
     )
+    above_idle = replace(
+        active,
+        value=active.value - idle.value,
+        standard_error=_together(active, idle, 1.0),
+        statistic=Statistic.DIFFERENCE,
+    )
+    dynamic = replace(
+        dynamic,
+        standard_error=_together(dynamic, idle, each_s),
+        statistic=Statistic.DIFFERENCE,
+    )
     return {
-        "power_idle": idle,
-        "power_active": active,
-        "power_dynamic": Metric(
-            active.value - idle.value,
-            "W",
-            _together(active, idle, 1.0),
-            active.n,
-            higher_is_better=False,
-        ),
-        "energy_total": _ratio(energies_j, counts, "J"),
+        "power_idle": replace(idle, budget_shown=True),
+        "power_active": _headline(active),
+        "power_dynamic": replace(above_idle, budget_shown=True),
+        "energy_total": _headline(_ratio(energies_j, counts, "J")),
         "energy_idle": Metric(
             idle.value * each_s,
             "J",
             None if idle.standard_error is None else idle.standard_error * each_s,
             len(whole),
             higher_is_better=False,
+            statistic=Statistic.RATIO,
+            prominence=Prominence.DETAIL,
         ),
-        "energy_dynamic": Metric(
-            dynamic.value, "J", _together(dynamic, idle, each_s), dynamic.n, higher_is_better=False
-        ),
+        "energy_dynamic": _headline(dynamic),
     }
+
+
+def _headline(metric: Metric) -> Metric:
+    return replace(metric, prominence=Prominence.HEADLINE, budget_shown=True)
 
 
 def _ratio(
     above: Sequence[float], below: Sequence[float], unit: str, higher_is_better: bool = False
 ) -> Metric:
     value, error = ratio(above, below)
-    return Metric(value, unit, error, len(below), higher_is_better=higher_is_better)
+    return Metric(value, unit, error, len(below), higher_is_better, Statistic.RATIO)
 
 
 def _together(metric: Metric, idle: Metric, times: float) -> float | None:

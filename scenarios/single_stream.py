@@ -6,15 +6,16 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Task
+from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.steps import Idle, Load, Plan, Query
-from rig.model.trial import Measured, Metric, Sample
+from rig.model.trial import Measured, Sample
 from rig.settings.declare import Count, Or
 from rig.stats import early_stopping
 from rig.stats.summary import mean, ratio, standard_error
@@ -91,11 +92,18 @@ class SingleStream:
             )
         totals_s = [_total_latency_s(sample) for sample in measured.samples]
         metrics |= _latency("latency_total", totals_s)
+        metrics["latency_total"] = _headline(metrics["latency_total"])
         if not self.absent(measured):
             estimate_s = early_stopping.estimate(totals_s, LOADGEN_PERCENT)
             assert estimate_s is not None
             metrics[EARLY_STOPPING] = Metric(
-                estimate_s, "s", n=len(totals_s), ranked=True, higher_is_better=False
+                estimate_s,
+                "s",
+                n=len(totals_s),
+                higher_is_better=False,
+                statistic=Statistic.PERCENTILE,
+                prominence=Prominence.DETAIL,
+                repeatability=Repeatability.COARSE,
             )
         return metrics | _energies(measured, phases)
 
@@ -119,9 +127,8 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
     # A task whose single outputs give no answer, only scores, has no accuracy by the sample.
     if any(not sample.answer for sample in samples):
         return {}
-    return {
-        "accuracy": Metric.of_share([sample.correct for sample in samples], higher_is_better=True)
-    }
+    right = [sample.correct for sample in samples]
+    return {"accuracy": Metric.of_share(right, True, Prominence.HEADLINE)}
 
 
 def _latency(name: str, values_s: Sequence[float]) -> dict[str, Metric]:
@@ -144,20 +151,28 @@ def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     idle = _power([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles])
     active = _power(total_j, total_s)
     metrics = {
-        "power_idle": idle,
-        "power_active": active,
+        "power_idle": replace(idle, budget_shown=True),
+        "power_active": _headline(active),
         "power_dynamic": _difference(active, idle),
     }
     for place, phase in enumerate(phases):
         energies_j = [sample.windows[place].energy_j or 0.0 for sample in whole]
         latencies_s = [sample.windows[place].latency_s for sample in whole]
-        metrics[f"power_{phase}"] = _power(energies_j, latencies_s)
+        metrics[f"power_{phase}"] = _detail(_power(energies_j, latencies_s))
         metrics[f"energy_{phase}"] = _metric(energies_j, "J")
-        metrics[f"energy_{phase}_dynamic"] = _beyond_idle(energies_j, latencies_s, idle)
-    metrics["energy_total"] = _metric(total_j, "J")
-    metrics["energy_idle"] = _beyond_idle([0.0] * len(total_s), total_s, idle, sign=-1.0)
-    metrics["energy_dynamic"] = _beyond_idle(total_j, total_s, idle)
+        metrics[f"energy_{phase}_dynamic"] = _detail(_beyond_idle(energies_j, latencies_s, idle))
+    metrics["energy_total"] = _headline(_metric(total_j, "J"))
+    metrics["energy_idle"] = _detail(_beyond_idle([0.0] * len(total_s), total_s, idle, sign=-1.0))
+    metrics["energy_dynamic"] = _headline(_beyond_idle(total_j, total_s, idle))
     return metrics
+
+
+def _headline(metric: Metric) -> Metric:
+    return replace(metric, prominence=Prominence.HEADLINE, budget_shown=True)
+
+
+def _detail(metric: Metric) -> Metric:
+    return replace(metric, prominence=Prominence.DETAIL)
 
 
 def _beyond_idle(
@@ -169,23 +184,27 @@ def _beyond_idle(
     single = _metric(
         [sign * (e - idle.value * t) for e, t in zip(energies_j, durations_s, strict=True)], "J"
     )
-    if single.standard_error is None or idle.standard_error is None:
-        return Metric(single.value, "J", None, single.n, higher_is_better=False)
-    error_j = math.hypot(single.standard_error, mean(durations_s) * idle.standard_error)
-    return Metric(single.value, "J", error_j, single.n, higher_is_better=False)
+    error_j = None
+    if single.standard_error is not None and idle.standard_error is not None:
+        error_j = math.hypot(single.standard_error, mean(durations_s) * idle.standard_error)
+    return replace(single, standard_error=error_j, statistic=Statistic.DIFFERENCE)
 
 
 def _power(energies_j: Sequence[float], durations_s: Sequence[float]) -> Metric:
     value, error = ratio(energies_j, durations_s)
-    return Metric(value, "W", error, len(durations_s), higher_is_better=False)
+    return Metric(value, "W", error, len(durations_s), False, Statistic.RATIO)
 
 
 def _difference(minuend: Metric, subtrahend: Metric) -> Metric:
     errors = [metric.standard_error for metric in (minuend, subtrahend)]
     known = [error for error in errors if error is not None]
     error = math.hypot(*known) if len(known) == 2 else None
-    return Metric(
-        minuend.value - subtrahend.value, minuend.unit, error, minuend.n, higher_is_better=False
+    return replace(
+        minuend,
+        value=minuend.value - subtrahend.value,
+        standard_error=error,
+        statistic=Statistic.DIFFERENCE,
+        budget_shown=True,
     )
 
 

@@ -10,8 +10,9 @@ from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.comparison import Compared
 from rig.model.grid import Covered
+from rig.model.metric import Metric
 from rig.model.steps import Plan
-from rig.model.trial import Measured, Metric
+from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.stats.interval import Intervals
 

@@ -1,93 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One trial: windows, samples, metrics."""
+"""One trial: windows, samples, streams."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rig.model.effects import Effects, Influence
 from rig.model.grid import Covered
+from rig.model.metric import Metric
 from rig.problems import Problem
-from rig.stats.binomial import Share
-from rig.stats.summary import mean, percentile, percentile_error, standard_error
 from rig.timebase.timebase import Timebase
 
 if TYPE_CHECKING:
     from rig.model.scores import Costs, Score
     from rig.model.steps import Solve
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A number with its unit; `standard_error` is over `n` single values, None where it has no
-    meaning.
-
-    `share`: it is the share of `n` samples of which something is so, and its interval that of a
-    binomial count (rig/stats/binomial.py). `ranked`: it is a percentile, that one or two of `n`
-    values decide, and no mean of them; `percent` says which, of `values`, where these are known.
-    `smooth` is False where what it is without some samples does not tell what it is with other
-    ones: the median of five, the energy of a whole stream. `higher_is_better` is None where neither
-    direction is the better one. `bounded`: no value below 0 or above 1 can be. `drawn`: it differs
-    from trial to trial as what was drawn for each does, a solver's seeds: trials are not to repeat
-    it.
-    """
-
-    value: float
-    unit: str
-    standard_error: float | None = None
-    n: int = 1
-    share: bool = False
-    ranked: bool = False
-    higher_is_better: bool | None = None
-    percent: float | None = None
-    values: tuple[float, ...] = ()
-    smooth: bool = True
-    bounded: bool = False
-    drawn: bool = False
-
-    @classmethod
-    def of_percentile(
-        cls,
-        values: Sequence[float],
-        percent: float,
-        unit: str,
-        higher_is_better: bool | None = None,
-    ) -> Metric:
-        """Return a percentile with its standard error."""
-        value = percentile(values, percent)
-        error = percentile_error(values, percent)
-        return cls(
-            value,
-            unit,
-            error,
-            len(values),
-            ranked=True,
-            higher_is_better=higher_is_better,
-            percent=percent,
-            values=tuple(values),
-        )
-
-    @classmethod
-    def of_share(cls, outcomes: Sequence[bool], higher_is_better: bool | None = None) -> Metric:
-        """Return the share of samples of which something is so."""
-        values = [float(outcome) for outcome in outcomes]
-        error = standard_error(values)
-        return cls(
-            mean(values),
-            "1",
-            error,
-            len(values),
-            share=True,
-            higher_is_better=higher_is_better,
-            bounded=True,
-        )
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Return the binomial 95 % interval of a share, as if its samples were independent."""
-        return Share(round(self.value * self.n), self.n).interval() if self.n else (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

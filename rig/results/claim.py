@@ -18,8 +18,9 @@ from rig.errors import ConfigError, DataError
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
+from rig.model.metric import Metric
 from rig.model.steps import Step
-from rig.model.trial import Metric, Trial
+from rig.model.trial import Trial
 from rig.results import document, labels, replication
 from rig.results.document import Results
 from rig.results.imagined import Possible, forecast

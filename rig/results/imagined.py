@@ -17,9 +17,10 @@ from rig.interfaces.scenario import Scenario, Withholder
 from rig.interfaces.task import Catalogued, Optimized, Searched, Task
 from rig.kinds import registry as kinds
 from rig.kinds.imagined import IDLE_W, ImaginedOutcome, ImaginedTrial
+from rig.model.metric import Metric
 from rig.model.scores import Score
 from rig.model.steps import Step
-from rig.model.trial import Measured, Metric, Sample, Streamed, Window
+from rig.model.trial import Measured, Sample, Streamed, Window
 
 
 @dataclass(frozen=True, slots=True)

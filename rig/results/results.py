@@ -30,7 +30,8 @@ from rig.model import grid
 from rig.model.catalogue import Entry
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage, Covered
-from rig.model.trial import Measured, Metric, Trial
+from rig.model.metric import Metric
+from rig.model.trial import Measured, Trial
 from rig.problems import Problem
 from rig.results import claim as claimed
 from rig.results import document, labels, replication, resolution

@@ -26,9 +26,10 @@ from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Catalogued, Optimized, Task
 from rig.kinds import registry as kinds
 from rig.model.completion import Completion
+from rig.model.metric import Metric
 from rig.model.step_record import StepRecord
 from rig.model.steps import Load, Step, Sync
-from rig.model.trial import Metric, Trial
+from rig.model.trial import Trial
 from rig.results import document, results
 from rig.results.document import Results
 from rig.session.execute import do, done

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rig.model.effects import COMMON, OWN, TRIAL, Influence
-from rig.model.trial import Measured, Metric, Trial
+from rig.model.metric import Metric, Statistic
+from rig.model.trial import Measured, Trial
 from rig.stats.coverage_factor import coverage_factor
 from rig.stats.summary import NORMAL_95, mean, standard_error
 from rig.uncertainty.propagation import Moving, Summarise, correlated, independent, windows_of
@@ -102,7 +103,7 @@ def influences(
                     )
                     before = found[name][title].value if title in found[name] else 0.0
                     value = delta if "samples" in group else math.hypot(before, delta)
-                    ranked = metrics[name].ranked and kind == OWN
+                    ranked = metrics[name].statistic is Statistic.PERCENTILE and kind == OWN
                     found[name][title] = (
                         Influence(COMMON, shape, _RANKED * value)
                         if ranked
@@ -122,7 +123,7 @@ def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
         return None
     own = math.hypot(*(part.value for part in parts.values() if part.kind == OWN))
     scatter = metric.standard_error
-    if scatter is None and metric.ranked:
+    if scatter is None and metric.statistic is Statistic.PERCENTILE:
         return None
     if scatter is None or scatter < _TOO_GOOD * own:
         scatter = own
@@ -138,7 +139,7 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
     whose scatter is all choice of samples.
     """
     single = [trial.metrics[name] for trial in trials]
-    if single[0].share or not all(math.isfinite(metric.value) for metric in single):
+    if single[0].statistic is Statistic.SHARE or not _all_finite(single):
         return None
     if single[0].unit == "1" and len(trials) == 1:
         return None
@@ -162,7 +163,8 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
     }
     # The samples of one trial have one time base: what it errs by is not in their scatter.
     held = {component for component, _ in _named(mine, (TRIAL, OWN) if len(trials) > 1 else (OWN,))}
-    scatter, shape = (None, "") if single[0].ranked else _scatter(single)
+    ranked = single[0].statistic is Statistic.PERCENTILE
+    scatter, shape = (None, "") if ranked else _scatter(single)
     counts = scatter is None or scatter < _TOO_GOOD * math.hypot(
         *(random[component] for component in held)
     )
@@ -186,13 +188,17 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
     )
 
 
+def _all_finite(single: Sequence[Metric]) -> bool:
+    return all(math.isfinite(metric.value) for metric in single)
+
+
 def _scatter(single: Sequence[Metric]) -> tuple[float | None, str]:
     """Return the standard error of the mean as the trials show it, and the shape of its
     distribution.
     """
     if len(single) > 1:
         return standard_error([metric.value for metric in single]), f"t{len(single) - 1}"
-    few = 1 < single[0].n <= 30 and not single[0].ranked
+    few = 1 < single[0].n <= 30
     return single[0].standard_error, f"t{single[0].n - 1}" if few else "normal"
 
 

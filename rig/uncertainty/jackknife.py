@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.model.catalogue import Entry
-from rig.model.trial import Measured, Metric, Trial
+from rig.model.metric import Metric
+from rig.model.trial import Measured, Trial
 from rig.stats.summary import percentile
 from rig.uncertainty.clusters import Clusters, clusters, indices_of
 from rig.uncertainty.deletion import without

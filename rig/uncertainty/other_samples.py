@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rig.model.trial import Metric
+from rig.model.metric import Metric, Statistic
 from rig.stats.binomial import Share, chance, effective_size, places
 from rig.stats.coverage_factor import coverage_factor
 from rig.stats.interval import Interval, Intervals
@@ -52,17 +52,18 @@ def interval(
     """Return the interval of a metric; `same` is that of the same samples, measured again."""
     if not all(math.isfinite(metric.value) for metric in single):
         return Interval.missing("not every trial has a value")
-    if single[0].ranked and single[0].percent is None:
+    statistic = single[0].statistic
+    if statistic is Statistic.PERCENTILE and single[0].percent is None:
         return Interval.missing(same_samples.A_BOUND)
     groups = len(knife.clusters.groups)
     deleted = knife.deleted.get(name)
     if groups < 2 or deleted is None:
         return Interval.missing(f"{knife.clusters.units}: other ones cannot be told from that")
-    if not (single[0].smooth and deleted.complete):
+    if not (statistic.smooth and deleted.complete):
         return _by_trials(knife, same)
-    if single[0].share:
+    if statistic is Statistic.SHARE:
         stated = _share(name, single, knife)
-    elif single[0].ranked:
+    elif statistic is Statistic.PERCENTILE:
         stated = _percentile(name, single, found, knife)
     else:
         stated = _mean(single, deleted, found)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rig.model.effects import OWN, Effect
-from rig.model.trial import Measured, Metric, Sample, Window
+from rig.model.metric import Metric, Statistic
+from rig.model.trial import Measured, Sample, Window
 
 Summarise = Callable[[Measured], Mapping[str, Metric]]
 Effects = Callable[[Window], Effect | None]
@@ -43,7 +44,7 @@ class Moving:
         """Return of how many of the windows a metric is made: it may be of some of the samples
         only; one decides a percentile.
         """
-        if metric.ranked:
+        if metric.statistic is Statistic.PERCENTILE:
             return 1
         windows = len(getattr(self.measured, self.groups[0]))
         return max(min(windows, metric.n), 1) if "samples" in self.groups else windows

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rig.model.trial import Metric
+from rig.model.metric import Metric, Statistic
 from rig.stats.binomial import most_events, places, student
 from rig.stats.interval import Interval
 from rig.stats.summary import mean, percentile, standard_error
@@ -48,9 +48,9 @@ def interval(single: Sequence[Metric], found: Budget | None, shared: bool) -> In
     own = "" if shared or len(single) == 1 else _OWN
     if not all(math.isfinite(metric.value) for metric in single):
         return Interval.missing("not every trial has a value")
-    if single[0].share:
+    if single[0].statistic is Statistic.SHARE:
         return _share(single, at, own)
-    if single[0].ranked:
+    if single[0].statistic is Statistic.PERCENTILE:
         return _percentile(single, at, found, own)
     if found is None:
         return Interval.missing(ONE_TRIAL if len(single) == 1 else "its budget is not known", GUM)

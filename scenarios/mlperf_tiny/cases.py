@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rig.model.trial import Metric, Sample
+from rig.model.metric import Metric, Prominence, Statistic
+from rig.model.trial import Sample
 from rig.stats.summary import mean
 from scenarios.mlperf_tiny.roc import Area, area, one_against_rest
 
@@ -49,13 +50,19 @@ def quality(found: Sequence[Case]) -> dict[str, Metric]:
         return {}
     metrics: dict[str, Metric] = {}
     if len(found[0].scores) > 1:
-        metrics["accuracy"] = Metric.of_share(
-            [case.correct for case in found], higher_is_better=True
-        )
+        right = [case.correct for case in found]
+        metrics["accuracy"] = Metric.of_share(right, True, Prominence.HEADLINE)
     under = _area(found)
     if not math.isnan(under.value):
         metrics["auc"] = Metric(
-            under.value, "1", under.standard_error, len(found), higher_is_better=True, bounded=True
+            under.value,
+            "1",
+            under.standard_error,
+            len(found),
+            higher_is_better=True,
+            statistic=Statistic.AREA,
+            prominence=Prominence.HEADLINE,
+            bounded=True,
         )
     return metrics
 

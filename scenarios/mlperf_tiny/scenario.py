@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
@@ -16,8 +16,9 @@ from annotated_types import Ge, Gt, Interval, Unit, doc
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
+from rig.model.metric import Metric, Prominence, Statistic
 from rig.model.steps import Idle, Load, Plan, Query
-from rig.model.trial import Measured, Metric, Sample, Window
+from rig.model.trial import Measured, Sample, Window
 from rig.problems import Problem
 from rig.settings.declare import Count, Ratio, Why
 from rig.stats.summary import ratio, standard_error
@@ -123,13 +124,18 @@ class Tiny:
         energies_j = [window.energy_j or 0.0 for window in known]
         phase = phases[-1]
         return {
-            "throughput": _median(
-                [_per_s(window) for window in inference], "1/s", higher_is_better=True
+            "throughput": replace(
+                _median([_per_s(window) for window in inference], "1/s", higher_is_better=True),
+                prominence=Prominence.HEADLINE,
+                budget_shown=True,
             ),
             f"latency_{phase}": _median([window.latency_s for window in inference], "s"),
-            f"energy_{phase}": _median(energies_j, "J"),
-            f"power_{phase}": _power(known),
-            "power_idle": _power([idle for idle in measured.idles if idle.energy_j is not None]),
+            f"energy_{phase}": replace(_median(energies_j, "J"), budget_shown=True),
+            f"power_{phase}": replace(_power(known), prominence=Prominence.DETAIL),
+            "power_idle": replace(
+                _power([idle for idle in measured.idles if idle.energy_j is not None]),
+                budget_shown=True,
+            ),
         }
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
@@ -211,31 +217,24 @@ def _by_the_rule(sample: Sample) -> bool:
 def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:
     if samples and all(sample.scores for sample in samples):
         return quality(cases(samples))
-    return {
-        "accuracy": Metric.of_share([sample.correct for sample in samples], higher_is_better=True)
-    }
+    right = [sample.correct for sample in samples]
+    return {"accuracy": Metric.of_share(right, True, Prominence.HEADLINE)}
 
 
 def _median(values: Sequence[float], unit: str, higher_is_better: bool = False) -> Metric:
     if not values:
-        return Metric(math.nan, unit, None, 0, higher_is_better=higher_is_better)
+        return Metric(math.nan, unit, None, 0, higher_is_better, Statistic.MEDIAN)
     error = standard_error(values)
     error = None if error is None else _MEDIAN * error
-    return Metric(
-        statistics.median(values),
-        unit,
-        error,
-        len(values),
-        smooth=False,
-        higher_is_better=higher_is_better,
-    )
+    value = statistics.median(values)
+    return Metric(value, unit, error, len(values), higher_is_better, Statistic.MEDIAN)
 
 
 def _power(windows: Sequence[Window]) -> Metric:
     value, error = ratio(
         [window.energy_j or 0.0 for window in windows], [window.latency_s for window in windows]
     )
-    return Metric(value, "W", error, len(windows), higher_is_better=False)
+    return Metric(value, "W", error, len(windows), False, Statistic.RATIO)
 
 
 def _per_s(window: Window) -> float:

@@ -10,8 +10,10 @@ to the best known one is `gap_best_known_...`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from rig.model.trial import Metric, Sample
+from rig.model.metric import Deviation, Metric, Prominence, Repeatability, Statistic
+from rig.model.trial import Sample
 from rig.stats.summary import mean, ratio, standard_error
 from rig.units import quantity
 from scenarios.common.cost_gap import BEST_KNOWN, KINDS, OFFICIAL, CostGap, target_of
@@ -45,21 +47,49 @@ def metric_name(what: str, cell: str, timeout_s: float) -> str:
     return "_".join(filter(None, (what, cell, timeout_name(timeout_s))))
 
 
-def metrics(samples: Sequence[Sample]) -> dict[str, Metric]:
-    """Return the mean gap and the average power of each cell and time-out."""
+def metrics(
+    samples: Sequence[Sample], repeatability: Repeatability = Repeatability.REPEATED
+) -> dict[str, Metric]:
+    """Return the mean gap and the average power of each cell and time-out; `repeatability` is that
+    of the gaps. The gap of all cells at the last time-out is the headline.
+    """
     found: dict[str, Metric] = {}
+    overall: dict[str, str] = {}
     for (cell, timeout_s), group in groups(samples).items():
         if overrun.why(group):
             continue
         for kind in KINDS:
             gaps = _gaps(group, kind)
             if not _why_no_gap(group, kind):
-                gap = Metric(
-                    mean(gaps), "1", standard_error(gaps), len(gaps), higher_is_better=False
+                name = gap_name(kind, cell, timeout_s)
+                found[name] = Metric(
+                    mean(gaps),
+                    "1",
+                    standard_error(gaps),
+                    len(gaps),
+                    higher_is_better=False,
+                    prominence=prominence(cell),
+                    repeatability=repeatability,
+                    deviation=Deviation.COST,
                 )
-                found[gap_name(kind, cell, timeout_s)] = gap
-        found[metric_name("power", cell, timeout_s)] = power(group)
-    return found
+                overall |= {} if cell else {kind: name}
+        found[metric_name("power", cell, timeout_s)] = replace(
+            power(group), prominence=prominence(cell)
+        )
+    return found | headline(found, overall)
+
+
+def prominence(cell: str) -> Prominence:
+    """Return where a metric of a cell is shown; the cell is empty for that of all cells."""
+    return Prominence.DETAIL if cell else Prominence.MAIN
+
+
+def headline(found: Mapping[str, Metric], overall: Mapping[str, str]) -> dict[str, Metric]:
+    """Return the metric that is the headline: of names by kind of target, the official one's, or
+    else the best known one's.
+    """
+    name = next((overall[kind] for kind in KINDS if kind in overall), None)
+    return {} if name is None else {name: replace(found[name], prominence=Prominence.HEADLINE)}
 
 
 def absent(samples: Sequence[Sample]) -> dict[str, str]:
@@ -106,7 +136,7 @@ def power(samples: Sequence[Sample]) -> Metric:
     value, error = ratio(
         [window.energy_j or 0.0 for window in whole], [window.latency_s for window in whole]
     )
-    return Metric(value, "W", error, len(whole), higher_is_better=False)
+    return Metric(value, "W", error, len(whole), False, Statistic.RATIO)
 
 
 def gap_of(sample: Sample, kind: str) -> float | None:

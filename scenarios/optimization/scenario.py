@@ -17,8 +17,9 @@ from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Optimized, Task
 from rig.model.comparison import Compared
 from rig.model.grid import Covered
+from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.steps import Idle, Load, Plan, Solve
-from rig.model.trial import Measured, Metric, Sample
+from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or
 from rig.stats.interval import Intervals
@@ -191,15 +192,13 @@ class Optimization:
         and over all.
         """
         settings = self.settings
-        found = fixed_timeout.metrics(measured.samples) | time_to_solution.metrics(
-            measured.samples, settings.gaps, settings.curve
+        samples = measured.samples
+        repeatability = Repeatability.DRAWN if settings.reseed else Repeatability.REPEATED
+        return (
+            _powers(measured)
+            | fixed_timeout.metrics(samples, repeatability)
+            | time_to_solution.metrics(samples, settings.gaps, settings.curve, repeatability)
         )
-        if settings.reseed:
-            found = {
-                name: replace(metric, drawn=not name.startswith("power"))
-                for name, metric in found.items()
-            }
-        return _powers(measured) | found
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return which results there are not, and why."""
@@ -358,14 +357,17 @@ def _powers(measured: Measured) -> dict[str, Metric]:
     value, error = ratio(
         [idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]
     )
-    idle = Metric(value, "W", error, len(idles), higher_is_better=False)
-    active = fixed_timeout.power(measured.samples)
+    idle = Metric(value, "W", error, len(idles), False, Statistic.RATIO, budget_shown=True)
+    active = replace(fixed_timeout.power(measured.samples), budget_shown=True)
     known = [each for each in (idle.standard_error, active.standard_error) if each is not None]
     both = math.hypot(*known) if len(known) == 2 else None
     return {
         "power_idle": idle,
-        "power_active": active,
-        "power_dynamic": Metric(
-            active.value - idle.value, "W", both, active.n, higher_is_better=False
+        "power_active": replace(active, prominence=Prominence.HEADLINE),
+        "power_dynamic": replace(
+            active,
+            value=active.value - idle.value,
+            standard_error=both,
+            statistic=Statistic.DIFFERENCE,
         ),
     }

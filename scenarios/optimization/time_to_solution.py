@@ -14,12 +14,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rig.model.trial import Crossing, Metric, Sample
+from rig.model.metric import Metric, Prominence, Repeatability, Statistic
+from rig.model.trial import Crossing, Sample
 from rig.stats.summary import NORMAL_95, mean, standard_error
 from rig.stats.time_to_target import Attempt, quantile, success, time_to_solution_s
 from rig.units import quantity
 from scenarios.common.cost_gap import KINDS, OFFICIAL, target_of, threshold_cost
 from scenarios.optimization import overrun, wade
+from scenarios.optimization.fixed_timeout import headline, prominence
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,26 +140,55 @@ def runs(samples: Sequence[Sample], gaps: Sequence[float]) -> Iterator[Runs]:
 
 
 def metrics(
-    samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]
+    samples: Sequence[Sample],
+    gaps: Sequence[float],
+    curve: Sequence[float],
+    repeatability: Repeatability = Repeatability.REPEATED,
 ) -> dict[str, Metric]:
     """Return share of success, latency, energy and TTS99 to each of `gaps`, and WADE over those of
     the `curve`.
+
+    `repeatability` is that of means; what few attempts make coarse is compared in no case. Of all
+    cells, latency and energy to the smallest gap, and WADE, are headlines.
     """
     found: dict[str, Metric] = {}
+    coarse = max(repeatability, Repeatability.COARSE, key=list(Repeatability).index)
+    overall: dict[str, dict[str, str]] = {"latency": {}, "energy": {}, "wade": {}}
     for group in runs(samples, gaps):
         if group.unasked or group.late:
             continue
         reached = [crossing is not None for crossing in group.crossings]
-        found[group.name("success")] = Metric.of_share(reached, higher_is_better=True)
-        if not group.why:
-            latencies_s = [_latency_s(crossing) for crossing in group.reached]
-            found[group.name("latency")] = _mean(latencies_s, "s", False)
-            if len(group.energies_j) == len(latencies_s):
-                found[group.name("energy")] = _mean(group.energies_j, "J", False)
-        found |= _spread(group)
+        shown = prominence(group.cell)
+        success_name = group.name("success")
+        found[success_name] = Metric.of_share(reached, True, shown, coarse)
+        for what, mean_of in _means(group).items():
+            name = group.name(what)
+            found[name] = replace(mean_of, prominence=shown, repeatability=repeatability)
+            overall[what] |= {} if group.cell else {group.kind: name}
+        found |= _spread(group, coarse)
     for kind in KINDS:
         for cell, values in wades(samples, curve, kind).items():
-            found[wade_name(kind, cell, curve)] = replace(_mean(values, "1", True), bounded=True)
+            name = wade_name(kind, cell, curve)
+            found[name] = replace(
+                _mean(values, "1", True),
+                prominence=prominence(cell),
+                repeatability=repeatability,
+                bounded=True,
+            )
+            overall["wade"] |= {} if cell else {kind: name}
+    for names in overall.values():
+        found |= headline(found, names)
+    return found
+
+
+def _means(group: Runs) -> dict[str, Metric]:
+    """Return the mean latency and the mean energy to a gap, where there are any."""
+    if group.why:
+        return {}
+    latencies_s = [_latency_s(crossing) for crossing in group.reached]
+    found = {"latency": _mean(latencies_s, "s", False)}
+    if len(group.energies_j) == len(latencies_s):
+        found["energy"] = _mean(group.energies_j, "J", False)
     return found
 
 
@@ -234,7 +265,7 @@ def _said(group: Runs) -> str:
     )
 
 
-def _spread(group: Runs) -> dict[str, Metric]:
+def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
     """Return what differs from search to search: the median time, infinite where half of them did
     not get there, and TTS99.
 
@@ -251,14 +282,23 @@ def _spread(group: Runs) -> dict[str, Metric]:
         error_s = max(median.value_s - median.low_s, median.high_s - median.value_s) / NORMAL_95
     value_s = math.inf if median.value_s is None else median.value_s
     found[f"{group.name('latency')}_p50"] = Metric(
-        value_s, "s", error_s, len(attempts), ranked=True, higher_is_better=False
+        value_s,
+        "s",
+        error_s,
+        len(attempts),
+        higher_is_better=False,
+        statistic=Statistic.PERCENTILE,
+        prominence=Prominence.DETAIL,
+        repeatability=repeatability,
     )
     found[group.name("tts99")] = Metric(
         time_to_solution_s(group.limit_s, success(attempts).value),
         "s",
         n=len(attempts),
         higher_is_better=False,
-        drawn=True,
+        statistic=Statistic.ESTIMATE,
+        prominence=prominence(group.cell),
+        repeatability=repeatability,
     )
     return found
 

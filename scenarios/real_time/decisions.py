@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rig.model.trial import Measured, Metric, Sample, Streamed
+from rig.model.metric import Metric, Prominence
+from rig.model.trial import Measured, Sample, Streamed
 from rig.stats.summary import mean, standard_error
 from rig.units import quantity
 
@@ -54,7 +55,7 @@ def recognition(new: Sequence[Change]) -> dict[str, Metric]:
         )
     }
     if known_s:
-        metrics[ONSET] = _metric(known_s)
+        metrics[ONSET] = _metric(known_s, Prominence.HEADLINE)
         metrics |= {
             name: _percentile(known_s, int(name.rpartition("_p")[2])) for name in ONSET_PERCENTILES
         }
@@ -70,7 +71,7 @@ def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Met
         for place, phase in enumerate(phases)
     }
     response_s = [sample.hop.response.latency_s for sample in samples if sample.hop]
-    metrics["latency_response"] = _metric(response_s)
+    metrics["latency_response"] = _metric(response_s, Prominence.HEADLINE)
     return metrics | {
         f"latency_response_p{percent}": _percentile(response_s, percent) for percent in (50, 90, 99)
     }
@@ -159,9 +160,10 @@ def _first_stable(decided: Iterator[Sample], stable: int) -> float | None:
     return None
 
 
-def _metric(values_s: Sequence[float]) -> Metric:
+def _metric(values_s: Sequence[float], prominence: Prominence = Prominence.MAIN) -> Metric:
+    error_s = standard_error(values_s)
     return Metric(
-        mean(values_s), "s", standard_error(values_s), len(values_s), higher_is_better=False
+        mean(values_s), "s", error_s, len(values_s), higher_is_better=False, prominence=prominence
     )
 
 

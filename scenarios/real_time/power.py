@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rig.model.trial import Measured, Metric, Window
+from rig.model.metric import Metric, Prominence, Statistic
+from rig.model.trial import Measured, Window
 from rig.stats.summary import mean, ratio, standard_error
 
 
@@ -26,21 +27,25 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     average = _power([(window,) for window in whole])
     metrics = {
         "duty_cycle": _duty_cycle(measured),
-        "power_idle": idle,
-        "power_active": active,
-        "power_dynamic": _above(active, idle),
-        "power_stream": average,
+        "power_idle": replace(idle, budget_shown=True),
+        "power_active": _headline(active),
+        "power_dynamic": replace(_above(active, idle), budget_shown=True),
+        "power_stream": replace(average, prominence=Prominence.HEADLINE),
         "power_stream_dynamic": _above(average, idle),
     }
     for place, phase in enumerate(phases):
         metrics[f"energy_{phase}"] = _mean([windows[place].energy_j or 0.0 for windows in known])
-    metrics["energy_total"] = _mean([_energy_j(windows) for windows in known])
-    metrics["energy_dynamic"] = _energy_above(known, idle)
+    metrics["energy_total"] = _headline(_mean([_energy_j(windows) for windows in known]))
+    metrics["energy_dynamic"] = _headline(_energy_above(known, idle))
     # Shorter streams cost less: leaving out scenes tells nothing of other ones.
     metrics["energy_stream"] = replace(
-        _mean([window.energy_j or 0.0 for window in whole]), smooth=False
+        _mean([window.energy_j or 0.0 for window in whole]), statistic=Statistic.TOTAL
     )
     return metrics
+
+
+def _headline(metric: Metric) -> Metric:
+    return replace(metric, prominence=Prominence.HEADLINE, budget_shown=True)
 
 
 def _duty_cycle(measured: Measured) -> Metric:
@@ -49,10 +54,11 @@ def _duty_cycle(measured: Measured) -> Metric:
     whole_s = math.fsum(stream.whole.latency_s for stream in measured.streams)
     error_s = standard_error(busy_s)
     if not whole_s:
-        return Metric(math.nan, "s/s", None, 0, higher_is_better=False)
+        return Metric(math.nan, "s/s", None, 0, False, Statistic.RATIO)
     error = None if error_s is None else error_s * len(busy_s) / whole_s
     # The more of the time it stands idle, the more is left for anything else.
-    return Metric(math.fsum(busy_s) / whole_s, "s/s", error, len(busy_s), higher_is_better=False)
+    value = math.fsum(busy_s) / whole_s
+    return Metric(value, "s/s", error, len(busy_s), False, Statistic.RATIO)
 
 
 def _energy_j(windows: Sequence[Window]) -> float:
@@ -67,14 +73,15 @@ def _power(groups: Sequence[Sequence[Window]]) -> Metric:
     value, error = ratio(
         [_energy_j(windows) for windows in groups], [_length_s(windows) for windows in groups]
     )
-    return Metric(value, "W", error, len(groups), higher_is_better=False)
+    return Metric(value, "W", error, len(groups), False, Statistic.RATIO)
 
 
 def _above(power: Metric, idle: Metric) -> Metric:
     errors = (power.standard_error, idle.standard_error)
     known = [error for error in errors if error is not None]
     error = math.hypot(*known) if len(known) == len(errors) else None
-    return Metric(power.value - idle.value, "W", error, power.n, higher_is_better=False)
+    value = power.value - idle.value
+    return Metric(value, "W", error, power.n, False, Statistic.DIFFERENCE)
 
 
 def _energy_above(known: Sequence[Sequence[Window]], idle: Metric) -> Metric:
@@ -82,16 +89,11 @@ def _energy_above(known: Sequence[Sequence[Window]], idle: Metric) -> Metric:
     in all of them.
     """
     single = _mean([_energy_j(windows) - idle.value * _length_s(windows) for windows in known])
-    if single.standard_error is None or idle.standard_error is None:
-        return Metric(single.value, "J", None, single.n, higher_is_better=False)
-    idle_j = mean([_length_s(windows) for windows in known]) * idle.standard_error
-    return Metric(
-        single.value,
-        "J",
-        math.hypot(single.standard_error, idle_j),
-        single.n,
-        higher_is_better=False,
-    )
+    error_j = None
+    if single.standard_error is not None and idle.standard_error is not None:
+        idle_j = mean([_length_s(windows) for windows in known]) * idle.standard_error
+        error_j = math.hypot(single.standard_error, idle_j)
+    return replace(single, standard_error=error_j, statistic=Statistic.DIFFERENCE)
 
 
 def _mean(values_j: Sequence[float]) -> Metric:

@@ -15,8 +15,9 @@ from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Played, Task
+from rig.model.metric import Metric, Prominence
 from rig.model.steps import Idle, Plan, Stream
-from rig.model.trial import Measured, Metric
+from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or, Ratio
 from rig.units import quantity
@@ -143,14 +144,12 @@ class RealTime:
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial; the first scene follows no change, so it has no onset that counts."""
-        metrics = {
-            "accuracy": Metric.of_share(
-                [sample.correct for sample in measured.samples], higher_is_better=True
-            )
-        }
+        right = [sample.correct for sample in measured.samples]
+        metrics = {"accuracy": Metric.of_share(right, True, Prominence.HEADLINE)}
         metrics |= decisions.recognition(decisions.changes(measured, self.settings.stable))
         metrics |= decisions.latencies(measured.samples, phases)
-        metrics["within_deadline"] = Metric.of_share(self._in_time(measured), higher_is_better=True)
+        in_time = self._in_time(measured)
+        metrics["within_deadline"] = Metric.of_share(in_time, True, Prominence.HEADLINE)
         return metrics | energies(measured, phases)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from rig.interfaces.scenario import Withholder
+from rig.model.metric import Prominence, Repeatability, Statistic
 from rig.model.trial import Measured, Sample, Window
 from scenarios.single_stream import EARLY_STOPPING, SingleStream
 
@@ -50,6 +51,25 @@ def test_where_there_is_none_the_reason_is_told_and_nothing_stands_in(
 
 def test_accuracy_is_a_share_with_the_interval_of_its_count() -> None:
     accuracy = SingleStream(SingleStream.Settings()).summarise(measured(120), PHASES)["accuracy"]
-    assert (accuracy.value, accuracy.n, accuracy.share) == (0.9, 120, True)
+    assert (accuracy.value, accuracy.n, accuracy.statistic) == (0.9, 120, Statistic.SHARE)
     low, high = accuracy.interval
     assert low < 0.9 < high and high - 0.9 < 0.9 - low, "towards 1 there is less room"
+
+
+def test_totals_are_headlines_and_percentiles_and_parts_are_details_that_no_trial_repeats() -> None:
+    metrics = SingleStream(SingleStream.Settings()).summarise(measured(64), PHASES)
+    of = {
+        prominence: [name for name, metric in metrics.items() if metric.prominence is prominence]
+        for prominence in Prominence
+    }
+    assert of[Prominence.HEADLINE] == [
+        "accuracy", "latency_total", "power_active", "energy_total", "energy_dynamic",
+    ]  # fmt: skip
+    assert of[Prominence.MAIN] == ["latency_infer", "power_idle", "power_dynamic", "energy_infer"]
+    coarse = [name for name in metrics if metrics[name].repeatability is Repeatability.COARSE]
+    assert coarse == [name for name in metrics if metrics[name].statistic is Statistic.PERCENTILE]
+    assert EARLY_STOPPING in coarse and "latency_total_p99" in coarse and len(coarse) == 7
+    assert [name for name in metrics if metrics[name].budget_shown] == [
+        "latency_total", "power_idle", "power_active", "power_dynamic", "energy_total",
+        "energy_dynamic",
+    ]  # fmt: skip

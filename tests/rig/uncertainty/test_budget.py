@@ -12,7 +12,8 @@ from dataclasses import replace
 import pytest
 
 from rig.model.effects import COMMON, OWN, TRIAL, Effect, Effects, Influence
-from rig.model.trial import Measured, Metric, Sample, Trial, Window
+from rig.model.metric import Metric
+from rig.model.trial import Measured, Sample, Trial, Window
 from rig.stats.summary import mean, ratio, standard_error
 from rig.uncertainty import budget
 from rig.uncertainty.budget import Budget

@@ -16,8 +16,9 @@ import pytest
 from benchmarks.populations import Draw, areas, jitter
 from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
+from rig.model.metric import Metric
 from rig.model.steps import Plan
-from rig.model.trial import Measured, Metric, Sample, Trial, Window
+from rig.model.trial import Measured, Sample, Trial, Window
 from rig.results import document, results
 from rig.session.session import SessionResult, open_bench
 from rig.stats.binomial import Share, effective_size, student

@@ -6,7 +6,7 @@ refuses.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from rig.interfaces.scenario import Reviewer, Surveyor, Withholder
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Optimized
 from rig.model.completion import Completion
+from rig.model.metric import Deviation, Metric, Prominence, Repeatability, Statistic
 from rig.model.scores import Costs, Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Solve, Step
@@ -354,7 +355,8 @@ def test_latency_and_energy_are_those_until_the_device_knew() -> None:
     assert values == pytest.approx(
         own | {f"{name}_a": value for name, value in own.items()} | medians
     )
-    assert metrics["success_to_5pct"].share and metrics["success_to_5pct"].interval[0] < 0.2
+    success = metrics["success_to_5pct"]
+    assert success.statistic is Statistic.SHARE and success.interval[0] < 0.2
 
 
 def test_where_a_threshold_is_not_reached_by_all_there_is_no_result_but_a_share() -> None:
@@ -639,8 +641,49 @@ def test_results_to_the_official_target_are_not_mixed_with_those_to_the_best_kno
 def test_targets_that_coincide_are_one_threshold_with_both_names() -> None:
     scenario = optimization(gaps=(0.1,), curve=(0.1,), timeouts_s=())
     metrics = scenario.summarise(measured(both("a", -95, -100, -100, 2.0)), ["solve"])
-    assert metrics["latency_to_10pct"] == metrics["latency_to_10pct_best_known"]
-    assert metrics["wade_of_1"] == metrics["wade_of_1_best_known"]
+    for name in ("latency_to_10pct", "wade_of_1"):
+        official = metrics[name]
+        assert official.prominence is Prominence.HEADLINE
+        assert replace(official, prominence=Prominence.MAIN) == metrics[f"{name}_best_known"]
+
+
+def headlines(metrics: Mapping[str, Metric]) -> list[str]:
+    return [name for name, metric in metrics.items() if metric.prominence is Prominence.HEADLINE]
+
+
+def test_the_longest_time_out_and_the_smallest_gap_are_headlines_and_cells_are_details() -> None:
+    scenario = optimization(gaps=(0.1, 0.05), curve=(0.1, 0.05), timeouts_s=(1.0, 10.0))
+    searches = (
+        fixed("a", -95, -100),
+        fixed("a", -97, -100, 10.0),
+        both("a", -95, -100, -100, 2.0),
+    )
+    metrics = scenario.summarise(measured(*searches), ["solve"])
+    # Nobody was asked for 5 %, so the next gap is the smallest that is known.
+    assert headlines(metrics) == ["power_active", "gap_10s", "latency_to_10pct", "energy_to_10pct"]
+    assert {metrics[name].prominence for name in ("gap_a_10s", "power_a_1s")} == {Prominence.DETAIL}
+    assert {metrics[name].prominence for name in ("gap_1s", "power_10s")} == {Prominence.MAIN}
+    assert {metrics[name].deviation for name in ("gap_1s", "gap_a_10s")} == {Deviation.COST}
+
+
+@pytest.mark.parametrize(
+    ("reseed", "mean", "share"),
+    [
+        (True, Repeatability.DRAWN, Repeatability.DRAWN),
+        (False, Repeatability.REPEATED, Repeatability.COARSE),
+    ],
+)
+def test_trials_repeat_means_over_the_same_seeds_and_power_in_any_case(
+    reseed: bool, mean: Repeatability, share: Repeatability
+) -> None:
+    scenario = optimization(gaps=(0.1,), timeouts_s=(1.0,), reseed=reseed)
+    searches = (fixed("a", -95, -100), both("a", -95, -100, -100, 2.0))
+    metrics = scenario.summarise(measured(*searches), ["solve"])
+    said = {name: metric.repeatability for name, metric in metrics.items()}
+    assert {said[name] for name in ("gap_1s", "latency_to_10pct", "energy_to_10pct")} == {mean}
+    assert {said[name] for name in ("success_to_10pct", "tts99_to_10pct")} == {share}
+    assert said["latency_to_10pct_p50"] is share
+    assert {said[name] for name in ("power_1s", "power_active")} == {Repeatability.REPEATED}
 
 
 def test_without_an_official_target_there_is_no_result_of_the_benchmark_and_a_reason() -> None:

@@ -19,6 +19,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Fitter, Reviewer, Withholder
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Played
+from rig.model.metric import Statistic
 from rig.model.scores import Score
 from rig.model.steps import Idle, Stream
 from rig.model.trial import Hop, Measured, Sample, Streamed, Window
@@ -319,7 +320,8 @@ def test_a_trial_counts_only_when_the_share_of_windows_that_were_due_met_the_dea
     measured = decided(*["owl"] * len(response_s), response_s=response_s, due=due)
     met = sum(took_s <= deadline_s for took_s in response_s)
     metric = scenario.summarise(measured, PHASES)["within_deadline"]
-    assert metric.value == pytest.approx(met / due) and metric.n == due and metric.share
+    assert metric.value == pytest.approx(met / due) and metric.n == due
+    assert metric.statistic is Statistic.SHARE
     assert bool(scenario.problems(measured)) == (met < share * due)
     assert all(
         problem.code == "rule" and f"{met} of {due}" in problem.detail

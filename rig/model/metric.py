@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A metric: a number with its unit, and what it says of itself to tables, rules and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rig.stats.binomial import Share
+from rig.stats.summary import mean, percentile, percentile_error, standard_error
+
+
+class Statistic(StrEnum):
+    """How a metric is made of single values."""
+
+    MEAN = "mean"
+    #: A sum over a sum: a power, a throughput, a duty cycle.
+    RATIO = "ratio"
+    #: A mean or a ratio, less another one: what is above idle.
+    DIFFERENCE = "difference"
+    #: Of one thing as a whole: without a part of it, it is another thing.
+    TOTAL = "total"
+    #: Of a few values, which without one of them does not tell what it is with other ones.
+    MEDIAN = "median"
+    #: One or two of the values in order decide it.
+    PERCENTILE = "percentile"
+    #: Of so many samples so many are so; its interval is that of a binomial count.
+    SHARE = "share"
+    #: Under a curve, from 0 to 1.
+    AREA = "area"
+    #: What follows from other values by a model.
+    ESTIMATE = "estimate"
+
+    @property
+    def smooth(self) -> bool:
+        """Say whether the metric without some samples tells what it is with other ones."""
+        return self not in (Statistic.TOTAL, Statistic.MEDIAN)
+
+
+class Prominence(StrEnum):
+    """Where a metric is shown."""
+
+    #: In a tile above the report, and as a row of the table.
+    HEADLINE = "headline"
+    #: As a row of the table, in the terminal and in the report.
+    MAIN = "main"
+    #: Behind the table of the report, and in results.json.
+    DETAIL = "detail"
+
+
+class Repeatability(StrEnum):
+    """Whether trials are to repeat a metric: without a claim, the verdict compares them."""
+
+    REPEATED = "repeated"
+    #: One or a few of many values decide it, or few attempts: trials agree by chance only.
+    COARSE = "coarse"
+    #: It differs from trial to trial as what each draws for itself does, such as solver seeds.
+    DRAWN = "drawn"
+
+
+class Deviation(StrEnum):
+    """How far a metric lies from a reference."""
+
+    #: (value - reference) / |reference|
+    RELATIVE = "relative"
+    #: Of a gap, by the cost that it stands for: the same of 1 - gap, as a gap may be 0.
+    COST = "cost"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number with its unit; `standard_error` is over `n` single values, None where it has no
+    meaning.
+
+    `higher_is_better` is None where neither direction is the better one. `percent` says which
+    percentile it is, of `values`, where these are known. `bounded`: no value below 0 or above 1 can
+    be. `budget_shown`: its uncertainty budget stands beside those of other metrics.
+    """
+
+    value: float
+    unit: str
+    standard_error: float | None = None
+    n: int = 1
+    higher_is_better: bool | None = None
+    statistic: Statistic = Statistic.MEAN
+    prominence: Prominence = Prominence.MAIN
+    repeatability: Repeatability = Repeatability.REPEATED
+    deviation: Deviation = Deviation.RELATIVE
+    budget_shown: bool = False
+    percent: float | None = None
+    values: tuple[float, ...] = ()
+    bounded: bool = False
+
+    @classmethod
+    def of_percentile(
+        cls,
+        values: Sequence[float],
+        percent: float,
+        unit: str,
+        higher_is_better: bool | None = None,
+    ) -> Metric:
+        """Return a percentile with its standard error: a detail, which trials need not repeat."""
+        return cls(
+            percentile(values, percent),
+            unit,
+            percentile_error(values, percent),
+            len(values),
+            higher_is_better,
+            Statistic.PERCENTILE,
+            Prominence.DETAIL,
+            Repeatability.COARSE,
+            percent=percent,
+            values=tuple(values),
+        )
+
+    @classmethod
+    def of_share(
+        cls,
+        outcomes: Sequence[bool],
+        higher_is_better: bool | None = None,
+        prominence: Prominence = Prominence.MAIN,
+        repeatability: Repeatability = Repeatability.REPEATED,
+    ) -> Metric:
+        """Return the share of samples of which something is so."""
+        values = [float(outcome) for outcome in outcomes]
+        return cls(
+            mean(values),
+            "1",
+            standard_error(values),
+            len(values),
+            higher_is_better,
+            Statistic.SHARE,
+            prominence,
+            repeatability,
+            bounded=True,
+        )
+
+    @property
+    def share(self) -> bool:
+        """Say whether it is a share."""
+        return self.statistic is Statistic.SHARE
+
+    @property
+    def drawn(self) -> bool:
+        """Say whether each trial draws its own."""
+        return self.repeatability is Repeatability.DRAWN
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the binomial 95 % interval of a share, as if its samples were independent."""
+        return Share(round(self.value * self.n), self.n).interval() if self.n else (0.0, 1.0)
