@@ -20,16 +20,19 @@ from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
 from rig.model.metric import Metric, Prominence, Statistic
+from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 from rig.settings.declare import Count, Or, Ratio, Why
 from rig.stats.summary import ratio
+from rig.store.session_folder import SessionFolder
 from scenarios.common.calibration import Length, calibrate, rate_of
 from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX
 
 #: LoadGen's Offline: "all samples in one query", for 600 s at least.
 LOADGEN_S = 600.0
+THROUGHPUT = "throughput"
 
 
 class Offline:
@@ -133,7 +136,7 @@ class Offline:
             # Where there are energies, their budgets have the clock's part as well.
             budget_shown=all(sample.windows[0].energy_j is None for sample in samples),
         )
-        return _accuracy(samples) | {"throughput": throughput} | _energies(measured)
+        return _accuracy(samples) | {THROUGHPUT: throughput} | _energies(measured)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which of its own settings a trial does not meet."""
@@ -171,8 +174,15 @@ class Offline:
         return (
             done,
             *other,
-            f"Samples per second: {self.summarise(measured, ())['throughput'].value:.6g}",
+            f"Samples per second: {self.summarise(measured, ())[THROUGHPUT].value:.6g}",
         )
+
+    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+        """Draw the throughput of each trial."""
+        # Here, because it brings matplotlib, which only the report needs.
+        from scenarios.common.plots import of_throughput
+
+        return of_throughput(session, THROUGHPUT)
 
     def _chunks(self, samples: int, seed: int) -> list[tuple[int, ...]]:
         order = list(range(samples))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from rig.check import traces as check_traces
 from rig.check.replay import Replay
 from rig.errors import NotInSession, RigError
 from rig.model.finding import Finding
+from rig.model.metric import Prominence
 from rig.model.trial import Trial
 from rig.problems import Problem
 from rig.results import document, results
@@ -59,8 +59,6 @@ _RELATIVE = 1e-9
 _ABSOLUTE = 1e-15
 _BYTES = "byte for byte equal"
 _ROUNDED = "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
-#: Means that are shown beside what was found: of each phase, and of all.
-_MAIN = re.compile(r"(latency|energy)_[a-z]+")
 #: What status a folder has in which something lies that belongs into no session.
 UNREAD = "not read"
 
@@ -528,12 +526,9 @@ def _readable(folder: Path, scratch: Path) -> None:
 
 
 def _means(trial: Trial) -> str:
-    main = [
-        name
-        for name in trial.metrics
-        if name in ("accuracy", "power_idle", "power_dynamic") or _MAIN.fullmatch(name)
-    ]
     shown = [
-        f"{name} {quantity(trial.metrics[name].value, trial.metrics[name].unit)}" for name in main
+        f"{name} {quantity(metric.value, metric.unit)}"
+        for name, metric in trial.metrics.items()
+        if metric.prominence is Prominence.HEADLINE
     ]
     return ": " + ", ".join(shown) if trial.measured.samples else ""

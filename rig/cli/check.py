@@ -15,8 +15,8 @@ from rig.cli import tables
 from rig.cli.labels import of_session
 from rig.cli.main import FALSE
 from rig.cli.options import session_argument
-from rig.results import claim, document, results
-from rig.store import session_folder
+from rig.results import claim, results
+from rig.store.session_folder import SessionFolder
 
 _OUT = tables.Terminal()
 
@@ -53,7 +53,7 @@ def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
                 "the claim is not tested: the session is not what was measured, or did not finish"
             )
         return FALSE
-    measured = document.read(path / session_folder.RESULTS)
+    measured = results.read(SessionFolder(path), checked.trials)
     if tested is None:
         tables.print_budget(_OUT, measured)
         return 0

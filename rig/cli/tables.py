@@ -31,6 +31,7 @@ from rig.kinds import registry as kinds
 from rig.model import comparison
 from rig.model.comparison import Compared
 from rig.model.grid import DONE, FAILED, Coverage, Covered
+from rig.model.metric import Prominence
 from rig.results import labels
 from rig.results.budget_table import BudgetCell
 from rig.results.budget_table import table as budget_table
@@ -60,34 +61,6 @@ _UNSEEN = re.compile(
 )
 #: More than any table is wide.
 _UNBOUND = 1000
-#: What a person looks for first; the rest is in results.json and the report.
-MAIN_METRICS = (
-    "accuracy",
-    "auc",
-    "throughput",
-    "recognised",
-    "latency_onset",
-    "latency_preprocess",
-    "latency_infer",
-    "latency_response",
-    "within_deadline",
-    "duty_cycle",
-    "power_idle",
-    "power_active",
-    "power_dynamic",
-    "power_stream",
-    "energy_preprocess",
-    "energy_infer",
-    "energy_total",
-    "energy_dynamic",
-    "energy_stream",
-)
-
-
-#: What a grid of searches is as a whole; its cells are told in lines.
-_OVERALL = re.compile(
-    r"(gap|gap_best_known|power)_\d+[mu]?s|(latency|energy|success|tts99)_to_[0-9p]+pct(_best_known)?|wade(_of_\d+)?(_best_known)?"
-)
 #: More lines than this are shown of one trial only.
 _LINES = 5
 #: A component below this share everywhere is left out of the terminal's table; the report has all.
@@ -227,7 +200,7 @@ def _print_metrics(console: Console, results: Results, title: str) -> None:
     main = {
         name: metric
         for name, metric in results.metrics.items()
-        if name in MAIN_METRICS or _OVERALL.fullmatch(name)
+        if metric.prominence is not Prominence.DETAIL
     }
     whole = _metrics_table(results, main, title, intervals=True, trials=True)
     if _width(console, whole) <= console.width:
@@ -289,7 +262,7 @@ def _metrics_table(
         table.add_row(
             escape(name),
             *(map(escape, told) if intervals else ()),
-            *(_deviations(name, metric) if trials else ()),
+            *(_deviations(metric) if trials else ()),
         )
     return table
 
@@ -420,13 +393,13 @@ def _cell(cell: BudgetCell | None) -> str:
     return share(cell.relative) if cell.counted else f"({share(cell.relative)})"
 
 
-def _deviations(name: str, metric: MetricResult) -> list[str]:
+def _deviations(metric: MetricResult) -> list[str]:
     cells = []
     for trial in metric.per_trial:
         if trial.value is None or metric.value is None:
             cells.append("-")
             continue
-        away = deviation(name, trial.value, metric.value)
+        away = deviation(trial.value, metric.value, metric.deviation)
         shown = f"{100 * away:+.{1 if abs(away) >= 0.1 else 2}f}"
         cells.append(f"[red]{shown}[/]" if abs(away) > LIMIT else shown)
     return cells

@@ -11,10 +11,12 @@ from rig.interfaces.task import Task
 from rig.model.comparison import Compared
 from rig.model.grid import Covered
 from rig.model.metric import Metric
+from rig.model.picture import Picture
 from rig.model.steps import Plan
 from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.stats.interval import Intervals
+from rig.store.session_folder import SessionFolder
 
 if TYPE_CHECKING:
     from rig.model.step_record import StepRecord
@@ -117,4 +119,15 @@ class Gatherer(Protocol):
     def gathered(self, trials: Sequence[Measured], phases: Sequence[str]) -> Mapping[str, float]:
         """Return the values of some of its metrics, by name; of every other metric the mean over
         trials is stated.
+        """
+
+
+@runtime_checkable
+class Illustrated(Protocol):
+    """Optional hook of a scenario: pictures of its own for the report."""
+
+    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+        """Draw a finished session: its results.json and the lines of samples.jsonl of each trial.
+
+        Figures are those of matplotlib; rig/report/style.py has the colours that follow the page.
         """

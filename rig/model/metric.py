@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 
 from rig.stats.binomial import Share
 from rig.stats.summary import mean, percentile, percentile_error, standard_error
 
 
-class Statistic(StrEnum):
+class Statistic(Enum):
     """How a metric is made of single values."""
 
     MEAN = "mean"
@@ -38,7 +38,7 @@ class Statistic(StrEnum):
         return self not in (Statistic.TOTAL, Statistic.MEDIAN)
 
 
-class Prominence(StrEnum):
+class Prominence(Enum):
     """Where a metric is shown."""
 
     #: In a tile above the report, and as a row of the table.
@@ -49,7 +49,7 @@ class Prominence(StrEnum):
     DETAIL = "detail"
 
 
-class Repeatability(StrEnum):
+class Repeatability(Enum):
     """Whether trials are to repeat a metric: without a claim, the verdict compares them."""
 
     REPEATED = "repeated"
@@ -59,7 +59,7 @@ class Repeatability(StrEnum):
     DRAWN = "drawn"
 
 
-class Deviation(StrEnum):
+class Deviation(Enum):
     """How far a metric lies from a reference."""
 
     #: (value - reference) / |reference|
@@ -135,16 +135,6 @@ class Metric:
             repeatability,
             bounded=True,
         )
-
-    @property
-    def share(self) -> bool:
-        """Say whether it is a share."""
-        return self.statistic is Statistic.SHARE
-
-    @property
-    def drawn(self) -> bool:
-        """Say whether each trial draws its own."""
-        return self.repeatability is Repeatability.DRAWN
 
     @property
     def interval(self) -> tuple[float, float]:

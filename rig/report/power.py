@@ -67,16 +67,14 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
     factor, how = _draw_power(axes, trace, view_s, zero_s)
     _draw_phases((axes, sync), trial, place, results.provenance.task.phases)
     _draw_gaps(axes, trace, view_s, zero_s)
-    idle_power = results.metrics.get("power_idle")
-    for idle in idle_power.per_trial if idle_power else ():
-        if idle.trial == trial.trial and idle.value is not None:
-            axes.axhline(
-                idle.value * factor,
-                color=INK,
-                ls=(0, (5, 3)),
-                lw=0.9,
-                label=f"idle power: {quantity(idle.value, 'W')}",
-            )
+    if trial.idle_w is not None:
+        axes.axhline(
+            trial.idle_w * factor,
+            color=INK,
+            ls=(0, (5, 3)),
+            lw=0.9,
+            label=f"idle power: {quantity(trial.idle_w, 'W')}",
+        )
     axes.set_ylim(0, axes.get_ylim()[1] * 1.12)
     _draw_sync(sync, trace, view_s, zero_s)
     figure.legend(loc="outside upper left", ncols=3, handlelength=1.4, columnspacing=1.6)

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rig.model.metric import Deviation
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
 from rig.results.document import Results
 from rig.results.replication import LIMIT, deviation
@@ -28,7 +29,10 @@ def dots(names: Sequence[str], results: Results) -> Plot:
     if not names:
         return Markup(), "Not drawn: nothing to compare."
     away = [
-        [away_from(name, one.value, judged[name].claimed) for one in metrics[name].per_trial]
+        [
+            away_from(one.value, judged[name].claimed, metrics[name].deviation)
+            for one in metrics[name].per_trial
+        ]
         for name in names
     ]
     largest = max((abs(one) for row in away for one in row if math.isfinite(one)), default=0.0)
@@ -41,9 +45,9 @@ def dots(names: Sequence[str], results: Results) -> Plot:
         axes.axhline(row, color=FAINT, lw=0.4, alpha=0.6)
         _draw_dots(axes, row, away[row], shown, [trial.valid for trial in results.trials])
         if claims:
-            average = float(
-                np.clip(away_from(name, metrics[name].value, judged[name].claimed), -shown, shown)
-            )
+            of = metrics[name]
+            distance = away_from(of.value, judged[name].claimed, of.deviation)
+            average = float(np.clip(distance, -shown, shown))
             axes.plot(average * 100, row, "D", ms=6, color=INK, mfc="none", zorder=4, clip_on=False)
     axes.set(
         yticks=range(len(names)),
@@ -84,6 +88,6 @@ def _draw_dots(
         )
 
 
-def away_from(name: str, value: float | None, reference: float | None) -> float:
-    """Return the deviation of a metric, not a number where one of the two is not known."""
-    return math.nan if value is None or reference is None else deviation(name, value, reference)
+def away_from(value: float | None, reference: float | None, how: Deviation) -> float:
+    """Return how far a value lies from a reference; not a number where one is not known."""
+    return math.nan if value is None or reference is None else deviation(value, reference, how)

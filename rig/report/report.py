@@ -6,8 +6,8 @@ from the session folder.
 from __future__ import annotations
 
 import math
-import re
 import tomllib
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,42 +16,26 @@ import matplotlib.style
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from rig.errors import DataError
+from rig.errors import DataError, RigError
+from rig.interfaces.scenario import Illustrated
 from rig.model import comparison
+from rig.model.metric import Prominence
+from rig.model.picture import Picture
 from rig.problems import PROBLEM_CODES
-from rig.report import search, stream
 from rig.report.distributions import distributions
 from rig.report.power import open_trace, power, residual_limit_s, residuals
 from rig.report.replication import away_from, dots
 from rig.report.samples import TrialSamples
-from rig.report.style import STYLE, Plot
-from rig.report.throughput import throughput
-from rig.results import document
+from rig.report.style import STYLE, Plot, svg
 from rig.results.budget_table import table as budget_table
-from rig.results.document import Results
+from rig.results.document import MetricResult, Results
 from rig.results.replication import LIMIT
+from rig.results.results import Context, read
 from rig.results.stated import stated
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import TRACE
 from rig.units import quantity, share
-
-#: What a reader looks for first, in tiles.
-_TELLING = (
-    "accuracy",
-    "auc",
-    "throughput",
-    "latency_total",
-    "latency_onset",
-    "latency_response",
-    "within_deadline",
-    "power_active",
-    "power_stream",
-    "energy_total",
-    "energy_dynamic",
-)
-#: A metric of one cell of a grid of searches: the pictures show these.
-_OF_CELL = r".*_\d+n_[0-9p.]+pct.*"
 
 _NO_CURVE = (
     "Not drawn for several supplies: each rail has a clock of its own; rig measure shows each."
@@ -79,7 +63,7 @@ def rendered(folder: Path) -> str:
             f"{folder} has no {session_folder.RESULTS}: its session did not finish",
             try_next=f"rig check {folder}",
         )
-    results = document.read(folder / session_folder.RESULTS)
+    results = read(session)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -94,11 +78,10 @@ def rendered(folder: Path) -> str:
         (files("rig.report") / "report.html").read_text(encoding="utf-8")
     )
     with matplotlib.style.context(["default", STYLE]):
-        special = _special(session, results)
-        plots = _plots(session, results) | {name: plot for name, _, plot in special}
-    return template.render(
-        _page(session, results), plots=plots, special=[(name, title) for name, title, _ in special]
-    )
+        pictures = _pictures(session, results)
+        special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}
+        plots = _plots(session, results) | special
+    return template.render(_page(session, results), plots=plots, pictures=pictures)
 
 
 def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
@@ -118,7 +101,7 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
         "monitors": monitors,
         "budget": budget_table(results),
         "resolution": results.resolution,
-        "tiles": _tiles(main),
+        "tiles": [name for name in main if results.metrics[name].prominence is Prominence.HEADLINE],
         "main": [_row(name, results) for name in main],
         "further": [_row(name, results) for name in further],
         "methods": _methods(results),
@@ -138,34 +121,18 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
 
 
 def _split(results: Results) -> tuple[list[str], list[str]]:
-    """Part the metrics: what a reader looks for, claimed or beyond the limit first; percentiles and
-    finer divisions behind.
-    """
-    phases = "|".join(re.escape(phase) for phase in results.provenance.task.phases)
-    finer = re.compile(
-        rf".*_p\d+(_early_stopping)?|power_({phases})|energy_({phases})_dynamic|energy_idle|{_OF_CELL}"
-    )
+    """Part the metrics into rows and details; what is claimed or beyond the limit is a row."""
     telling = {
         name
         for name, row in results.replication.per_metric.items()
         if results.audit is not None or not (row.ok or math.isnan(row.mean))
     }
-    main = [name for name in results.metrics if not finer.fullmatch(name) or name in telling]
+    main = [
+        name
+        for name, metric in results.metrics.items()
+        if metric.prominence is not Prominence.DETAIL or name in telling
+    ]
     return main, [name for name in results.metrics if name not in main]
-
-
-def _tiles(main: list[str]) -> list[str]:
-    """Choose what stands above all: of searches, the longest time-out and the nearest threshold."""
-    chosen = [name for name in main if name in _TELLING]
-    for own, other in (
-        (r"gap_\d+[mu]?s", r"gap_best_known_\d+[mu]?s"),
-        (r"latency_to_[0-9p]+pct", r"latency_to_[0-9p]+pct_best_known"),
-        (r"energy_to_[0-9p]+pct", r"energy_to_[0-9p]+pct_best_known"),
-        (r"wade(_of_\d+)?", r"wade(_of_\d+)?_best_known"),
-    ):
-        found = [[name for name in main if re.fullmatch(pattern, name)] for pattern in (own, other)]
-        chosen += (found[0] or found[1])[-1:]
-    return chosen
 
 
 def _row(name: str, results: Results) -> dict[str, Any]:
@@ -184,9 +151,7 @@ def _row(name: str, results: Results) -> dict[str, Any]:
         "binomial": metric.binomial,
         "verdict": verdict,
         "claimed": f"{verdict.claimed * factor:.6g}" if verdict and results.audit else None,
-        "trials": [
-            _cell(name, single.value, metric.value, factor, decimals) for single in metric.per_trial
-        ],
+        "trials": [_cell(metric, single.value, factor, decimals) for single in metric.per_trial],
     }
 
 
@@ -207,9 +172,9 @@ def _methods(results: Results) -> list[tuple[str, str, list[str]]]:
 
 
 def _cell(
-    name: str, value: float | None, average: float | None, factor: float, decimals: int
+    metric: MetricResult, value: float | None, factor: float, decimals: int
 ) -> dict[str, Any]:
-    away = away_from(name, value, average)
+    away = away_from(value, metric.value, metric.deviation)
     return {
         "value": _fixed(value, factor, decimals),
         "deviation": _percent(away),
@@ -248,27 +213,21 @@ def _plots(session: SessionFolder, results: Results) -> dict[str, Plot]:
     return plots | {"trials": dots(_split(results)[0], results)}
 
 
-def _special(session: SessionFolder, results: Results) -> list[tuple[str, str, Plot]]:
-    """Draw what only some scenarios have: the name of each picture, its title, and itself."""
-    found = []
-    if "throughput" in results.metrics:
-        found.append(("throughput", "Throughput", throughput(results)))
-    if results.scenario == "optimization":
-        lines = search.searches(session, results)
-        found.append(("searches", "Cost over time", search.over_time(lines, results)))
-        found.append(("gaps", "Gaps by size and density", search.heat(lines, results)))
-    if results.scenario == "real_time":
-        settings = tomllib.loads((session.path / session_folder.BENCH).read_text(encoding="utf-8"))[
-            "scenario"
-        ]["real_time"]
-        found.append(
-            (
-                "decisions",
-                "Decisions and scenes",
-                stream.decisions(session, results, settings["deadline_s"]),
-            )
-        )
-    return found
+def _pictures(session: SessionFolder, results: Results) -> Sequence[Picture]:
+    """Return what the scenario draws; one that fails to is no reason to have no report."""
+    try:
+        scenario = Context.of(session).scenario
+        return scenario.pictures(session) if isinstance(scenario, Illustrated) else ()
+    except Exception as error:
+        why = error.cause if isinstance(error, RigError) else repr(error)
+        caption = f"Not drawn: {why}."
+        return (Picture("scenario", f"Pictures of {results.scenario}", None, caption),)
+
+
+def _plot(picture: Picture, results: Results) -> Plot:
+    figure = picture.figure
+    drawn = Markup() if figure is None else svg(figure, picture.name, results.labels)
+    return drawn, picture.caption
 
 
 def _of_one_trial(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The uncertainty budgets of the telling metrics, side by side."""
+"""The uncertainty budgets of the metrics that want them shown, side by side."""
 
 from __future__ import annotations
 
@@ -8,18 +8,6 @@ from dataclasses import dataclass
 
 from rig.results.document import MetricResult, Results
 from rig.uncertainty.budget import Part
-
-#: Metrics whose budgets are shown side by side.
-SHOWN = (
-    "latency_total",
-    "power_idle",
-    "power_active",
-    "power_dynamic",
-    "energy_total",
-    "energy_dynamic",
-)
-#: The same where a scenario measures the inference alone.
-SHOWN_OF_WINDOWS = ("throughput", "energy_infer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +70,14 @@ class BudgetTable:
 
 
 def table(results: Results) -> BudgetTable:
-    """Return the budgets of the telling metrics, each cell as a share of its metric's value."""
-    metrics = results.metrics
-    names = SHOWN if "energy_total" in metrics else (*SHOWN, *SHOWN_OF_WINDOWS)
-    chosen = [BudgetColumn.of(name, metrics[name]) for name in names if name in metrics]
+    """Return the budgets that metrics want to be shown, each cell as a share of its metric's
+    value.
+    """
+    chosen = [
+        BudgetColumn.of(name, metric)
+        for name, metric in results.metrics.items()
+        if metric.budget_shown
+    ]
     columns = [column for column in chosen if column is not None]
     largest: dict[str, float] = {}
     for column in columns:

@@ -208,12 +208,12 @@ def verdicts(claimed: Mapping[str, float], trials: Sequence[Trial]) -> dict[str,
     names = [name for name in claimed if all(name in trial.metrics for trial in trials)]
     values = [{name: trial.metrics[name].value for name in names} for trial in trials]
     invalid = sum(not trial.valid for trial in trials)
-    directions = {
-        name: metric.higher_is_better for trial in trials for name, metric in trial.metrics.items()
-    }
+    metrics = {name: metric for trial in trials for name, metric in trial.metrics.items()}
+    directions = {name: metric.higher_is_better for name, metric in metrics.items()}
+    how = {name: metric.deviation for name, metric in metrics.items()}
     return {
-        "replication": replication.replication_check(claimed, values, invalid),
-        "audit": replication.audit_check(claimed, values, invalid, directions),
+        "replication": replication.replication_check(claimed, values, invalid, how),
+        "audit": replication.audit_check(claimed, values, invalid, directions, how),
     }
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from rig.errors import DataError
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage
+from rig.model.metric import Deviation, Prominence, Repeatability, Statistic
 from rig.results import labels
 from rig.results.labels import DataStatement, Label
 from rig.results.replication import MetricVerdict
@@ -132,11 +133,16 @@ class TrialValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricResult:
-    """A metric over all trials."""
+    """A metric over all trials, and what its scenario says of it (rig/model/metric.py)."""
 
     value: float | None
     unit: str
     higher_is_better: bool | None
+    statistic: Statistic = typed.since(4, Statistic.MEAN)
+    prominence: Prominence = typed.since(4, Prominence.MAIN)
+    repeatability: Repeatability = typed.since(4, Repeatability.REPEATED)
+    deviation: Deviation = typed.since(4, Deviation.RELATIVE)
+    budget_shown: bool = typed.since(4, False)
     standard_error_over_samples: float | None
     same_samples: IntervalResult
     other_samples: IntervalResult

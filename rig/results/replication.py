@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rig.model.metric import Deviation
 from rig.stats.summary import mean
 
 #: NeuroBench rules.md: "average over 5 trials".
@@ -58,10 +59,6 @@ POLICY = (
     "claim and audit on 5."
 )
 
-#: Metrics that are a gap to a target cost: 1 - gap is the share of that cost which was reached, and
-#: more is better.
-GAP = "gap"
-
 
 @dataclass(frozen=True, slots=True)
 class MetricVerdict:
@@ -94,35 +91,35 @@ def relative(value: float, reference: float) -> float:
     return (value - reference) / abs(reference)
 
 
-def deviation(name: str, value: float, reference: float) -> float:
-    """Return how far the value of a metric lies from a reference, relatively; of a gap, how far the
-    costs lie apart.
+def deviation(value: float, reference: float, how: Deviation = Deviation.RELATIVE) -> float:
+    """Return how far a value lies from a reference, relatively; of a gap, how far the costs lie
+    apart.
     """
-    if name.startswith(GAP):
+    if how is Deviation.COST:
         return relative(1.0 - value, 1.0 - reference)
     return relative(value, reference)
 
 
 def replication_check(
-    claimed: Mapping[str, float], trials: Sequence[Mapping[str, float]], invalid: int = 0
+    claimed: Mapping[str, float],
+    trials: Sequence[Mapping[str, float]],
+    invalid: int = 0,
+    deviations: Mapping[str, Deviation] | None = None,
 ) -> Verdict:
     """Apply the 5 % rule to the means of `trials` (metric -> value each); without a claim, to each
-    trial about their mean.
+    trial about their mean. `deviations` says of which metrics they are not relative.
     """
+    how = deviations or {}
     if claimed:
         rows = {
-            name: _two_sided(name, value, [mean([trial[name] for trial in trials])])
+            name: _two_sided(value, [mean([trial[name] for trial in trials])], how.get(name))
             for name, value in claimed.items()
             if _all(trials, name)
         }
         return _verdict("replication-5-percent", claimed, rows, len(trials), invalid)
     names = list(trials[0]) if trials else []
-    rows = {
-        name: _two_sided(
-            name, mean([trial[name] for trial in trials]), [trial[name] for trial in trials]
-        )
-        for name in names
-    }
+    columns = {name: [trial[name] for trial in trials] for name in names}
+    rows = {name: _two_sided(mean(own), own, how.get(name)) for name, own in columns.items()}
     return _verdict(
         "self-consistency-5-percent", dict.fromkeys(names, 0.0), rows, len(trials), invalid
     )
@@ -133,13 +130,17 @@ def audit_check(
     trials: Sequence[Mapping[str, float]],
     invalid: int = 0,
     higher_is_better: Mapping[str, bool | None] | None = None,
+    deviations: Mapping[str, Deviation] | None = None,
 ) -> Verdict:
     """Apply the audit's one-sided 95 % rule to the means of `trials`; two-sided where a metric
     states no direction.
     """
     directions = higher_is_better or {}
+    how = deviations or {}
     rows = {
-        name: _one_sided(name, value, mean([trial[name] for trial in trials]), directions.get(name))
+        name: _one_sided(
+            value, mean([trial[name] for trial in trials]), directions.get(name), how.get(name)
+        )
         for name, value in claimed.items()
         if _all(trials, name)
     }
@@ -150,23 +151,24 @@ def _all(trials: Sequence[Mapping[str, float]], name: str) -> bool:
     return bool(trials) and all(name in trial for trial in trials)
 
 
-def _two_sided(name: str, reference: float, values: Sequence[float]) -> MetricVerdict:
+def _two_sided(
+    reference: float, values: Sequence[float], how: Deviation | None = None
+) -> MetricVerdict:
     away = max(
-        (deviation(name, value, reference) for value in values),
+        (deviation(value, reference, how or Deviation.RELATIVE) for value in values),
         key=lambda d: math.inf if math.isnan(d) else abs(d),
     )
     return MetricVerdict(reference, mean(values), away, LIMIT, abs(away) <= LIMIT + _ROUNDING)
 
 
 def _one_sided(
-    name: str, claimed: float, average: float, higher_is_better: bool | None
+    claimed: float, average: float, higher_is_better: bool | None, how: Deviation | None = None
 ) -> MetricVerdict:
     if higher_is_better is None:
-        return _two_sided(name, claimed, [average])
-    away = deviation(name, average, claimed)
-    # Of a gap, `away` is that of the share of the target cost that was reached, and more of it is
-    # better.
-    if higher_is_better or name.startswith(GAP):
+        return _two_sided(claimed, [average], how)
+    away = deviation(average, claimed, how or Deviation.RELATIVE)
+    # 1 - gap is the share of the target cost that was reached: the less the gap, the more of it.
+    if higher_is_better is not (how is Deviation.COST):
         worse = -away
         limit = 1 - AUDIT_SHARE
     else:

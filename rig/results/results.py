@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rig.bench import config, plugins
 from rig.bench.config import Config
@@ -30,7 +30,7 @@ from rig.model import grid
 from rig.model.catalogue import Entry
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage, Covered
-from rig.model.metric import Metric
+from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.trial import Measured, Trial
 from rig.problems import Problem
 from rig.results import claim as claimed
@@ -51,18 +51,17 @@ from rig.results.document import (
 from rig.stats.binomial import Share
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
-from rig.store import provenance_file
+from rig.store import provenance_file, session_folder
 from rig.store.provenance_file import Provenance
 from rig.store.segments import counted, segments, word
-from rig.store.session_folder import BENCH, PROVENANCE, SessionFolder
+from rig.store.session_folder import BENCH, PROVENANCE, RESULTS, SessionFolder
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import TRACE, Trace
 from rig.uncertainty import budget, other_samples, same_samples
 from rig.uncertainty.jackknife import Jackknife, jackknife
 
-#: What self-consistency does not look at: percentiles, and shares and quantiles that few attempts
-#: of a search make coarse; and, besides these, whatever is drawn anew in each trial.
-_COARSE = re.compile(r"_p\d+(_early_stopping)?$|^(success|tts99)_")
+#: From this schema on a metric of results.json says what it is; before, names were asked.
+STATED_SINCE = 4
 #: Units of what an energy monitor is needed for, and why it is absent without one.
 _ENERGETIC = ("J", "W")
 NO_ENERGY = "there is no energy monitor: [monitor.none]"
@@ -208,10 +207,10 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
     values = [{name: trial.metrics[name].value for name in names} for trial in trials]
     invalid = sum(not trial.valid for trial in trials)
     claim = context.config.claim
-    drawn = {name for trial in trials for name in names if trial.metrics[name].drawn}
-    repeated = [name for name in names if not _COARSE.search(name) and name not in drawn]
+    repeated = [name for name in names if _repeated(trial.metrics[name] for trial in trials)]
     compared = values if claim else [{name: row[name] for name in repeated} for row in values]
-    verdict = verdict_result(replication.replication_check(claim, compared, invalid))
+    how = {name: trials[0].metrics[name].deviation for name in names}
+    verdict = verdict_result(replication.replication_check(claim, compared, invalid, how))
     covered = grid.summed(trial.survey for trial in trials)
     results = Results(
         bench=context.config.bench.name,
@@ -243,10 +242,35 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
     return document.finite(results)
 
 
+def _repeated(single: Iterable[Metric]) -> bool:
+    return all(metric.repeatability is Repeatability.REPEATED for metric in single)
+
+
 def _targets(scenario: Scenario, trials: Sequence[Trial]) -> tuple[Compared, ...] | None:
     if not isinstance(scenario, Comparer):
         return None
     return tuple(scenario.compared([trial.measured for trial in trials]))
+
+
+def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
+    """Read results.json. What one of an older schema does not say of its metrics, its `trials` do:
+    they are reduced again where they are not at hand.
+    """
+    path = folder.path / RESULTS
+    stored = document.read(path)
+    if document.schema_of(session_folder.read_json(path)) >= STATED_SINCE:
+        return stored
+    if not trials:
+        context = Context.of(folder)
+        trials = [
+            reduce_trial(context, folder.trial(trial.number), trial.number, trial.seed)
+            for trial in stored.trials
+        ]
+    metrics = {
+        name: dataclasses.replace(metric, **_statements([trial.metrics[name] for trial in trials]))
+        for name, metric in stored.metrics.items()
+    }
+    return dataclasses.replace(stored, metrics=metrics)
 
 
 def _common(trials: Sequence[Trial]) -> list[str]:
@@ -331,18 +355,32 @@ def _metric(
     found = budget.of_metric(name, trials)
     own = own or other_samples.intervals(name, single, found, knife)
     errors = [metric.standard_error for metric in single if metric.standard_error is not None]
-    pooled = knife.shared and not single[0].drawn
+    share = single[0].statistic is Statistic.SHARE
+    pooled = knife.shared and single[0].repeatability is not Repeatability.DRAWN
     return MetricResult(
         value=same_samples.value(single),
         unit=single[0].unit,
-        higher_is_better=single[0].higher_is_better,
+        **_statements(single),
         standard_error_over_samples=mean(errors) if len(errors) == len(single) else None,
         same_samples=_interval(own.same_samples),
         other_samples=_interval(own.other_samples),
-        binomial=_binomial(single, pooled) if single[0].share else None,
+        binomial=_binomial(single, pooled) if share else None,
         budget=() if found is None else found.parts,
         per_trial=tuple(_trial_value(name, trial) for trial in trials),
     )
+
+
+def _statements(single: Sequence[Metric]) -> dict[str, Any]:
+    """Return what a metric says of itself, as the fields of MetricResult have it."""
+    metric = single[0]
+    return {
+        "higher_is_better": metric.higher_is_better,
+        "statistic": metric.statistic,
+        "prominence": min((each.prominence for each in single), key=list(Prominence).index),
+        "repeatability": metric.repeatability,
+        "deviation": metric.deviation,
+        "budget_shown": metric.budget_shown,
+    }
 
 
 def _interval(interval: Interval) -> IntervalResult:

@@ -17,11 +17,13 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.metric import Metric, Prominence, Statistic
+from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Query
 from rig.model.trial import Measured, Sample, Window
 from rig.problems import Problem
 from rig.settings.declare import Count, Ratio, Why
 from rig.stats.summary import ratio, standard_error
+from rig.store.session_folder import SessionFolder
 from scenarios.common.calibration import Length
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.mlperf_tiny.cases import cases, quality
@@ -31,6 +33,7 @@ from scenarios.mlperf_tiny.windows import INPUTS, windows
 WINDOW_S = 10.0
 ITERATIONS = 10
 _RULE = Why(f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts")
+THROUGHPUT = "throughput"
 #: The standard deviation of the median of five normal values over that of their mean: 0.5356 s
 #: against s / sqrt(5).
 _MEDIAN = 1.198
@@ -124,7 +127,7 @@ class Tiny:
         energies_j = [window.energy_j or 0.0 for window in known]
         phase = phases[-1]
         return {
-            "throughput": replace(
+            THROUGHPUT: replace(
                 _median([_per_s(window) for window in inference], "1/s", higher_is_better=True),
                 prominence=Prominence.HEADLINE,
                 budget_shown=True,
@@ -178,13 +181,20 @@ class Tiny:
         metrics = self.summarise(measured, ("infer",))
         lines = [
             _windows_line(measured.samples),
-            f"Median throughput is {_plain(metrics['throughput'].value)} inf./sec.",
+            f"Median throughput is {_plain(metrics[THROUGHPUT].value)} inf./sec.",
         ]
         if self.settings.mode == "energy":
             lines.append(
                 f"Median energy cost is {_plain(metrics['energy_infer'].value * 1e6)} uJ/inf."
             )
         return tuple(lines)
+
+    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+        """Draw the throughput of each trial."""
+        # Here, because it brings matplotlib, which only the report needs.
+        from scenarios.common.plots import of_throughput
+
+        return of_throughput(session, THROUGHPUT)
 
 
 def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:

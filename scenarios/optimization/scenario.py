@@ -18,12 +18,14 @@ from rig.interfaces.task import Optimized, Task
 from rig.model.comparison import Compared
 from rig.model.grid import Covered
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
+from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Solve
 from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or
 from rig.stats.interval import Intervals
 from rig.stats.summary import ratio
+from rig.store.session_folder import SessionFolder
 from scenarios.common.cost_gap import threshold_cost
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.optimization import fixed_timeout, found_costs, intervals, time_to_solution, wade
@@ -281,6 +283,13 @@ class Optimization:
             for index, name in enumerate(names)
             for what in whats
         )
+
+    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+        """Draw costs over time, and the gaps that are left."""
+        # Here, because it brings matplotlib, which only the report needs.
+        from scenarios.optimization import plots
+
+        return plots.pictures(session)
 
     @property
     def _gaps(self) -> tuple[float, ...]:

@@ -16,10 +16,12 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Played, Task
 from rig.model.metric import Metric, Prominence
+from rig.model.picture import Picture
 from rig.model.steps import Idle, Plan, Stream
 from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or, Ratio
+from rig.store.session_folder import SessionFolder
 from rig.units import quantity
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.real_time import decisions, scenes
@@ -196,6 +198,13 @@ class RealTime:
             deadline,
             decisions.by_age_line(measured),
         )
+
+    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+        """Draw what was decided beside what was played."""
+        # Here, because it brings matplotlib, which only the report needs.
+        from scenarios.real_time import plots
+
+        return plots.pictures(session, self.settings.deadline_s)
 
     def _stream(self, task: Task, seed: int) -> Stream:
         if not isinstance(task, Played):

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rig.model.metric import Deviation
 from rig.results.replication import audit_check, replication_check
+
+OF_COST = {"gap_1s": Deviation.COST}
 
 
 def trials(*values: float, name: str = "energy_infer") -> list[dict[str, float]]:
@@ -150,8 +153,13 @@ def test_without_a_claim_more_than_five_trials_are_a_stricter_test() -> None:
 def test_a_gap_is_compared_by_the_cost_it_stands_for_so_that_a_claim_of_zero_can_be_met(
     gap: float, ok: bool
 ) -> None:
-    verdict = replication_check({"gap_1s": 0.0}, trials(*[gap] * 5, name="gap_1s"))
+    verdict = replication_check({"gap_1s": 0.0}, trials(*[gap] * 5, name="gap_1s"), 0, OF_COST)
     assert verdict.ok is ok
+
+
+def test_what_is_named_a_gap_and_says_nothing_of_costs_is_compared_relatively() -> None:
+    assert not replication_check({"gap_1s": 0.0}, trials(*[0.049] * 5, name="gap_1s")).ok
+    assert replication_check({"gap_1s": 2.0}, trials(*[2.09] * 5, name="gap_1s")).ok
 
 
 def test_the_audit_wants_95_percent_of_the_cost_that_a_claimed_gap_stands_for() -> None:
@@ -160,6 +168,7 @@ def test_the_audit_wants_95_percent_of_the_cost_that_a_claimed_gap_stands_for() 
             {"gap_1s": claimed},
             trials(*[gap] * 5, name="gap_1s"),
             higher_is_better={"gap_1s": False},
+            deviations=OF_COST,
         ).ok
 
     assert audited(0.0, 0.05)

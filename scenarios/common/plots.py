@@ -1,25 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput, trial by trial."""
+"""Pictures that several scenarios draw."""
 
 from __future__ import annotations
 
-from markupsafe import Markup
+from collections.abc import Sequence
+
 from matplotlib.figure import Figure
 
-from rig.report.style import FAINT, GOOD, INK, SERIES, Plot, svg
-from rig.results.document import Results
+from rig.model.picture import Picture
+from rig.report.style import FAINT, GOOD, INK, SERIES
+from rig.results import document
+from rig.results.document import MetricResult, TrialResult
 from rig.results.replication import LIMIT
+from rig.store.session_folder import RESULTS, SessionFolder
 
 
-def throughput(results: Results) -> Plot:
+def of_throughput(session: SessionFolder, name: str) -> list[Picture]:
+    """Draw the throughput that is the metric `name`, where the session has it."""
+    results = document.read(session.path / RESULTS)
+    return [throughput(results.metrics[name], results.trials)] if name in results.metrics else []
+
+
+def throughput(metric: MetricResult, trials: Sequence[TrialResult]) -> Picture:
     """Draw the throughput of each trial with its uncertainty, their mean, and the limit around
     it.
     """
-    metric = results.metrics["throughput"]
+    title = "Throughput"
     known = [(single, single.value) for single in metric.per_trial if single.value is not None]
     if not known or metric.value is None:
-        return Markup(), "Not drawn: no trial has a throughput."
-    valid = {trial.number: trial.valid for trial in results.trials}
+        return Picture("throughput", title, None, "Not drawn: no trial has a throughput.")
+    valid = {trial.number: trial.valid for trial in trials}
     figure = Figure(figsize=(10.4, 2.2), layout="constrained")
     axes = figure.subplots()
     average = metric.value
@@ -44,4 +54,4 @@ def throughput(results: Results) -> Plot:
         "Inferences over the time of all windows; bars: two standard uncertainties. "
         f"Line: the mean; shaded: ±{LIMIT:.0%} of it."
     )
-    return svg(figure, "throughput", results.labels), caption
+    return Picture("throughput", title, figure, caption)

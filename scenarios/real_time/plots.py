@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
-from rig.results.document import Results
+from rig.model.picture import Picture
+from rig.report.style import BAD, FAINT, GOOD, INK, SERIES
+from rig.results import document
+from rig.results.document import TrialResult
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
 
@@ -22,11 +23,16 @@ _SHOWN_S = 60.0
 Line = dict[str, Any]
 
 
-def decisions(session: SessionFolder, results: Results, deadline_s: float) -> Plot:
-    """Draw the scenes of a trial's first stream, the decisions under them, and their latencies; a
-    `deadline_s` of 0 is a hop.
-    """
-    chosen = next((trial for trial in results.trials if trial.valid), results.trials[0])
+def pictures(session: SessionFolder, deadline_s: float) -> list[Picture]:
+    """Draw the first stream of the first valid trial; a `deadline_s` of 0 is a hop."""
+    trials = document.read(session.path / session_folder.RESULTS).trials
+    return [decisions(session, trials, deadline_s)]
+
+
+def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s: float) -> Picture:
+    """Draw the scenes of a trial's first stream, the decisions under them, and their latencies."""
+    title = "Decisions and scenes"
+    chosen = next((trial for trial in trials if trial.valid), trials[0])
     lines = session_folder.read_lines(session.trial(chosen.number) / session_folder.SAMPLES)
     stream = next((line["stream"] for line in lines if "stream" in line), None)
     hops = [
@@ -35,7 +41,7 @@ def decisions(session: SessionFolder, results: Results, deadline_s: float) -> Pl
         if "response" in line and stream is not None and line["step"] == stream["step"]
     ]
     if stream is None or not hops:
-        return Markup(), "Not drawn: no stream was answered."
+        return Picture("decisions", title, None, "Not drawn: no stream was answered.")
     zero_s = stream["whole"]["start_s"]
     stop_s = min(stream["whole"]["stop_s"] - zero_s, _SHOWN_S)
     figure = Figure(figsize=(10.4, 3.9), layout="constrained")
@@ -62,8 +68,8 @@ def decisions(session: SessionFolder, results: Results, deadline_s: float) -> Pl
         "most of the newest hop lies. Below: from the moment a window was captured to "
         "its decision; shaded: the deadline."
     )
-    more = " Only the beginning is shown." if stop_s == _SHOWN_S else ""
-    return svg(figure, "decisions", results.labels), caption + more
+    caption += " Only the beginning is shown." if stop_s == _SHOWN_S else ""
+    return Picture("decisions", title, figure, caption)
 
 
 def _draw_scenes(axes: Axes, stream: Line, zero_s: float, colours: dict[str, str]) -> None:

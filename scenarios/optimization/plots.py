@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
-from rig.results.document import Results
+from rig.model.picture import Picture
+from rig.report.style import BAD, FAINT, GOOD, INK, SERIES
+from rig.results import document
 from rig.stats.summary import mean
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
@@ -35,22 +35,29 @@ _CELL = re.compile(r"(\d+)n_([\dp]+)pct")
 Line = dict[str, Any]
 
 
-def searches(session: SessionFolder, results: Results) -> list[Line]:
+def pictures(session: SessionFolder) -> list[Picture]:
+    """Draw the searches of a session."""
+    lines = searches(session)
+    return [over_time(lines), heat(lines)]
+
+
+def searches(session: SessionFolder) -> list[Line]:
     """Read the searches of all trials that gave a vector."""
     found = []
-    for trial in results.trials:
+    for trial in document.read(session.path / session_folder.RESULTS).trials:
         lines = session_folder.read_lines(session.trial(trial.number) / session_folder.SAMPLES)
         found += [line | {"trial": trial.number} for line in lines if line.get("costs")]
     return found
 
 
-def over_time(lines: Sequence[Line], results: Results) -> Plot:
+def over_time(lines: Sequence[Line]) -> Picture:
     """Draw the gap of each search against the time at which the device knew it, a panel for each
     cell.
     """
+    title = "Cost over time"
     cells = sorted({line["case"] for line in lines}, key=_order)[-_PANELS:]
     if not cells:
-        return Markup(), "Not drawn: no search gave a vector."
+        return Picture("searches", title, None, "Not drawn: no search gave a vector.")
     rows = -(-len(cells) // _COLUMNS)
     figure = Figure(figsize=(10.4, 0.5 + 2.6 * rows), layout="constrained")
     grid = list(figure.subplots(rows, min(len(cells), _COLUMNS), sharey=True, squeeze=False).flat)
@@ -74,9 +81,8 @@ def over_time(lines: Sequence[Line], results: Results) -> Plot:
         "they are others."
     )
     more = len({line["case"] for line in lines}) - len(cells)
-    return svg(figure, "searches", results.labels), caption + (
-        f" {more} more cells are not drawn." if more else ""
-    )
+    caption += f" {more} more cells are not drawn." if more else ""
+    return Picture("searches", title, figure, caption)
 
 
 def _order(case: str) -> tuple[int, float, str]:
@@ -130,13 +136,14 @@ def _percent(cost: int, target: int) -> float:
     return 100.0 * (cost - target) / abs(target) if target else 0.0 if cost == target else 100.0
 
 
-def heat(lines: Sequence[Line], results: Results) -> Plot:
+def heat(lines: Sequence[Line]) -> Picture:
     """Draw the mean gap of each cell, nodes by density, a panel for each fixed time-out."""
+    title = "Gaps by size and density"
     fixed = [
         line for line in lines if line["solve"]["target"] is None and _CELL.fullmatch(line["case"])
     ]
     if not fixed:
-        return Markup(), "Not drawn: no search had a fixed time-out."
+        return Picture("gaps", title, None, "Not drawn: no search had a fixed time-out.")
     timeouts_s = sorted({line["solve"]["timeout_s"] for line in fixed})[-_PANELS:]
     cells = {_cell(line["case"]) for line in fixed}
     nodes = sorted({cell[0] for cell in cells})
@@ -175,7 +182,7 @@ def heat(lines: Sequence[Line], results: Results) -> Plot:
         "percent, over seeds and trials, after each "
     )
     caption += "time-out. Green: the target is beaten."
-    return svg(figure, "gaps", results.labels), caption
+    return Picture("gaps", title, figure, caption)
 
 
 def _cell(case: str) -> tuple[int, float]:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the pictures of searches say, read from their SVG; the numbers are made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scenarios.optimization import plots
+from tests.drawings import drawn, texts, window
+
+
+def searched(
+    case: str,
+    cost: int,
+    target: int,
+    timeout_s: float = 1.0,
+    seed: int = 0,
+    to_target: bool = False,
+) -> dict[str, Any]:
+    crossings = [
+        {"threshold": target // 2, "resolved": True, "window": window(0.0, timeout_s / 10)}
+    ]
+    crossings.append({"threshold": target, "resolved": True, "window": None})
+    how = {"timeout_s": timeout_s, "seed": 1, "target": target if to_target else None}
+    costs = {"cost": cost, "official": target, "claimed": cost, "best_known": target}
+    line = {"case": case, "indices": [seed], "solve": how, "costs": costs, "crossings": crossings}
+    return line | {"windows": [window(0.0, timeout_s)], "trial": 1}
+
+
+def test_a_density_that_is_no_whole_percentage_has_its_place_in_the_heat_map() -> None:
+    svg = drawn(plots.heat([searched("100n_12p5pct", -90, -100), searched("100n_5pct", -80, -100)]))
+    assert {"12.5 %", "5 %"} <= set(texts(svg))
+
+
+def test_the_heat_map_has_the_mean_gap_of_each_cell_for_each_time_out() -> None:
+    lines = [
+        searched("100n_5pct", -90, -100),
+        searched("100n_5pct", -80, -100, seed=1),
+        searched("250n_5pct", -110, -100),
+        searched("250n_25pct", -100, -100),
+        searched("250n_25pct", -50, -100, timeout_s=0.001),
+        searched(
+            "250n_25pct", -10, -100, to_target=True
+        ),  # no fixed time-out: it has no place here
+    ]
+    svg = drawn(plots.heat(lines))
+    shown = texts(svg)
+    # At 1 s: mean of 10 % and 20 %; a beaten target; one that was met; a cell without a search. At
+    # 1 ms one cell only.
+    for text, count in {
+        "+15.0": 1,
+        "−10.0": 1,
+        "0": 1,
+        "+50.0": 1,
+        "–": 4,
+        "1 s": 1,
+        "1 ms": 1,
+    }.items():
+        assert shown.count(text) == count, (text, shown)
+    assert "+90.0" not in shown and {"100", "250", "5 %", "25 %", "SIMULATED"} <= set(shown)
+
+
+def test_searches_have_a_panel_for_each_cell_and_what_is_not_drawn_is_said() -> None:
+    cells = [f"{nodes}n_5pct" for nodes in (10, 25, 50, 100, 250, 500, 1000, 2500)]
+    picture = plots.over_time([searched(cell, -9, -10) for cell in cells])
+    assert [text for text in texts(drawn(picture)) if text.endswith(" nodes, 5 %")] == [
+        f"{nodes} nodes, 5 %" for nodes in (50, 100, 250, 500, 1000, 2500)
+    ]
+    assert "2 more cells are not drawn" in picture.caption
+
+
+def test_four_cells_have_four_panels_in_order_and_none_is_empty() -> None:
+    cells = ("250n_25pct", "100n_5pct", "250n_5pct", "100n_25pct")
+    lines = [searched(cell, -9, -10) for cell in cells]
+    svg = drawn(plots.over_time(lines))
+    titles = [text for text in texts(svg) if " nodes, " in text]
+    assert titles == ["100 nodes, 5 %", "100 nodes, 25 %", "250 nodes, 5 %", "250 nodes, 25 %"]
+    assert "0.8" not in texts(svg)  # the scale of an empty panel
+
+
+def test_without_a_search_the_pictures_say_why_there_is_none() -> None:
+    none = plots.over_time([])
+    assert (none.figure, none.caption) == (None, "Not drawn: no search gave a vector.")
+    none = plots.heat([searched("10n_5pct", -9, -10, to_target=True)])
+    assert (none.figure, none.caption) == (None, "Not drawn: no search had a fixed time-out.")
