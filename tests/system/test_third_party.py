@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A package that the rig has never heard of brings a scenario, a task, a monitor and a device by
+entry points, and has tiles, rows, pictures and a verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+
+ENTRY_POINTS = """
+[rig.suts]
+acme_device = "acme_rig.device:Device"
+[rig.monitors]
+acme_meter = "acme_rig.meter:Meter"
+[rig.scenarios]
+acme_counting = "acme_rig.scenario:Counting"
+[rig.tasks]
+acme_bits = "acme_rig.task:BitsTask"
+""".replace('"', "")
+BENCH = """
+[bench]
+name = "third-party"
+seed = 1
+[sut.acme_device]
+[monitor.acme_meter]
+[scenario.acme_counting]
+[task.acme_bits]
+"""
+
+
+class Package:
+    """The package where a subprocess finds it, and nothing else does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        site = folder / "site"
+        shutil.copytree(Path(__file__).with_name("third_party"), site / "acme_rig")
+        about = site / "acme_rig-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-rig\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(ENTRY_POINTS)
+        (folder / "bench.toml").write_text(BENCH)
+        self._environment = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{ROOT}"}
+
+    def rig(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "rig", *words],
+            cwd=self._folder,
+            env=self._environment | {"COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def run(self, *settings: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+        """Run the bench; return what was said, and the folder of the session."""
+        sets = [word for setting in settings for word in ("--set", setting)]
+        done = self.rig("run", "bench.toml", "--sessions", "sessions", *sets)
+        return done, max((self._folder / "sessions").iterdir())
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    return Package(tmp_path_factory.mktemp("third-party"))
+
+
+@pytest.fixture(scope="module")
+def session(package: Package) -> tuple[str, Path]:
+    """Return what the run printed, and its session."""
+    done, folder = package.run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, folder
+
+
+def results(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    return content
+
+
+def test_the_terminal_has_its_rows_and_its_verdict(session: tuple[str, Path]) -> None:
+    said, _ = session
+    rows = [line.split()[0] for line in said.splitlines() if line.split()]
+    assert [row for row in rows if row in ("pace", "spent", "counted_right", "shortfall")] == [
+        "pace", "spent", "counted_right", "shortfall",
+    ]  # fmt: skip
+    assert "first_asked" not in said  # a detail
+    assert re.search(r"replication\s+TRUE", said)
+
+
+def test_what_its_metrics_say_of_themselves_decides_the_verdict(
+    session: tuple[str, Path], package: Package
+) -> None:
+    content = results(session[1])
+    assert list(content["replication"]["per_metric"]) == [
+        "pace", "spent", "counted_right", "shortfall",
+    ]  # fmt: skip
+    # In the order of a trial's seed other samples come first: by themselves these are far apart.
+    firsts = [trial["value"] for trial in content["metrics"]["first_asked"]["per_trial"]]
+    assert max(firsts) > 2 * min(firsts)
+    done, folder = package.run("scenario.acme_counting.strict=true")
+    verdict = results(folder)["replication"]
+    assert done.returncode != 0 and not verdict["ok"]
+    assert verdict["reason"].startswith("first_asked deviates by")
+
+
+def test_results_json_says_what_each_metric_is(session: tuple[str, Path]) -> None:
+    metrics = results(session[1])["metrics"]
+    said = ("higher_is_better", "statistic", "prominence", "repeatability", "deviation")
+    assert [metrics["pace"][key] for key in said] == [
+        True, "ratio", "headline", "repeated", "relative",
+    ]  # fmt: skip
+    assert [metrics["first_asked"][key] for key in said] == [
+        None, "mean", "detail", "coarse", "relative",
+    ]  # fmt: skip
+    assert metrics["shortfall"]["deviation"] == "cost"
+    assert metrics["pace"]["value"] == pytest.approx(50.0, rel=1e-3)
+    assert metrics["spent"]["value"] == pytest.approx(0.03 * 0.02, rel=1e-2)
+
+
+def test_the_report_has_its_tile_rows_budget_and_pictures(session: tuple[str, Path]) -> None:
+    page = (session[1] / "report.html").read_text()
+    tiles, _, below = page.partition('<table class="metrics">')
+    assert "pace" in tiles and "counted_right" not in tiles
+    rows, _, further = below.partition("further metrics")
+    for name in ("pace", "spent", "counted_right", "shortfall"):
+        assert f'<th scope="row"><code>{name}</code></th>' in rows, name
+    assert '<th scope="row"><code>first_asked</code></th>' in further
+    assert '<section id="paces"><h2>Paces of the trials</h2>' in page
+    assert "counted in a second" in page and "A bar a trial." in page
+    assert "Not drawn: there is nothing." in page
+    assert '<th>component</th><th class="n"><code>pace</code></th></tr>' in page
+
+
+def test_its_session_is_recomputed_with_its_plan_and_its_report(
+    session: tuple[str, Path], package: Package
+) -> None:
+    done = package.rig("check", str(session[1]))
+    assert done.returncode == 0, done.stdout
+    for words in (
+        "the plan of seed",
+        "results.json: every number recomputed, byte for byte equal",
+        "report.html: made again, byte for byte equal",
+    ):
+        assert words in done.stdout
+
+
+def test_without_the_package_the_report_says_which_scenario_it_cannot_ask(
+    session: tuple[str, Path],
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rig", "check", str(session[1])],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode != 0 and "no such kind" in done.stdout
