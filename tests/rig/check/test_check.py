@@ -201,4 +201,4 @@ def test_a_session_killed_in_the_middle_is_readable(tmp_path: Path) -> None:
     checked = check(folder)
     assert checked.status == "killed" and not checked.ok
     cut_off = next(finding for finding in checked.findings if finding.name == "trial-1")
-    assert "samples measured" in cut_off.detail and "latency_infer" in cut_off.detail, cut_off
+    assert "samples measured" in cut_off.detail and "latency_total" in cut_off.detail, cut_off

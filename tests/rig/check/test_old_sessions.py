@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from rig.check.check import check
+from rig.model.metric import Prominence, Statistic
 from rig.report.report import rendered
-from rig.results import document
+from rig.results import document, results
+from rig.store.session_folder import SessionFolder
 
 STORED = Path(__file__).with_name("stored") / "schema-3-resumed"
 
@@ -29,18 +31,35 @@ def session(tmp_path: Path) -> Path:
 def test_every_number_is_found_again_byte_for_byte(session: Path) -> None:
     checked = check(session)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
-    (results,) = (found for found in checked.findings if "every number" in found.detail)
-    assert "byte for byte equal" in results.detail
+    (numbers,) = (found for found in checked.findings if "every number" in found.detail)
+    assert "byte for byte equal" in numbers.detail
     (trial,) = checked.trials
     assert trial.segments == 2 and trial.problems[0].detail.startswith("sitting 1: ")
 
 
 def test_its_results_are_read_under_the_present_names(session: Path) -> None:
-    results = document.read(session / "results.json")
-    assert results.trials[0].segments == 2
-    assert document.text(results, 3) == (session / "results.json").read_text()
-    assert json.loads(document.text(results))["trials"][0]["segments"] == 2
+    stored = document.read(session / "results.json")
+    assert stored.trials[0].segments == 2
+    assert document.text(stored, 3) == (session / "results.json").read_text()
+    assert json.loads(document.text(stored))["trials"][0]["segments"] == 2
     assert "old-resumed" in rendered(session)
+
+
+def test_what_its_metrics_do_not_say_of_themselves_its_scenario_does(session: Path) -> None:
+    stored = document.read(session / "results.json").metrics
+    assert {metric.prominence for metric in stored.values()} == {Prominence.MAIN}
+    metrics = results.read(SessionFolder(session)).metrics
+    assert {name: metric.value for name, metric in metrics.items()} == {
+        name: metric.value for name, metric in stored.items()
+    }
+    headlines = [
+        name for name, metric in metrics.items() if metric.prominence is Prominence.HEADLINE
+    ]
+    assert headlines == ["accuracy", "latency_total"]
+    assert metrics["latency_total_p99"].statistic is Statistic.PERCENTILE
+    assert metrics["latency_total"].budget_shown and not metrics["accuracy"].budget_shown
+    page = rendered(session)
+    assert "<code>latency_total_p99</code>" in page.partition("further metrics")[2]
 
 
 @pytest.mark.parametrize(

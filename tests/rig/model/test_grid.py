@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rig.model.grid import Covered, content, summed, united
+from rig.model.grid import Coverage, Covered, summed, united
 
 
 def test_a_cell_is_done_when_all_trials_have_done_it() -> None:
@@ -35,7 +35,8 @@ def test_a_shorter_session_that_is_whole_counts_more_than_a_longer_one_that_is_n
     assert cell.state == "done"
 
 
-def test_the_content_names_each_reason_once() -> None:
-    told = content([Covered("a", "1s", 2, 0, ("too large", "too large")), Covered("b", "1s", 1, 1)])
-    assert (told["done"], told["failed"], told["missing"]) == (1, 1, 0)
-    assert told["cells"][0]["failures"] == ["too large"] and told["cells"][0]["state"] == "failed"
+def test_the_coverage_names_each_reason_once() -> None:
+    cells = [Covered("a", "1s", 2, 0, ("too large", "too large")), Covered("b", "1s", 1, 1)]
+    coverage = Coverage.of(cells)
+    assert (coverage.done, coverage.failed, coverage.missing) == (1, 1, 0)
+    assert coverage.cells[0].failures == ("too large",) and coverage.cells[0].state == "failed"
