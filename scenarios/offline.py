@@ -10,6 +10,7 @@ import random
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Self
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
@@ -26,7 +27,6 @@ from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 from rig.settings.declare import Count, Or, Ratio, Why
 from rig.stats.summary import ratio
-from rig.store.session_folder import SessionFolder
 from scenarios.common.calibration import Length, calibrate, rate_of
 from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX
 
@@ -177,12 +177,12 @@ class Offline:
             f"Samples per second: {self.summarise(measured, ())[THROUGHPUT].value:.6g}",
         )
 
-    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+    def pictures(self, folder: Path) -> Sequence[Picture]:
         """Draw the throughput of each trial."""
         # Here, because it brings matplotlib, which only the report needs.
         from scenarios.common.plots import of_throughput
 
-        return of_throughput(session, THROUGHPUT)
+        return of_throughput(folder, THROUGHPUT)
 
     def _chunks(self, samples: int, seed: int) -> list[tuple[int, ...]]:
         order = list(range(samples))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rig.interfaces.sut import SutInfo
@@ -16,7 +17,6 @@ from rig.model.steps import Plan
 from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.stats.interval import Intervals
-from rig.store.session_folder import SessionFolder
 
 if TYPE_CHECKING:
     from rig.model.step_record import StepRecord
@@ -126,8 +126,8 @@ class Gatherer(Protocol):
 class Illustrated(Protocol):
     """Optional hook of a scenario: pictures of its own for the report."""
 
-    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
-        """Draw a finished session: its results.json and the lines of samples.jsonl of each trial.
+    def pictures(self, folder: Path) -> Sequence[Picture]:
+        """Draw the finished session in a folder: its results.json, the samples.jsonl of its trials.
 
         Figures are those of matplotlib; rig/report/style.py has the colours that follow the page.
         """

@@ -217,7 +217,7 @@ def _pictures(session: SessionFolder, results: Results) -> Sequence[Picture]:
     """Return what the scenario draws; one that fails to is no reason to have no report."""
     try:
         scenario = Context.of(session).scenario
-        return scenario.pictures(session) if isinstance(scenario, Illustrated) else ()
+        return scenario.pictures(session.path) if isinstance(scenario, Illustrated) else ()
     except Exception as error:
         why = error.cause if isinstance(error, RigError) else repr(error)
         caption = f"Not drawn: {why}."

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from matplotlib.figure import Figure
 
@@ -12,12 +13,12 @@ from rig.report.style import FAINT, GOOD, INK, SERIES
 from rig.results import document
 from rig.results.document import MetricResult, TrialResult
 from rig.results.replication import LIMIT
-from rig.store.session_folder import RESULTS, SessionFolder
+from rig.store.session_folder import RESULTS
 
 
-def of_throughput(session: SessionFolder, name: str) -> list[Picture]:
+def of_throughput(folder: Path, name: str) -> list[Picture]:
     """Draw the throughput that is the metric `name`, where the session has it."""
-    results = document.read(session.path / RESULTS)
+    results = document.read(folder / RESULTS)
     return [throughput(results.metrics[name], results.trials)] if name in results.metrics else []
 
 

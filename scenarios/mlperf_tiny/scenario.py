@@ -9,6 +9,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
@@ -23,7 +24,6 @@ from rig.model.trial import Measured, Sample, Window
 from rig.problems import Problem
 from rig.settings.declare import Count, Ratio, Why
 from rig.stats.summary import ratio, standard_error
-from rig.store.session_folder import SessionFolder
 from scenarios.common.calibration import Length
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.mlperf_tiny.cases import cases, quality
@@ -189,12 +189,12 @@ class Tiny:
             )
         return tuple(lines)
 
-    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+    def pictures(self, folder: Path) -> Sequence[Picture]:
         """Draw the throughput of each trial."""
         # Here, because it brings matplotlib, which only the report needs.
         from scenarios.common.plots import of_throughput
 
-        return of_throughput(session, THROUGHPUT)
+        return of_throughput(folder, THROUGHPUT)
 
 
 def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,9 @@ _CELL = re.compile(r"(\d+)n_([\dp]+)pct")
 Line = dict[str, Any]
 
 
-def pictures(session: SessionFolder) -> list[Picture]:
+def pictures(folder: Path) -> list[Picture]:
     """Draw the searches of a session."""
-    lines = searches(session)
+    lines = searches(SessionFolder(folder))
     return [over_time(lines), heat(lines)]
 
 

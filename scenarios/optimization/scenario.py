@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
@@ -25,7 +26,6 @@ from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or
 from rig.stats.interval import Intervals
 from rig.stats.summary import ratio
-from rig.store.session_folder import SessionFolder
 from scenarios.common.cost_gap import threshold_cost
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.optimization import fixed_timeout, found_costs, intervals, time_to_solution, wade
@@ -284,12 +284,12 @@ class Optimization:
             for what in whats
         )
 
-    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+    def pictures(self, folder: Path) -> Sequence[Picture]:
         """Draw costs over time, and the gaps that are left."""
         # Here, because it brings matplotlib, which only the report needs.
         from scenarios.optimization import plots
 
-        return plots.pictures(session)
+        return plots.pictures(folder)
 
     @property
     def _gaps(self) -> tuple[float, ...]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -23,10 +24,10 @@ _SHOWN_S = 60.0
 Line = dict[str, Any]
 
 
-def pictures(session: SessionFolder, deadline_s: float) -> list[Picture]:
+def pictures(folder: Path, deadline_s: float) -> list[Picture]:
     """Draw the first stream of the first valid trial; a `deadline_s` of 0 is a hop."""
-    trials = document.read(session.path / session_folder.RESULTS).trials
-    return [decisions(session, trials, deadline_s)]
+    trials = document.read(folder / session_folder.RESULTS).trials
+    return [decisions(SessionFolder(folder), trials, deadline_s)]
 
 
 def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s: float) -> Picture:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Self
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
@@ -21,7 +22,6 @@ from rig.model.steps import Idle, Plan, Stream
 from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or, Ratio
-from rig.store.session_folder import SessionFolder
 from rig.units import quantity
 from scenarios.common.limits import IDLE_MAX_S
 from scenarios.real_time import decisions, scenes
@@ -199,12 +199,12 @@ class RealTime:
             decisions.by_age_line(measured),
         )
 
-    def pictures(self, session: SessionFolder) -> Sequence[Picture]:
+    def pictures(self, folder: Path) -> Sequence[Picture]:
         """Draw what was decided beside what was played."""
         # Here, because it brings matplotlib, which only the report needs.
         from scenarios.real_time import plots
 
-        return plots.pictures(session, self.settings.deadline_s)
+        return plots.pictures(folder, self.settings.deadline_s)
 
     def _stream(self, task: Task, seed: int) -> Stream:
         if not isinstance(task, Played):

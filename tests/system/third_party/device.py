@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, SYNC, Completion, Mark
-from rig.model.steps import Query
+from rig.model.steps import Idle, Load, Query, Step, Sync
 
 _NS_PER_S = 1_000_000_000
 _TICK_HZ = 1_000_000
@@ -51,23 +52,25 @@ class Device:
             sync_hold_s=_PULSE_S,
         )
 
-    def load(self, index: int, payload: bytes) -> None:
-        self._payload = payload
-        self._world.advance(_NS_PER_S // 100)
-
-    def sync(self) -> Completion:
-        periods_s = (0.005, 0.010, 0.005, 0.020)
-        marks = [self._mark(SYNC, _IDLE_W, period_s) for period_s in 2 * periods_s]
-        return Completion(tuple(marks), iterations=0)
-
-    def idle(self, duration_s: float) -> Completion:
-        marks = [self._mark(IDLE, _IDLE_W, duration_s), self._mark(END, _IDLE_W, 0.005)]
-        return Completion(tuple(marks), iterations=0)
-
-    def run(self, query: Query) -> Completion:
-        assert self._answer is not None
-        marks = [self._mark(1, _BUSY_W, _COUNT_S), self._mark(END, _IDLE_W, 0.005)]
-        return Completion(tuple(marks), self._answer(self._payload), iterations=1)
+    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+        match step:
+            case Sync():
+                periods_s = (0.005, 0.010, 0.005, 0.020)
+                marks = [self._mark(SYNC, _IDLE_W, period_s) for period_s in 2 * periods_s]
+                return Completion(tuple(marks), iterations=0)
+            case Idle(duration_s=duration_s):
+                marks = [self._mark(IDLE, _IDLE_W, duration_s), self._mark(END, _IDLE_W, 0.005)]
+                return Completion(tuple(marks), iterations=0)
+            case Load():
+                self._payload = payloads[0]
+                self._world.advance(_NS_PER_S // 100)
+                return Completion(())
+            case Query():
+                assert self._answer is not None
+                marks = [self._mark(1, _BUSY_W, _COUNT_S), self._mark(END, _IDLE_W, 0.005)]
+                return Completion(tuple(marks), self._answer(self._payload), iterations=1)
+            case _:
+                raise NotImplementedError(step)
 
     def close(self) -> None:
         pass

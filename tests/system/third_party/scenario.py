@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from matplotlib.figure import Figure
@@ -19,7 +20,7 @@ from rig.model.trial import Measured
 from rig.report.style import SERIES
 from rig.results import document
 from rig.stats.summary import mean, ratio, standard_error
-from rig.store.session_folder import RESULTS, SessionFolder
+from rig.store.session_folder import RESULTS
 
 
 class Counting:
@@ -80,8 +81,8 @@ class Counting:
             "shortfall": Metric(first / 1000, "1", deviation=Deviation.COST),
         }
 
-    def pictures(self, session: SessionFolder) -> list[Picture]:
-        metric = document.read(session.path / RESULTS).metrics["pace"]
+    def pictures(self, folder: Path) -> list[Picture]:
+        metric = document.read(folder / RESULTS).metrics["pace"]
         figure = Figure(figsize=(6, 2))
         axes = figure.subplots()
         numbers = [one.trial for one in metric.per_trial]
