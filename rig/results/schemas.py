@@ -10,6 +10,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,8 @@ def _of(hint: Any, parts: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a type."""
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [member.value for member in hint]}
     origin = typing.get_origin(hint)
     arguments = typing.get_args(hint)
     if origin is tuple:
