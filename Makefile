@@ -3,8 +3,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Tests that run side by side, twice as many as there are processors: many wait for a line. JOBS=0: one after the other.
-JOBS   ?= $(shell count=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$((count < 4 ? 2 * count : 8)))
+# Tests that run side by side, twice as many as there are processors, as many wait for a line.
+# JOBS=0: one after the other.
+PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+JOBS       ?= $(shell echo $$(($(PROCESSORS) < 4 ? 2 * $(PROCESSORS) : 8)))
 
 .PHONY: demo test coverage check setup firmware clean fuzz
 
@@ -12,10 +14,11 @@ demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
 
 test: setup
-	@$(MAKE) --no-print-directory firmware || echo "make test: the firmware is not built, so its tests are skipped"
+	@$(MAKE) --no-print-directory firmware || \
+	    echo "make test: the firmware is not built, so its tests are skipped"
 	@$(BIN)/python tests/run.py $(JOBS) $(if $(COVERAGE),--coverage)
 
-# The tests once, with the branches counted that they take: fewer than the floor in pyproject.toml fail.
+# The tests, with the branches counted that they take; fewer than the floor in pyproject.toml fail.
 coverage:
 	@$(MAKE) --no-print-directory test COVERAGE=1
 
@@ -27,7 +30,8 @@ check: setup
 	$(MAKE) -C firmware check
 
 firmware: setup
-	@command -v $${CC:-cc} >/dev/null || { echo "A C compiler is missing (Debian: apt-get install gcc libc6-dev make)."; exit 1; }
+	@command -v $${CC:-cc} >/dev/null || \
+	    { echo "A C compiler is missing (Debian: apt-get install gcc libc6-dev make)."; exit 1; }
 	@$(MAKE) -s --no-print-directory -C firmware posix host
 
 fuzz:
@@ -35,12 +39,14 @@ fuzz:
 
 setup: $(VENV)/installed
 
-# -qq: errors only. Where pip is told of more than one place, it warns for each package that one of them lacks it.
-# The venv needs ensurepip, which Debian packages apart from Python; virtualenv from PyPI does without.
+# -qq: errors only; where pip knows several places, it warns of each package that one of them lacks.
+# The venv needs ensurepip, which Debian packages apart from Python; virtualenv does without.
 $(VENV)/installed: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed."; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV); } || \
-	  { echo "No virtual environment can be made (Debian: apt-get install python3-venv)."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Python 3.11 or newer is needed."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	    { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV); } || \
+	    { echo "No virtual environment can be made (Debian: apt-get install python3-venv)."; exit 1; }
 	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev,joulescope,keysight,nvml]'
 	@touch $@
 

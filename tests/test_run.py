@@ -32,7 +32,7 @@ LISTED = "tests/test_it.py::test_second  # its line is simulated in real time\n"
 
 
 def run(
-    folder: Path, listed: str, jobs: str = "2", *words: str, source: str = SECOND_TIME
+    folder: Path, listed: str, jobs: str = "0", *words: str, source: str = SECOND_TIME
 ) -> subprocess.CompletedProcess[str]:
     (folder / "tests").mkdir(exist_ok=True)
     (folder / "tests" / "test_it.py").write_text(source)
@@ -44,8 +44,9 @@ def run(
     )
 
 
-def test_a_test_that_passes_only_the_second_time_fails_the_run(tmp_path: Path) -> None:
-    done = run(tmp_path, "")
+@pytest.mark.parametrize("jobs", ["0", "2"])
+def test_a_test_that_passes_only_the_second_time_fails_the_run(tmp_path: Path, jobs: str) -> None:
+    done = run(tmp_path, "", jobs)
     assert done.returncode == 1, done.stdout
     said = (
         "make test: passed the second time only: tests/test_it.py::test_second[b]; not in "
@@ -71,10 +72,6 @@ def test_one_that_is_listed_with_a_reason_does_not(tmp_path: Path, listed: str) 
 def test_the_list_excuses_none_that_fails_twice(tmp_path: Path) -> None:
     (tmp_path / "broken.txt").touch()
     assert run(tmp_path, LISTED).returncode == 1
-
-
-def test_one_after_the_other_the_same_holds(tmp_path: Path) -> None:
-    assert run(tmp_path, "", jobs="0").returncode == 1
 
 
 def test_a_run_without_failures_passes(tmp_path: Path) -> None:

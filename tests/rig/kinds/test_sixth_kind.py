@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from rig.bench import plugins
 from rig.check.check import check
-from rig.cli import rig
+from rig.cli.main import rig
 from rig.errors import ConfigError, DataError, LocalProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
