@@ -103,12 +103,14 @@ def session_s(root: Path, device: str) -> float:
     """Return the processor time of a session of one trial, for each of its queries."""
     from rig.session.session import open_bench
 
-    overrides = [f"task.null.samples={SESSION_QUERIES}", "scenario.single_stream.repeat=2000"]
-    overrides += ["scenario.single_stream.warmup=0", "bench.trials=1"]
+    overrides = [f"task.null.samples={SESSION_QUERIES}", "scenario.single_stream.warmup=0"]
+    if device == "posix":
+        overrides.append("scenario.single_stream.repeat=2000")  # long enough for the monitor
     bench = root / "benches" / f"{device}-null.toml"
     with tempfile.TemporaryDirectory() as folder, open_bench(bench, overrides) as opened_bench:
+        opened_bench.run(1, Path(folder) / "first")  # what is imported late is no cost of a query
         before_ns = time.process_time_ns()
-        opened_bench.run(1, Path(folder))
+        opened_bench.run(1, Path(folder) / "second")
         return (time.process_time_ns() - before_ns) / SESSION_QUERIES / 1e9
 
 
