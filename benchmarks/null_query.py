@@ -10,12 +10,14 @@ the median of the rounds is told.
 Candidates: this checkout; with `--against`, another one, by its own interpreter in PATH/.venv, with
 its own firmware; and, for the POSIX device, the peer: pyserial alone, which writes the bytes of one
 query of this checkout to a pseudo-terminal and reads the answer's, from a process that plays them
-back. Ratios are those to this checkout. Times are processor time of the host's process with all its
-threads: the device's own work and waiting are in none of them.
+back as late as the device gave them: a processor that slept is slower than one that did not. Ratios
+are those to this checkout. Times are processor time of the host's process with all its threads: the
+device's own work and waiting are in none of them.
 
 `session` is one trial of the bench whole, monitor and reduction included, divided by its queries.
 Beside the times: calls of Python functions of the checkout for one load and for one query, in how
-many files, and how often the next function that runs is in another file.
+many files, and how often the next function that runs is in another file; of several, the one with
+the fewest calls, as answers come in one piece or in more.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAYLOAD = bytes(number & 0xFF for number in range(1024))
 WARM_UP = 20
 SESSION_QUERIES = 50
+PATHS = 15
 
 
 # ---- in each checkout's own interpreter: nothing that only one of them has ----
@@ -49,8 +52,12 @@ def worker(root: Path, device: str, queries: int) -> dict[str, Any]:
     """Return processor time per load and per query, in seconds, and the path of one of each."""
     from rig.model.steps import Load, Query
 
-    exchanged: list[tuple[str, bytes]] = []
-    with opened(root, device, lambda way, block: exchanged.append((way, block))) as sut:
+    exchanged: list[tuple[str, bytes, float]] = []
+
+    def wire(way: str, block: bytes) -> None:
+        exchanged.append((way, block, time.monotonic()))
+
+    with opened(root, device, wire) as sut:
         if hasattr(sut, "do"):
             load = lambda: sut.do(Load(0), [PAYLOAD])  # noqa: E731
             query = lambda: sut.do(Query((0,)))  # noqa: E731
@@ -61,12 +68,27 @@ def worker(root: Path, device: str, queries: int) -> dict[str, Any]:
             load()
             query()
         times = {"load": processor_s(load, queries), "query": processor_s(query, queries)}
-        path = {"load": path_of(load, root), "query": path_of(query, root)}
+        path = {
+            name: min((path_of(action, root) for _ in range(PATHS)), key=lambda path: path["calls"])
+            for name, action in (("load", load), ("query", query))
+        }
         exchanged.clear()
         query()
     times["session"] = session_s(root, device)
-    blocks = [(way, block.hex()) for way, block in exchanged]
-    return {"times": times, "path": path, "blocks": blocks}
+    return {"times": times, "path": path, "turns": turns_of(exchanged)}
+
+
+def turns_of(exchanged: list[tuple[str, bytes, float]]) -> list[tuple[str, str, float]]:
+    """Return what was sent, what was answered, and how many seconds later, each time."""
+    turns: list[tuple[bytes, bytes, float, float]] = []
+    for way, block, at_s in exchanged:
+        if way == "tx" and (not turns or turns[-1][1]):
+            turns.append((b"", b"", at_s, at_s))
+        out, back, sent_s, _ = turns[-1]
+        turns[-1] = (
+            (out + block, back, at_s, at_s) if way == "tx" else (out, back + block, sent_s, at_s)
+        )
+    return [(out.hex(), back.hex(), heard_s - sent_s) for out, back, sent_s, heard_s in turns]
 
 
 @contextlib.contextmanager
@@ -143,17 +165,10 @@ def path_of(action: Callable[[], object], root: Path) -> dict[str, int]:
 # ---- the peer: pyserial and the same bytes ----
 
 
-def peer_s(blocks: list[tuple[str, bytes]], queries: int) -> float:
+def peer_s(turns: list[tuple[bytes, bytes, float]], queries: int) -> float:
     """Return the processor time of pyserial alone for one exchange of these bytes."""
     import serial
 
-    turns: list[tuple[bytes, bytes]] = []
-    for way, block in blocks:
-        sent = way == blocks[0][0]
-        if sent and (not turns or turns[-1][1]):
-            turns.append((b"", b""))
-        out, back = turns[-1]
-        turns[-1] = (out + block, back) if sent else (out, back + block)
     device, host = pty.openpty()
     child = os.fork()
     if child == 0:
@@ -163,7 +178,7 @@ def peer_s(blocks: list[tuple[str, bytes]], queries: int) -> float:
         with serial.Serial(os.ttyname(host), 115_200, timeout=5.0) as port:
 
             def exchange() -> None:
-                for out, back in turns:
+                for out, back, _ in turns:
                     port.write(out)
                     if len(port.read(len(back))) < len(back):
                         raise TimeoutError("the peer's other end did not answer")
@@ -177,14 +192,15 @@ def peer_s(blocks: list[tuple[str, bytes]], queries: int) -> float:
         os.waitpid(child, 0)
 
 
-def played_back(device: int, turns: list[tuple[bytes, bytes]]) -> None:
+def played_back(device: int, turns: list[tuple[bytes, bytes, float]]) -> None:
     """Answer each turn's bytes with those that were recorded, for ever."""
     try:
         while True:
-            for out, back in turns:
+            for out, back, later_s in turns:
                 heard = 0
                 while heard < len(out):
                     heard += len(os.read(device, len(out) - heard))
+                time.sleep(later_s)
                 os.write(device, back)
     finally:
         os._exit(0)
@@ -214,8 +230,11 @@ def compare(device: str, checkouts: dict[str, Path], rounds: int, queries: int) 
         for name, checkout in checkouts.items():
             found[name].append(ask(checkout, device, queries))
         if device == "posix":
-            blocks = [(way, bytes.fromhex(block)) for way, block in found["here"][-1]["blocks"]]
-            peer.append(peer_s(blocks, queries))
+            turns = [
+                (bytes.fromhex(out), bytes.fromhex(back), later_s)
+                for out, back, later_s in found["here"][-1]["turns"]
+            ]
+            peer.append(peer_s(turns, queries))
     print(f"{device}: processor time in us, medians of {rounds} rounds of {queries}")
     for what in ("query", "load", "session"):
         times = {
