@@ -15,9 +15,9 @@ are those to this checkout. Times are processor time of the host's process with 
 device's own work and waiting are in none of them.
 
 `session` is one trial of the bench whole, monitor and reduction included, divided by its queries.
-Beside the times: calls of Python functions of the checkout for one load and for one query, in how
-many files, and how often the next function that runs is in another file; of several, the one with
-the fewest calls, as answers come in one piece or in more.
+Beside the times: calls of Python functions for one load and for one query, in how many files of the
+checkout, and how often the next function that runs is in another of its files; of many, the one
+with the fewest calls, as answers come in one piece or in more.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAYLOAD = bytes(number & 0xFF for number in range(1024))
 WARM_UP = 20
 SESSION_QUERIES = 50
-PATHS = 15
+PATHS = 40
+PACKAGES = ("rig", "sut_backends")
 
 
 # ---- in each checkout's own interpreter: nothing that only one of them has ----
@@ -140,6 +141,7 @@ def path_of(action: Callable[[], object], root: Path) -> dict[str, int]:
     """Return the calls of functions of a checkout in one action, their files, and the changes of
     file between one that runs and the next.
     """
+    own = {str(path) for part in PACKAGES for path in (root / part).rglob("*.py")}
     files: list[str] = []
     calls = 0
 
@@ -147,9 +149,9 @@ def path_of(action: Callable[[], object], root: Path) -> dict[str, int]:
         nonlocal calls
         if event not in ("call", "return"):
             return
+        calls += event == "call"
         running: FrameType | None = frame if event == "call" else frame.f_back
-        if running is not None and running.f_code.co_filename.startswith(str(root)):
-            calls += event == "call"
+        if running is not None and running.f_code.co_filename in own:
             files.append(running.f_code.co_filename)
 
     sys.setprofile(watch)
@@ -157,9 +159,8 @@ def path_of(action: Callable[[], object], root: Path) -> dict[str, int]:
         action()
     finally:
         sys.setprofile(None)
-    inside = [name for name in files if name != __file__]
-    changes = sum(one != other for one, other in pairwise(inside))
-    return {"calls": calls, "files": len(set(inside)), "changes of file": changes}
+    changes = sum(one != other for one, other in pairwise(files))
+    return {"calls": calls, "files": len(set(files)), "changes of file": changes}
 
 
 # ---- the peer: pyserial and the same bytes ----
@@ -245,10 +246,10 @@ def compare(device: str, checkouts: dict[str, Path], rounds: int, queries: int) 
         ratios = [f"{name} {us:.1f} ({us / times['here']:.2f})" for name, us in times.items()]
         print(f"  {what:8} {', '.join(ratios)}")
     for what in ("query", "load"):
-        paths = [
-            f"{name} " + ", ".join(f"{count} {of}" for of, count in rows[0]["path"][what].items())
-            for name, rows in found.items()
-        ]
+        paths = []
+        for name, rows in found.items():
+            path = min((one["path"][what] for one in rows), key=lambda path: path["calls"])
+            paths.append(f"{name} " + ", ".join(f"{count} {of}" for of, count in path.items()))
         print(f"  path of a {what}: {'; '.join(paths)}")
 
 
