@@ -11,7 +11,7 @@ import pytest
 
 import rig
 from rig.session.session import SessionResult, open_bench
-from rig.store.events import TrialFinished
+from rig.store.events import StepDone
 from tests.conftest import VIRTUAL_NULL
 
 Run = Callable[..., SessionResult]
@@ -27,7 +27,7 @@ def stopped(tmp_path: Path) -> Path:
     """A session that was stopped in its second trial of three."""
 
     def stop(event: object) -> None:
-        if isinstance(event, TrialFinished):
+        if isinstance(event, StepDone) and event.trial == 2 and event.done.number > 3:
             raise KeyboardInterrupt
 
     settings = ["task.null.samples=4", "scenario.single_stream.idle_s=0.1"]
@@ -89,6 +89,8 @@ def test_a_session_that_was_stopped_opens_with_its_finished_trials(stopped: Path
     assert session.metrics["energy_infer"].value > 0
     assert len(session.samples()) == 4
     assert session.trials()["trial"].tolist() == [1]
+    with session.trace(2) as trace:
+        assert 0 < trace.duration_s < session.trace(1).duration_s
 
 
 def test_a_bad_session_does_not_break_the_list(session: rig.Session, stopped: Path) -> None:
