@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find backends, monitors, scenarios, tasks and their commands by entry point."""
+"""Find backends, monitors, scenarios and tasks by entry point."""
 
 from __future__ import annotations
 
-import sys
-from functools import lru_cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Literal, overload
 
+from rig.bench.entry_points import installed, loaded
 from rig.bench.plugin_check import class_faults
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MonitorClass, ScenarioClass, SutClass, TaskClass
@@ -19,33 +17,16 @@ GROUPS = {
     "scenario": "rig.scenarios",
     "task": "rig.tasks",
 }
-COMMANDS = "rig.commands"
 
 
 def names(section: str) -> list[str]:
     """Return the kinds that a section of a bench file may name."""
-    return sorted(entry_point.name for entry_point in _installed(GROUPS[section]))
+    return sorted(entry_point.name for entry_point in installed(GROUPS[section]))
 
 
 def extra(kind: str) -> str:
     """Return the name of the extra that holds what a kind needs: keysight for keysight_n6705."""
     return kind.partition("_")[0]
-
-
-def commands() -> list[str]:
-    """Return the names of the commands that outer folders bring."""
-    return sorted(entry_point.name for entry_point in _installed(COMMANDS))
-
-
-def command(name: str) -> Any:
-    """Return the click command behind a name, or None; raise ConfigError where a package that it
-    needs is not installed.
-    """
-    found = next(
-        (entry_point for entry_point in _installed(COMMANDS) if entry_point.name == name),
-        None,
-    )
-    return found and _loaded(found, f"rig {name}", name)
 
 
 @overload
@@ -62,9 +43,9 @@ def find(section: str, kind: str) -> Any:
     """Return the class behind a kind; raise ConfigError where there is none, or it lacks what its
     contract asks for (rig/interfaces/plugin_classes.py).
     """
-    for entry_point in _installed(GROUPS[section]):
+    for entry_point in installed(GROUPS[section]):
         if entry_point.name == kind:
-            found = _loaded(entry_point, f"{section}.{kind}", extra(kind))
+            found = loaded(entry_point, f"{section}.{kind}", extra(kind))
             if faults := class_faults(section, found):
                 raise ConfigError(
                     f"{entry_point.value} is no {section} for this version of the rig",
@@ -79,26 +60,3 @@ def find(section: str, kind: str) -> Any:
         path=f"{section}.{kind}",
         try_next=f"one of: {', '.join(names(section)) or 'none installed'}",
     )
-
-
-def _installed(group: str) -> EntryPoints:
-    return _read(group, tuple(sys.path))
-
-
-@lru_cache(maxsize=2 * len(GROUPS))
-def _read(group: str, path: tuple[str, ...]) -> EntryPoints:
-    """Read the entry points of every package in the path, which takes 8 ms: a bench asks for a
-    dozen.
-    """
-    return entry_points(group=group)
-
-
-def _loaded(entry_point: EntryPoint, path: str, extra_name: str) -> Any:
-    try:
-        return entry_point.load()
-    except ImportError as error:
-        raise ConfigError(
-            f"needs a package that is not installed: {error.name}",
-            path=path,
-            try_next=f"pip install 'neurorig[{extra_name}]'",
-        ) from error

@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 
 from rig.cli.lazy import LazyGroup
-from rig.cli.tables import Terminal
+from rig.cli.terminal import Terminal
 from rig.errors import ConfigError, storage_error
 from rig.shipped import shipped
 

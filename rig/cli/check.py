@@ -11,14 +11,17 @@ import click
 from rig.check import signature
 from rig.check.check import UNREAD
 from rig.check.check import check as check_session
-from rig.cli import tables
-from rig.cli.labels import of_session
+from rig.cli.budget_table import print_budget
+from rig.cli.checks import print_check
+from rig.cli.labels import of_session, print_labels
 from rig.cli.main import FALSE
 from rig.cli.options import session_argument
+from rig.cli.terminal import Terminal
+from rig.cli.verdicts import print_claim
 from rig.results import claim, results
 from rig.store.session_folder import SessionFolder
 
-_OUT = tables.Terminal()
+_OUT = Terminal()
 
 
 @click.command("check")
@@ -45,8 +48,8 @@ def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
             signature.unverified(path) if signers is None else [signature.verified(path, signers)]
         )
         checked = replace(checked, findings=(*checked.findings, *vouched))
-        tables.print_labels(_OUT, of_session(path))
-    tables.print_check(_OUT, path, checked)
+        print_labels(_OUT, of_session(path))
+    print_check(_OUT, path, checked)
     if not checked.ok:
         if tested:
             _OUT.print(
@@ -55,11 +58,11 @@ def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
         return FALSE
     measured = results.read(SessionFolder(path), checked.trials)
     if tested is None:
-        tables.print_budget(_OUT, measured)
+        print_budget(_OUT, measured)
         return 0
     claim.refuse_other(tested, measured, checked.trials)
     found = claim.verdicts(tested.values, checked.trials)
-    tables.print_claim(
+    print_claim(
         _OUT, tested, {name: results.verdict_result(one) for name, one in found.items()}, measured
     )
     return 0 if all(verdict.ok for verdict in found.values()) else FALSE

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from rig.cli import tables
 from rig.cli.options import sessions_option
 from rig.cli.run import run_bench
+from rig.cli.terminal import Terminal
 
 DEMO = Path(__file__).parent.with_name("demo.toml")
 
@@ -24,7 +24,5 @@ DEMO = Path(__file__).parent.with_name("demo.toml")
 @sessions_option
 def demo(bench: Path, sessions: Path) -> int:
     """Run acoustic scene classification, five trials, without any hardware."""
-    tables.Terminal().print(
-        "Nothing on this table is hardware: times and energies below are simulated."
-    )
+    Terminal().print("Nothing on this table is hardware: times and energies below are simulated.")
     return run_bench(bench, (), None, sessions)

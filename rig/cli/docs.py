@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 from rich.markup import escape
 
-from rig.cli.tables import Terminal
+from rig.cli.terminal import Terminal
 from rig.errors import ConfigError
 from rig.shipped import shipped
 

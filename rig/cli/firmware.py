@@ -12,7 +12,7 @@ import click
 from rich.markup import escape
 
 from rig.cli.lazy import LazyGroup
-from rig.cli.tables import Terminal
+from rig.cli.terminal import Terminal
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
 
 from rig.errors import DataError
 from rig.results import labels
+from rig.results.labels import Label
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder
 
@@ -19,3 +24,13 @@ def of_session(path: Path) -> tuple[labels.Label, ...]:
         return labels.of_provenance(SessionFolder(path).provenance())
     except (DataError, OSError, LookupError, TypeError, ValueError):
         return (labels.Label(labels.NOT_STATED, f"{session_folder.PROVENANCE} cannot be read"),)
+
+
+def print_labels(console: Console, marked: Sequence[Label]) -> None:
+    """Print each label with the sentence that says what it means."""
+    for label in marked:
+        console.print(f"{badge(label)} {escape(label.statement)}", soft_wrap=True, highlight=False)
+
+
+def badge(label: Label) -> str:
+    return f"[black on yellow] {escape(label.text)} [/]"

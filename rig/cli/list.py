@@ -12,9 +12,9 @@ from rich.markup import escape
 
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
-from rig.cli import tables
 from rig.cli.labels import of_session
 from rig.cli.options import sessions_option
+from rig.cli.terminal import Terminal, print_rows
 from rig.errors import ConfigError, DataError, RigError
 from rig.results import document, labels
 from rig.settings.fields import fields_of, flat
@@ -30,7 +30,7 @@ def list_(name: str, sessions: Path) -> None:
 
     With a name, as sut.uart, list the settings of that kind; with bench, those of the bench.
     """
-    out = tables.Terminal()
+    out = Terminal()
     if name:
         _print_settings(out, name)
         return
@@ -41,17 +41,15 @@ def list_(name: str, sessions: Path) -> None:
         "task": "tasks",
     }
     for section, title in titles.items():
-        tables.print_rows(
-            out, title, [(name, _about(section, name)) for name in plugins.names(section)]
-        )
-    tables.print_rows(
+        print_rows(out, title, [(name, _about(section, name)) for name in plugins.names(section)])
+    print_rows(
         out,
         f"sessions in {sessions}",
         [(path.name, _status(path)) for path in _session_folders(sessions)],
     )
 
 
-def _print_settings(out: tables.Terminal, name: str) -> None:
+def _print_settings(out: Terminal, name: str) -> None:
     """Print type, unit, default, range and help of every key of a table of a bench file."""
     section, _, kind = name.partition(".")
     if name != "bench" and section not in plugins.GROUPS:

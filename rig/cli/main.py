@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rig.bench import plugins
+from rig.cli import plugin_commands
 from rig.cli.lazy import LazyGroup, summary
 from rig.errors import BenchError, RigError
 
 if TYPE_CHECKING:
-    from rig.cli.tables import Terminal
+    from rig.cli.terminal import Terminal
 
 #: Exit codes: 0 verdict true, 1 verdict false or a trial invalid, 2 usage or configuration, 3 the
 #: bench failed, 130 stopped by Ctrl-C.
@@ -48,19 +48,19 @@ class RigGroup(LazyGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of our commands, and behind them those of tasks."""
-        return [*super().list_commands(ctx), *plugins.commands()]
+        return [*super().list_commands(ctx), *plugin_commands.names()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, imported now."""
         command: click.Command | None = super().get_command(ctx, cmd_name)
-        return command or plugins.command(cmd_name)
+        return command or plugin_commands.find(cmd_name)
 
     def summaries(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
         """Yield the name and the summary of each command; of one that lacks a package, that."""
         yield from ((name, text) for name, (_, text) in sorted(self.lazy.items()))
-        for name in plugins.commands():
+        for name in plugin_commands.names():
             try:
-                yield name, summary(plugins.command(name))
+                yield name, summary(plugin_commands.find(name))
             except RigError as error:
                 yield name, error.cause
 
@@ -102,13 +102,13 @@ def main() -> None:
 
 
 def _print_error(error: RigError) -> None:
-    from rig.cli.tables import print_error
+    from rig.cli.terminal import print_error
 
     print_error(_terminal(), error)
 
 
 def _terminal() -> Terminal:
     # Here, because it brings rich, which the help need not wait for.
-    from rig.cli.tables import Terminal
+    from rig.cli.terminal import Terminal
 
     return Terminal(stderr=True)

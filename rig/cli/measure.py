@@ -17,7 +17,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from rig.cli import tables
+from rig.cli.terminal import Terminal
 from rig.errors import ConfigError, DataError
 from rig.importers import markers
 from rig.importers.open import accuracy_beside, open_any
@@ -158,8 +158,8 @@ def measure(
             for row in trace_windows.tabulate(opened.trace, spans, limits, opened.has_current)
         ]
         content = _content(path, opened, promised, notes, rows)
-    out = tables.Terminal()
-    err = tables.Terminal(stderr=True)
+    out = Terminal()
+    err = Terminal(stderr=True)
     if as_json:
         out.out(json.dumps(content, indent=1, allow_nan=False), highlight=False)
         return _code(rows)
@@ -312,9 +312,7 @@ def _csv_text(rows: Sequence[WindowRow]) -> str:
     return text.getvalue()
 
 
-def _print_table(
-    out: tables.Terminal, path: Path, opened: Opened, rows: Sequence[WindowRow]
-) -> None:
+def _print_table(out: Terminal, path: Path, opened: Opened, rows: Sequence[WindowRow]) -> None:
     """Print the windows within 80 columns: one prefix a column, four digits."""
     badge = "  [black on yellow] SIMULATED [/]" if opened.about.get("simulated") else ""
     table = Table(

@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig.cli import tables
+from rig.cli.labels import print_labels
 from rig.cli.options import bench_argument, set_option
+from rig.cli.terminal import Terminal
 from rig.kinds import registry as kinds
 from rig.results import labels
 from rig.session import planning
 
-_OUT = tables.Terminal()
+_OUT = Terminal()
 
 
 @click.command()
@@ -42,4 +43,4 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
     )
     of_trial = ", ".join(filter(None, totals))
     _OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
-    tables.print_labels(_OUT, labels.of_task({"samples": len(task)} | task.provenance()))
+    print_labels(_OUT, labels.of_task({"samples": len(task)} | task.provenance()))

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from rig.bench.probe import probe as probe_bench
 from rig.cli.options import bench_argument, set_option
-from rig.cli.tables import Terminal
+from rig.cli.terminal import Terminal
 from rig.errors import BenchError
 
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rig.check.check import check
 from rig.cli.main import FALSE
 from rig.cli.options import session_argument
-from rig.cli.tables import Terminal
+from rig.cli.terminal import Terminal
 from rig.errors import DataError
 
 

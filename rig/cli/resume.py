@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from rig.cli import tables
 from rig.cli.options import session_argument
+from rig.cli.progress import RunProgress
 from rig.cli.run import finish
+from rig.cli.terminal import Terminal
 from rig.session import session
 
 
@@ -17,6 +18,6 @@ from rig.session import session
 @session_argument
 def resume(path: Path) -> int:
     """Go on with a session that was cut off, where it stopped; the bench must be the same."""
-    with tables.RunProgress(tables.Terminal()) as progress:
+    with RunProgress(Terminal()) as progress:
         result = session.resume(path, (progress,))
     return finish(result)

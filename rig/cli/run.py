@@ -9,14 +9,16 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig.cli import tables
 from rig.cli.main import FALSE
 from rig.cli.options import bench_argument, sessions_option, set_option
+from rig.cli.progress import RunProgress
 from rig.cli.report import write
+from rig.cli.result_tables import print_results
+from rig.cli.terminal import Terminal
 from rig.session import session
 from rig.store.session_folder import SessionFolder
 
-_OUT = tables.Terminal()
+_OUT = Terminal()
 
 
 @click.command()
@@ -33,14 +35,14 @@ def run(bench: Path, overrides: tuple[str, ...], trials: int | None, sessions: P
 
 def run_bench(bench: Path, overrides: Sequence[str], trials: int | None, sessions: Path) -> int:
     """Run all trials and print what came of them; return the exit code."""
-    with session.open_bench(bench, overrides) as opened, tables.RunProgress(_OUT) as progress:
+    with session.open_bench(bench, overrides) as opened, RunProgress(_OUT) as progress:
         result = opened.run(trials, sessions, (progress,))
     return finish(result)
 
 
 def finish(result: session.SessionResult) -> int:
     """Print the results, write the report, and return the exit code."""
-    tables.print_results(_OUT, result.results)
+    print_results(_OUT, result.results)
     _OUT.print(f"report {escape(str(write(result.folder)))}", soft_wrap=True)
     _OUT.print(f"chain {SessionFolder(result.folder).journal().head}", soft_wrap=True)
     return 0 if result.ok else FALSE

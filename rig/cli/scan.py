@@ -14,7 +14,7 @@ from rich.table import Table
 
 from rig.bench.scan import EMPTY, FOUND, MISSING, ONBOARD, PROBLEM, ScanRow, is_empty, is_well
 from rig.bench.scan import scan as look
-from rig.cli.tables import Terminal
+from rig.cli.terminal import Terminal
 from rig.errors import BenchError
 
 _MARKS = {FOUND: "[green]found[/]", PROBLEM: "[red]problem[/]", MISSING: "[dim]not installed[/]"}

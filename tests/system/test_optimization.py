@@ -19,7 +19,8 @@ from click.testing import CliRunner
 
 from rig.check.check import check
 from rig.cli.coverage import coverage
-from rig.cli.tables import Terminal, print_results
+from rig.cli.result_tables import print_results
+from rig.cli.terminal import Terminal
 from rig.errors import ConfigError, DeadlineError
 from rig.model.completion import REACHED
 from rig.model.steps import Load, Solve

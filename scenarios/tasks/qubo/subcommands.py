@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from rig.cli.tables import Terminal
+from rig.cli.terminal import Terminal
 from rig.errors import ConfigError, DataError
 from rig.store import session_folder
 from rig.store.session_folder import SessionFolder

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from rig.bench import plugin_check, plugins
+from rig.cli import plugin_commands
 from rig.errors import ConfigError
 
 INSTALLED = [
@@ -29,9 +30,9 @@ def test_the_class_of_every_entry_point_keeps_its_contract(section: str, kind: s
         assert plugin_check.instance_faults(section, found) == []
 
 
-@pytest.mark.parametrize("name", plugins.commands())
+@pytest.mark.parametrize("name", plugin_commands.names())
 def test_every_command_is_one_of_click(name: str) -> None:
-    assert isinstance(plugins.command(name), click.Command)
+    assert isinstance(plugin_commands.find(name), click.Command)
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def test_a_wrong_class_is_refused_with_what_it_lacks(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind, message = WRONG[name]
-    monkeypatch.setattr(plugins, "_installed", offered(kind))
+    monkeypatch.setattr(plugins, "installed", offered(kind))
     with pytest.raises(ConfigError, match=r"third_party:Kind is no task") as caught:
         plugins.find("task", "odd")
     assert caught.value.path == "task.odd" and message in caught.value.evidence

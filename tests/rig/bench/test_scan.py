@@ -32,7 +32,7 @@ from rig.bench.scan import (
     scan,
 )
 from rig.cli.scan import show
-from rig.cli.tables import Terminal
+from rig.cli.terminal import Terminal
 from rig.errors import BenchError, ConfigError
 from rig.interfaces.monitor import FoundInstrument
 

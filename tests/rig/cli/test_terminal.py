@@ -20,16 +20,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from rig.check.check import Check
-from rig.cli.tables import (
-    Terminal,
-    print_budget,
-    print_check,
-    print_coverage,
-    print_error,
-    print_results,
-    print_rows,
-    visible,
-)
+from rig.cli.budget_table import print_budget
+from rig.cli.checks import print_check
+from rig.cli.coverage_table import print_coverage
+from rig.cli.result_tables import print_results
+from rig.cli.terminal import Terminal, print_error, print_rows, visible
 from rig.errors import DataError
 from rig.model.finding import Finding
 from rig.model.grid import CellState, Coverage, Covered

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from rig.cli.tables import print_results
+from rig.cli.result_tables import print_results
 from rig.results.document import IntervalResult, MetricResult, TrialValue
 from tests.results_by_hand import RESULTS, trial
 

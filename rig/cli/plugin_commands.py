@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that outer folders and other packages bring, found by entry point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rig.bench.entry_points import installed, loaded
+
+_GROUP = "rig.commands"
+
+
+def names() -> list[str]:
+    """Return the names of these commands."""
+    return sorted(entry_point.name for entry_point in installed(_GROUP))
+
+
+def find(name: str) -> Any:
+    """Return the click command behind a name, or None; raise ConfigError where a package that it
+    needs is not installed.
+    """
+    found = next((each for each in installed(_GROUP) if each.name == name), None)
+    return found and loaded(found, f"rig {name}", name)
