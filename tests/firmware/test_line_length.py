@@ -11,16 +11,18 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 COLUMNS = 100
+MADE = ("build", "stored")
 FOLDERS = ("benches", "firmware", "rig", "scenarios", "tests")
 SUFFIXES = (".c", ".h", ".ld", ".mk", ".toml")
 
 
 def sources() -> Iterator[Path]:
-    """Yield what is kept in this repository; builds lie in folders of their own."""
+    """Yield what people write here; builds and stored sessions lie in folders of their own."""
+    yield from (ROOT / name for name in ("Makefile", "pyproject.toml"))
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
-            built = any(part == "build" or part.startswith("build-") for part in path.parts)
-            if (path.suffix in SUFFIXES or path.name == "Makefile") and not built:
+            made = any(part in MADE or part.startswith("build-") for part in path.parts)
+            if (path.suffix in SUFFIXES or path.name == "Makefile") and not made:
                 yield path
 
 
