@@ -255,7 +255,7 @@ def _of_options(config: pytest.Config) -> list[BenchChoice]:
 def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], folder: Path) -> list[BenchChoice]:
     """Return the choices of the options as a marker changes them."""
     if marker.args or set(marker.kwargs) - set(_KEYS):
-        raise pytest.UsageError(f"pytest.mark.rig takes {', '.join(_KEYS)}, each by its name")
+        raise pytest.UsageError(f"the rig marker has {', '.join(_KEYS)}, each by its name")
     wanted: Mapping[str, Any] = marker.kwargs
     if "bench" in wanted:
         choices = [BenchChoice(folder / wanted["bench"], choices[0].settings, choices[0].trials)]

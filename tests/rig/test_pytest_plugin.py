@@ -193,7 +193,7 @@ def test_a_marker_with_a_wrong_key_is_refused(pytester: pytest.Pytester) -> None
     )
     done = pytester.runpytest_subprocess()
     assert done.ret != 0
-    done.stdout.fnmatch_lines(["*pytest.mark.rig takes bench, set, trials*"])
+    done.stdout.fnmatch_lines(["*the rig marker has bench, set, trials*"])
 
 
 def test_a_report_for_machines_has_the_metrics_that_a_test_looked_up(

@@ -18,6 +18,7 @@ from rig.check import check
 from rig.cli.budget_table import print_budget
 from rig.errors import BenchError, ConfigError, DeadlineError, RigError
 from rig.report.report import write_report
+from rig.results import document
 from rig.session.session import SessionResult, open_bench
 from rig.store.events import Event, StepDone
 
@@ -162,7 +163,7 @@ def test_what_is_wrong_with_a_rail_is_named(tmp_path: Path, text: str, said: str
 def test_the_budget_of_rails_loses_no_digit_within_80_columns(tmp_path: Path) -> None:
     content = run(tmp_path, trials=2).content
     out = Console(file=io.StringIO(), width=80)
-    print_budget(out, content)
+    print_budget(out, document.from_json(content))
     text = out.file.getvalue()  # type: ignore[attr-defined]
     assert max(map(len, text.splitlines())) <= 80 and "…" not in text, text
     assert "core: current gain" in text
