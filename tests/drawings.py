@@ -32,5 +32,7 @@ def window(start_s: float, stop_s: float) -> dict[str, Any]:
         "start_s": start_s,
         "stop_s": stop_s,
         "latency_s": stop_s - start_s,
+        "latency_u_s": 0.0,
         "energy_j": 1.0,
+        "energy_u_j": 0.0,
     }

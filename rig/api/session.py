@@ -21,9 +21,10 @@ from rig.problems import PROBLEM_CODES
 from rig.results import document, labels
 from rig.results import results as reduction
 from rig.results.document import Results
-from rig.store import session_folder
+from rig.store import sample_lines
+from rig.store.sample_lines import TrialLines
 from rig.store.segments import segments
-from rig.store.session_folder import EVENTS, RESULTS, SAMPLES, SessionFolder
+from rig.store.session_folder import EVENTS, RESULTS, SessionFolder
 
 if TYPE_CHECKING:
     import pandas
@@ -225,10 +226,10 @@ class Session:
         return [(number, seeds[number]) for number in finished]
 
     def _rows(
-        self, rows: Callable[[int, list[dict[str, Any]]], Iterator[tables.Row]]
+        self, rows: Callable[[int, TrialLines], Iterator[tables.Row]]
     ) -> Iterator[tables.Row]:
         for number in self._folder.trials():
-            yield from rows(number, session_folder.read_lines(self._folder.trial(number) / SAMPLES))
+            yield from rows(number, sample_lines.read(self._folder.trial(number)))
 
 
 def open_session(path: Path | str) -> Session:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from rig.results.document import Results
+from rig.store.sample_lines import SampleLine, TrialLines, WindowLine
 
 _SUFFIXES = {
     "1": "",
@@ -20,7 +21,6 @@ _SUFFIXES = {
     "s/s": "_s_per_s",
 }
 _MEASURED = ("start_s", "stop_s", "latency_s", "latency_u_s", "energy_j", "energy_u_j")
-_OF_HOP = ("response", "since_onset")
 
 Row = dict[str, Any]
 
@@ -50,50 +50,53 @@ def trial_rows(results: Results) -> Iterator[Row]:
         }
 
 
-def sample_rows(trial: int, lines: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield a row for each sample of samples.jsonl, with what each of its phases took."""
-    for line in lines:
-        if "windows" not in line:
-            continue
-        row: Row = {"trial": trial, "step": line["step"]}
-        row |= {"indices": tuple(line["indices"]), "repeat": line["repeat"]}
-        row |= {key: line[key] for key in ("window", "scene", "case") if key in line}
-        row |= {key: line[key] for key in ("label", "answer", "correct")}
-        if "each" in line:
-            row["correct_in_batch"] = sum(one["label"] == one["answer"] for one in line["each"])
-        if "solve" in line:
+def sample_rows(trial: int, lines: TrialLines) -> Iterator[Row]:
+    """Yield a row for each sample, with what each of its phases took."""
+    for line in lines.samples:
+        row: Row = {"trial": trial, "step": line.step}
+        row |= {"indices": line.indices, "repeat": line.repeat}
+        optional = {"window": line.window, "scene": line.scene, "case": line.case}
+        row |= {name: value for name, value in optional.items() if value is not None}
+        row |= {"label": line.label, "answer": line.answer, "correct": line.correct}
+        if line.each:
+            row["correct_in_batch"] = sum(one.label == one.answer for one in line.each)
+        if line.solve is not None:
             row |= {
-                "timeout_s": line["solve"]["timeout_s"],
-                "target": line["solve"]["target"],
-                "cost": (line["costs"] or {}).get("cost"),
+                "timeout_s": line.solve.timeout_s,
+                "target": line.solve.target,
+                "cost": None if line.costs is None else line.costs.cost,
             }
-        for window in _windows(line):
-            row |= {f"{window['phase']}_{key}": window[key] for key in _MEASURED}
+        for phase, window in _windows(line):
+            row |= {f"{phase}_{name}": value for name, value in _measured(window).items()}
         yield row
 
 
-def window_rows(trial: int, lines: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield a row for each measured window of samples.jsonl: idle times, streams and samples."""
-    for line in lines:
-        if "idle" in line:
-            yield _window_row(trial, "idle", None, line["idle"])
-        elif "stream" in line:
-            yield _window_row(trial, "stream", line["stream"]["step"], line["stream"]["whole"])
-        else:
-            for window in _windows(line):
-                yield _window_row(trial, "sample", line["step"], window)
-            for crossing in line.get("crossings", ()):
-                if crossing["window"]:
-                    row = _window_row(trial, "crossing", line["step"], crossing["window"])
-                    yield row | {"threshold": crossing["threshold"]}
+def window_rows(trial: int, lines: TrialLines) -> Iterator[Row]:
+    """Yield a row for each measured window: idle times, streams and samples."""
+    for idle in lines.idles:
+        yield _window_row(trial, "idle", None, idle.phase, idle)
+    for stream in lines.streams:
+        yield _window_row(trial, "stream", stream.step, stream.whole.phase, stream.whole)
+    for line in lines.samples:
+        for phase, window in _windows(line):
+            yield _window_row(trial, "sample", line.step, phase, window)
+        for crossing in line.crossings:
+            if crossing.window is not None:
+                window = crossing.window
+                row = _window_row(trial, "crossing", line.step, window.phase, window)
+                yield row | {"threshold": crossing.threshold}
 
 
-def _windows(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _windows(line: SampleLine) -> list[tuple[str, WindowLine]]:
     """Return all windows of a sample; the two of a stream's window by their own names."""
-    named = [line[name] | {"phase": name} for name in _OF_HOP if name in line]
-    return [*line["windows"], *named]
+    windows = [(window.phase, window) for window in line.windows]
+    of_hop = {"response": line.response, "since_onset": line.since_onset}
+    return windows + [(name, window) for name, window in of_hop.items() if window is not None]
 
 
-def _window_row(trial: int, kind: str, step: int | None, window: Mapping[str, Any]) -> Row:
-    row: Row = {"trial": trial, "kind": kind, "step": step, "phase": window["phase"]}
-    return row | {key: window[key] for key in _MEASURED}
+def _window_row(trial: int, kind: str, step: int | None, phase: str, window: WindowLine) -> Row:
+    return {"trial": trial, "kind": kind, "step": step, "phase": phase} | _measured(window)
+
+
+def _measured(window: WindowLine) -> Row:
+    return {name: getattr(window, name) for name in _MEASURED}

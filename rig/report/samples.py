@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rig.report.style import Array
 from rig.results.document import TrialResult
 from rig.stats.summary import ratio
-from rig.store import session_folder
+from rig.store import sample_lines
+from rig.store.sample_lines import WindowLine
 from rig.store.session_folder import SessionFolder
 
 
@@ -35,25 +35,30 @@ class TrialSamples:
     @classmethod
     def read(cls, folder: SessionFolder, trial: TrialResult, phases: int) -> TrialSamples:
         """Read samples.jsonl of a trial of results.json."""
-        every = session_folder.read_lines(folder.trial(trial.number) / session_folder.SAMPLES)
-        lines = [line for line in every if "windows" in line]
-        keys = ("start_s", "stop_s", "latency_s", "energy_j")
+        every = sample_lines.read(folder.trial(trial.number))
+        lines = every.samples
         table = np.array(
-            [[[window[key] for key in keys] for window in line["windows"]] for line in lines],
+            [
+                [
+                    (window.start_s, window.stop_s, window.latency_s, window.energy_j)
+                    for window in line.windows
+                ]
+                for line in lines
+            ],
             dtype=np.float64,
         )
-        columns = np.moveaxis(table.reshape(len(lines), phases, len(keys)), 2, 0)
+        columns = np.moveaxis(table.reshape(len(lines), phases, 4), 2, 0)
         return cls(
             trial.number,
             trial.valid,
-            max((line["repeat"] for line in lines), default=1),
-            _idle_w([line["idle"] for line in every if "idle" in line]),
+            max((line.repeat for line in lines), default=1),
+            _idle_w(every.idles),
             *columns,
         )
 
 
-def _idle_w(idles: Sequence[Mapping[str, Any]]) -> float | None:
+def _idle_w(idles: Sequence[WindowLine]) -> float | None:
     """Return the average power of the idle times whose energy is known."""
-    known = [idle for idle in idles if idle["energy_j"] is not None]
-    value, _ = ratio([idle["energy_j"] for idle in known], [idle["latency_s"] for idle in known])
+    known = [(idle.energy_j, idle.latency_s) for idle in idles if idle.energy_j is not None]
+    value, _ = ratio([energy_j for energy_j, _ in known], [duration_s for _, duration_s in known])
     return value if math.isfinite(value) else None

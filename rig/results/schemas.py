@@ -17,6 +17,7 @@ from typing import Any
 from rig.results import document
 from rig.store import typed
 from rig.store.provenance_file import Provenance
+from rig.store.sample_lines import SampleLine, StreamLine, WindowLine
 from rig.store.session_folder import json_text, write_text
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -40,10 +41,32 @@ def provenance() -> dict[str, Any]:
     return _schema(Provenance, "provenance.json", {})
 
 
+def samples() -> dict[str, Any]:
+    """Return the schema of a line of samples.jsonl."""
+    parts: dict[str, Any] = {}
+    kinds = {"idle": WindowLine, "stream": StreamLine}
+    lines = [
+        {
+            "type": "object",
+            "required": [name],
+            "properties": {name: _of(kind, parts)},
+            "additionalProperties": False,
+        }
+        for name, kind in kinds.items()
+    ]
+    return {
+        "$schema": _DIALECT,
+        "title": "a line of samples.jsonl",
+        "anyOf": [*lines, _object(SampleLine, parts)],
+        "$defs": dict(sorted(parts.items())),
+    }
+
+
 #: File in docs/schemas -> what makes it.
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "results.schema.json": results,
     "provenance.schema.json": provenance,
+    "samples.schema.json": samples,
 }
 
 

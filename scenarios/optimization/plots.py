@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from rig.model.picture import Picture
+from rig.model.scores import Costs
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES
 from rig.results import document
 from rig.stats.summary import mean
-from rig.store import session_folder
+from rig.store import sample_lines, session_folder
+from rig.store.sample_lines import SampleLine, SearchLine
 from rig.store.session_folder import SessionFolder
 from rig.units import quantity
 
@@ -33,7 +36,16 @@ _COLUMNS = 3
 _STRONGEST = 15.0
 _CELL = re.compile(r"(\d+)n_([\dp]+)pct")
 
-Line = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class DrawnSearch:
+    """A search that gave a vector: its cell, the index of its workload, and its line."""
+
+    case: str
+    index: int
+    solve: SearchLine
+    costs: Costs
+    line: SampleLine
 
 
 def pictures(folder: Path) -> list[Picture]:
@@ -42,28 +54,30 @@ def pictures(folder: Path) -> list[Picture]:
     return [over_time(lines), heat(lines)]
 
 
-def searches(session: SessionFolder) -> list[Line]:
+def searches(session: SessionFolder) -> list[DrawnSearch]:
     """Read the searches of all trials that gave a vector."""
-    found = []
-    for trial in document.read(session.path / session_folder.RESULTS).trials:
-        lines = session_folder.read_lines(session.trial(trial.number) / session_folder.SAMPLES)
-        found += [line | {"trial": trial.number} for line in lines if line.get("costs")]
-    return found
+    trials = document.read(session.path / session_folder.RESULTS).trials
+    return [
+        DrawnSearch(line.case or "", line.indices[0], line.solve, line.costs, line)
+        for trial in trials
+        for line in sample_lines.read(session.trial(trial.number)).samples
+        if line.solve is not None and line.costs is not None
+    ]
 
 
-def over_time(lines: Sequence[Line]) -> Picture:
+def over_time(lines: Sequence[DrawnSearch]) -> Picture:
     """Draw the gap of each search against the time at which the device knew it, a panel for each
     cell.
     """
     title = "Cost over time"
-    cells = sorted({line["case"] for line in lines}, key=_order)[-_PANELS:]
+    cells = sorted({line.case for line in lines}, key=_order)[-_PANELS:]
     if not cells:
         return Picture("searches", title, None, "Not drawn: no search gave a vector.")
     rows = -(-len(cells) // _COLUMNS)
     figure = Figure(figsize=(10.4, 0.5 + 2.6 * rows), layout="constrained")
     grid = list(figure.subplots(rows, min(len(cells), _COLUMNS), sharey=True, squeeze=False).flat)
     for axes, cell in zip(grid, cells, strict=False):
-        _draw_cell(axes, [line for line in lines if line["case"] == cell])
+        _draw_cell(axes, [line for line in lines if line.case == cell])
         axes.set_title(cell.replace("n_", " nodes, ").replace("pct", " %"))
     for axes in grid[len(cells) :]:
         axes.set_visible(False)
@@ -81,7 +95,7 @@ def over_time(lines: Sequence[Line]) -> Picture:
         "5 and 1 %; below 0 the target is beaten. Dotted: the best known costs, where "
         "they are others."
     )
-    more = len({line["case"] for line in lines}) - len(cells)
+    more = len({line.case for line in lines}) - len(cells)
     caption += f" {more} more cells are not drawn." if more else ""
     return Picture("searches", title, figure, caption)
 
@@ -90,13 +104,13 @@ def _order(case: str) -> tuple[int, float, str]:
     return (*_cell(case), case) if _CELL.fullmatch(case) else (0, 0.0, case)
 
 
-def _draw_cell(axes: Axes, lines: Sequence[Line]) -> None:
+def _draw_cell(axes: Axes, lines: Sequence[DrawnSearch]) -> None:
     for band in _BANDS:
         axes.axhspan(0, band, color=GOOD, alpha=0.10, lw=0)
     axes.axhline(0, color=INK, lw=0.9)
-    workloads = sorted({line["indices"][0] for line in lines})
+    workloads = sorted({line.index for line in lines})
     for index, target, best in dict.fromkeys(
-        (line["indices"][0], _target(line), line["costs"]["best_known"]) for line in lines
+        (line.index, _target(line), line.costs.best_known) for line in lines
     ):
         if best not in (None, target):
             axes.axhline(
@@ -106,17 +120,15 @@ def _draw_cell(axes: Axes, lines: Sequence[Line]) -> None:
                 ls=":",
             )
     for line in lines:
-        colour = SERIES[workloads.index(line["indices"][0]) % len(SERIES)]
+        colour = SERIES[workloads.index(line.index) % len(SERIES)]
         target = _target(line)
         told = [
-            (one["window"]["latency_s"], one["threshold"])
-            for one in line["crossings"]
-            if one["window"]
+            (crossing.window.latency_s, crossing.threshold)
+            for crossing in line.line.crossings
+            if crossing.window
         ]
-        at_s = [at for at, _ in told] + [line["windows"][0]["latency_s"]]
-        gaps = [
-            _percent(cost, target) for cost in [*(cost for _, cost in told), line["costs"]["cost"]]
-        ]
+        at_s = [at for at, _ in told] + [line.line.windows[0].latency_s]
+        gaps = [_percent(cost, target) for cost in [*(cost for _, cost in told), line.costs.cost]]
         axes.plot(at_s, gaps, color=colour, lw=0.8, alpha=0.7, drawstyle="steps-post")
         axes.plot(at_s[:-1], gaps[:-1], "o", ms=2.2, color=colour)
         axes.plot(at_s[-1:], gaps[-1:], "D", ms=3.2, color=colour, mfc="none")
@@ -127,26 +139,25 @@ def _draw_cell(axes: Axes, lines: Sequence[Line]) -> None:
     axes.minorticks_off()
 
 
-def _target(line: Line) -> int:
+def _target(line: DrawnSearch) -> int:
     """Return the official target of a search, the best known one where there is none."""
-    costs = line["costs"]
-    return int(costs["best_known"] if costs["official"] is None else costs["official"])
+    target = line.costs.best_known if line.costs.official is None else line.costs.official
+    assert target is not None
+    return target
 
 
 def _percent(cost: int, target: int) -> float:
     return 100.0 * (cost - target) / abs(target) if target else 0.0 if cost == target else 100.0
 
 
-def heat(lines: Sequence[Line]) -> Picture:
+def heat(lines: Sequence[DrawnSearch]) -> Picture:
     """Draw the mean gap of each cell, nodes by density, a panel for each fixed time-out."""
     title = "Gaps by size and density"
-    fixed = [
-        line for line in lines if line["solve"]["target"] is None and _CELL.fullmatch(line["case"])
-    ]
+    fixed = [line for line in lines if line.solve.target is None and _CELL.fullmatch(line.case)]
     if not fixed:
         return Picture("gaps", title, None, "Not drawn: no search had a fixed time-out.")
-    timeouts_s = sorted({line["solve"]["timeout_s"] for line in fixed})[-_PANELS:]
-    cells = {_cell(line["case"]) for line in fixed}
+    timeouts_s = sorted({line.solve.timeout_s for line in fixed})[-_PANELS:]
+    cells = {_cell(line.case) for line in fixed}
     nodes = sorted({cell[0] for cell in cells})
     densities = sorted({cell[1] for cell in cells})
     columns = min(len(timeouts_s), _COLUMNS)
@@ -155,13 +166,11 @@ def heat(lines: Sequence[Line]) -> Picture:
     grid = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
     colours = LinearSegmentedColormap.from_list("gap", [GOOD, "#ffffff", BAD])
     for axes, timeout_s in zip(grid, timeouts_s, strict=False):
-        of = [line for line in fixed if line["solve"]["timeout_s"] == timeout_s]
+        of = [line for line in fixed if line.solve.timeout_s == timeout_s]
         gaps = np.full((len(nodes), len(densities)), np.nan)
-        for cell in {_cell(line["case"]) for line in of}:
+        for cell in {_cell(line.case) for line in of}:
             mine = [
-                _percent(line["costs"]["cost"], _target(line))
-                for line in of
-                if _cell(line["case"]) == cell
+                _percent(line.costs.cost, _target(line)) for line in of if _cell(line.case) == cell
             ]
             gaps[nodes.index(cell[0]), densities.index(cell[1])] = mean(mine)
         axes.imshow(gaps, cmap=colours, vmin=-_STRONGEST, vmax=_STRONGEST, aspect="auto", alpha=0.8)

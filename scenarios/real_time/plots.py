@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,13 +15,21 @@ from rig.model.picture import Picture
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES
 from rig.results import document
 from rig.results.document import TrialResult
-from rig.store import session_folder
+from rig.store import sample_lines, session_folder
+from rig.store.sample_lines import StreamLine, WindowLine
 from rig.store.session_folder import SessionFolder
 
 #: A longer stream is shown by its beginning.
 _SHOWN_S = 60.0
 
-Line = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class DrawnDecision:
+    """A decision: the answer, and the window from its newest sample to it."""
+
+    answer: str
+    correct: bool
+    response: WindowLine
 
 
 def pictures(folder: Path, deadline_s: float) -> list[Picture]:
@@ -34,30 +42,28 @@ def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s:
     """Draw the scenes of a trial's first stream, the decisions under them, and their latencies."""
     title = "Decisions and scenes"
     chosen = next((trial for trial in trials if trial.valid), trials[0])
-    lines = session_folder.read_lines(session.trial(chosen.number) / session_folder.SAMPLES)
-    stream = next((line["stream"] for line in lines if "stream" in line), None)
+    lines = sample_lines.read(session.trial(chosen.number))
+    stream = next(iter(lines.streams), None)
     hops = [
-        line
-        for line in lines
-        if "response" in line and stream is not None and line["step"] == stream["step"]
+        DrawnDecision(line.answer, line.correct, line.response)
+        for line in lines.samples
+        if line.response is not None and stream is not None and line.step == stream.step
     ]
     if stream is None or not hops:
         return Picture("decisions", title, None, "Not drawn: no stream was answered.")
-    zero_s = stream["whole"]["start_s"]
-    stop_s = min(stream["whole"]["stop_s"] - zero_s, _SHOWN_S)
+    zero_s = stream.whole.start_s
+    stop_s = min(stream.whole.stop_s - zero_s, _SHOWN_S)
     figure = Figure(figsize=(10.4, 3.9), layout="constrained")
     bars, times = figure.subplots(2, 1, sharex=True, height_ratios=[1.1, 1.5])
-    labels = sorted(
-        {scene["label"] for scene in stream["scenes"]} | {hop["answer"] for hop in hops}
-    )
+    labels = sorted({scene.label for scene in stream.scenes} | {hop.answer for hop in hops})
     colours = {label: SERIES[place % len(SERIES)] for place, label in enumerate(labels)}
     _draw_scenes(bars, stream, zero_s, colours)
-    _draw_decisions(bars, hops, zero_s, stream["whole"]["stop_s"] - zero_s, colours)
+    _draw_decisions(bars, hops, zero_s, stream.whole.stop_s - zero_s, colours)
     bars.set(yticks=[1, 0], yticklabels=["played", "decided"], ylim=(-0.6, 1.6), xlim=(0, stop_s))
-    _draw_latencies(times, hops, zero_s, deadline_s or stream["hop_s"])
+    _draw_latencies(times, hops, zero_s, deadline_s or stream.hop_s)
     for axes in (bars, times):
-        for scene in stream["scenes"][1:]:
-            axes.axvline(scene["onset_s"] - zero_s, color=INK, lw=0.8, ls=":")
+        for scene in stream.scenes[1:]:
+            axes.axvline(scene.onset_s - zero_s, color=INK, lw=0.8, ls=":")
     times.set_xlabel(f"time from the beginning of the stream, trial {chosen.number} (s)")
     patches = [Patch(color=colours[label], label=label) for label in labels]
     figure.legend(handles=patches, loc="outside upper left", ncols=len(labels), handlelength=1.0)
@@ -73,44 +79,46 @@ def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s:
     return Picture("decisions", title, figure, caption)
 
 
-def _draw_scenes(axes: Axes, stream: Line, zero_s: float, colours: dict[str, str]) -> None:
-    starts_s = [scene["onset_s"] - zero_s for scene in stream["scenes"]]
-    stops_s = [*starts_s[1:], stream["whole"]["stop_s"] - zero_s]
-    for scene, start_s, stop_s in zip(stream["scenes"], starts_s, stops_s, strict=True):
+def _draw_scenes(axes: Axes, stream: StreamLine, zero_s: float, colours: dict[str, str]) -> None:
+    starts_s = [scene.onset_s - zero_s for scene in stream.scenes]
+    stops_s = [*starts_s[1:], stream.whole.stop_s - zero_s]
+    for scene, start_s, stop_s in zip(stream.scenes, starts_s, stops_s, strict=True):
         axes.barh(
             1,
             stop_s - start_s,
             left=start_s,
             height=0.8,
-            color=colours[scene["label"]],
+            color=colours[scene.label],
             alpha=0.75,
             lw=0,
         )
 
 
 def _draw_decisions(
-    axes: Axes, hops: Sequence[Line], zero_s: float, end_s: float, colours: dict[str, str]
+    axes: Axes, hops: Sequence[DrawnDecision], zero_s: float, end_s: float, colours: dict[str, str]
 ) -> None:
-    starts_s = [hop["response"]["stop_s"] - zero_s for hop in hops]
+    starts_s = [hop.response.stop_s - zero_s for hop in hops]
     for hop, start_s, stop_s in zip(hops, starts_s, [*starts_s[1:], end_s], strict=True):
-        wrong = "" if hop["correct"] else "////"
+        wrong = "" if hop.correct else "////"
         (bar,) = axes.barh(
             0,
             stop_s - start_s,
             left=start_s,
             height=0.8,
-            color=colours[hop["answer"]],
+            color=colours[hop.answer],
             alpha=0.75,
             lw=0,
         )
         bar.set(hatch=wrong, edgecolor=BAD)
 
 
-def _draw_latencies(axes: Axes, hops: Sequence[Line], zero_s: float, deadline_s: float) -> None:
-    latencies_ms = [hop["response"]["latency_s"] * 1e3 for hop in hops]
+def _draw_latencies(
+    axes: Axes, hops: Sequence[DrawnDecision], zero_s: float, deadline_s: float
+) -> None:
+    latencies_ms = [hop.response.latency_s * 1e3 for hop in hops]
     late = [latency > deadline_s * 1e3 for latency in latencies_ms]
     axes.axhspan(0, deadline_s * 1e3, color=GOOD, alpha=0.12, lw=0)
-    at_s = [hop["response"]["stop_s"] - zero_s for hop in hops]
+    at_s = [hop.response.stop_s - zero_s for hop in hops]
     axes.vlines(at_s, 0, latencies_ms, color=FAINT, lw=0.8)
     for beyond, colour in ((False, SERIES[0]), (True, BAD)):
         mine = [place for place, is_late in enumerate(late) if is_late is beyond]

@@ -42,6 +42,9 @@ def meets(folder: Path) -> None:
     for name in ("results", "provenance"):
         tree = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         assert problems(f"{name}.schema.json", tree) == []
+    for path in sorted(folder.glob("trial-*/samples.jsonl")):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        assert [problems("samples.schema.json", line) for line in lines] == [[]] * len(lines)
 
 
 def test_a_session_meets_them(run_virtual: Callable[..., SessionResult]) -> None:
@@ -54,6 +57,7 @@ def test_a_session_meets_them(run_virtual: Callable[..., SessionResult]) -> None
         ("virtual-qubo", "task.qubo.seeds=[0]", "task.qubo.nodes=[10]"),
         ("virtual-asc", "task.asc.samples=2"),
         ("virtual-offline",),
+        ("virtual-real-time",),
     ],
     ids=lambda changes: changes[0],
 )

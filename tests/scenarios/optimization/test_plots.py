@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from rig.model.scores import Costs
+from rig.store import typed
+from rig.store.sample_lines import CrossingLine, SampleLine, SearchLine, WindowLine
 from scenarios.optimization import plots
 from tests.drawings import drawn, texts, window
 
@@ -16,15 +17,27 @@ def searched(
     timeout_s: float = 1.0,
     seed: int = 0,
     to_target: bool = False,
-) -> dict[str, Any]:
-    crossings = [
-        {"threshold": target // 2, "resolved": True, "window": window(0.0, timeout_s / 10)}
-    ]
-    crossings.append({"threshold": target, "resolved": True, "window": None})
-    how = {"timeout_s": timeout_s, "seed": 1, "target": target if to_target else None}
-    costs = {"cost": cost, "official": target, "claimed": cost, "best_known": target}
-    line = {"case": case, "indices": [seed], "solve": how, "costs": costs, "crossings": crossings}
-    return line | {"windows": [window(0.0, timeout_s)], "trial": 1}
+) -> plots.DrawnSearch:
+    reached = CrossingLine(target // 2, True, False, window_line(0.0, timeout_s / 10))
+    line = SampleLine(
+        step=1,
+        indices=(seed,),
+        repeat=1,
+        label="",
+        answer="",
+        correct=True,
+        case=case,
+        solve=SearchLine(timeout_s, 1, target if to_target else None),
+        costs=Costs(cost, target, cost, target),
+        crossings=(reached, CrossingLine(target, True, False, None)),
+        windows=(window_line(0.0, timeout_s),),
+    )
+    assert line.solve is not None and line.costs is not None
+    return plots.DrawnSearch(case, seed, line.solve, line.costs, line)
+
+
+def window_line(start_s: float, stop_s: float) -> WindowLine:
+    return typed.from_json(WindowLine, window(start_s, stop_s), "a window")
 
 
 def test_a_density_that_is_no_whole_percentage_has_its_place_in_the_heat_map() -> None:

@@ -16,15 +16,22 @@ TRIALS = [trial(1)]
 
 
 def hop(window_s: float, answer: str, label: str, took_s: float = 0.1) -> dict[str, Any]:
-    line = {"step": 2, "answer": answer, "label": label, "correct": answer == label}
+    line = {
+        "step": 2,
+        "indices": [0],
+        "repeat": 1,
+        "answer": answer,
+        "label": label,
+        "correct": answer == label,
+    }
     return line | {"response": window(window_s, window_s + took_s), "windows": []}
 
 
 def streamed(folder: Path, hops: list[dict[str, Any]], stop_s: float = 4.0) -> SessionFolder:
     scenes = [{"label": "bus", "onset_s": 10.0}, {"label": "park", "onset_s": 12.0}]
-    line = {
-        "stream": {"step": 2, "hop_s": 0.5, "scenes": scenes, "whole": window(10.0, 10.0 + stop_s)}
-    }
+    whole = window(10.0, 10.0 + stop_s)
+    how = {"step": 2, "due": len(hops), "hop_s": 0.5, "window_s": 0.5, "preloaded": False}
+    line = {"stream": how | {"scenes": scenes, "whole": whole}}
     (folder / "trial-1").mkdir()
     (folder / "trial-1" / "samples.jsonl").write_text(
         "".join(json.dumps(one) + "\n" for one in [line, *hops])
