@@ -20,6 +20,7 @@ from rig.interfaces.scenario import Reviewer, Surveyor, Withholder
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Optimized
 from rig.model.completion import Completion
+from rig.model.effects import OWN, Effect, Effects
 from rig.model.metric import Deviation, Metric, Prominence, Repeatability, Statistic
 from rig.model.scores import Costs, Score
 from rig.model.step_record import StepRecord
@@ -27,6 +28,7 @@ from rig.model.steps import Idle, Load, Solve, Step
 from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.session.planning import steps
 from rig.settings.check import checked
+from rig.uncertainty.budget import influences
 from scenarios.common.cost_gap import threshold_cost
 from scenarios.optimization import wade
 from scenarios.optimization.scenario import Optimization
@@ -510,6 +512,31 @@ def test_a_search_beyond_its_time_out_invalidates_its_cell_and_no_other() -> Non
     )
     assert "1.14 ms where 1 ms were asked for (+14.0%)" in absent["gap_a_1ms"]
     assert any(line.startswith("a: 1ms not valid") for line in scenario.lines(data))
+
+
+def test_an_uncertain_length_close_to_the_limit_decides_nothing_when_influences_are_computed() -> (
+    None
+):
+    """The benches/mps2-qubo.toml of before: searches of 1 ms that lasted 1.0499 ms, known to 1 us,
+    ended a session when each window was moved by its error.
+    """
+    scenario = optimization(timeouts_s=(1e-3,), target_limit_s=0.0)
+    end = Effects({"end": Effect(OWN, 1e-6, 0.0)})
+    data = measured(*[fixed("a", -1, -1, 1e-3, 1.0499e-3)] * 2)
+    uncertain = [
+        replace(sample, windows=tuple(replace(one, effects=end) for one in sample.windows))
+        for sample in data.samples
+    ]
+    data = replace(data, samples=tuple(uncertain))
+
+    def summarise(moved: Measured) -> dict[str, Metric]:
+        return scenario.summarise(moved, ["solve"])
+
+    metrics = summarise(data)
+    assert "gap_a_1ms" in metrics and "power_a_1ms" in metrics
+    found = influences(data, metrics, summarise)
+    assert "end" not in found["gap_a_1ms"], "a cost does not depend on the length"
+    assert "end" in found["power_a_1ms"]
 
 
 def test_a_search_beyond_its_limit_on_the_way_to_a_target_leaves_no_result_of_its_cell() -> None:
