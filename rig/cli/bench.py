@@ -20,12 +20,6 @@ _KINDS = ("sut", "monitor", "scenario", "task")
 #: Where the images of the examples lie, and where those of a project named firmware will.
 _IMAGES = '"../firmware/build/'
 _PROJECT = "firmware"
-#: What the examples say of a checkout, and what is so elsewhere.
-_ELSEWHERE = {
-    _IMAGES: f'"{_PROJECT}/build/',
-    "make -C firmware emulated": f"rig firmware build {_PROJECT}",
-    "benches/": "",
-}
 
 
 @click.group(cls=LazyGroup)
@@ -59,7 +53,7 @@ def new(name: str, file: Path | None) -> None:
     file = file or Path(f"{name}.toml")
     try:
         with file.open("x", encoding="utf-8") as stream:
-            stream.write(_elsewhere(text))
+            stream.write(text.replace(_IMAGES, f'"{_PROJECT}/build/'))
     except FileExistsError as error:
         raise ConfigError(
             f"{file} is there already", path="FILE", try_next="another name; nothing was written"
@@ -69,12 +63,6 @@ def new(name: str, file: Path | None) -> None:
     _say(f"{file} is written")
     for step in _steps(text, file):
         _say(f"next: {step}")
-
-
-def _elsewhere(text: str) -> str:
-    for there, here in _ELSEWHERE.items():
-        text = text.replace(there, here)
-    return text
 
 
 def _kinds(tree: dict[str, Any]) -> list[str]:
