@@ -154,6 +154,34 @@ def test_a_number_that_does_not_fit_its_field_is_an_error_of_ours(
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        messages.BatchMessage(1, 0, 0, (1, 2**16)),
+        messages.OptimizeMessage(0, 0, 1, 0, 0, 0, (0, -(2**31) - 1)),
+        messages.DataMessage(2**32, b"x"),
+        messages.DoneMessage(0, ((256, 0),), 0),
+        messages.RefusalMessage(1, 0, "größer"),
+        messages.CapsMessage(0, 1, 8, 256, 1, 1, 1, 16, 1, 1, 1, Flag(0), device="x" * 256),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_does_not_fit_behind_the_head_is_an_error_of_ours_too(
+    value: messages.Payload,
+) -> None:
+    with pytest.raises(LocalProtocolError, match="does not fit"):
+        value.pack()
+
+
+def test_an_error_names_the_field_and_the_message() -> None:
+    with pytest.raises(ValueError, match="thresholds of OPTIMIZE: 3 bytes, 4 each expected"):
+        messages.OptimizeMessage.unpack(bytes(20 + 3))
+    with pytest.raises(ValueError, match="LOAD of 9 bytes, 10 expected"):
+        messages.LoadMessage.unpack(bytes(9))
+    with pytest.raises(ValueError, match="CHUNK of 3 bytes, at least 4 expected"):
+        messages.ChunkMessage.unpack(bytes(3))
+
+
+@pytest.mark.parametrize(
     "kind",
     sorted({type(value) for value, _ in VALUES}, key=lambda kind: kind.__name__),
     ids=lambda kind: kind.__name__,
