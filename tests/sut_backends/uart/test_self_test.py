@@ -238,6 +238,7 @@ def test_a_firmware_of_before_the_self_test_is_not_at_fault(
 
 
 @pytest.mark.posix
+@pytest.mark.alone  # the host's clock judges the timer, and each ms of delay is a percent
 def test_the_process_is_probed_as_a_device_and_its_times_are_named_simulated(
     null_program: Path, context: BenchContext
 ) -> None:
