@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from rig.errors import (
     LocalProtocolError,
     RigError,
 )
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
 from rig.model.steps import Load, Query, Step
@@ -314,7 +316,7 @@ def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_ener
     assert [problem["code"] for problem in result.content["problems"]] == ["edges"]
     assert result.metrics["accuracy"].value == 1.0
     assert result.metrics["latency_infer"].value == pytest.approx(0.042, rel=0.02)
-    assert result.metrics["energy_infer"].value is None
+    assert math.isnan(result.metrics["energy_infer"].value)
 
 
 def test_the_spread_of_idle_power_is_part_of_the_spread_of_dynamic_energy() -> None:
@@ -420,12 +422,12 @@ def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_bench_that_fails_to_open_leaves_the_supply_off(monkeypatch: pytest.MonkeyPatch) -> None:
     worlds = []
 
-    def refuse(settings: object, context: rig.session.Table) -> None:
+    def refuse(settings: object, context: BenchContext) -> None:
         worlds.append(context.world)
         assert context.world.supply_on
         raise BenchError("no answer")
 
-    monkeypatch.setattr("sut_backends.virtual.backend.VirtualSut.open", refuse)
+    monkeypatch.setattr("sut_backends.virtual.backend.VirtualSut.open", staticmethod(refuse))
     with pytest.raises(RigError, match="no answer"), open_bench(VIRTUAL_NULL):
         pass
     assert not worlds[0].supply_on
