@@ -177,7 +177,7 @@ def _copy_trace(folder: Path) -> None:
 
 
 def _shifted_trace(folder: Path) -> None:
-    """Write trial 2's trace anew from trial 1's: other container, other beginning, the same
+    """Write trial 2's trace again from trial 1's: other container, other beginning, the same
     samples.
     """
     source = folder / "trial-1" / "trace.jls"

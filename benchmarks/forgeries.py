@@ -3,7 +3,7 @@
 hashes were all made again.
 
 Run it: `.venv/bin/python benchmarks/forgeries.py [MUTATIONS [SEED]]`; 300 mutations of each kind of
-file unless told.
+file by default.
 
 It runs small simulated sessions, changes one thing at a time, checks, and puts everything back. It
 prints a table of what was refused, with the right file named, and exits with 1 where anything was

@@ -49,8 +49,8 @@ SMALL_B = 256  # of payload: what a small microcontroller has RAM for
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """How long one way of loading took, in seconds, each time; and how many frames were sent
-    again.
+    """How long one way of loading took, in seconds, each time; and how many frames were
+    retransmitted.
     """
 
     durations_s: list[float]
@@ -176,7 +176,7 @@ def main() -> int:
             f"{other.took_s / ours.took_s:.1f} times as fast as the peer, "
             f"{text.took_s / ours.took_s:.1f} as the text layer"
         )
-        print(f"{baud} baud: framed {ratios}; {again} frames sent again")
+        print(f"{baud} baud: framed {ratios}; {again} frames retransmitted")
     return concluded([(baud, ours, text, other) for baud, ours, _, text, other in rows])
 
 

@@ -2,7 +2,7 @@
 """The drivers on their simulators in real time: what of the samples arrives, and what of a core
 that takes, per thread.
 
-Run it: `.venv/bin/python benchmarks/live.py [SECONDS]`; 10 s for each row unless told. Linux only.
+Run it: `.venv/bin/python benchmarks/live.py [SECONDS]`; 10 s for each row by default. Linux only.
 Beside "busy", another Python thread never rests, as a GUI at its worst. The simulators run in the
 same Python: one that the busy thread starves is late itself, and the driver of a JS110 takes
 lateness that lasts for lost samples. So its busy row has prepared blocks, handed over when due, and

@@ -3,7 +3,7 @@
 as the rig times them.
 
 Run it: `.venv/bin/python benchmarks/qubo_baselines.py [NODES...]`; 100, 500, 1000 and 2500 nodes
-unless told. A C compiler and the extra `qubo` are needed. For each cell the mean over the seeds 0
+by default. A C compiler and the extra `qubo` are needed. For each cell the mean over the seeds 0
 to 4 of the gap to our targets, and of the time it really took.
 """
 

@@ -3,7 +3,7 @@
 1 below ten times.
 
 Run it: `.venv/bin/python benchmarks/qubo_graphs.py [NODES DENSITY [ROUNDS]]`; 5000 nodes, 25 %,
-best of 3 rounds unless told. The recipe is networkx's random graph, its adjacency as a dense array,
+best of 3 rounds by default. The recipe is networkx's random graph, its adjacency as a dense array,
 and the matrix -1 on the diagonal, 4 at edges, as int8 (NeuroBench/system_benchmarks, QUBO/mis.py).
 Here it is the graph, its sparse rows and its hash. Needs networkx and scipy. Times are of this
 process alone (CPU), so that other load does not count.

@@ -3,7 +3,7 @@
 D-Wave's tabu search.
 
 Run it: `.venv/bin/python benchmarks/qubo_time_to_target.py [CAP_S [NODES...]]`; 2 s a search and
-100 nodes up unless told. Needs the extra `qubo`. Exit code 1 where tabu was as fast on any
+100 nodes up by default. Needs the extra `qubo`. Exit code 1 where tabu was as fast on any
 workload.
 
 The target is the published cost, which tabu itself found (100 reads, 50 restarts). Times are CPU

@@ -3,7 +3,7 @@
 is known.
 
 Run it: `.venv/bin/python benchmarks/search_coverage.py [RUNS] [--seed N]`; 2000 runs of each design
-unless told. Nothing takes real time, and nothing is measured: trials are made of searches as the
+by default. Nothing takes real time, and nothing is measured: trials are made of searches as the
 scenario `optimization` gets them, and its own hook gives the intervals. A workload has a rate that
 is drawn from a gamma distribution; its searches know thresholds after exponential times, one after
 the other, are ended at a limit, and find costs at fixed time-outs that are binomial counts above

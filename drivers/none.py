@@ -41,12 +41,12 @@ class NoMonitor:
 
         def __post_init__(self) -> None:
             if not self.clock_source:
-                said = (
+                source = (
                     _ASSUMED
                     if self.clock_ppm == CRYSTAL_PPM
                     else "the bench file, which gives no source"
                 )
-                object.__setattr__(self, "clock_source", said)
+                object.__setattr__(self, "clock_source", source)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> EnergyMonitor:

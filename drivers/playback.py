@@ -88,7 +88,7 @@ class Playback:
 
     @staticmethod
     def simulates(settings: Settings) -> None:
-        """Return None: the recording tells, and no setting does."""
+        """Return None: the recording states it, not a setting."""
         return
 
     @classmethod
@@ -259,7 +259,7 @@ def _numbered(settings: Playback.Settings, number: int) -> Path:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Say which file an error is of, and keys of a bench file where it says options."""
+    """Add to an error the file it is of; name keys of the bench file in place of options."""
     try:
         yield
     except ConfigError as error:

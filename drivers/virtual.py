@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual energy monitor: samples the simulated table through its own imperfect clock and
+"""A virtual energy monitor: samples the simulated bench through its own imperfect clock and
 converter.
 
 Where the device lives in real time, so does the monitor, at up to 1 MS/s.
@@ -120,7 +120,7 @@ class VirtualMonitor:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Put the monitor on the table; the supply is off."""
+        """Put the monitor on the bench; the supply is off."""
         context.world.supply_on = False
         return cls(settings, context)
 
@@ -245,12 +245,12 @@ class VirtualRecording:
         """Wait until the log is complete up to the end, then sample the rest; a horizon that stands
         still ends the wait.
         """
-        patience = round(2.0 / _POLL_S)
-        while (horizon_ns := self._world.horizon_ns()) < stop_ns and patience:
+        polls_left = round(2.0 / _POLL_S)
+        while (horizon_ns := self._world.horizon_ns()) < stop_ns and polls_left:
             self._follow(horizon_ns)
-            patience -= 1
+            polls_left -= 1
             threading.Event().wait(_POLL_S)
-        if not patience:
+        if not polls_left:
             raise DeadlineError(
                 "end of the simulated device's log",
                 2.0,

@@ -3,7 +3,7 @@
 
 RigError
  + ConfigError      the bench file or an override is wrong
- + BenchError       something on the table
+ + BenchError       a part of the bench
  |  + DeviceNotFound, DeviceBusy, StorageFull
  |  + DeviceLost
  |     + DeviceRestarted
@@ -23,7 +23,7 @@ from pathlib import Path
 
 
 class RigError(Exception):
-    """Say what went wrong: the cause, the evidence, and what to try next.
+    """Base class of the rig's errors: the cause, the evidence, and what to try next.
 
     `exit_code` is what the command line returns: 2 usage or configuration, 3 the bench failed.
     """
@@ -61,8 +61,8 @@ class ConfigError(RigError):
 
 
 class BenchError(RigError):
-    """Something on the table does not work; `supply_is_off`: that of the DUT is off all the same,
-    and known to be.
+    """A part of the bench does not work; `supply_is_off`: that of the DUT is off all the same, and
+    known to be.
     """
 
     supply_is_off = False
@@ -116,7 +116,7 @@ class SutError(RigError):
 
 
 class DeadlineError(RigError):
-    """Nothing came in time."""
+    """No answer came in time."""
 
     def __init__(
         self, awaited: str, waited_s: float, *, evidence: str = "", try_next: str = ""

@@ -30,7 +30,7 @@ PROBLEM_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something off in a trial: a code of PROBLEM_CODES and the evidence."""
+    """A problem of a trial: a code of PROBLEM_CODES and the evidence."""
 
     code: str
     detail: str

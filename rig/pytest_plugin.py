@@ -132,7 +132,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say which benches the tests run on, and, where one is named, what must stand beside its
+    """Return which benches the tests run on, and, where one is named, what must stand beside its
     numbers.
     """
     # The built-in one is not opened here: every run of pytest prints this line, most of them for
@@ -234,8 +234,8 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say of each session that tests used where it is, its verdict, and what must stand beside its
-    numbers.
+    """Print for each session that tests used its folder, its verdict, and what must stand beside
+    its numbers.
     """
     for session in config.stash.get(_SESSIONS, {}).values():
         verdict = f"verdict {str(session.verdict.ok).lower()}" if session.valid else "invalid"

@@ -81,7 +81,7 @@ class Nvml:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Which board, and how it is polled."""
+        """Settings: the board, and how it is polled."""
 
         index: Annotated[Number, Ge(0), doc("Number of the board in this host.")] = 0
         uuid: Annotated[
@@ -134,7 +134,7 @@ class Nvml:
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Say whether the bench file names the simulator."""
+        """Return whether the bench file names the simulator."""
         return settings.uuid == "simulator"
 
     @classmethod
@@ -178,7 +178,7 @@ class Nvml:
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the board said of itself."""
+        """Return what the board reports about itself."""
         return MonitorInfo(
             name=self._board.name,
             kind="nvml",
@@ -228,7 +228,7 @@ class Nvml:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One board: the library's handle of it, and what it said of itself."""
+    """One board: the library's handle of it, and what it reports about itself."""
 
     handle: Any
     name: str

@@ -104,7 +104,7 @@ class Rapl:
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Say whether the bench file names the simulator."""
+        """Return whether the bench file names the simulator."""
         return settings.root == "simulator"
 
     @classmethod
@@ -132,7 +132,7 @@ class Rapl:
     @classmethod
     def scan(cls, root: str = POWERCAP) -> list[FoundInstrument]:
         """Return the counters of this host, each with what is wrong with it."""
-        found = []
+        instruments = []
         for zone in zones(Path(root)):
             problem = try_next = ""
             try:
@@ -140,12 +140,12 @@ class Rapl:
             except BenchError as error:
                 problem = f"{error.cause}: {error.evidence}"
                 try_next = error.try_next
-            found.append(
+            instruments.append(
                 FoundInstrument(
                     f"RAPL {zone.label}", "", f'domain = "{zone.label}"', problem, try_next
                 )
             )
-        return found
+        return instruments
 
     @property
     def info(self) -> MonitorInfo:
@@ -266,37 +266,37 @@ def zones(root: Path) -> list[Zone]:
     names = {
         folder.name: (folder / "name").read_text(encoding="utf-8").strip() for folder in folders
     }
-    found = []
+    zones_found = []
     for folder in folders:
         parent = names.get(folder.name.rpartition(":")[0], "")
         label = f"{parent}/{names[folder.name]}" if parent else names[folder.name]
         # A processor may show its package a second time (intel-rapl-mmio): that one goes by the
         # name of its folder.
-        found.append(
+        zones_found.append(
             Zone(
                 folder,
                 names[folder.name],
                 label if folder.name.startswith("intel-rapl:") else folder.name,
             )
         )
-    return found
+    return zones_found
 
 
-def _chosen(found: list[Zone], settings: Rapl.Settings) -> Zone:
-    if not found:
+def _chosen(candidates: list[Zone], settings: Rapl.Settings) -> Zone:
+    if not candidates:
         raise DeviceNotFound(
             "this machine shows no energy counters of its processor",
             evidence=f"no intel-rapl zones in {settings.root}",
             try_next="sudo modprobe intel_rapl_msr; virtual machines and containers have none, ARM "
             "processors neither",
         )
-    matches = [zone for zone in found if settings.domain in (zone.label, zone.folder.name)]
-    matches = matches or [zone for zone in found if zone.name == settings.domain]
+    matches = [zone for zone in candidates if settings.domain in (zone.label, zone.folder.name)]
+    matches = matches or [zone for zone in candidates if zone.name == settings.domain]
     if len(matches) != 1:
         raise DeviceNotFound(
             f"{len(matches) or 'no'} energy counter{'s' if matches else ''} named "
             f"{settings.domain}",
-            evidence=f"there are {', '.join(zone.label for zone in found)}",
+            evidence=f"there are {', '.join(zone.label for zone in candidates)}",
             try_next="monitor.rapl.domain: one of these",
         )
     return matches[0]

@@ -29,8 +29,8 @@ _TOO_SLOW = 20
 
 
 class Counter(Protocol):
-    """What is polled. `always_moves`: it never stands still for long, so only readings that found
-    it changed say when energy flowed.
+    """A counter that is polled. `always_moves`: it never stands still for long, so only readings
+    that found it changed say when energy flowed.
     """
 
     name: str
@@ -50,7 +50,7 @@ class CounterClock(Protocol):
 
     @property
     def prompt(self) -> bool:
-        """Say whether what has happened can be read at once."""
+        """Return whether what has happened can be read at once."""
 
     def now_ns(self) -> int:
         """Return the present time."""
@@ -97,7 +97,7 @@ class HostClock:
         (sooner or threading.Event()).wait(max(time_ns - time.monotonic_ns(), 0) / NS_PER_S)
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
-        """Return a function that does nothing: real time waits for nobody."""
+        """Return a function that does nothing: real time cannot be held."""
         return lambda: None
 
     def doubts(self) -> Iterable[tuple[int, int, str]]:
@@ -107,7 +107,7 @@ class HostClock:
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """How a counter is polled, and what is no longer trusted.
+    """The polling of a counter, and the readings that are no longer trusted.
 
     `longest_s` between two readings makes a gap. A reading that took more than `spread_s` is left
     out: its time is not known, and the next one has its energy as well. A counter that always moves

@@ -30,7 +30,7 @@ from drivers.joulescope.sim.simulator import (
 )
 from drivers.joulescope.stream_merger import TICK_HZ
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
-from rig.host.raw_clock import steady_ns
+from rig.host.raw_clock import raw_monotonic_ns
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.settings.declare import Number, PathText
@@ -51,7 +51,7 @@ class Joulescope:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Which instrument, how it is wired, and its ranges."""
+        """Settings: the instrument, its wiring and its ranges."""
 
         device: Annotated[
             str,
@@ -112,7 +112,7 @@ class Joulescope:
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Say whether the bench file names the simulator."""
+        """Return whether the bench file names the simulator."""
         return _simulated(settings.device)
 
     @classmethod
@@ -240,7 +240,9 @@ class Joulescope:
         world = self._context.world
         if not self._simulated:
             return BlockPace(
-                lambda duration_ns: time.sleep(duration_ns / NS_PER_S), steady_ns, drains=False
+                lambda duration_ns: time.sleep(duration_ns / NS_PER_S),
+                raw_monotonic_ns,
+                drains=False,
             )
         # A simulated instrument knows nothing beyond the horizon: against that, not the present,
         # its blocks are prompt or late.
@@ -350,25 +352,25 @@ def _choose(paths: list[str], device: str) -> str:
             "none",
         )
     # A JS110 and a JS220 may have the same serial number.
-    found = [
+    matching = [
         path
         for path in paths
         if device in ("", path, _serial(path), path.split("/")[1].upper() + "-" + _serial(path))
     ]
-    if not found:
+    if not matching:
         raise DeviceNotFound(
             f"there is no Joulescope {device}",
             evidence=f"attached: {attached}",
             try_next="rig scan lists them",
         )
-    if len(found) > 1:
+    if len(matching) > 1:
         raise ConfigError(
             f"several Joulescopes{device and f' {device}'} are attached",
             path="monitor.joulescope.device",
             evidence=attached,
-            try_next=f'name one, as device = "{found[0]}"',
+            try_next=f'name one, as device = "{matching[0]}"',
         )
-    return found[0]
+    return matching[0]
 
 
 class _OffAnew(BenchError):
@@ -377,7 +379,7 @@ class _OffAnew(BenchError):
 
 def _switch_off(link: DriverLink, model: InstrumentModel, wanted: Wanted) -> None:
     """Disconnect the DUT's supply; where that fails, ask once more, as the instrument is opened
-    anew for that, and say so before anything else.
+    again for that, and say so before anything else.
     """
     try:
         link.set_all(model.supply(False, wanted))
@@ -405,7 +407,7 @@ def _switch_off_anew(
             "instrument and plug it in again",
         ) from error
     raise _OffAnew(
-        f"the Joulescope {link.path} switched the DUT's supply off only when it was opened anew",
+        f"the Joulescope {link.path} switched the DUT's supply off only when it was opened again",
         evidence=said,
         try_next="it is off; unplug the instrument and plug it in again before it measures "
         "anything",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a JS110 refuses. Its host driver acknowledges and keeps every setting; that one failed is a
-line of its log and no more (handle_cmd_publish, stream_settings_send and extio_settings_send of
-joulescope_driver's js110_usb.c).
+"""Settings that a JS110 refused, as the log of its driver reports them. Its host driver
+acknowledges and keeps every setting; that one failed is a line of its log and no more
+(handle_cmd_publish, stream_settings_send and extio_settings_send of joulescope_driver's
+js110_usb.c).
 
 The log has a thread of its own and comes late. So each setting is followed by a line that is
 provoked, and all before that one has been heard: the host refuses a value that is no option, before
@@ -23,18 +24,18 @@ _LOGGER = "jsdrv"
 _REFUSED = re.compile(r"(?:stream|extio)_settings_send (?:failed|did not work)")
 #: Only the host uses it; it has options, so that no word passes.
 _TOPIC = "s/i/range/mode"
-_PATIENCE_S = 4.0
+_TIMEOUT_S = 4.0
 #: The log names no instrument: what comes while one is asked is of that one, as no other is asked
 #: meanwhile.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 class Unheard(BenchError):
-    """Nobody knows whether what was asked was done: that is no refusal."""
+    """A request whose outcome is unknown: not a refusal."""
 
 
 class Refusals(logging.Filter):
-    """Hears in the driver's log whether an instrument carried out what was asked of it."""
+    """Listener to the driver's log: refusals of settings by an instrument."""
 
     def __init__(self, driver: Any, path: str) -> None:
         super().__init__()
@@ -62,7 +63,7 @@ class Refusals(logging.Filter):
             return "; ".join(self._said)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Take one line of the log; what was provoked is for nobody else."""
+        """Take one line of the log; what was provoked goes no further."""
         message = record.getMessage()
         if _REFUSED.search(message):
             self._said.append(message)
@@ -76,8 +77,8 @@ class Refusals(logging.Filter):
         self._mark = f" heard {self._count}"
         self._reached.clear()
         with suppress(RuntimeError):
-            self._driver.publish(self._topic, self._mark.strip(), timeout=_PATIENCE_S)
-        if not (logger.isEnabledFor(logging.WARNING) and self._reached.wait(_PATIENCE_S)):
+            self._driver.publish(self._topic, self._mark.strip(), timeout=_TIMEOUT_S)
+        if not (logger.isEnabledFor(logging.WARNING) and self._reached.wait(_TIMEOUT_S)):
             raise Unheard(
                 "the log of the Joulescope driver is not heard",
                 evidence="without it nobody knows whether a JS110 did what it was told, as to "

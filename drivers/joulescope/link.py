@@ -74,7 +74,7 @@ class DriverLink:
 
     @property
     def gone(self) -> bool:
-        """Say whether the instrument has been unplugged or lost its connection."""
+        """Return whether the instrument has been unplugged or lost its connection."""
         return self._gone.is_set()
 
     def lost(self) -> DeviceLost:
@@ -86,7 +86,7 @@ class DriverLink:
         )
 
     def knows(self, topic: str) -> bool:
-        """Say whether the instrument has a setting: older firmware lacks some."""
+        """Return whether the instrument has a setting: older firmware lacks some."""
         return topic in self._topics
 
     def get(self, topic: str) -> Any:
@@ -159,7 +159,7 @@ class DriverLink:
             self.set(topic, value)
 
     def same(self, topic: str, value: Any, other: Any) -> bool:
-        """Say whether two values mean the same: an option has a number and names."""
+        """Return whether two values mean the same: an option has a number and names."""
         return bool(self._option(topic, value) == self._option(topic, other))
 
     def subscribe(self, topic: str, receiver: Callable[[str, Any], None]) -> None:

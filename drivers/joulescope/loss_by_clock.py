@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the blocks of a Joulescope lie behind the host's clock: samples lost without a trace make
-that grow for good.
+"""The lag of a Joulescope's blocks behind the host's clock: samples lost without a trace make that
+grow for good.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _NS_PER_TICK = NS_PER_S // TICK_HZ
 _WINDOW_NS = NS_PER_S // 2
 _WINDOW_BLOCKS = 10
 #: The promptest of 15 blocks is rarely late by more than a slice of the host's scheduler, some
-#: milliseconds: less is no evidence. Packets that get lost in smaller numbers are told by the log.
-#: Two crystals drift apart by at most `_DRIFT` of the window.
+#: milliseconds: less is no evidence. Packets that get lost in smaller numbers are reported in the
+#: log. Two crystals drift apart by at most `_DRIFT` of the window.
 _LIMIT_NS = 20_000_000
 _DRIFT = 200e-6
 _LAST_BLOCKS = 5

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between the Joulescope models: ranges, topics of their settings, and limits of
-error.
+"""The Joulescope models: ranges, topics of their settings, and limits of error.
 
 Topics: jetperch/joulescope_driver, src/devices/js110 and js220; what the maker's UI publishes
 (joulescope_ui/devices/jsdrv).
@@ -30,7 +29,7 @@ _FULL_SCALE_V = {"2 V": 2.0, "5 V": 5.0, "15 V": 15.0}
 #: Beyond its range a converter stands still at a number that looks like any other:
 #: js110_sample_processor.c applies its calibration to 14 bits and no limit; of 3 V in its 2 V range
 #: a JS220 showed 2.2 V (github.com/jetperch/pyjoulescope_ui/issues/175). So what is more than a
-#: range is called is not believed. Three ranges of a JS110 end below their names: 16 383 counts are
+#: range is called is not used. Three ranges of a JS110 end below their names: 16 383 counts are
 #: 9.27 A, 14.4 V and 4.2 V in the calibration that joulescope_driver tests with
 #: (test/devices/js110/js110_cal_test.c).
 _JS110_ENDS = {"10 A": 9.0, "15 V": 14.0, "5 V": 4.0}
@@ -41,8 +40,8 @@ _JS110_BELOW = {CURRENT: 0.2, VOLTAGE: 0.05}
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a bench file asks of the instrument: the GPI that carries SYNC, its logic reference, and
-    the ranges.
+    """Settings that a bench file asks of the instrument: the GPI that carries SYNC, its logic
+    reference, and the ranges.
     """
 
     gpi: int
@@ -317,8 +316,8 @@ def require(model: InstrumentModel, wanted: Wanted) -> None:
 
 
 def readable(model: InstrumentModel, wanted: Wanted) -> dict[str, Readable]:
-    """Return what is to be believed of current and voltage: in the highest range in use."""
-    found = {}
+    """Return the valid readings of current and voltage: in the highest range in use."""
+    limits = {}
     for signal, scale, ranges, chosen in (
         (CURRENT, _FULL_SCALE_A, [*model.current_ranges], wanted.current_range),
         (
@@ -331,8 +330,8 @@ def readable(model: InstrumentModel, wanted: Wanted) -> dict[str, Readable]:
         name = max(ranges, key=scale.__getitem__) if chosen == "auto" else chosen
         js110 = model.name == "JS110"
         end = _JS110_ENDS.get(name, scale[name]) if js110 else scale[name]
-        found[signal] = Readable(name, -_JS110_BELOW[signal] * end if js110 else -end, end)
-    return found
+        limits[signal] = Readable(name, -_JS110_BELOW[signal] * end if js110 else -end, end)
+    return limits
 
 
 def promised(model: InstrumentModel, wanted: Wanted) -> Accuracy:

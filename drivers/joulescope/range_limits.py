@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a range can show: beyond it the converter stands still at a number like any other, and the
-instrument says nothing.
+"""Limits of what a range can show: beyond it the converter stands still at a number like any other,
+and the instrument says nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """Readings of the range `name` are to be believed from `least` to `most`, in amperes or
+    """Readings of the range `name` are valid from `least` to `most`, in amperes or
     volts.
     """
 
@@ -23,7 +23,7 @@ class Readable:
     most: float
 
     def believed(self, block: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a block of the stream with no number for what is not to be believed."""
+        """Return a block of the stream with NaN in place of readings that are not valid."""
         data = block["data"]
         # Two passes without a copy: all there is to do for a block in which nothing is amiss. No
         # number compares as false.

@@ -46,8 +46,8 @@ _PACKET_TICKS = 126
 
 @dataclass(frozen=True, slots=True)
 class BlockPace:
-    """How time passes for this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it goes by
-    itself, and can be compared with the ids.
+    """The clock of this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it goes by itself,
+    and can be compared with the ids.
 
     `drains`: what was sampled before a stream is switched off still comes (simulated); a real one
     drops its unfinished blocks.
@@ -62,7 +62,7 @@ class BlockPace:
 class JoulescopeRecording:
     """A thread that merges what the instrument's three streams bring and appends it to the trace.
 
-    `readable`: what of current and voltage is to be believed, all where it does not say.
+    `readable`: the valid readings of current and voltage, all where it does not say.
     `counter_rates_hz` and `time_maps`: least and greatest rate of the instrument's counter against
     UTC, as its time maps said, and how many there were. `repeated`: blocks with data that had come
     before.
@@ -338,8 +338,8 @@ class JoulescopeRecording:
 
 
 class _SkipLog(logging.Handler):
-    """Hears the host driver's warning of packets that a JS110 lost: nothing in the data tells of
-    them.
+    """Listener to the host driver's warnings of packets that a JS110 lost: nothing in the data
+    shows them.
     """
 
     def __init__(self, heard: Callable[[str], None]) -> None:

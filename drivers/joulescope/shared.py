@@ -51,8 +51,8 @@ class Shared:
     def hold(self, path: str) -> Iterator[None]:
         """Keep an instrument to oneself; raises DeviceBusy.
 
-        The host driver opens a JS110 that is open already anew, which ends its streams (device_open
-        of its libusb backend).
+        The host driver opens a JS110 that is open already once more, which ends its streams
+        (device_open of its libusb backend).
         """
         with self._lock:
             if path in self._held:

@@ -61,8 +61,8 @@ class _Distrust:
 
 
 class _Lane:
-    """What has arrived of one signal and is not written yet, in elements: samples, or ticks of the
-    SYNC line.
+    """Elements of one signal that arrived and are not written yet, in elements: samples, or ticks
+    of the SYNC line.
     """
 
     def __init__(self, name: str, element_ticks: int, packed: bool) -> None:
@@ -98,7 +98,7 @@ class _Lane:
         start = int(block["sample_id"]) // self.element_ticks
         stop = start + len(data) * (8 if self._packed else 1)
         self.came = max(self.came, stop)
-        # A loss that the ids do not tell of lies between two elements of a block.
+        # A loss that the ids do not show lies between two elements of a block.
         bounds = [start, *(at for at, _ in self.losses if start < at < stop), stop]
         for piece in pairwise(bounds):
             lost = sum(count for at, count in self.losses if at <= piece[0])
@@ -231,8 +231,8 @@ class Lanes:
         self._distrusted.append(_Distrust(first_tick, stop_tick, cause))
 
     def insert(self, lost_ticks: int, cause: str) -> None:
-        """Count ticks that were lost somewhere about the last blocks, and that the ids do not tell
-        of: what lies about them is not to be trusted, what comes later is in its place.
+        """Count ticks that were lost somewhere about the last blocks, and that the ids do not
+        show: what lies about them is not to be trusted, what comes later is in its place.
         """
         stops = self.stop_ticks.values()
         first = min(stops) - BLOCK_TICKS

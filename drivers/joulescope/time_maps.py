@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording learns of UTC: the instrument's time maps. Nothing that is measured depends on
-them.
-"""
+"""UTC in a recording: the instrument's time maps. Nothing that is measured depends on them."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ class TimeMaps:
         self._last = dict(time_map)
         self.count += 1
         rate_hz = float(time_map["counter_rate"])
-        # A counter may begin anew; a rate of nothing tells no time.
+        # A counter may begin again; a rate of 0 gives no time.
         since = (
             abs(time_map["offset_counter"] - self._kept[-1]["offset_counter"]) if self._kept else 0
         )

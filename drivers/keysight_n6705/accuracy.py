@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Keysight promises of the source/measure modules N6781A, N6782A and N6784A in an N6705."""
+"""Keysight's accuracy specification of the source/measure modules N6781A, N6782A and N6784A in an
+N6705.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ and voltage, sees SYNC.
 
 Three ways to see SYNC. "voltage": the line is logged as a voltage by a second module, and an edge
 is found within its sample. "trigger": the first edge starts the log, and is the only one: rates are
-taken on trust, so windows must be long. "io_manager": an EEMBC IO Manager stamps all edges in its
+taken as nominal, so windows must be long. "io_manager": an EEMBC IO Manager stamps all edges in its
 own clock, and starts the log with the first.
 """
 
@@ -53,7 +53,7 @@ class KeysightN6705:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Where it is, what it supplies, how it sees SYNC."""
+        """Settings: VISA address, supply, and how SYNC is seen."""
 
         resource: Annotated[
             str, doc('VISA name, as "TCPIP::192.168.1.5::5025::SOCKET"; or "simulator".')
@@ -163,7 +163,7 @@ class KeysightN6705:
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Say whether the bench file names the simulator."""
+        """Return whether the bench file names the simulator."""
         return settings.resource == _SIMULATOR
 
     @classmethod
@@ -223,9 +223,11 @@ class KeysightN6705:
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the instrument said of itself, and what was found and done on opening it."""
+        """Return what the instrument reports about itself, and what was found and done on opening
+        it.
+        """
         settings = self._settings
-        found = self._findings
+        findings = self._findings
         simulated = self.simulates(settings)
         edge_s = STEP_S if settings.sync == "io_manager" else setup.POINT_S
         pulse_s = {
@@ -247,12 +249,12 @@ class KeysightN6705:
             min_pulse_s=pulse_s,
             details={
                 "firmware": self._firmware,
-                "modules": {str(channel): model for channel, model in found.modules.items()},
+                "modules": {str(channel): model for channel, model in findings.modules.items()},
                 "period_s": self._period_s,
                 "sync": self._sync_text(),
-                "outputs_found_on_and_switched_off": found.switched_off,
-                "outputs_left_on": found.left_on,
-                "refused": found.refused,
+                "outputs_found_on_and_switched_off": findings.switched_off,
+                "outputs_left_on": findings.left_on,
+                "refused": findings.refused,
             },
         )
 
@@ -438,8 +440,8 @@ def _usb_resources() -> list[tuple[str, str]]:
         from pyvisa_py.usb import USBInstrSession
     except ImportError:  # without PyUSB there is nothing to look with
         return []
-    found: list[Any] = USBInstrSession.list_resources()
-    return [("@py", str(resource)) for resource in found]
+    resources: list[Any] = USBInstrSession.list_resources()
+    return [("@py", str(resource)) for resource in resources]
 
 
 def _identity(resource: str) -> tuple[int, ...]:

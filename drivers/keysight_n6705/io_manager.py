@@ -30,7 +30,7 @@ STEP_S = 4e-6
 
 @dataclass(frozen=True, slots=True)
 class IoManagerSettings:
-    """Where it is, and how good its clock is.
+    """Settings of an IO manager: its port, and the limit of error of its clock.
 
     Makers of ceramic resonators state 5000 ppm, as on an Arduino Uno; a crystal has 100. Stamps
     drift against the samples by that much.
@@ -141,8 +141,8 @@ class IoManager:
             self._failure = error
 
     def _line(self, line: bytes) -> None:
-        found = _LAP.fullmatch(line)
-        if found is None:
+        stamp = _LAP.fullmatch(line)
+        if stamp is None:
             if b"lap" in line:
                 raise RemoteProtocolError(
                     "an edge of the IO manager has no time",
@@ -150,7 +150,7 @@ class IoManager:
                     try_next="its baud rate and cable; another program on the same port?",
                 )
             return
-        stamp_us = int(found[1])
+        stamp_us = int(stamp[1])
         if self._origin_us is None:
             self._origin_us = self._last_us = stamp_us
         # It counts in 32 bits: the difference to the one before is right for 71 minutes.

@@ -32,7 +32,7 @@ _OPTION_MISSING = 302
 #: A query came before the answer to the one before it had been read: that is lost (N6705C operating
 #: guide, Queries).
 _INTERRUPTED = -410
-#: The answer to *IDN? can be told from all others, also behind what is left of one.
+#: The answer to *IDN? can be distinguished from all others, also behind what is left of one.
 _NAME = re.compile(rb"[A-Za-z ]*, *(?:%s) *,[^,\n]*,[^,\n]*\r?\n" % "|".join(_MODELS).encode())
 
 
@@ -47,8 +47,8 @@ class CommandRefused(BenchError):
 
 
 class _Silence(DeviceLost):
-    """Nothing came in time: the instrument is gone, or slow, or has refused a query, which then has
-    no answer.
+    """No answer in time: the instrument is gone, or slow, or has refused a query, which then has no
+    answer.
     """
 
 
@@ -152,27 +152,27 @@ class ScpiLink:
 
     def errors(self) -> list[tuple[int, str]]:
         """Return and clear the error queue."""
-        found: list[tuple[int, str]] = []
+        errors: list[tuple[int, str]] = []
         with self._lock:
             for _ in range(_QUEUE):
                 entry = _entry(self._answer("SYST:ERR?", "error queue", "SYST:ERR?"))
                 if not entry[0]:
-                    return found
-                found.append(entry)
+                    return errors
+                errors.append(entry)
         raise RemoteProtocolError(
             "the error queue never becomes empty",
-            evidence=f"last {found[-1]}",
+            evidence=f"last {errors[-1]}",
             try_next="switch the instrument off and on",
         )
 
     def require_no_errors(self, step: str, message: str) -> None:
         """Empty the error queue; raises Refused for the first entry."""
-        found = self.errors()
-        if found:
-            self._refuse(found, step, message)
+        errors = self.errors()
+        if errors:
+            self._refuse(errors, step, message)
 
-    def _refuse(self, found: list[tuple[int, str]], step: str, message: str) -> NoReturn:
-        code = found[0][0]
+    def _refuse(self, errors: list[tuple[int, str]], step: str, message: str) -> NoReturn:
+        code = errors[0][0]
         hint = (
             "the module's manual for what it can do; *RST on the instrument brings it to a "
             "known state"
@@ -182,7 +182,7 @@ class ScpiLink:
         raise CommandRefused(
             f"the N6705 refused: {step}",
             code=code,
-            evidence=f"{message} gave {'; '.join(f'{one} {what}' for one, what in found)}",
+            evidence=f"{message} gave {'; '.join(f'{number} {what}' for number, what in errors)}",
             try_next=hint,
         )
 
@@ -261,13 +261,13 @@ class ScpiLink:
         """Raise why nothing came in time: DeviceLost, DeadlineError where it came late, Refused.
         Else it never was to come.
         """
-        found: list[tuple[int, str]] = []
+        errors: list[tuple[int, str]] = []
         try:
             with _translated(self.resource):
                 owed = self._catch_up()
             # Not `errors`: what is late again is gone.
-            while len(found) < _QUEUE and (entry := _entry(self._query("SYST:ERR?")))[0]:
-                found.append(entry)
+            while len(errors) < _QUEUE and (entry := _entry(self._query("SYST:ERR?")))[0]:
+                errors.append(entry)
         except DeviceLost as error:
             evidence = (
                 f"no answer to {message} within {self._timeout_s:g} s, nor to what was "
@@ -276,13 +276,13 @@ class ScpiLink:
             raise _lost(self.resource, evidence) from error
         if owed:
             raise self._late(step, f"{message}: its answer came later, {owed[:80]!r}") from silence
-        if found and found[0][0] == _INTERRUPTED:
-            said = f"{found[0][0]} {found[0][1]}"
+        if errors and errors[0][0] == _INTERRUPTED:
+            said = f"{errors[0][0]} {errors[0][1]}"
             raise self._late(
                 step, f"{message}: its answer was dropped for the next query, {said}"
             ) from silence
-        if found:
-            self._refuse(found, step, message)
+        if errors:
+            self._refuse(errors, step, message)
 
     def _late(self, step: str, evidence: str) -> DeadlineError:
         return DeadlineError(

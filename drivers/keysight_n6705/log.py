@@ -25,7 +25,7 @@ from drivers.keysight_n6705.link import CommandRefused, ScpiLink
 from drivers.keysight_n6705.loss_by_clock import RecordLag
 from drivers.keysight_n6705.supply import Supply
 from rig.errors import BenchError, DeadlineError, RigError, storage_error
-from rig.host.raw_clock import steady_ns
+from rig.host.raw_clock import raw_monotonic_ns
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
@@ -60,8 +60,8 @@ _STALE = -230
 
 @dataclass(frozen=True, slots=True)
 class LogPlan:
-    """What is logged and how: the DUT's channel gives current and voltage, `sync_channel` (None:
-    none) a voltage.
+    """A set-up of the data logger: the DUT's channel gives current and voltage, `sync_channel`
+    (None: none) a voltage.
 
     `period_s` is what the instrument says its period is. `start_s`: how long it logs before
     anything else may happen. `held_back_s`: how long it may hold a record back. `supply`: what the
@@ -92,7 +92,7 @@ class LogPlan:
 
     @property
     def stamped(self) -> bool:
-        """Say whether the log waits for the first edge."""
+        """Return whether the log waits for the first edge."""
         return self.sync != "voltage"
 
 
@@ -110,11 +110,11 @@ class LogClock:
 
     @property
     def jumps(self) -> bool:
-        """Say whether time is virtual."""
+        """Return whether time is virtual."""
         return self.watch is not None
 
 
-REAL = LogClock(lambda: steady_ns() / NS_PER_S, time.sleep)
+REAL = LogClock(lambda: raw_monotonic_ns() / NS_PER_S, time.sleep)
 
 
 class LogRecording:
@@ -294,7 +294,7 @@ class LogRecording:
             )
 
     def _abort(self) -> None:
-        # The first error is the one to tell.
+        # The first error is the one to report.
         with suppress(RigError):
             self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the records of an N6705 lie behind the host's clock: records lost without a trace make
-that grow, once and for good.
+"""The lag of an N6705's records behind the host's clock: records lost without a trace make that
+grow, once and for good.
 
 Needed where SYNC is not logged as a voltage: with edges among the records every loss shows.
 """
@@ -88,26 +88,28 @@ class RecordLag:
         last = fetches[-self._last :]
         if len(base) < (1 if ended else _BASE):
             return None
-        missing_s = min(self._behind_s(base, one) for one in last)
+        missing_s = min(self._behind_s(base, fetch) for fetch in last)
         if missing_s <= self._limit_s:
             return None
         prompt = [
-            one
-            for at, one in enumerate(fetches)
-            if not at or self._behind_s(fetches[:at], one) <= self._limit_s
+            fetch
+            for at, fetch in enumerate(fetches)
+            if not at or self._behind_s(fetches[:at], fetch) <= self._limit_s
         ]
         return Missing(missing_s, prompt[-1].records, self._stretch(fetches))
 
     @property
     def doubtful(self) -> bool:
-        """Say whether the last fetch was behind those before: a few more tell whether for good."""
+        """Return whether the last fetch was behind those before: a few more tell whether for
+        good.
+        """
         fetches = list(self._fetches)
         return len(fetches) > 1 and self._behind_s(fetches[:-1], fetches[-1]) > self._limit_s
 
-    def _behind_s(self, base: list[_Fetch], one: _Fetch) -> float:
+    def _behind_s(self, base: list[_Fetch], fetch: _Fetch) -> float:
         """Return by how much one fetch lies behind the promptest of others, at the least."""
-        return one.least_s - min(
-            other.most_s + _DRIFT * (one.before_s - other.after_s) for other in base
+        return fetch.least_s - min(
+            other.most_s + _DRIFT * (fetch.before_s - other.after_s) for other in base
         )
 
     def _stretch(self, fetches: list[_Fetch]) -> float:

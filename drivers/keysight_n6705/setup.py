@@ -29,7 +29,7 @@ _LIMITS = ((6.12, 3.06), (20.4, 1.02))
 
 @dataclass(slots=True)
 class Findings:
-    """What was found on the way, for `info.details`."""
+    """Findings of the set-up, for `info.details`."""
 
     modules: dict[int, str] = field(default_factory=dict)
     switched_off: list[int] = field(default_factory=list)
@@ -116,7 +116,7 @@ def output_off(link: ScpiLink, findings: Findings, channel: int) -> None:
 
 def outputs_off(link: ScpiLink, findings: Findings, sync_channel: int | None) -> None:
     """Switch the output of the SYNC channel off; others that are found on stay as they are, and are
-    told.
+    reported.
     """
     for channel in findings.modules:
         if channel == sync_channel:
@@ -244,7 +244,7 @@ def set_log(
         raise BenchError(
             "the data log has another period than asked for",
             evidence=f"{asked_s * 1e6:.2f} us set, "
-            f"{', '.join(f'{one * 1e6:.2f}' for one in told_s)} us read back",
+            f"{', '.join(f'{each_s * 1e6:.2f}' for each_s in told_s)} us read back",
             try_next="longer than asked: something else is being logged as well; *RST on the "
             "instrument",
         )
@@ -254,11 +254,11 @@ def set_log(
 
 def _set_byte_order(link: ScpiLink) -> None:
     link.do("FORM:BORD NORM", "order of the bytes")
-    told = link.ask("FORM:BORD?", "order of the bytes")
-    if not told.upper().startswith("NORM"):
+    order = link.ask("FORM:BORD?", "order of the bytes")
+    if not order.upper().startswith("NORM"):
         raise BenchError(
             "the N6705 has another order of the bytes than was set",
-            evidence=f"NORM set, {told[:40]} read back",
+            evidence=f"NORM set, {order[:40]} read back",
             try_next="*RST on the instrument, or switch it off and on",
         )
 
@@ -282,10 +282,10 @@ def _set(
     before: str = "",
 ) -> None:
     link.do(f"{before}{what} {value:g},(@{channel})", step)
-    told = link.numbers(f"{what}? (@{channel})", step)[0]
-    if abs(told - value) > tolerance:
+    read_back = link.numbers(f"{what}? (@{channel})", step)[0]
+    if abs(read_back - value) > tolerance:
         raise BenchError(
             f"the N6705 has another {step} than was set",
-            evidence=f"{value:g} set, {told:g} read back",
+            evidence=f"{value:g} set, {read_back:g} read back",
             try_next="a limit of the module",
         )

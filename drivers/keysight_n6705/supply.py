@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the records of a log show the voltage that the DUT was to have; where not, the instrument
-is asked why.
+"""Check of the logged voltage against the one that was set; where they differ, the instrument is
+asked why.
 
-That tells the columns of a record apart, too: the order in them is documented, but nothing in a
+That distinguishes the columns of a record, too: the order in them is documented, but nothing in a
 record says it.
 """
 
@@ -43,7 +43,7 @@ _STEP = "state of the supply"
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """What the DUT's channel was set to: `supply_v`, and the current at which the module holds the
+    """Settings of the DUT's channel: `supply_v`, and the current at which the module holds the
     current in its place.
     """
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.st_lpm01a.stream import (
-    PATIENCE_SAMPLES,
     STAMP_SAMPLES,
     TRY,
+    UNCONFIRMED_MAX_SAMPLES,
     AcquisitionEnd,
     Completed,
     Item,
@@ -30,15 +30,15 @@ from rig.errors import RemoteProtocolError
 
 _TEXT_B = 300  # a message longer than this has lost its end
 _POWERS_OF_SIXTEEN = 16.0 ** -np.arange(16)
-_BINARY_WRAP_MS = 1 << 31  # UM2269 table 40: 31 bits, and one that tells of an overflow
+_BINARY_WRAP_MS = 1 << 31  # UM2269 table 40: 31 bits, and one that reports an overflow
 
 
 class BinaryParser:
     """The stream of format bin_hexa; `most` is a value no sample can have (A).
 
-    Metadata are told from samples at even places only, and taken by the length of their kind: the
-    time 65 535 ms holds FF FF. What came since the last good time stamp is lost when anything is
-    not where it must be.
+    Metadata are distinguished from samples at even places only, and taken by the length of their
+    kind: the time 65 535 ms holds FF FF. What came since the last good time stamp is lost when
+    anything is not where it must be.
     """
 
     _RESUME = re.compile(
@@ -74,14 +74,14 @@ class BinaryParser:
         while (used := self._next(at)) >= 0:
             at += used
         del self._buffer[:at]
-        if self._lost_b > 2 * PATIENCE_SAMPLES:
+        if self._lost_b > 2 * UNCONFIRMED_MAX_SAMPLES:
             raise RemoteProtocolError(
                 f"no good time stamp in {self._lost_b} bytes", evidence=self._damage, try_next=TRY
             )
         return self._taken()
 
     def finish(self) -> list[Item]:
-        """Tell how much no time stamp has confirmed."""
+        """Return how much no time stamp has confirmed."""
         self._items += unconfirmed(self._count + (self._lost_b + 1) // 2, self._damage)
         self._clear()
         return self._taken()
@@ -156,8 +156,8 @@ class BinaryParser:
         text = bytes(self._buffer[at + 2 : end]) if end >= 0 else b""
         if not text or not all(byte in b"\r\n\t" or 0x20 <= byte < 0x7F for byte in text):
             return self._spoilt(at, "a message that is no text")
-        said = text.decode("ascii").strip()
-        self._items.append(Trouble(said) if kind == self._ERROR else Note(said))
+        message = text.decode("ascii").strip()
+        self._items.append(Trouble(message) if kind == self._ERROR else Note(message))
         return end + 2 - at
 
     def _frame(self, at: int, kind: int, frame: bytes) -> int:
@@ -180,7 +180,7 @@ class BinaryParser:
         time_ms = int.from_bytes(frame[2:6]) & (_BINARY_WRAP_MS - 1)
         load_percent = frame[6]
         samples = self._clock.samples_since(time_ms)
-        # A whole span came, and the stamp tells of more: rather is the stamp wrong than that
+        # A whole span came, and the stamp counts more: rather is the stamp wrong than that
         # nothing but whole spans is lost.
         doubtful = self._count == STAMP_SAMPLES and samples != self._count
         if samples is None or doubtful or samples < self._count or load_percent > 100:
@@ -223,24 +223,24 @@ class BinaryParser:
 
     def _seek(self, at: int) -> int:
         """Look for the next good time stamp, at any place: what lies before it is lost."""
-        found = self._RESUME.search(self._buffer, at)
+        resumption = self._RESUME.search(self._buffer, at)
         # Only what cannot be the inside of something longer counts.
         last = len(self._buffer) - self._LONGEST_B
-        if found is None or found.start() > last:
+        if resumption is None or resumption.start() > last:
             used = max(last + 1 - at, 0)
             self._lost_b += used
             return used or -1
-        self._lost_b += found.start() - at
-        kind = self._buffer[found.start() + 1]
-        used = found.end() - at
+        self._lost_b += resumption.start() - at
+        kind = self._buffer[resumption.start() + 1]
+        used = resumption.end() - at
         if kind == self._OVERCURRENT:
             self._items.append(Trouble("overcurrent"))
         elif kind == self._STAMP:
-            self._resume(bytes(found[0]))
+            self._resume(bytes(resumption[0]))
         else:
             self._end()
             # The text itself, where the end before it was damaged, is for the next step to take.
-            used = used if kind == self._END else found.start() - at
+            used = used if kind == self._END else resumption.start() - at
         return used
 
     def _resume(self, frame: bytes) -> None:

@@ -73,7 +73,7 @@ _SUPPLY_SHARE = 0.02
 
 
 class StLpm01a:
-    """One board under host control; it supplies the DUT, measures its current and tells of edges at
+    """One board under host control; it supplies the DUT, measures its current and reports edges at
     its input D7.
     """
 
@@ -142,7 +142,7 @@ class StLpm01a:
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Say whether the bench file names the simulator."""
+        """Return whether the bench file names the simulator."""
         return settings.port == SIMULATOR
 
     @classmethod
@@ -182,7 +182,7 @@ class StLpm01a:
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the board said of itself."""
+        """Return what the board reports about itself."""
         s = self._settings
         return MonitorInfo(
             name="X-NUCLEO-LPM01A",
@@ -256,7 +256,9 @@ class StLpm01a:
                 self._recording.end()
 
     def _close_after(self, error: BaseException) -> None:
-        """Close; where that fails after an error, that error stays the one to tell, with a note."""
+        """Close; where that fails after an error, that error stays the one to report, with a
+        note.
+        """
         try:
             self.close()
         except RigError as failure:
@@ -327,7 +329,7 @@ class StLpm01a:
         version = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
         if version is None:
             raise RemoteProtocolError(
-                "the PowerShield tells no firmware version", evidence=repr(said), try_next=TRY
+                "the PowerShield reports no firmware version", evidence=repr(said), try_next=TRY
             )
         self._details["firmware"] = version[0]
         needed = _EVENTS_SINCE if _sees_events(self._settings) else _PWR_SINCE
@@ -341,11 +343,11 @@ class StLpm01a:
             )
 
     def _read_back(self) -> float:
-        said = self._shell.command("volt get")
-        number = re.fullmatch(r"(\d{4})([+-]\d\d)", said)
+        answer = self._shell.command("volt get")
+        number = re.fullmatch(r"(\d{4})([+-]\d\d)", answer)
         if number is None:
             raise RemoteProtocolError(
-                "the PowerShield tells no voltage", evidence=repr(said), try_next=TRY
+                "the PowerShield reports no voltage", evidence=repr(answer), try_next=TRY
             )
         is_v = int(number[1]) * 10.0 ** int(number[2])
         set_v = self._settings.supply_v
@@ -358,10 +360,10 @@ class StLpm01a:
         return is_v
 
     def _require_health(self) -> None:
-        if (said := self._shell.command("status")).startswith("err"):
+        if (status := self._shell.command("status")).startswith("err"):
             raise BenchError(
                 "the PowerShield is not well after it was set up",
-                evidence=f"status says {said!r}",
+                evidence=f"status says {status!r}",
                 try_next="its power supply and jumpers; the command autotest; the current of the "
                 "DUT",
             )

@@ -52,8 +52,8 @@ BEYOND = "beyond the measuring range"
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """What a recording needs to know: what makes A of a value, the voltage (V), how to wait (ns)
-    and how long (s) before anything else happens, the present time (ns), and the settings for
+    """The context of a recording: the scale from a value to amperes, the voltage (V), how to wait
+    (ns) and how long (s) before anything else happens, the present time (ns), and the settings for
     whoever reads the trace.
     """
 
@@ -127,7 +127,7 @@ class LpmRecording:
 
     @property
     def running(self) -> bool:
-        """Say whether the trace is still open."""
+        """Return whether the trace is still open."""
         return self._writer is not None
 
     def check(self) -> None:
@@ -247,8 +247,8 @@ class LpmRecording:
     def _append(self, writer: TraceWriter, items: Sequence[Item]) -> None:
         trouble: BenchError | None = None
         for item in items:
-            found = self._put(writer, item)
-            trouble = trouble or found
+            written = self._put(writer, item)
+            trouble = trouble or written
         with self._news:
             self._news.notify_all()
         if trouble is not None:
@@ -270,7 +270,7 @@ class LpmRecording:
             case Suspect(start, stop, cause):
                 writer.gap(Gap(start, stop, cause))
             case Edge(at, _) if self._info.sync == "stamps":
-                # Sample `at` is sent at the end of its period, and the event was told after the
+                # Sample `at` is sent at the end of its period, and the event was reported after the
                 # sample before it: it lies within.
                 writer.stamp((at + 0.5) / self._info.sample_hz)
             case Stamp(_, load_percent):
@@ -300,8 +300,8 @@ class LpmRecording:
         return None
 
     def _leave(self, writer: TraceWriter) -> None:
-        """Note what no time stamp has confirmed as lost, unless nobody wanted it and the board says
-        that all is well.
+        """Note what no time stamp has confirmed as lost, unless it was not wanted and the board
+        says that all is well.
         """
         tail = self._tail
         self._tail = None

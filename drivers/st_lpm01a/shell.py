@@ -82,7 +82,7 @@ class ShellClient:
         return left
 
     def command(self, text: str, limit_s: float = ANSWER_S) -> str:
-        """Send a command and return what its acknowledgement tells.
+        """Send a command and return the content of its acknowledgement.
 
         Raises BenchError with the board's own words where it refuses, DeadlineError where it says
         nothing, RemoteProtocolError for the answer to another command.
@@ -92,17 +92,17 @@ class ShellClient:
             # Ends of lines of an earlier acquisition may still come: they are answers to nothing.
             if not line.startswith(PROMPT) or "Acquisition completed" in line:
                 continue
-            said = line[len(PROMPT) :].strip()
-            if (told := _told(text, said)) is not None:
+            answer = line[len(PROMPT) :].strip()
+            if (told := _told(text, answer)) is not None:
                 return told
-            if said.startswith("err"):
+            if answer.startswith("err"):
                 detail = next(
                     (more for more in self._lines(_DETAIL_S) if more.startswith("Error detail")),
                     "no detail came",
                 )
                 raise BenchError(
                     f"the PowerShield refuses {text!r}",
-                    evidence=f"{said}; {detail}",
+                    evidence=f"{answer}; {detail}",
                     try_next="its manual, UM2269, chapter 4",
                 )
             raise RemoteProtocolError(
@@ -118,16 +118,16 @@ class ShellClient:
         )
 
     def supply_on(self) -> bool:
-        """Say whether the board supplies the target now."""
+        """Return whether the board supplies the target now."""
         # The manual can be read as an answer behind the acknowledgement or as a line of its own.
-        said = self.command("pwr get") or next(
+        answer = self.command("pwr get") or next(
             (line for line in self._lines(ANSWER_S) if line.startswith("pwr ")), ""
         )
-        word = said.removeprefix("pwr ").strip()
+        word = answer.removeprefix("pwr ").strip()
         if word not in ("on", "off"):
             raise RemoteProtocolError(
-                "the PowerShield does not tell whether its supply is on",
-                evidence=repr(said),
+                "the PowerShield does not report whether its supply is on",
+                evidence=repr(answer),
                 try_next=TRY,
             )
         return word == "on"
@@ -152,7 +152,7 @@ class ShellClient:
         answer = f"{PROMPT}echo {token}".encode()
         heard_at = len(heard)
         end_s = time.monotonic() + ANSWER_S
-        while (found := heard.find(answer, max(heard_at - len(answer), 0))) < 0:
+        while (place := heard.find(answer, max(heard_at - len(answer), 0))) < 0:
             if time.monotonic() > end_s:
                 raise RemoteProtocolError(
                     f"no PowerShield answers at {self._name}",
@@ -160,8 +160,8 @@ class ShellClient:
                     try_next=f"another port; {TRY}",
                 )
             heard += self.read()
-        self._pending = heard[found + len(answer) :]
-        lines = heard[:found].translate(None, b"\0").splitlines()
+        self._pending = heard[place + len(answer) :]
+        lines = heard[:place].translate(None, b"\0").splitlines()
         return sum(
             len(line) for line in lines if not line.startswith((PROMPT.encode(), b"Error detail"))
         )
@@ -190,11 +190,11 @@ class ShellClient:
         return f"it said {last!r}" if last else "it said nothing"
 
 
-def _told(command: str, said: str) -> str | None:
-    """Return what an acknowledgement of a command tells; None where it is none."""
+def _told(command: str, answer: str) -> str | None:
+    """Return the content of an acknowledgement of a command; None where it is none."""
     # Without `ack`, table 50 of the manual prints one of `pwrend`; not seen of any board.
     for expected in (f"ack {command}", command):
-        if said == expected or said.startswith((f"{expected} ", f"{expected}:")):
-            return said[len(expected) :].strip(" :")
-    alone = _ALONE[command].fullmatch(said) if command in _ALONE else None
+        if answer == expected or answer.startswith((f"{expected} ", f"{expected}:")):
+            return answer[len(expected) :].strip(" :")
+    alone = _ALONE[command].fullmatch(answer) if command in _ALONE else None
     return alone[1] if alone else None

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the data streams of the X-NUCLEO-LPM01A tell, and the text stream, sans IO: bytes in,
+"""Parsers of the X-NUCLEO-LPM01A's data streams, and that of the text stream, sans IO: bytes in,
 samples with certain positions out.
 
-Formats: ST UM2269 Rev 6 section 4.4; what it does not tell of (`event`, `TimeStamp` with `<`, a NUL
-after it) is what public clients assert of real boards. A sample carries no time: its place is its
-number, and a time stamp every 1000 samples is the only check of that number. So samples are handed
-out only once the next time stamp has confirmed them; those it cannot place are lost.
+Formats: ST UM2269 Rev 6 section 4.4; what it does not describe (`event`, `TimeStamp` with `<`, a
+NUL after it) is what public clients assert of real boards. A sample carries no time: its place is
+its number, and a time stamp every 1000 samples is the only check of that number. So samples are
+handed out only once the next time stamp has confirmed them; those it cannot place are lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rig.errors import RemoteProtocolError
 #: A time stamp comes before every sample whose number is a multiple of this.
 STAMP_SAMPLES = 1000
 #: Data without a good time stamp for this long are no stream any more.
-PATIENCE_SAMPLES = 5 * STAMP_SAMPLES
+UNCONFIRMED_MAX_SAMPLES = 5 * STAMP_SAMPLES
 #: What two clocks in one board may differ, and the step of a time stamp.
 _CLOCK_SHARE = 1e-3
 _CLOCK_MS = 2.0
@@ -95,7 +95,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something else that the board said."""
+    """Another message of the board."""
 
     text: str
 
@@ -122,7 +122,7 @@ class Parser(Protocol):
         """Take the next bytes; raise RemoteProtocolError where no position is certain any more."""
 
     def finish(self) -> list[Item]:
-        """Tell how much no time stamp has confirmed: the stream ends here."""
+        """Return how much no time stamp has confirmed: the stream ends here."""
 
 
 @dataclass(slots=True)
@@ -145,7 +145,7 @@ class StreamClock:
         if elapsed_ms < least * span_ms - _CLOCK_MS:
             elapsed_ms += self.wrap_ms
         spans = round(elapsed_ms / span_ms)
-        if elapsed_ms > time_ms - self.last_ms and spans * STAMP_SAMPLES > PATIENCE_SAMPLES:
+        if elapsed_ms > time_ms - self.last_ms and spans * STAMP_SAMPLES > UNCONFIRMED_MAX_SAMPLES:
             return None  # a time that runs back is no counter that came round
         limit_ms = min(_CLOCK_MS + _CLOCK_SHARE * elapsed_ms, 0.4 * span_ms)
         return spans * STAMP_SAMPLES if abs(elapsed_ms - spans * span_ms) <= limit_ms else None
@@ -157,8 +157,7 @@ class StreamClock:
 
 @dataclass(slots=True)
 class _Segment:
-    """What came since the last good time stamp: good samples, where damage was among them, and
-    edges.
+    """Data since the last good time stamp: good samples, where damage was among them, and edges.
 
     An edge knows how many good samples and how many damages came before it.
     """
@@ -229,7 +228,7 @@ class AsciiParser:
                 evidence=repr(bytes(self._buffer[:60])),
                 try_next=TRY,
             )
-        if self._segment.count + self._segment.damages > PATIENCE_SAMPLES:
+        if self._segment.count + self._segment.damages > UNCONFIRMED_MAX_SAMPLES:
             raise RemoteProtocolError(
                 f"no good time stamp among {self._segment.count} samples",
                 evidence=self._segment.excerpt,
@@ -238,7 +237,7 @@ class AsciiParser:
         return items
 
     def finish(self) -> list[Item]:
-        """Tell how much no time stamp has confirmed."""
+        """Return how much no time stamp has confirmed."""
         segment = self._segment
         self._segment = _Segment()
         return unconfirmed(segment.count + segment.damages, segment.excerpt)
@@ -296,8 +295,8 @@ class AsciiParser:
         if text in ("pwr on", "pwr off"):
             return Trouble("the target's supply is off") if text == "pwr off" else Note(text)
         if text.startswith(PROMPT.decode()):
-            said = text[len(PROMPT) :]
-            return Trouble(said) if said.startswith("err") else Note(said)
+            message = text[len(PROMPT) :]
+            return Trouble(message) if message.startswith("err") else Note(message)
         return Note(text) if text.startswith("Error detail") else None
 
     def _stamp(self, time_ms: int, load_percent: int, line: bytes) -> list[Item]:

@@ -78,7 +78,7 @@ class Session:
 
     @cached_property
     def status(self) -> str:
-        """Say how the session ended: success, abort, fail; killed where it did not end (yet);
+        """Return how the session ended: success, abort, fail; killed where it did not end (yet);
         unreadable.
         """
         try:
@@ -126,12 +126,12 @@ class Session:
 
     @property
     def valid(self) -> bool:
-        """Say whether the session ended as it should, and every trial is valid."""
+        """Return whether the session ended as it should, and every trial is valid."""
         return not self.invalid_because
 
     @property
     def invalid_because(self) -> str:
-        """Say why the session is invalid; empty where it is valid."""
+        """Return why the session is invalid; empty where it is valid."""
         if self.status == _UNREADABLE:
             return "it cannot be read"
         trials = self.results.trials

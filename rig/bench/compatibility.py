@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the parts of a bench suit each other: device and task, device and monitors, scenario and
-task; raises where not.
+"""Compatibility of the parts of a bench: device and task, device and monitors, scenario and task;
+raises where not.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
 def refuse_invisible_pulses(
     sut: SutInfo, kind: str, monitors: Mapping[str, tuple[str, MonitorInfo]]
 ) -> None:
-    """Raise where a monitor cannot see what ties the SUT, of this kind, to it; `monitors` are kind
-    and info of each rail.
+    """Raise where a monitor cannot see the signal or clock by which it is aligned with a SUT of
+    this kind; `monitors` are kind and info of each rail.
 
     Without a monitor the SUT's own time stamps are the clock: then it must have some.
     """
     hold_s = sut.sync_hold_s
     if not monitors and sut.clock == EDGE_CLOCK:
         raise ConfigError(
-            f"{sut.name} tells no time, it only pulses SYNC, and there is no monitor to see that",
+            f"{sut.name} reports no time, it only pulses SYNC, and there is no monitor to see that",
             path=f"monitor.{NO_MONITOR}",
             try_next="firmware built for performance mode; or a monitor that sees edges (rig list)",
         )
     if monitors and not sut.has_sync_line and sut.clock != "CLOCK_MONOTONIC":
         raise BenchError(
-            "the device has no SYNC line, so energy cannot be tied to its phases",
+            "the device has no SYNC line, so energy cannot be aligned with its phases",
             try_next="give its port a mark() and a pin; or [monitor.none], which measures accuracy "
             "and latency alone",
         )
@@ -72,7 +72,7 @@ def refuse_invisible_pulses(
         if info.sync in ("none", "clock"):
             why, hint = info.no_sync
             raise ConfigError(
-                f"{info.name} sees no SYNC line, so energy cannot be tied to phases",
+                f"{info.name} sees no SYNC line, so energy cannot be aligned with phases",
                 path=place,
                 evidence=why,
                 try_next=(hint or "a monitor that sees edges (rig list)")

@@ -83,7 +83,7 @@ def _without_self(method: Any) -> str:
 
 
 def _takes(method: Any, count: int, bound: bool) -> bool:
-    """Say whether a method takes so many arguments, self included."""
+    """Return whether a method takes so many arguments, self included."""
     try:
         inspect.signature(method).bind(*range(count - 1 if bound else count))
     except TypeError:

@@ -94,7 +94,7 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
             yield Finding(
                 "clock",
                 False,
-                "the device tells no time, and there is no monitor to see its pulses",
+                "the device reports no time, and there is no monitor to see its pulses",
                 _NO_CLOCK,
             )
         readings: dict[str, Reading | None] = {}
@@ -123,7 +123,7 @@ def _read(monitor: EnergyMonitor, context: BenchContext) -> Reading | None:
     """Read a supply for a moment."""
     with tempfile.TemporaryDirectory() as scratch:
         with monitor.record(Path(scratch)):
-            # A simulated instrument lives in the table's time, a real one in ours.
+            # A simulated instrument lives in the bench's time, a real one in ours.
             (context.world.wait if monitor.info.simulated else _sleep)(round(_READ_S * NS_PER_S))
         return Reading.of(Trace.open(Path(scratch) / TRACE), monitor.info.accuracy)
 
@@ -198,6 +198,6 @@ def _edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Fi
 
 
 def _about(info: SutInfo) -> str:
-    time = "tells no time" if info.clock == EDGE_CLOCK else f"{info.tick_hz} ticks per second"
+    time = "reports no time" if info.clock == EDGE_CLOCK else f"{info.tick_hz} ticks per second"
     said = [info.name, info.firmware, f"runs {info.model or info.task}", time, info.link]
     return ", ".join(filter(None, said))

@@ -84,12 +84,12 @@ def scan(
 
 
 def is_well(rows: Iterable[ScanRow]) -> bool:
-    """Say whether nothing is wrong; a package that is not installed is nothing wrong."""
+    """Return whether nothing is wrong; a package that is not installed is nothing wrong."""
     return all(row.state != PROBLEM for row in rows)
 
 
 def is_empty(rows: Iterable[ScanRow]) -> bool:
-    """Say whether nothing was found that somebody attached, not even with a problem."""
+    """Return whether nothing was found that somebody attached, not even with a problem."""
     return all(row.state == MISSING or row.kind == ONBOARD for row in rows)
 
 
@@ -196,7 +196,7 @@ def _refused(device: Path) -> tuple[str, str]:
 
 
 def _is_hollow(port: Any) -> bool:
-    """Say whether the kernel lists a port behind which there is no chip: of those a PC has up to
+    """Return whether the kernel lists a port behind which there is no chip: of those a PC has up to
     32.
     """
     try:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a bench is simulated, by what its bench file names: nobody measures a virtual device and
-calls it a real one.
-"""
+"""Which benches are simulated, by the kinds that their bench files name."""
 
 from __future__ import annotations
 

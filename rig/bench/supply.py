@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a monitor reads of a supply that is off, and that is on: whether the DUT is fed by it, and
-by nothing else.
-"""
+"""Checks of the supply, off and on: the DUT is fed by the monitor, and by nothing else."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ class Reading:
 
 
 def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
-    """Judge a supply that is off: its voltage cannot be told from zero."""
+    """Judge a supply that is off: its voltage cannot be distinguished from zero."""
     if reading is None:
         return Finding(name, True, "nothing could be read")
     said = _said(reading, info)
@@ -80,8 +78,8 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
 def on(
     name: str, readings: Mapping[str, Reading | None], infos: Mapping[str, MonitorInfo]
 ) -> list[Finding]:
-    """Judge supplies that are on, of a device that answers: voltage and power can be told from
-    those of nothing wired.
+    """Judge supplies that are on, of a device that answers: voltage and power can be distinguished
+    from those of nothing wired.
 
     Of several, one may have nothing drawn from it.
     """

@@ -2,8 +2,8 @@
 """A process that outlives a killed rig by a moment, to switch the DUT's supply off.
 
 Ctrl-C and errors are handled by the rig itself. After kill -9, or when the machine runs out of
-memory, nobody is left to tell a real instrument: then this process finds its pipe closed, opens the
-instrument again, and closes it, which leaves the supply off.
+memory, nothing is left to switch a real instrument off: then this process finds its pipe closed,
+opens the instrument again, and closes it, which leaves the supply off.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who vouches for a session: a detached signature of events.jsonl, whose chain stands for every
-other file.
+"""Signature of a session: a detached signature of events.jsonl, whose chain stands for every other
+file.
 
 Made by `ssh-keygen -Y sign -n neurorig -f KEY SESSION/events.jsonl`, with any key that SSH knows.
-Whom to believe stands in a file of allowed signers (`ssh-keygen(1)`, ALLOWED SIGNERS): a line `NAME
+Trusted signers stand in a file of allowed signers (`ssh-keygen(1)`, ALLOWED SIGNERS): a line `NAME
 KEYTYPE KEY` each.
 """
 
@@ -24,7 +24,7 @@ _LIMIT_S = 20.0
 
 
 def unverified(session: Path) -> list[Finding]:
-    """Return what there is to say of a signature that nobody asked to verify: nothing where there
+    """Return what there is to say of a signature that was not to be verified: nothing where there
     is none.
     """
     said = "is a signature, not verified: rig check --signers FILE, with the keys that you trust"
@@ -32,7 +32,7 @@ def unverified(session: Path) -> list[Finding]:
 
 
 def verified(session: Path, signers: Path) -> Finding:
-    """Say whether one of the allowed signers signed a session as it is; raise ConfigError where
+    """Return whether one of the allowed signers signed a session as it is; raise ConfigError where
     that cannot be found out.
     """
     if not signers.is_file():

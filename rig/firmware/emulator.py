@@ -15,7 +15,7 @@ from types import TracebackType
 
 from rig.errors import DeviceLost
 from rig.firmware import toolchain
-from rig.host.kill_with_parent import Leash
+from rig.host.kill_with_parent import KillWithParent
 
 PROGRAM = "qemu-system-arm"
 _END_S = 2.0
@@ -59,7 +59,7 @@ class Emulator:
                 self._stderr.close()
                 raise
         try:
-            self._leash = Leash(self._process.pid)
+            self._kill_with_parent = KillWithParent(self._process.pid)
         except BaseException:
             self._end()
             raise
@@ -73,11 +73,11 @@ class Emulator:
         except subprocess.TimeoutExpired:
             return
         self._stderr.seek(0)
-        said = self._stderr.read().decode("utf-8", "backslashreplace").strip()
+        stderr = self._stderr.read().decode("utf-8", "backslashreplace").strip()
         hint = f"{PROGRAM} -M help lists the machines; the image must be built for this one"
         raise DeviceLost(
             f"the emulator ended, exit code {code}",
-            evidence=said or "it said nothing",
+            evidence=stderr or "it said nothing",
             try_next=hint,
         )
 
@@ -91,7 +91,7 @@ class Emulator:
         trace: TracebackType | None,
     ) -> None:
         self._end()
-        self._leash.close()
+        self._kill_with_parent.close()
 
     def _end(self) -> None:
         self._process.terminate()

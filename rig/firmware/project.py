@@ -25,7 +25,7 @@ _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """What a port.toml says.
+    """The content of a port.toml.
 
     `compiler` is the program that has to be there; `needs` what else of the firmware folder the
     port is made of; `goals`, where it has no Makefile of its own, the files that the firmware's
@@ -118,15 +118,15 @@ def images(folder: Path) -> list[Path]:
 
 
 def is_image(path: Path) -> bool:
-    """Say whether a file is a linked program in ELF."""
+    """Return whether a file is a linked program in ELF."""
     with path.open("rb") as file:
         start = file.read(18)
     return start[:4] == _ELF and int.from_bytes(start[16:18], "little") in _RUNS
 
 
 def is_for_emulator(image: Path) -> bool:
-    """Say whether an image was built with the clocks of an emulator, and would run at wrong rates
-    on a board.
+    """Return whether an image was built with the clocks of an emulator, and would run at wrong
+    rates on a board.
     """
     return image.parent.name.endswith("-emulated")
 
@@ -232,7 +232,9 @@ _HOSTED_STEPS = (
 
 
 def _is_process(port: Port) -> bool:
-    """Say whether a port's images run on this machine: there is no board to flash and to wire."""
+    """Return whether a port's images run on this machine: there is no board to flash and to
+    wire.
+    """
     return port.compiler == "cc"
 
 

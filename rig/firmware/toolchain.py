@@ -26,10 +26,10 @@ PACKAGES = {
 
 def find(program: str) -> Path:
     """Return the path of `program`; raise DeviceNotFound with the package that has it."""
-    found = shutil.which(program)
-    if found is None:
+    path = shutil.which(program)
+    if path is None:
         raise _missing(f"{program} is not installed", [program])
-    return Path(found)
+    return Path(path)
 
 
 def find_first(programs: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that ends another one when this one is gone, however that came: for programs that know
-no leash of their own.
+no such bond of their own.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextlib import suppress
 _RELEASED = b"released\n"
 
 
-class Leash:
+class KillWithParent:
     """Held from its making until `close`, for the process `pid`, a child of ours."""
 
     def __init__(self, pid: int) -> None:

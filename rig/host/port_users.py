@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who has a port open: for the one who finds it busy."""
+"""Processes that have a serial port open, for the message that it is busy."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _PROC = Path("/proc")
 
 def users(path: str) -> list[str]:
     """Return "open in process 4711 (minicom)" for each process that has the file open, as far as
-    the system tells.
+    the system reports it.
     """
     wanted = Path(path).resolve()
-    found = []
+    processes = []
     for process in sorted(_PROC.glob("[0-9]*"), key=lambda folder: int(folder.name)):
         with suppress(OSError):
             if any(_is(link, wanted) for link in (process / "fd").iterdir()):
-                found.append(
+                processes.append(
                     f"open in process {process.name} ({(process / 'comm').read_text().strip()})"
                 )
-    return found
+    return processes
 
 
 def _is(link: Path, wanted: Path) -> bool:

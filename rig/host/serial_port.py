@@ -47,8 +47,8 @@ DENIED_TRY = (
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Who uses a port: the keys of the bench file that name it, and what to look at when it is gone
-    or takes nothing.
+    """The part of the bench that uses a port: the keys of the bench file that name it, and what to
+    look at when it is gone or takes nothing.
     """
 
     section: str = "sut"
@@ -57,7 +57,9 @@ class Use:
 
 
 class SerialPort:
-    """One open port, held alone where the system knows how to; `wire` is told every block."""
+    """One open port, held alone where the system knows how to; `wire` is called with every
+    block.
+    """
 
     def __init__(
         self, port: serial.Serial, name: str, wire: Callable[[str, bytes], None], use: Use
@@ -184,9 +186,9 @@ def _number(error: BaseException | None) -> int | None:
 
 def _refusal(error: Exception, url: str, path: str) -> RigError:
     number = _number(error)
-    said = str(error)
+    message = str(error)
     if number in _BUSY:
-        evidence = "; ".join([said, *users(url)])
+        evidence = "; ".join([message, *users(url)])
         return DeviceBusy(
             f"the port {url} is in use",
             evidence=evidence,
@@ -194,20 +196,20 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
         )
     if number in _DENIED:
         return DeviceNotFound(
-            f"the port {url} may not be opened", evidence=said, try_next=DENIED_TRY
+            f"the port {url} may not be opened", evidence=message, try_next=DENIED_TRY
         )
     if isinstance(error, ValueError):
         return ConfigError(f"{url!r} cannot be opened: {error}", path=path)
     if "://" in url:
         return DeviceNotFound(
             f"nothing answers at {url}",
-            evidence=said,
+            evidence=message,
             try_next="start the bridge; look at host and port",
         )
     found = (
         ", ".join(f"{port.device} ({port.description})" for port in list_ports.comports()) or "none"
     )
-    evidence = f"{said}; ports here: {found}"
+    evidence = f"{message}; ports here: {found}"
     if number in _NO_PORT:
         return DeviceNotFound(
             f"{url} is no serial port", evidence=evidence, try_next="name one of these"

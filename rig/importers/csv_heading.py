@@ -20,9 +20,9 @@ UNITS = {
     for unit, role in _ROLES.items()
     for prefix, factor in _PREFIXES.items()
 }
-#: How a unit is written; M is mega, whose place nobody's milli may take.
+#: How a unit is written; M is mega, which is never milli.
 _WRITTEN = {key: key[:-1] + (key[-1].upper() if key[-1] in "avw" else key[-1]) for key in UNITS}
-#: A heading that is SYNC without being told so.
+#: A heading that is SYNC without an option.
 _SYNC_NAMES = ("sync", "gpi[0]", "gpi0")
 #: Nordic's Power Profiler exports eight inputs as one text, D0 first, or as eight columns.
 _BITS = re.compile(r"D(\d)\s*-\s*D(\d)")
@@ -51,8 +51,8 @@ class SyncColumn:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What is read of each row; `current` holds power where there is no current, `beside` is a
-    power beside current and voltage.
+    """The columns that are read of each row; `current` holds power where there is no current,
+    `beside` is a power beside current and voltage.
     """
 
     time: Column | None
@@ -65,7 +65,7 @@ class Heading:
 
 
 def choose(names: Sequence[str], options: Options) -> Heading:
-    """Say which columns to read; raises DataError where that is not clear."""
+    """Return which columns to read; raises DataError where that is not clear."""
     notes = []
     time = None if options.time == "none" else _one(names, "time", options.time)
     if time is None and not options.rate_hz:
@@ -138,9 +138,9 @@ def unit_of(name: str) -> str:
     """
     plain = name.strip().replace("µ", "u").replace("μ", "u").lower()
     for pattern in (r"[(\[]\s*(\w+)\s*[)\]]\s*$", r"[_/]\s*(\w+)$", r"^(\w+)$"):
-        found = re.search(pattern, plain)
-        if found and found[1] in UNITS:
-            return found[1]
+        match = re.search(pattern, plain)
+        if match and match[1] in UNITS:
+            return match[1]
     return ""
 
 
@@ -166,14 +166,14 @@ def _beside(names: Sequence[str], line: SyncColumn | None) -> Column | None:
     """Return the column of a power that is not asked for; None where there is none, or more than
     one.
     """
-    found = [
+    powers = [
         (at, unit)
         for at, name in enumerate(names)
         if (unit := unit_of(name)) and UNITS[unit][0] == "power"
     ]
-    if len(found) != 1 or (line is not None and line.column.at == found[0][0]):
+    if len(powers) != 1 or (line is not None and line.column.at == powers[0][0]):
         return None
-    at, unit = found[0]
+    at, unit = powers[0]
     return _column(names[at], at, unit)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convert a text table (CSV) of evenly sampled current and voltage into a trace of the rig's own.
 
-The text is read once, in pieces, into a file of numbers beside the trace; times tell the rate and
+The text is read once, in pieces, into a file of numbers beside the trace; times give the rate and
 which samples are missing.
 """
 
@@ -63,7 +63,7 @@ _DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a table is written: its heading, and where its rows begin (the number of lines before
+    """The layout of a table: its heading, and where its rows begin (the number of lines before
     them).
     """
 
@@ -116,8 +116,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     if options.rate_hz:
         notes += layout.notes
     elif heading.time is not None:
-        said = f"{rate_hz:.10g} samples a second, from the column {heading.time.name}"
-        notes += [", ".join(filter(None, [said, layout.known])), *layout.notes]
+        rate_and_source = f"{rate_hz:.10g} samples a second, from the column {heading.time.name}"
+        notes += [", ".join(filter(None, [rate_and_source, layout.known])), *layout.notes]
     if stamps.first_s:
         notes.append(f"time 0 is the file's {stamps.first_s} s")
     about |= {"sync": kind}
@@ -156,10 +156,10 @@ def _form(path: Path) -> _Form:
     names = cells
     if all(is_number(cell.replace(",", ".")) for cell in cells):
         # NumPy puts its heading behind a #; without any, the columns are called by their numbers.
-        said = _split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
+        commented = _split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
         names = (
-            said
-            if len(said) == len(cells)
+            commented
+            if len(commented) == len(cells)
             else [str(number) for number in range(1, len(cells) + 1)]
         )
         first -= 1
@@ -221,18 +221,18 @@ def _against_dates(path: Path, form: _Form, rows: int, options: Options) -> list
     """
     with path.open(encoding=form.encoding, errors="replace") as stream:
         lines = (line for line in islice(stream, form.skipped, None) if line.strip())
-        found = dated.find(form.names, _split(next(lines), form.delimiter))
-        if found is None or rows < 2:
+        dates = dated.find(form.names, _split(next(lines), form.delimiter))
+        if dates is None or rows < 2:
             return []
         last = next(islice(lines, rows - 2, None))
-    fitted = found.fit(_split(last, form.delimiter)[found.at], rows, options.rate_hz)
+    fitted = dates.fit(_split(last, form.delimiter)[dates.at], rows, options.rate_hz)
     if fitted is None:
         return [
-            f"--rate {options.rate_hz:.10g} Hz is not compared with the column {found.name}, whose "
+            f"--rate {options.rate_hz:.10g} Hz is not compared with the column {dates.name}, whose "
             "times are not understood"
         ]
     try:
-        return given_rate.of_times(path.name, found.name, options.rate_hz, *fitted)
+        return given_rate.of_times(path.name, dates.name, options.rate_hz, *fitted)
     except DataError as error:
         if options.time != "none":
             raise
@@ -336,7 +336,7 @@ class _Piece:
         ):
             raise ValueError
         lines = self._plain()
-        # Without times, the first column stands in their place, and nobody looks at it.
+        # Without times, the first column stands in their place, and it is not read.
         columns = [time.at if time else 0, *(column.at for column in [*numeric, *texts])]
         dtype = np.dtype([("time", f"U{_STAMP_CHARACTERS}"), *_kinds(len(numeric), len(texts))])
         rows = np.atleast_1d(

@@ -77,5 +77,5 @@ def _difference(text: str, first: Decimal) -> float:
 
 def _places(texts: NDArray[np.str_]) -> int:
     """Return the power of ten of the last digit."""
-    found: list[Any] = [Decimal(text.strip()).as_tuple().exponent for text in texts.tolist()]
-    return int(min(found))
+    exponents: list[Any] = [Decimal(text.strip()).as_tuple().exponent for text in texts.tolist()]
+    return int(min(exponents))

@@ -25,8 +25,8 @@ _CHANGES = 1 << 21
 
 @dataclass(slots=True)
 class Levels:
-    """Collects the line as stretches of equal level, by their first sample; levels that nobody
-    knows end one.
+    """Collects the line as stretches of equal level, by their first sample; unknown levels end
+    one.
     """
 
     name: str

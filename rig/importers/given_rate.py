@@ -20,22 +20,24 @@ _REFUSED = 0.01
 _SILENT = 200e-6
 
 
-def compared(name: str, given_hz: float, said: Mapping[str, float]) -> list[str]:
+def compared(name: str, given_hz: float, stated_hz: Mapping[str, float]) -> list[str]:
     """Return notes on what of a file contradicts a rate that was given; raises DataError where all
     of it does by more than 1 %.
 
-    `said` are rates by what in the file says so.
+    `stated_hz` are rates (Hz) by their source in the file.
     """
-    off = {what: given_hz / rate_hz - 1 for what, rate_hz in said.items() if rate_hz > 0}
+    off = {what: given_hz / rate_hz - 1 for what, rate_hz in stated_hz.items() if rate_hz > 0}
     if off and all(abs(part) > _REFUSED for part in off.values()):
         what = min(off, key=lambda each: abs(off[each]))
         raise DataError(
             f"{name}: --rate {given_hz:.10g} contradicts {what} by {share(abs(off[what]))}",
-            evidence=", ".join(f"{each}: {rate_hz:.10g} Hz" for each, rate_hz in said.items()),
+            evidence=", ".join(f"{each}: {rate_hz:.10g} Hz" for each, rate_hz in stated_hz.items()),
             try_next="leave out --rate, or give one within 1 %",
         )
     return [
-        _note(given_hz, what, said[what], part) for what, part in off.items() if abs(part) > _SILENT
+        _note(given_hz, what, stated_hz[what], part)
+        for what, part in off.items()
+        if abs(part) > _SILENT
     ]
 
 
@@ -49,7 +51,7 @@ def _note(given_hz: float, what: str, rate_hz: float, part: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How the times of rows fit an even sampling: how many there are, over how long, and how far
+    """Fit of the rows' times by an even sampling: how many there are, over how long, and how far
     one is from it at most.
     """
 
@@ -63,7 +65,7 @@ class Fit:
         return (self.rows - 1) / self.duration_s if self.duration_s > 0 else 0.0
 
     def is_near(self, resolution_s: float) -> bool:
-        """Tell whether no row is off by more than 1 % of all time, and by what their stamps are
+        """Return whether no row is off by more than 1 % of all time, and by what their stamps are
         rounded to.
         """
         return self.duration_s > 0 and self.off_s <= _REFUSED * self.duration_s + resolution_s
@@ -92,28 +94,28 @@ def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
     return Fit(rows, max(most_s - least_s, 0.0), off_s)
 
 
-def of_times(name: str, column: str, given_hz: float, found: Fit, resolution_s: float) -> list[str]:
+def of_times(name: str, column: str, given_hz: float, fit: Fit, resolution_s: float) -> list[str]:
     """Return notes on how the times of a column contradict a rate that was given; raises DataError
     beyond 1 %.
     """
-    if found.rows < 2 or not found.duration_s:
+    if fit.rows < 2 or not fit.duration_s:
         return [f"--rate {given_hz:.10g} Hz is taken: the column {column} tells no rate"]
-    average_hz = found.average_hz
-    if not found.is_near(resolution_s):
+    average_hz = fit.average_hz
+    if not fit.is_near(resolution_s):
         other = (
             ""
             if abs(given_hz / average_hz - 1) > _REFUSED
-            else f", and a row is up to {found.off_s:.3g} s off an even sampling"
+            else f", and a row is up to {fit.off_s:.3g} s off an even sampling"
         )
         raise DataError(
             f"{name}: --rate {given_hz:.10g} contradicts the column {column}",
-            evidence=f"its {found.rows} rows in {found.duration_s:.6g} s are {average_hz:.6g} "
+            evidence=f"its {fit.rows} rows in {fit.duration_s:.6g} s are {average_hz:.6g} "
             f"samples a second on average{other}",
             try_next="leave out --rate; resample the table where its rows are not even; "
             "--time none, only where the column does not tell when the samples were taken",
         )
     part = given_hz / average_hz - 1
-    if abs(part) <= max(_SILENT, resolution_s / found.duration_s):
+    if abs(part) <= max(_SILENT, resolution_s / fit.duration_s):
         return []
     return [_note(given_hz, f"the column {column}", average_hz, part)]
 

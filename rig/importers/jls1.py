@@ -4,8 +4,8 @@ the rig's own.
 
 Source: joulescope/data_recorder.py. Such a file holds the raw samples of a JS110 with its
 calibration ("raw"), or what was made of them or of a JS220's at a lower rate ("float32_v2").
-Samples lie in blocks ABN, about a second of them in a collection whose start, CLS, tells the range
-of the voltage; a first block MJS tells the rate, a last one how many samples there are.
+Samples lie in blocks ABN, about a second of them in a collection whose start, CLS, gives the range
+of the voltage; a first block MJS gives the rate, a last one how many samples there are.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _WHAT = "current [A], voltage [V], power [W], current_lsb, voltage_lsb"
 
 @dataclass(slots=True)
 class _Recording:
-    """What has been read of a file so far."""
+    """State of reading a file."""
 
     name: str
     rate_hz: float = 0.0
@@ -85,23 +85,23 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     ConfigError.
     """
     _check(options)
-    found = _Recording(path.name)
+    recording = _Recording(path.name)
     levels = Levels(options.sync)
     kind = "none" if options.sync in ("", "none") else "stamps"
     with path.open("rb") as stream:
         file = TaggedFile(stream, path.name)
         blocks = iter(file)
-        _heading(blocks, found)
-        rate_hz = options.rate_hz or found.rate_hz
+        _heading(blocks, recording)
+        rate_hz = options.rate_hz or recording.rate_hz
         if options.rate_hz:
-            found.notes += given_rate.compared(
-                path.name, rate_hz, {"the file's sampling rate": found.rate_hz}
+            recording.notes += given_rate.compared(
+                path.name, rate_hz, {"the file's sampling rate": recording.rate_hz}
             )
         require_rate(path.name, rate_hz, path.stat().st_size // _LEAST_B)
         folder = scratch / "converted"
         folder.mkdir(parents=True, exist_ok=True)
-        source = "Joulescope JS110" if found.is_raw else "Joulescope"
-        serial = found.known.serial if found.known else ""
+        source = "Joulescope JS110" if recording.is_raw else "Joulescope"
+        serial = recording.known.serial if recording.known else ""
         about = {"converted_from": path.name, "simulated": False}
         with TraceWriter(
             folder,
@@ -113,11 +113,11 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             sync_kind=kind,
         ) as writer:
             beside = PowerBeside("power")
-            for piece in _pieces(blocks, found):
+            for piece in _pieces(blocks, recording):
                 _write(piece, options, levels, writer, beside)
-            if not (options.power or found.is_raw):
-                found.notes += beside.notes(options.supply_v)
-            for first, stop in found.decoder.slips if found.decoder else []:
+            if not (options.power or recording.is_raw):
+                recording.notes += beside.notes(options.supply_v)
+            for first, stop in recording.decoder.slips if recording.decoder else []:
                 if first < writer.samples:
                     writer.gap(
                         Gap(
@@ -126,8 +126,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                             "samples were lost here, nobody knows how many",
                         )
                     )
-            levels.stamp(rate_hz, writer, found.notes)
-    notes = (*_said(options), *_ended(file.is_closed, found), *found.notes)
+            levels.stamp(rate_hz, writer, recording.notes)
+    notes = (*_said(options), *_ended(file.is_closed, recording), *recording.notes)
     return Opened(
         Trace.open(folder / TRACE), "jls1", notes, not options.power, None, about | {"sync": kind}
     )
@@ -165,67 +165,67 @@ def _said(options: Options) -> Iterator[str]:
         yield f"no SYNC; if the recording has its inputs in {' or '.join(LINES)}: --sync {LINES[0]}"
 
 
-def _ended(is_closed: bool, found: _Recording) -> Iterator[str]:
-    """Say how the recording ended; raises DataError where samples are missing that its writer
+def _ended(is_closed: bool, recording: _Recording) -> Iterator[str]:
+    """Return how the recording ended; raises DataError where samples are missing that its writer
     counted.
     """
-    read = found.decoder.read if found.decoder else found.samples
-    if not found.samples:
-        raise DataError(f"{found.name} has no samples", evidence=f"{read} were read")
-    if is_closed and found.expected != read:
+    read = recording.decoder.read if recording.decoder else recording.samples
+    if not recording.samples:
+        raise DataError(f"{recording.name} has no samples", evidence=f"{read} were read")
+    if is_closed and recording.expected != read:
         raise DataError(
-            f"{found.name} is damaged",
-            evidence=f"it says to have {found.expected} samples, and has {read}",
+            f"{recording.name} is damaged",
+            evidence=f"it says to have {recording.expected} samples, and has {read}",
         )
     if not is_closed:
         yield (
-            f"{found.name} was not closed properly: what is complete in it was read, and its "
+            f"{recording.name} was not closed properly: what is complete in it was read, and its "
             "end may be missing"
         )
-    if found.decoder is None:
+    if recording.decoder is None:
         return
-    if found.decoder.changes:
-        count = found.decoder.interpolated
-        changes = found.decoder.changes
+    if recording.decoder.changes:
+        count = recording.decoder.interpolated
+        changes = recording.decoder.changes
         yield (
             f"{count} samples after {changes} changes of the current's range are "
             "interpolated, as the Joulescope software does"
         )
-    if found.decoder.waiting:
+    if recording.decoder.waiting:
         yield (
-            f"the last {found.decoder.waiting} samples, within a change of the current's "
+            f"the last {recording.decoder.waiting} samples, within a change of the current's "
             "range, are left out"
         )
-    if found.decoder.slips:
+    if recording.decoder.slips:
         yield (
-            f"{len(found.decoder.slips)} times samples were lost that left no trace but a "
+            f"{len(recording.decoder.slips)} times samples were lost that left no trace but a "
             "toggle out of step: they are gaps"
         )
 
 
-def _heading(blocks: Iterator[ContainerBlock], found: _Recording) -> None:
+def _heading(blocks: Iterator[ContainerBlock], recording: _Recording) -> None:
     """Read up to where the samples begin."""
     for block in blocks:
         if block.tag == "SUB" and block.value[:_NAME_B].split(b"\0")[0] == b"calibration":
-            found.known = _calibration(block.value[_NAME_B:], found.name)
+            recording.known = _calibration(block.value[_NAME_B:], recording.name)
         elif block.tag == "MJS":
-            _configure(_json(block, found), found)
+            _configure(_json(block, recording), recording)
         elif block.tag == "CLS":
             break
-    if not found.rate_hz:
+    if not recording.rate_hz:
         raise DataError(
-            f"{found.name} does not say how it was recorded",
+            f"{recording.name} does not say how it was recorded",
             evidence="there is no configuration before the samples",
         )
-    if not found.is_raw:
+    if not recording.is_raw:
         return
-    if found.known is None:
+    if recording.known is None:
         raise DataError(
-            f"{found.name} has raw samples and no calibration",
+            f"{recording.name} has raw samples and no calibration",
             evidence="its numbers are no amperes and volts",
             try_next="a recording with the instrument's calibration in it",
         )
-    found.decoder = RawDecoder(found.known)
+    recording.decoder = RawDecoder(recording.known)
 
 
 def _calibration(content: bytes, name: str) -> Calibration:
@@ -235,78 +235,85 @@ def _calibration(content: bytes, name: str) -> Calibration:
     raise DataError(f"the calibration in {name} is empty")
 
 
-def _configure(content: dict[str, Any], found: _Recording) -> None:
+def _configure(content: dict[str, Any], recording: _Recording) -> None:
     if content.get("type") != "config":
         return
     form = content.get("data_format", "raw")
     version = str(content.get("data_recorder_format_version", "1"))
     if form == "none":
         raise DataError(
-            f"{found.name} has no samples", evidence="its recording was ended before the first"
+            f"{recording.name} has no samples", evidence="its recording was ended before the first"
         )
     if form not in ("raw", "float32_v2") or version not in ("1", "2"):
         raise DataError(
-            f"{found.name} has samples of an unknown form",
+            f"{recording.name} has samples of an unknown form",
             evidence=f"{form}, format version {version}",
         )
     try:
-        found.rate_hz = float(content["sampling_frequency"])
+        recording.rate_hz = float(content["sampling_frequency"])
     except (KeyError, TypeError, ValueError):
-        found.rate_hz = math.nan
-    if not 0 < found.rate_hz < math.inf:
+        recording.rate_hz = math.nan
+    if not 0 < recording.rate_hz < math.inf:
         raise DataError(
-            f"{found.name} has no sampling rate", evidence=repr(content.get("sampling_frequency"))
+            f"{recording.name} has no sampling rate",
+            evidence=repr(content.get("sampling_frequency")),
         )
-    found.is_raw = form == "raw"
+    recording.is_raw = form == "raw"
 
 
-def _pieces(blocks: Iterator[ContainerBlock], found: _Recording) -> Iterator[_Piece]:
+def _pieces(blocks: Iterator[ContainerBlock], recording: _Recording) -> Iterator[_Piece]:
     """Yield all samples, and take note of what stands between them."""
     for block in blocks:
         if block.tag == "CLS" and len(block.value) > _COLLECTION_B:
             _collect(
-                _json(ContainerBlock(block.tag, block.value[_COLLECTION_B:], block.at), found),
+                _json(ContainerBlock(block.tag, block.value[_COLLECTION_B:], block.at), recording),
                 block,
-                found,
+                recording,
             )
         elif block.tag == "MJS":
-            content = _json(block, found)
-            found.expected = (
-                content.get("size") if content.get("type") == "footer" else found.expected
+            content = _json(block, recording)
+            recording.expected = (
+                content.get("size") if content.get("type") == "footer" else recording.expected
             )
         elif block.tag == "ABN":
-            piece = _raw(block, found.decoder, found) if found.decoder else _arrays(block, found)
-            found.samples += len(piece.current)
+            piece = (
+                _raw(block, recording.decoder, recording)
+                if recording.decoder
+                else _arrays(block, recording)
+            )
+            recording.samples += len(piece.current)
             yield piece
 
 
-def _collect(content: dict[str, Any], block: ContainerBlock, found: _Recording) -> None:
+def _collect(content: dict[str, Any], block: ContainerBlock, recording: _Recording) -> None:
     """Begin a collection: the range of its voltage, and its place, which must be the one behind
     what was read.
     """
-    found.voltage_range = content.get("v_range", 0)
-    if found.is_raw and found.voltage_range not in (0, 1):
-        raise _odd(block, found, f"its voltage has the range {found.voltage_range!r}")
+    recording.voltage_range = content.get("v_range", 0)
+    if recording.is_raw and recording.voltage_range not in (0, 1):
+        raise _odd(block, recording, f"its voltage has the range {recording.voltage_range!r}")
     at = content.get("sample_id")
-    read = found.decoder.read if found.decoder else found.samples
+    read = recording.decoder.read if recording.decoder else recording.samples
     if isinstance(at, int):
-        found.first_id = at - read if found.first_id is None else found.first_id
-        if at != found.first_id + read:
-            raise _odd(block, found, f"sample {at} follows sample {found.first_id + read - 1}")
+        recording.first_id = at - read if recording.first_id is None else recording.first_id
+        if at != recording.first_id + read:
+            raise _odd(
+                block, recording, f"sample {at} follows sample {recording.first_id + read - 1}"
+            )
 
 
-def _raw(block: ContainerBlock, decoder: RawDecoder, found: _Recording) -> _Piece:
+def _raw(block: ContainerBlock, decoder: RawDecoder, recording: _Recording) -> _Piece:
     if len(block.value) % 4:
-        raise _odd(block, found, f"{len(block.value)} bytes are no whole samples")
+        raise _odd(block, recording, f"{len(block.value)} bytes are no whole samples")
     samples = decoder.put(
-        np.frombuffer(block.value, dtype="<u2").reshape(-1, 2), found.voltage_range
+        np.frombuffer(block.value, dtype="<u2").reshape(-1, 2), recording.voltage_range
     )
     return _Piece(
         samples.current_a, samples.voltage_v, samples.current_a * samples.voltage_v, samples.bits
     )
 
 
-def _arrays(block: ContainerBlock, found: _Recording) -> _Piece:
+def _arrays(block: ContainerBlock, recording: _Recording) -> _Piece:
     """Unpack samples that lie array by array."""
     try:
         columns = _unpack(block.value)
@@ -319,7 +326,7 @@ def _arrays(block: ContainerBlock, found: _Recording) -> _Piece:
             raise ValueError("arrays of different lengths or kinds")
         bits[~np.isfinite(current)] = UNKNOWN
     except (ValueError, KeyError, struct.error) as error:
-        raise _odd(block, found, f"{type(error).__name__}: {error}") from error
+        raise _odd(block, recording, f"{type(error).__name__}: {error}") from error
     return _Piece(current, voltage, power, bits)
 
 
@@ -337,17 +344,17 @@ def _unpack(value: bytes) -> dict[int, NDArray[Any]]:
     magic, size_b, at, counts = _ARRAYS.unpack_from(value)
     if magic != b"ARRY" or size_b > len(value):
         raise ValueError("this is no set of arrays")
-    found = {}
+    fields = {}
     for number in range(counts >> 24):
         kind, length_b = struct.unpack_from("<II", value, _ARRAYS.size + 8 * number)
         if (kind & 0xFF) in _KINDS:
             dtype = _KINDS[kind & 0xFF]
             length_b = length_b & 0xFFFFFF
-            found[kind >> 8 & 0xFF] = np.frombuffer(
+            fields[kind >> 8 & 0xFF] = np.frombuffer(
                 value, dtype, length_b // dtype.itemsize, at
             ).copy()
         at += -(-length_b // 8) * 8
-    return found
+    return fields
 
 
 def _write(
@@ -369,17 +376,17 @@ def _write(
         beside.add(piece.current, voltage, piece.power)
 
 
-def _json(block: ContainerBlock, found: _Recording) -> dict[str, Any]:
+def _json(block: ContainerBlock, recording: _Recording) -> dict[str, Any]:
     try:
         content = json.loads(block.value)
     except (ValueError, RecursionError) as error:
-        raise _odd(block, found, repr(error)) from error
+        raise _odd(block, recording, repr(error)) from error
     if not isinstance(content, dict):
-        raise _odd(block, found, "no JSON object")
+        raise _odd(block, recording, "no JSON object")
     return content
 
 
-def _odd(block: ContainerBlock, found: _Recording, what: str) -> DataError:
+def _odd(block: ContainerBlock, recording: _Recording, what: str) -> DataError:
     return DataError(
-        f"{found.name}: block {block.tag} at byte {block.at} has another form", evidence=what
+        f"{recording.name}: block {block.tag} at byte {block.at} has another form", evidence=what
     )

@@ -80,15 +80,17 @@ class TaggedFile:
                 return
             if length_b > _LARGEST_B:
                 raise self._damaged(f"a block claims {length_b} bytes", at)
-            rest = self._stream.read(whole_b - _START.size)
+            content = self._stream.read(whole_b - _START.size)
             if (
-                zlib.crc32(rest[: -_CRC.size], zlib.crc32(head))
-                != _CRC.unpack(rest[-_CRC.size :])[0]
+                zlib.crc32(content[: -_CRC.size], zlib.crc32(head))
+                != _CRC.unpack(content[-_CRC.size :])[0]
             ):
                 raise self._damaged("a block does not have the CRC that it says", at)
             if tag == b"END":
                 return
-            yield ContainerBlock(tag.decode("latin-1"), self._plain(rest[:length_b], flags, at), at)
+            yield ContainerBlock(
+                tag.decode("latin-1"), self._plain(content[:length_b], flags, at), at
+            )
             at += whole_b
 
     def _plain(self, value: bytes, flags: int, at: int) -> bytes:

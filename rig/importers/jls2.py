@@ -120,18 +120,18 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
 def _source(reader: Any, options: Options) -> Any:
     sources = {source.source_id: source for source in reader.sources.values()}
     if options.source:
-        found = [
+        currents = [
             row
             for row in sources.values()
             if options.source in (row.name, row.serial_number, str(row.source_id))
         ]
-        if len(found) != 1:
+        if len(currents) != 1:
             raise _unclear(
                 reader,
-                f"{len(found)} sources are called {options.source}",
+                f"{len(currents)} sources are called {options.source}",
                 "--source NAME, one of these",
             )
-        return found[0]
+        return currents[0]
     names = {options.current, options.power} - {""}
     useful = {
         row.source_id
@@ -194,12 +194,12 @@ def _beside(signals: list[Any], current: Any) -> Any | None:
     """Return the signal of a power beside the current, at its rate; None where there is none, or
     more than one.
     """
-    found = [
+    powers = [
         signal
         for signal in signals
         if _is(signal, "W") and signal.length and signal.sample_rate == current.sample_rate
     ]
-    return found[0] if len(found) == 1 else None
+    return powers[0] if len(powers) == 1 else None
 
 
 def _one(reader: Any, signals: list[Any], kind: str, name: str) -> Any | None:
@@ -231,17 +231,17 @@ def _sync(reader: Any, signals: list[Any], name: str) -> Any | None:
     ]
     if name == "none" or (not name and not digital):
         return None
-    found = [signal for signal in digital if signal.name == (name or _DEFAULT_SYNC)]
+    lines = [signal for signal in digital if signal.name == (name or _DEFAULT_SYNC)]
     if not name and len(digital) == 1:
-        found = digital
-    if len(found) != 1:
+        lines = digital
+    if len(lines) != 1:
         cause = (
             f"no digital signal is called {name}"
             if name
             else f"{len(digital)} digital signals, none called {_DEFAULT_SYNC}"
         )
         raise _unclear(reader, cause, "--sync NAME, one of these, or --sync none")
-    return found[0]
+    return lines[0]
 
 
 def _signals(reader: Any) -> list[Any]:
@@ -413,7 +413,7 @@ def _whole_bits(reader: Any, signal: int, length: int, chunk: int) -> Iterator[N
 
 
 def _doubts(reader: Any, current: Any, name: str, given_hz: float) -> list[str]:
-    """Say where the file's sampling rate, a whole number in JLS, its time stamps and a rate that
+    """Return where the file's sampling rate, a whole number in JLS, its time stamps and a rate that
     was given contradict each other.
 
     Raises DataError where the given one contradicts all by more than 1 %.
@@ -427,12 +427,12 @@ def _doubts(reader: Any, current: Any, name: str, given_hz: float) -> list[str]:
         )
     if given_hz:
         whole = int(current.sample_rate) in (math.floor(given_hz), math.ceil(given_hz))
-        said = {
+        rates_hz = {
             "the file's sampling rate": given_hz if whole else rate_hz,
             "its time stamps": stamped_hz,
         }
         return given_rate.compared(
-            name, given_hz, {what: said_hz for what, said_hz in said.items() if said_hz}
+            name, given_hz, {what: said_hz for what, said_hz in rates_hz.items() if said_hz}
         )
     if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
         return []

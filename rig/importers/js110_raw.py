@@ -51,7 +51,7 @@ _ENDLESS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What makes amperes and volts of a sample: (number + offset) * gain, by range; and the serial
+    """Calibration of an instrument's samples: (number + offset) * gain, by range; and the serial
     number of its instrument.
     """
 
@@ -86,10 +86,10 @@ def calibration(text: bytes) -> Calibration:
 
 
 def _numbers(values: Any, least: int) -> NDArray[np.float32]:
-    found = np.array(values[:least], dtype=np.float32)
-    if len(found) < least or not np.all(np.isfinite(found)):
+    numbers = np.array(values[:least], dtype=np.float32)
+    if len(numbers) < least or not np.all(np.isfinite(numbers)):
         raise ValueError(f"{values} is not {least} numbers")
-    return found
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class RawDecoder:
 
     `changes` counts the times that the current was interpolated, `interpolated` its samples.
     `slips` are runs of samples (first, last + 1) before each of which the toggle stands still: some
-    were lost there, and nobody knows how many.
+    were lost there, and it is unknown how many.
     """
 
     def __init__(self, known: Calibration) -> None:
@@ -177,7 +177,7 @@ class RawDecoder:
         return given
 
     def _slipped(self, raw: NDArray[np.uint16]) -> NDArray[np.bool_]:
-        """Say before which samples the toggle stands still."""
+        """Return before which samples the toggle stands still."""
         toggles = np.where((raw == 0xFFFF).all(axis=1), -1, (raw[:, 1] >> 1) & 1).astype(np.int8)
         joined = np.concatenate([[self._toggle], toggles])
         still: NDArray[np.bool_] = (joined[1:] == joined[:-1]) & (joined[1:] >= 0)

@@ -34,7 +34,7 @@ _KINDS = {pyjls.AnnotationType.VMARKER: "vertical", pyjls.AnnotationType.TEXT: "
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Where the markers of a trace are: in the JLS file `path`, and in annotation files beside
+    """The places of a trace's markers: in the JLS file `path`, and in annotation files beside
     `original`, which `path` may be a copy of. The trace's first sample is sample `first` of
     `signal`.
     """
@@ -46,7 +46,7 @@ class Marked:
 
 
 def jls_state(path: Path) -> tuple[bool, bool]:
-    """Say whether a file is JLS version 2, and whether it was closed properly; raises DataError
+    """Return whether a file is JLS version 2, and whether it was closed properly; raises DataError
     when it cannot be read.
 
     The library's reader is not asked: it may crash on an unclosed file, or rewrite it.
@@ -67,7 +67,7 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
     An annotation file (NAME.anno.jls, as Joulescope UI writes it) counts samples of its own: its
     markers are placed by UTC.
     """
-    found: list[Marker] = []
+    markers: list[Marker] = []
     with reading(marked.path) as reader:
         signals = {signal.signal_id: signal for signal in reader.signals.values()}
         own = signals[marked.signal]
@@ -91,28 +91,28 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
                         "so it has no place",
                         try_next="markers on the signal itself, or --times",
                     )
-                found.append(Marker(name, at_s * file_s, kind))
-    return sorted(found, key=lambda marker: marker.at_s)
+                markers.append(Marker(name, at_s * file_s, kind))
+    return sorted(markers, key=lambda marker: marker.at_s)
 
 
 def trace_beside(annotation_file: Path) -> str:
     """Return the name of the trace that an annotation file belongs to; empty where its name is none
     of an annotation file.
     """
-    stem, found, _ = annotation_file.name.rpartition(_ANNOTATED)
-    return f"{stem}.jls" if found else ""
+    stem, separator, _ = annotation_file.name.rpartition(_ANNOTATED)
+    return f"{stem}.jls" if separator else ""
 
 
 def time_stamps(reader: Any, signal: int) -> NDArray[np.int64]:
     """Return the pairs of sample and UTC (2**-30 s) of a signal, a row each."""
-    found: list[NDArray[np.int64]] = [np.zeros((0, 2), dtype=np.int64)]
+    stamps: list[NDArray[np.int64]] = [np.zeros((0, 2), dtype=np.int64)]
 
     def take(entries: Any) -> bool:
-        found.append(np.array(entries, dtype=np.int64))
+        stamps.append(np.array(entries, dtype=np.int64))
         return False
 
     reader.utc(signal, 0, take)
-    return np.concatenate(found)
+    return np.concatenate(stamps)
 
 
 def _beside(original: Path) -> Iterator[Path]:
@@ -132,7 +132,7 @@ def markers_in(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
     """Return signal, place, name and kind of each; the place is a sample where the file is the
     trace's own, UTC where there is no signal.
     """
-    found: list[tuple[int | None, int, str, str]] = []
+    markers: list[tuple[int | None, int, str, str]] = []
     with reading(path) as reader:
         for signal in reader.signals.values():
             here: list[tuple[int, str, str]] = []
@@ -154,9 +154,9 @@ def markers_in(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
             sampled = signal.signal_type == pyjls.SignalType.FSR
             for at, name, kind in here:
                 if sampled and own:
-                    found.append((signal.signal_id, at, name, kind))
+                    markers.append((signal.signal_id, at, name, kind))
                 else:
-                    found.append(
+                    markers.append(
                         (
                             None,
                             reader.sample_id_to_timestamp(signal.signal_id, at) if sampled else at,
@@ -164,4 +164,4 @@ def markers_in(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
                             kind,
                         )
                     )
-    return found
+    return markers

@@ -24,7 +24,7 @@ CAUSE = "the instrument gave no number, or wrote 9.9E37, which is none"
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text, its spaces aside, is a number with a decimal point, or a word for
+    """Return whether a text, its spaces aside, is a number with a decimal point, or a word for
     none.
     """
     return _NUMBER.fullmatch(text.strip(" ")) is not None
@@ -51,18 +51,18 @@ class DecimalMark:
         """Return the text of a number with a decimal point; raises ValueError, with what to try,
         where the mark is another one than before.
         """
-        found = [mark for mark in ".," if mark in cell]
-        if not found:
+        marks = [mark for mark in ".," if mark in cell]
+        if not marks:
             return cell
-        if len(found) > 1:
+        if len(marks) > 1:
             raise ValueError("no separators of thousands: export plain numbers")
-        if self.mark and found[0] != self.mark:
+        if self.mark and marks[0] != self.mark:
             kinds = {".": "decimal points", ",": "decimal commas"}
             others = f"other numbers have {kinds[self.mark]}" + (
                 f" ({self.seen})" if self.seen else ""
             )
             raise ValueError(f"{others}: export all with one decimal mark, and none for thousands")
         if not self.mark:
-            self.mark = found[0]
+            self.mark = marks[0]
             self.seen = cell
         return cell.replace(",", ".")

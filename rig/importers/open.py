@@ -111,7 +111,7 @@ def _file(path: Path) -> Path:
     for name in (TRACE, PARTIAL):
         if (path / name).exists():
             return path / name
-    inside = sorted(str(found.relative_to(path).parent) for found in path.glob("*/**/trace.jls*"))
+    inside = sorted(str(trace.relative_to(path).parent) for trace in path.glob("*/**/trace.jls*"))
     raise DataError(
         f"{path} is a folder without a {TRACE}",
         evidence=f"there is one in {', '.join(inside[:5])}" if inside else "",

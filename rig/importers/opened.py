@@ -28,8 +28,8 @@ LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a file of another origin does not say of itself, or says of several things at once;
-    empty and 0: not given.
+    """Options of a foreign file: what it does not state, or says of several things at once; empty
+    and 0: not given.
 
     A column whose heading has no unit takes one after a colon, as "I:mA".
     """
@@ -70,7 +70,7 @@ class Options:
 class Opened:
     """A trace ready to be measured; `notes` say what was taken for what.
 
-    `has_current` is False where the file tells power alone: then charge and current mean nothing.
+    `has_current` is False where the file holds power alone: then charge and current mean nothing.
     `about` is what its recorder wrote of it, where that was the rig; `marked` says where its
     markers are, where it can have any. `rate_ppm` is how far the sampling rate may be off, where
     the file leaves that open.
@@ -86,7 +86,7 @@ class Opened:
 
     @property
     def sync(self) -> str:
-        """Return how the trace tells of edges: "digital", "voltage", "stamps" or "none"."""
+        """Return how the trace holds edges: "digital", "voltage", "stamps" or "none"."""
         return str(self.about.get("sync", "none"))
 
     def promised(self, accuracy: Accuracy) -> Accuracy:

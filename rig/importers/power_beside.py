@@ -33,14 +33,14 @@ class PowerBeside:
         product = np.multiply(current, voltage, dtype=np.float64)
         known = np.isfinite(product) & np.isfinite(power)
         product = product[known]
-        told = power[known].astype(np.float64)
-        self.told += float(told.sum())
+        stated_w = power[known].astype(np.float64)
+        self.told += float(stated_w.sum())
         self.product += float(product.sum())
-        self.apart += float(np.abs(product - told).sum())
-        self.size += float(np.abs(told).sum())
+        self.apart += float(np.abs(product - stated_w).sum())
+        self.size += float(np.abs(stated_w).sum())
 
     def notes(self, given_v: float = 0.0) -> list[str]:
-        """Say how much the energy by the product, which is measured, differs from that by the
+        """Return how much the energy by the product, which is measured, differs from that by the
         power; nothing where it does not.
         """
         if not self.size and not self.product:

@@ -3,7 +3,7 @@
 rig's own.
 
 Source: src/utils/saveFileHandler.ts, src/globals.ts and src/utils/bitConversion.ts of
-pc-nrfconnect-ppk. The file is a ZIP archive: metadata.json tells the rate; session.raw has six
+pc-nrfconnect-ppk. The file is a ZIP archive: metadata.json gives the rate; session.raw has six
 bytes a sample, the current in uA (little endian) and two bits for each of eight lines (big endian,
 D0 lowest): 0 not known, 1 low, 2 high, 3 both within the sample.
 """
@@ -194,5 +194,5 @@ def _rows(archive: ZipFile, path: Path, notes: list[str]) -> Iterator[NDArray[An
 
 def _levels(rows: NDArray[Any], line: int) -> NDArray[np.int8]:
     # Where a sample was lost the application writes all lines as low.
-    found = _LEVELS[(rows["lines"] >> (2 * line)) & 3]
-    return np.where(np.isnan(rows["current_ua"]), np.int8(UNKNOWN), found)
+    levels = _LEVELS[(rows["lines"] >> (2 * line)) & 3]
+    return np.where(np.isnan(rows["current_ua"]), np.int8(UNKNOWN), levels)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether times that were rounded are those of an even sampling: then steps of 1 and 2 ms are 700
+"""Test whether rounded times are those of an even sampling: then steps of 1 and 2 ms are 700
 samples a second. Pure.
 """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of rows -> an even grid: the rate they were sampled at, how well they tell it, and where
-samples are missing. Pure.
+"""Times of rows -> an even grid: the rate they were sampled at, how precisely they give it, and
+where samples are missing. Pure.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ class Grid:
         return sum(run.last_s - run.first_s for run in self._stretches)
 
     def is_equal(self, resolution_s: float) -> bool:
-        """Tell whether all steps are equal, but for missing samples."""
+        """Return whether all steps are equal, but for missing samples."""
         return self._rough_s <= _EQUAL * resolution_s
 
     def unsure_s(self, rate_hz: float, resolution_s: float) -> float:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What plug-ins implement, and what they are given."""
+"""Interfaces that plug-ins implement, and the context that they are given."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What everything on one table shares while a bench is open."""
+"""The context of an open bench, which its parts share."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _silent(direction: str, block: bytes) -> None:
 class BenchState:
     """What changes while a bench is open.
 
-    `wire` is told every block of bytes that passes the UART, with its direction "tx" (host to
-    device) or "rx"; cheap, never raises. `trial` is the number of the trial at hand, from 1.
+    `wire` is called with every block of bytes that passes the UART, with its direction "tx" (host
+    to device) or "rx"; cheap, never raises. `trial` is the number of the trial at hand, from 1.
     `program` is the name of the task's program that the SUT runs, empty where it runs none, None
     before it is open.
     """

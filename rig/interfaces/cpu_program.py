@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task offers besides so that this computer's processor can be a system under test: its
-workload as a program.
+"""Optional interface of a task whose workload this computer's processor can run: its workload as a
+program.
 """
 
 from __future__ import annotations
@@ -61,6 +61,6 @@ class Routine:
 
 @runtime_checkable
 class Programmed(Protocol):
-    """What a task offers besides whose workload this computer can run."""
+    """Optional hook of a task: programs that run its workload on this computer."""
 
     programs: Mapping[str, Program]

@@ -13,14 +13,14 @@ from rig.uncertainty.accuracy import Accuracy
 
 @dataclass(frozen=True, slots=True)
 class MonitorInfo:
-    """What a monitor is.
+    """Description of a monitor.
 
     `sample_hz` is the rate of current and voltage. An edge of SYNC is known to 1 / `edge_hz`: the
     sampling rate of a digital input, or what the instrument's way of timing edges comes to. A SYNC
-    pulse shorter than `min_pulse_s` can be missed (0: two periods of `edge_hz`). `sync` says what
-    ties marks to the trace (rig/timebase/attach.py): edges seen as "digital", "voltage" or
-    "stamps"; the one edge that starts the trace, "start"; a clock of the host that the device's
-    marks count as well, "clock"; or "none": then `no_sync` may say why, and what to try.
+    pulse shorter than `min_pulse_s` can be missed (0: two periods of `edge_hz`). `sync` says by
+    what marks are attached to the trace (rig/timebase/attach.py): edges seen as "digital",
+    "voltage" or "stamps"; the one edge that starts the trace, "start"; a clock of the host that the
+    device's marks count as well, "clock"; or "none": then `no_sync` may say why, and what to try.
     `resumable`: a trial that was cut off can go on in a recording of its rest alone. `switches`:
     `power` switches what it measures on and off; a counter of the host, or a recording of earlier,
     knows no "off". `reads_voltage`: the voltage is measured, and not taken for what was set.
@@ -71,7 +71,7 @@ class EnergyMonitor(Protocol):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the instrument said of itself."""
+        """Return what the instrument reports about itself."""
 
     def power(self, on: bool) -> None:
         """Switch the DUT's supply."""

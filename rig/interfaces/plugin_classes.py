@@ -63,7 +63,9 @@ class Simulates(Protocol):
     """Optional hook of a backend's or a driver's class: whether it is simulated, so set."""
 
     def simulates(self, settings: Any) -> bool | None:
-        """Say whether this kind, so set, is simulated; None where no setting tells."""
+        """Return whether this kind, so set, is simulated; None where the settings do not determine
+        it.
+        """
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from rig.model.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class SutInfo:
-    """What a SUT is.
+    """Description of a SUT.
 
     `batch_max` is how many samples it can process in one window, 0 where it knows no batches.
     `solves` and `streams`: it can do Solve and Stream steps; `thresholds_max`
@@ -53,7 +53,7 @@ class SystemUnderTest(Protocol):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device said of itself."""
+        """Return what the device reports about itself."""
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         """Do one step and return what the device said; LocalProtocolError for one that it cannot.
@@ -67,4 +67,4 @@ class SystemUnderTest(Protocol):
         """
 
     def close(self) -> None:
-        """Leave the device as a stranger would like to find it; closing twice is allowed."""
+        """Leave the device in a state in which any host can use it; closing twice is allowed."""

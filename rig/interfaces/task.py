@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Task(Protocol):
-    """What the bytes mean and how an answer is scored; knows nothing of devices, time or energy."""
+    """A workload: what the bytes mean and how an answer is scored; knows nothing of devices, time
+    or energy.
+    """
 
     name: str
     phases: tuple[str, ...]
@@ -70,8 +72,8 @@ class Replicated(Protocol):
 
 @runtime_checkable
 class Played(Protocol):
-    """What a task offers besides whose samples are stretches of a signal in time, so that they can
-    be played as a stream.
+    """Optional hook of a task whose samples are stretches of a signal in time, so that they can be
+    played as a stream.
 
     `window` is how many samples of the signal one inference takes, `sample_b` how many bytes one of
     them has in a payload.
@@ -89,8 +91,8 @@ class Played(Protocol):
 
 @runtime_checkable
 class Optimized(Protocol):
-    """What a task offers besides whose samples are workloads to search for a vector of low cost;
-    its phases are ("solve",).
+    """Optional hook of a task whose samples are workloads to search for a vector of low cost; its
+    phases are ("solve",).
     """
 
     def target(self, index: int) -> int:
@@ -99,7 +101,9 @@ class Optimized(Protocol):
         """
 
     def best_known(self, index: int) -> int | None:
-        """Return the lowest cost that is known of workload `index`, None where nobody looked."""
+        """Return the lowest cost that is known of workload `index`, None where it was never
+        searched.
+        """
 
     def cell(self, index: int) -> str:
         """Return the name of the cell that workload `index` is one of, such as "250n_5pct":
@@ -112,9 +116,7 @@ class Optimized(Protocol):
 
 @runtime_checkable
 class Searched(Protocol):
-    """What a task offers besides whose workloads a virtual device can really search, in virtual
-    time.
-    """
+    """Optional hook of a task whose workloads a virtual device can search, in virtual time."""
 
     def searcher(self, payload: bytes, seed: int) -> Searcher:
         """Return a search of the workload `payload` from `seed` on."""
@@ -122,7 +124,7 @@ class Searched(Protocol):
 
 @runtime_checkable
 class Chooser(Protocol):
-    """What a task offers besides that devices may run under other names than its own."""
+    """Optional hook of a task that devices may run under other names than its own."""
 
     def accepts(self, info: SutInfo) -> bool:
-        """Say whether a device is for this task, by what it says of itself."""
+        """Return whether a device is for this task, by what it reports about itself."""

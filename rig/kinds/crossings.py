@@ -34,7 +34,7 @@ def crossings(
 ) -> tuple[Crossing, ...]:
     """Return a crossing for each threshold of a search, whose windows are `by_ticks`, and `whole`.
 
-    A window shorter than `timed.shortest_s` tells no energy; a mark that is less than
+    A window shorter than `timed.shortest_s` has no energy; a mark that is less than
     `timed.wait_s` behind another may have waited for its pulse.
     """
     limit_s = timed.shortest_s

@@ -19,15 +19,15 @@ WINDOW_S = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class ImaginedOutcome:
-    """How a trial goes: every how many answers one is right (0: none), and what the device draws at
-    work.
+    """An imagined trial: every how many answers one is right (0: none), and what the device draws
+    at work.
     """
 
     right_every: int
     active_w: float
 
     def right(self, number: int) -> bool:
-        """Say whether answer `number` is right."""
+        """Return whether answer `number` is right."""
         return bool(self.right_every) and number % self.right_every == 0
 
 

@@ -54,7 +54,7 @@ class StepKind(Generic[StepT]):
     # ---- doing it ----
 
     def lacks(self, info: SutInfo) -> str:
-        """Say what a device cannot do that this step needs; empty where it can."""
+        """Return what a device cannot do that this step needs; empty where it can."""
         return ""
 
     def payloads(self, task: Task, step: StepT) -> Sequence[bytes]:
@@ -62,7 +62,7 @@ class StepKind(Generic[StepT]):
         return ()
 
     def may_be_refused(self, step: StepT) -> bool:
-        """Say whether a refusal of the device is an answer, and no error."""
+        """Return whether a refusal of the device is an answer, and no error."""
         return False
 
     def scored(self, task: Task, number: int, step: StepT, completion: Completion) -> StepRecord:
@@ -78,7 +78,7 @@ class StepKind(Generic[StepT]):
         return []
 
     def mark_fault(self, item: StepRecord, step: StepT, phases: Sequence[str]) -> str:
-        """Say what is wrong with its marks; empty where nothing is."""
+        """Return what is wrong with its marks; empty where nothing is."""
         marks = item.completion.marks
         due = self.due(item, step, phases)
         if due is not None and len(marks) != len(due):
@@ -90,7 +90,9 @@ class StepKind(Generic[StepT]):
     def late_mark(
         self, item: StepRecord, step: StepT, hold_ticks: float, slack_ticks: float
     ) -> str:
-        """Say which mark came later than the device's own times explain; empty where none did."""
+        """Return which mark came later than the device's own times explain; empty where none
+        did.
+        """
         return ""
 
     def spans(self, item: StepRecord, step: StepT, phases: Sequence[str]) -> Iterator[Span]:
@@ -104,7 +106,7 @@ class StepKind(Generic[StepT]):
         return None
 
     def link_is_silent(self, step: StepT) -> bool:
-        """Say whether bytes that reach the device inside its windows are a problem."""
+        """Return whether bytes that reach the device inside its windows are a problem."""
         return True
 
     def problems(self, item: StepRecord, step: StepT) -> list[Problem]:
@@ -114,7 +116,7 @@ class StepKind(Generic[StepT]):
     # ---- its windows ----
 
     def must_be_resolved(self, span: Span, step: StepT) -> bool:
-        """Say whether a window that is too short for the monitor is a problem."""
+        """Return whether a window that is too short for the monitor is a problem."""
         return True
 
     def lengthened_by(self, span: Span, step: StepT) -> str:

@@ -31,7 +31,7 @@ class LoadKind(StepKind[Load]):
         return (task.payload(step.index),)
 
     def may_be_refused(self, step: Load) -> bool:
-        """Say whether it is optional."""
+        """Return whether it is optional."""
         return step.optional
 
     def to_json(self, step: Load, completion: Completion) -> dict[str, Any]:

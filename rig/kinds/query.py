@@ -83,7 +83,9 @@ class QueryKind(StepKind[Query]):
         return step.repeat * len(step.indices)
 
     def must_be_resolved(self, span: Span, step: Query) -> bool:
-        """Say whether it counts: a warm-up does not, of an untimed query only the answer does."""
+        """Return whether it counts: a warm-up does not, of an untimed query only the answer
+        does.
+        """
         return step.timed and not step.warmup
 
     def lengthened_by(self, span: Span, step: Query) -> str:

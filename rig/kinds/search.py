@@ -62,13 +62,13 @@ class SearchKind(StepKind[Solve]):
         return StepRecord(number, step, completion, score)
 
     def mark_fault(self, item: StepRecord, step: Solve, phases: Sequence[str]) -> str:
-        """Say in which way the marks are not those of a search."""
+        """Return in which way the marks are not those of a search."""
         return thresholds.mark_fault(item.completion.marks, step)
 
     def late_mark(
         self, item: StepRecord, step: Solve, hold_ticks: float, slack_ticks: float
     ) -> str:
-        """Say which mark came later than the pulse before it explains."""
+        """Return which mark came later than the pulse before it explains."""
         return thresholds.late_mark(item.completion, step, hold_ticks, slack_ticks)
 
     def spans(self, item: StepRecord, step: Solve, phases: Sequence[str]) -> Iterator[Span]:

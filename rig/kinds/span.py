@@ -18,8 +18,8 @@ Ticks = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What becomes one window: a phase of a step, its first and last tick, and the number of the
-    stream's window that it is of.
+    """A span of device ticks that becomes one window: a phase of a step, its first and last tick,
+    and the number of the stream's window that it is of.
 
     It is not `whole` where it is the beginning of another span of its step: then it is not judged
     by itself.

@@ -52,7 +52,7 @@ class StreamKind(StepKind[Stream]):
         return "" if info.streams else "cannot listen to a stream"
 
     def payloads(self, task: Task, step: Stream) -> Sequence[bytes]:
-        """Return the payload of each window: what is played, cut anew every hop."""
+        """Return the payload of each window: what is played, cut again every hop."""
         assert isinstance(task, Played)
         width_b = task.sample_b
         scenes = (
@@ -81,8 +81,8 @@ class StreamKind(StepKind[Stream]):
                 yield Span(item, phases[phase], (begin.tick, end.tick), 1, hop)
 
     def link_is_silent(self, step: Stream) -> bool:
-        """Say whether it is preloaded: while a stream comes from the host, the link is meant to be
-        busy.
+        """Return whether it is preloaded: while a stream comes from the host, the link is meant to
+        be busy.
         """
         return step.preloaded
 

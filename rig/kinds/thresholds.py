@@ -14,8 +14,8 @@ BEGIN = 0x01
 
 
 def mark_fault(marks: Sequence[Mark], step: Solve) -> str:
-    """Say in which way the marks are not those of a search (begin, thresholds one after the other,
-    end); empty when they are.
+    """Return in which way the marks are not those of a search (begin, thresholds one after the
+    other, end); empty when they are.
     """
     phases = [mark.phase for mark in marks]
     if len(phases) < 2 or phases[0] != BEGIN or phases[-1] != END:
@@ -29,10 +29,10 @@ def mark_fault(marks: Sequence[Mark], step: Solve) -> str:
 
 
 def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
-    """Return for each threshold the tick of the mark that told that it is reached, None where it
+    """Return for each threshold the tick of the mark at which it was reached, None where it
     never was.
 
-    A mark of one threshold tells those before it too, as several may be reached at once.
+    A mark of one threshold stands for those before it too, as several may be reached at once.
     """
     found = []
     told = list(marks[1:-1])
@@ -44,7 +44,7 @@ def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
 
 
 def known_fault(completion: Completion, step: Solve) -> str:
-    """Say in which way the ticks at which the device knew its thresholds contradict its marks;
+    """Return in which way the ticks at which the device knew its thresholds contradict its marks;
     empty where they do not.
 
     A mark follows what it tells, as it may wait for the pulse before it; the marks must be right
@@ -67,8 +67,8 @@ def known_fault(completion: Completion, step: Solve) -> str:
 
 
 def late_mark(completion: Completion, step: Solve, hold_ticks: float, slack_ticks: float) -> str:
-    """Say which mark came later than the pulse before it explains, by what the device says of when
-    it knew; empty where none did.
+    """Return which mark came later than the pulse before it explains, by what the device says of
+    when it knew; empty where none did.
 
     A mark may wait until that pulse of `hold_ticks` is over and the line was high as long.
     """

@@ -32,8 +32,8 @@ from rig.uncertainty.window_effects import beyond, of_energy, ranges_a
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """What one monitor recorded of one supply, and what it promises of its readings; its name is
-    empty when it is the only one.
+    """The recording of one supply by one monitor, with its limits of error; its name is empty when
+    it is the only one.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Rail:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a trial's raw data say; `rails` are the time bases of all monitors that saw the marks,
-    `counts` those of the first.
+    """A trial as its raw data give it; `rails` are the time bases of all monitors that saw the
+    marks, `counts` those of the first.
     """
 
     measured: Measured
@@ -65,14 +65,14 @@ def measure(
     open_end: bool = False,
     device_clock_ppm: float = 0.0,
 ) -> Outcome:
-    """Tie the device's marks to the edges of each monitor, integrate each window, and sum over the
-    rails.
+    """Attach the device's marks to the edges of each monitor, integrate each window, and sum over
+    the rails.
 
     `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks count, or empty;
-    `open_end`: more happened behind the steps that are given, and does not count. Latency is told
-    by the first rail's clock. Where no edges confirm the ticks, latencies come from the device's
-    word alone, there is no energy, and the problem stays. Without any rail the device's clock is
-    the time base, and `device_clock_ppm` the stated limit of its error.
+    `open_end`: more happened behind the steps that are given, and does not count. Latency is by the
+    first rail's clock. Where no edges confirm the ticks, latencies come from the device's word
+    alone, there is no energy, and the problem stays. Without any rail the device's clock is the
+    time base, and `device_clock_ppm` the stated limit of its error.
     """
     if clock == EDGE_CLOCK:
         return _by_edges(done, phases, tick_hz, hold_s, rails, open_end)
@@ -170,8 +170,8 @@ def covered(
     everything; 0 where they hold nothing.
     """
     if clock == EDGE_CLOCK:
-        # without the device's own time, nobody knows which edge was whose when the last ones are
-        # missing
+        # without the device's own time, it is unknown which edge belongs to which mark when the
+        # last ones are missing
         return 0
 
     def ties(items: Sequence[StepRecord]) -> list[Timebase | None]:
@@ -189,7 +189,7 @@ def covered(
 
 
 def _held(item: StepRecord, rails: Sequence[Rail], timebases: Sequence[Timebase | None]) -> bool:
-    """Say whether all marks of a step lie within all traces."""
+    """Return whether all marks of a step lie within all traces."""
     return all(
         timebase is not None
         and all(
@@ -227,7 +227,7 @@ def _by_edges(
     rails: Sequence[Rail],
     open_end: bool,
 ) -> Outcome:
-    """Measure a device that tells no time: give its marks the times of the first rail's edges."""
+    """Measure a device that reports no time: give its marks the times of the first rail's edges."""
     trace = rails[0].trace
     host_ticks = [mark.tick for item in done for mark in item.completion.marks]
     ticks = ticks_of_edges(host_ticks, host_hz, trace.falls_s, trace.edge_hz)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the steps of a trial, and with its windows: a Problem each, with how often and
-where first.
+"""Problems of the steps of a trial and of its windows: a Problem each, with how often and where
+first.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def late_marks(done: Sequence[StepRecord], tick_hz: float, hold_s: float) -> lis
 
 
 def mark_fault(item: StepRecord, phases: Sequence[str]) -> str:
-    """Say what is wrong with the marks of one step; empty when nothing is."""
+    """Return what is wrong with the marks of one step; empty when nothing is."""
     marks = item.completion.marks
     if fault := kinds.of(item.step).mark_fault(item, item.step, phases):
         return fault
@@ -141,7 +141,7 @@ def gaps(
     spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str
 ) -> list[Problem]:
     """Return the problems of samples inside windows that were lost, and of those that are no
-    numbers where no gap tells of them.
+    numbers where no gap covers them.
     """
     where = f"{rail}: " if rail else ""
     return [*_lost(spans, energies, trace, timebase, where), *_unreadable(spans, energies, where)]
@@ -206,7 +206,8 @@ def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
 
 
 def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Problem]:
-    """Return the problems of windows whose power cannot be told from that of nothing wired.
+    """Return the problems of windows whose power cannot be distinguished from that of nothing
+    wired.
 
     Of several rails one may draw nothing for a while: their sum counts. One that never draws
     anything is named, and so is one whose current flows backwards.
@@ -297,7 +298,7 @@ def short(
 
 
 def counts(span: Span) -> bool:
-    """Say whether the length of a window matters."""
+    """Return whether the length of a window matters."""
     return kinds.of(span.item.step).must_be_resolved(span, span.item.step)
 
 

@@ -38,9 +38,9 @@ class TraceSpan:
 
 @dataclass(frozen=True, slots=True)
 class WindowRow:
-    """What one window holds; None for what is not known, with the reason in `problem`.
+    """The content of one window; None for what is not known, with the reason in `problem`.
 
-    Names with `_u_` are standard uncertainties; charge and current are None where the trace tells
+    Names with `_u_` are standard uncertainties; charge and current are None where the trace holds
     power alone.
     """
 
@@ -160,8 +160,8 @@ def tabulate(
     """Return a row for each window and one for all together; a window that touches a gap has no
     energy, and one that was measured beyond the ranges of the instrument no uncertainty.
 
-    Without an accuracy, no uncertainty is known. With it, that of the total takes gains and offsets
-    to err alike in all windows, and edges and noise anew in each.
+    Without an accuracy, no uncertainty is known. With it, that of the total takes errors of gains
+    and offsets as correlated between all windows, those of edges and noise as independent.
     """
     gaps = [trace.gap_between(span.start_s, span.stop_s) for span in spans]
     good = [span for span, gap in zip(spans, gaps, strict=True) if gap is None]
@@ -194,7 +194,7 @@ def tabulate(
 
 
 def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
-    """Say why nobody knows how uncertain a window is; empty where that is known."""
+    """Return why the uncertainty of a window is unknown; empty where that is known."""
     if at_edges and not integral.stepped:
         return (
             f"it touches fewer than {STEPPED} samples: what the first and the last have of "
@@ -297,7 +297,7 @@ def _divided(value: float | None, by: float) -> float | None:
 def _summed_u_j(
     parts: Sequence[_Part], accuracy: Accuracy | None, mean_w: float | None = None
 ) -> float | None:
-    """Combine: one and the same error adds up over the windows, errors made anew in each add in
+    """Combine: correlated errors add up over the windows, independent ones add in
     quadrature.
     """
     if accuracy is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue of a task's samples: label, recording and place of each, so that a session tells
+"""The catalogue of a task's samples: label, recording and place of each, so that a session states
 them without the data.
 """
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What the searches of one workload found in one way, in all trials.
+    """The costs found in all trials' searches of one workload, with one set of parameters.
 
     Without a `workload` they are those of its whole cell. `search` is a time-out ("10ms") or
     "target". Costs and gaps are means over the searches; `lowest` is the least cost of all, None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a device reports of one step: marks, output, counts."""
+"""A device's report of one step: marks, output, counts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What the device says after a query, an idle time or a SYNC burst.
+    """The device's report after a query, an idle time or a SYNC burst.
 
     `marks` are in device ticks; `output` is the task's; `retransmissions` counts frames repeated
     since the previous completion; `rx_in_window_b` are bytes the device received while it should

@@ -14,8 +14,8 @@ OWN = "own"
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one component does to a window: seconds of latency and joules of energy for one standard
-    uncertainty; the shape of its distribution is one of rig/stats/coverage_factor.py.
+    """The effect of one component on a window: seconds of latency and joules of energy for one
+    standard uncertainty; the shape of its distribution is one of rig/stats/coverage_factor.py.
     """
 
     kind: str
@@ -52,8 +52,8 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """What one component does to one metric of one trial, in the metric's unit; `kind` and `shape`
-    as of its effects.
+    """The effect of one component on one metric of one trial, in the metric's unit; `kind` and
+    `shape` as of its effects.
     """
 
     kind: str
@@ -75,7 +75,7 @@ def merged(parts: Iterable[Effects]) -> Effects:
 
 
 def named(effects: Effects, prefix: str) -> Effects:
-    """Return the effects under names that tell whose they are: instruments that differ err
+    """Return the effects under names that state whose they are: instruments that differ err
     apart.
     """
     return (

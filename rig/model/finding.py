@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, whether it is as it should be, the evidence, and what to try if it is
+    """One check: what was checked, whether it passed, the evidence, and what to try if it is
     not.
     """
 

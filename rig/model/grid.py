@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells of a plan are done, failed or missing, in a session that finished or in one that was
-cut off. Pure.
+"""Coverage of a plan: which cells are done, failed or missing, in a session that finished or in one
+that was cut off. Pure.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a vector costs, as the host evaluates it, beside its workload's two targets and what the
-    device claimed.
+    """The cost of a vector, as the host evaluates it, beside its workload's two targets and what
+    the device claimed.
 
     `official` is the target that the benchmark publishes, `best_known` the cost of the best vector
     known; None where there is none.
@@ -26,7 +26,7 @@ class Costs:
 
     @property
     def met(self) -> bool:
-        """Tell whether the target of the result is reached: the official one, the best known one
+        """Return whether the target of the result is reached: the official one, the best known one
         where there is none.
         """
         target = self.best_known if self.official is None else self.official
@@ -34,14 +34,14 @@ class Costs:
 
     @property
     def beaten(self) -> bool:
-        """Tell whether the vector is better than any known."""
+        """Return whether the vector is better than any known."""
         known = [target for target in (self.official, self.best_known) if target is not None]
         return bool(known) and self.cost < min(known)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a task makes of one output: `correct`, and the label and answer as the task names them.
+    """A task's score of one output: `correct`, and the label and answer as the task names them.
 
     The answer is empty where one output alone gives none; then `scores` are what it said, and all
     samples of one `case` are judged together. Of a search, `case` is the workload's cell, `label`

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How latencies and energies are distributed, over all trials and trial by trial."""
+"""Plots of the distributions of latency and energy, of all trials and trial by trial."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How pictures look: colours that a page in dark mode can change, one style, inline SVG."""
+"""Style of the plots: colours that a page in dark mode can change, one style, inline SVG."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rig.results import labels
 from rig.results.labels import Label
 
-# Okabe and Ito's palette, told apart also by the colour-blind. In the page each is a CSS variable,
-# which dark mode changes.
+# Okabe and Ito's palette, distinguishable also by the colour-blind. In the page each is a CSS
+# variable, which dark mode changes.
 INK = "#1a1a1b"
 FAINT = "#8a8a8b"
 BAD = "#d55e01"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must stand beside every number of a session: that it is simulated, or of generated, partial
-or unofficial data.
+"""Labels that stand beside every number of a session: that it is simulated, or of generated,
+partial or unofficial data.
 
 The labels follow from what the SUT, the monitors and the task say of themselves. A task that says
 nothing has one too, so that forgetting to say it hides nothing.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a window can tell 5 %, and how long it must be where it cannot."""
+"""Resolution of a window: whether it resolves 5 %, and how long it must be where it does not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What one phase's mean window can resolve.
+    """The resolution of one phase's mean window.
 
     `window_s` is its length, repetitions included; `energy_u95` the relative half-width of the 95 %
     interval of its energy; `needed_s` the length with which that is 5 %, 0 where it is already,
@@ -38,7 +38,7 @@ class Resolution:
 
     @property
     def ok(self) -> bool:
-        """Say whether the window can tell 5 %."""
+        """Return whether the window resolves 5 %."""
         return self.needed_s == 0.0
 
 
@@ -77,8 +77,8 @@ def _windows(measured: Measured, place: int, phase: str) -> Sequence[Window]:
 
 
 def _search(phase: str, solve: Solve | None) -> str:
-    """Return what tells searches apart: their windows are as long as their time-out, or as it takes
-    to the target.
+    """Return what distinguishes searches: their windows are as long as their time-out, or as it
+    takes to the target.
     """
     assert solve is not None
     return f"{phase} {solve.timeout_s:g} s" if solve.target is None else f"{phase} to target"

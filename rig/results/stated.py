@@ -16,8 +16,8 @@ _DECIMALS_MAX = 9
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a table shows of a metric; empty where there is nothing to show. `factor` and `decimals`
-    are those of the value.
+    """A metric as tables show it; empty where there is nothing to show. `factor` and `decimals` are
+    those of the value.
     """
 
     unit: str

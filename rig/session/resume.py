@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands of a session that was cut off, so that it can go on where it stopped."""
+"""The valid part of a session that was cut off, so that it can go on where it stopped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands of a session that did not finish: how many trials it is to have, which are
+    """The valid part of a session that did not finish: how many trials it is to have, which are
     finished, and which was begun.
     """
 
@@ -57,7 +57,7 @@ def standing(folder: SessionFolder, context: Context, resumable: bool) -> Standi
     """Find out what stands, and make its last segment readable; nothing that was measured is
     removed.
 
-    `resumable`: a trial that was begun can go on; else it is set aside, and begins anew. Raises
+    `resumable`: a trial that was begun can go on; else it is set aside, and begins again. Raises
     DataError where a finished trial was changed.
     """
     events = folder.events()

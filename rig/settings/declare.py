@@ -49,5 +49,5 @@ class Matches:
     meaning: str
 
     def holds(self, text: str) -> bool:
-        """Say whether all of a text is of this form."""
+        """Return whether all of a text is of this form."""
         return re.fullmatch(self.pattern, text) is not None

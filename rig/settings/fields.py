@@ -45,7 +45,7 @@ class SettingField:
 
     @property
     def is_number(self) -> bool:
-        """Say whether it is a number, or an array of numbers."""
+        """Return whether it is a number, or an array of numbers."""
         return self.type.removeprefix("array of ") in ("integer", "float")
 
     @property
@@ -70,7 +70,7 @@ class SettingField:
         return "needed" if self.default is REQUIRED else _toml(self.default)
 
     def allows(self, value: Any) -> bool:
-        """Say whether a value of the right type is in the declared range."""
+        """Return whether a value of the right type is in the declared range."""
         each = value if self.is_array else (value,)
         if self.length.bounded and not self.length.holds(len(value)):
             return False

@@ -64,12 +64,12 @@ class Range:
 
     @property
     def bounded(self) -> bool:
-        """Say whether there is a bound, a step, or a value besides."""
+        """Return whether there is a bound, a step, or a value besides."""
         limits = (self.low, self.high, self.multiple_of)
         return any(limit is not None for limit in limits) or bool(self.besides)
 
     def holds(self, value: float) -> bool:
-        """Say whether a number is in the range."""
+        """Return whether a number is in the range."""
         # A whole number may be too large for math.isfinite.
         if isinstance(value, float) and not math.isfinite(value):
             return False

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is physically true on a simulated table: one clock, and one log of supply power and SYNC
-level over it.
+"""The physical truth of a simulated bench: one clock, and one log of supply power and SYNC level
+over it.
 
 A simulated SUT writes the log, a simulated monitor reads it through its own imperfect clock and
 converter. Nothing here computes a result: the log *is* the truth that results are compared with.
@@ -55,7 +55,7 @@ class World:
 
     @property
     def live(self) -> bool:
-        """Say whether time goes by itself."""
+        """Return whether time goes by itself."""
         return self._clock is not None
 
     def now_ns(self) -> int:

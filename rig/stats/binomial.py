@@ -65,8 +65,8 @@ def student(freedom: float, confidence: float = 0.95) -> float:
 
 
 def effective_size(value: float, variance: float, n: float, freedom: float) -> float:
-    """Return how many independent outcomes tell a share as well as `n` clustered ones, from which
-    it has the given variance.
+    """Return how many independent outcomes give a share as precisely as `n` clustered ones, from
+    which it has the given variance.
 
     After Korn and Graubard (Survey Methodology 24, 1998, 193): p (1 - p) / variance, at most n,
     times the square of t(n - 1) / t(`freedom`), as the variance itself is known with so many

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many standard uncertainties make an interval that holds the truth 95 times in 100: the
-coverage factor of a budget.
-"""
+"""Coverage factor of an uncertainty budget (GUM 6.2, G.4)."""
 
 from __future__ import annotations
 
@@ -69,17 +67,17 @@ def _characteristic(frequencies: Floats, shape: str) -> Floats:
     """Return the characteristic function of a distribution of scale 1, which is real as all are
     symmetric.
     """
-    found: Floats
+    values: Floats
     if shape == "normal":
-        found = np.exp(-0.5 * frequencies**2)
+        values = np.exp(-0.5 * frequencies**2)
     elif shape == "rectangular":
-        found = np.sinc(frequencies * (math.sqrt(3.0) / math.pi))
+        values = np.sinc(frequencies * (math.sqrt(3.0) / math.pi))
     elif shape.startswith("t"):
         at, falls = _student(min(int(shape[1:]), _MANY))
-        found = np.exp(-np.interp(frequencies, at, falls))
+        values = np.exp(-np.interp(frequencies, at, falls))
     else:
         raise ValueError(f"no such shape: {shape}")
-    return found
+    return values
 
 
 @lru_cache(maxsize=64)

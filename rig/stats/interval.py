@@ -50,7 +50,7 @@ class Interval:
 
     @property
     def known(self) -> bool:
-        """Say whether there is an interval."""
+        """Return whether there is an interval."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     @property

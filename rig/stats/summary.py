@@ -32,7 +32,7 @@ def standard_error(values: Sequence[float]) -> float | None:
 
 
 def percentile_error(values: Sequence[float], percent: float) -> float | None:
-    """Return the standard error of a percentile, or None where so few values do not tell it: 6 for
+    """Return the standard error of a percentile, or None where there are too few values: 6 for
     a median, 368 for the 99th.
 
     The values between which it lies with 95 % (rig/stats/binomial.py, places), the farther end of

@@ -30,10 +30,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """A quantile of the time to the target: `value_s`, None where the attempts do not tell, and its
-    interval.
+    """A quantile of the time to the target: `value_s`, None where the attempts do not determine it,
+    and its interval.
 
-    `high_s` is infinite where no upper bound can be told: too few attempts, or too many that did
+    `high_s` is infinite where there is no upper bound: too few attempts, or too many that did
     not reach the target.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session says while it runs: frozen events, one after another, to every subscriber."""
+"""Events of a running session: frozen events, one after another, to every subscriber."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in a session folder, looked at before anything of it is opened: it may be from a
-stranger.
+"""Inventory of a session folder, made before any of its files is opened: it may be from an
+untrusted source.
 
 Only folders and regular files belong there. A link leads elsewhere, a pipe blocks its reader, a
 device never ends.
@@ -30,7 +30,9 @@ _NUL_AND_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def is_relative(name: str) -> bool:
-    """Say whether a name means a file below a folder, wherever that lies, and can mean no other."""
+    """Return whether a name means a file below a folder, wherever that lies, and can mean no
+    other.
+    """
     parts = name.split("/")
     return (
         not _NUL_AND_CONTROLS.search(name) and "\\" not in name and not {"", ".", ".."} & set(parts)

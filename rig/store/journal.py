@@ -88,7 +88,7 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
 class JournalEvent:
     """One line of events.jsonl; fields that events of its kind do not have are empty or 0.
 
-    `word` is what the line calls a segment: sessions of before say "sitting".
+    `word` is what the line calls a segment: sessions of before say "segment".
     """
 
     event: str
@@ -121,8 +121,8 @@ class JournalEvent:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What events.jsonl says: its events, as far as they can be understood, and what is wrong with
-    its lines.
+    """The content of events.jsonl: its events, as far as they can be understood, and what is wrong
+    with its lines.
 
     `torn`: behind the last whole line stands a beginning of another, as a killed process leaves it.
     """
@@ -182,7 +182,7 @@ def read(path: Path) -> Journal:
 
 def parse(content: bytes) -> Journal:
     """Return what the lines say; a line of which nothing can be understood is left out of the
-    events, and told.
+    events, and reported.
     """
     *whole, rest = content.split(b"\n")
     events: list[JournalEvent] = []
@@ -227,7 +227,7 @@ def _event(text: str, *, first: bool) -> dict[str, Any]:
 
 
 def _broken(event: Mapping[str, Any], text: str, before: str | None) -> str:
-    """Say why a line is no link of the chain; empty where it is one."""
+    """Return why a line is no link of the chain; empty where it is one."""
     content = {name: value for name, value in event.items() if name not in (_BEFORE, _OWN)}
     again, own = line(content, event[_BEFORE])
     if event[_OWN] != own or again != text + "\n":
@@ -241,7 +241,7 @@ def _broken(event: Mapping[str, Any], text: str, before: str | None) -> str:
 
 
 def _order(events: Sequence[JournalEvent]) -> list[str]:
-    """Say what cannot have happened in this order."""
+    """Return what cannot have happened in this order."""
     found = []
     trial = 0
     finished = 0
@@ -253,7 +253,7 @@ def _order(events: Sequence[JournalEvent]) -> list[str]:
         elif ended and kind != "derived":
             found.append(f"line {number}: {kind} after the session ended")
         elif kind == "trial_started":
-            # A trial that was cut off may begin anew.
+            # A trial that was cut off may begin again.
             if event.trial != finished + 1:
                 found.append(f"line {number}: trial {event.trial} begins behind trial {finished}")
             trial = event.trial

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a result comes from: versions, revision, host."""
+"""Provenance of a result: versions, revision, host."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def utc_now() -> str:
 
 
 def changed(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Say what of a bench differs from what it was when its session began: the rig, the task, the
-    device, the instruments.
+    """Return what of a bench differs from what it was when its session began: the rig, the task,
+    the device, the instruments.
 
     What differs each time a device is opened (its link, what was measured of it) does not count.
     """

@@ -2,10 +2,10 @@
 """A trial that was cut off and went on later was recorded in several segments.
 
 The only segment of a trial lies in its folder; of several, each has a folder of its own in it,
-`segment-N`, and its own trace, tied to the device's ticks by itself. The first SYNC burst of a
+`segment-N`, and its own trace, attached to the device's ticks by itself. The first SYNC burst of a
 later segment has the number of the last step that counts of the one before.
 
-Sessions of before have folders `sitting-N`, and say "sitting" where others say "segment": they are
+Sessions of before have folders `sitting-N`, and say "segment" where others say "segment": they are
 read as they are.
 """
 
@@ -40,7 +40,7 @@ def segments(folder: Path) -> list[Path]:
 
 
 def is_segment(name: str) -> bool:
-    """Say whether a folder of a trial has the name of a segment, whole or set aside."""
+    """Return whether a folder of a trial has the name of a segment, whole or set aside."""
     return name.startswith((f"{SEGMENT}-", f"{OLD_SEGMENT}-"))
 
 

@@ -82,7 +82,7 @@ class SessionFolder:
         return content
 
     def catalogue(self) -> tuple[Entry, ...]:
-        """Return the task's samples; none where the task tells nothing of them."""
+        """Return the task's samples; none where the task states nothing of them."""
         path = self.path / CATALOGUE
         return catalogue.parse(path.read_text(encoding="utf-8")) if path.exists() else ()
 
@@ -107,7 +107,8 @@ class SessionFolder:
         """Raise DataError where this is no session folder of this version, or holds what belongs
         into none.
 
-        Whoever reads a session that may come from a stranger calls this before anything else.
+        Whoever reads a session that may come from an untrusted source calls this before anything
+        else.
         """
         inventory.refuse_strange(self.path)
         first = _first_line(self.path / EVENTS)
@@ -122,7 +123,7 @@ class SessionFolder:
             )
 
     def set_aside(self) -> dict[str, str]:
-        """Return the SHA-256 of every file of trials that were cut off and begun anew, by its name
+        """Return the SHA-256 of every file of trials that were cut off and begun again, by its name
         in the session's folder.
         """
         apart = [path for path in self.path.iterdir() if CUT_OFF.fullmatch(path.name)]

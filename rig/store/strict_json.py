@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON from a stranger: what two readers could take for two things, or what exhausts one, is
-refused.
+"""JSON from an untrusted source: what two readers could take for two things, or what exhausts one,
+is refused.
 """
 
 from __future__ import annotations

@@ -73,12 +73,12 @@ def verbatim() -> Any:
 
 
 def is_rest(part: dataclasses.Field[Any]) -> bool:
-    """Say whether a field holds the keys that its class does not name."""
+    """Return whether a field holds the keys that its class does not name."""
     return bool(part.metadata.get(_REST))
 
 
 def is_verbatim(part: dataclasses.Field[Any]) -> bool:
-    """Say whether a field is the whole object, and no key of it."""
+    """Return whether a field is the whole object, and no key of it."""
     return bool(part.metadata.get(_VERBATIM))
 
 

@@ -50,7 +50,7 @@ _STRETCHES = ((4 / 3, "4/3"), (2.0, "2"), (3 / 4, "3/4"), (1 / 2, "1/2"))
 class Alignment:
     """The fitted time base (None when there is nothing to fit) and what is wrong with it.
 
-    `links` are the pairs (number of mark, number of edge, from 0); `dark` counts the marks whose
+    `links` are the pairs (number of mark, number of edge, from 0); `in_gaps` counts the marks whose
     edges fell where the monitor lost samples, `bounced` the edges that repeat the one before.
     """
 
@@ -60,13 +60,15 @@ class Alignment:
     edges: int
     pairs: int
     links: tuple[tuple[int, int], ...] = ()
-    dark: int = 0
+    in_gaps: int = 0
     bounced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is to be aligned, the limits, and the numbers of the edges that are no bounces."""
+    """The marks and edges to align, the limits, and the numbers of the edges that are no
+    bounces.
+    """
 
     ticks: Sequence[int]
     marks_s: Floats
@@ -79,8 +81,8 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What the data may mean: a time base (None when they may mean anything: `why`), its pairs, how
-    many lie within reach of it.
+    """A hypothesis of the alignment: a time base (None when they may mean anything: `why`), its
+    pairs, how many lie within reach of it.
     """
 
     timebase: Timebase | None
@@ -99,14 +101,14 @@ def align(
     edge_hz: float,
     *,
     debounce_s: float = 0.0,
-    dark_s: Sequence[tuple[float, float]] = (),
+    gaps_s: Sequence[tuple[float, float]] = (),
     open_end: bool = False,
 ) -> Alignment:
     """Pair marks with falling edges and fit the time base.
 
-    `open_end`: the marks are those of a beginning, and edges behind the last of them are nobody's
-    fault. An edge less than `debounce_s` after another is a bounce of it (the function of this
-    name). `dark_s` are the spans, in the monitor's time, in which it lost samples: a mark there has
+    `open_end`: the marks are those of a beginning, and edges behind the last of them count for
+    nothing. An edge less than `debounce_s` after another is a bounce of it (the function of this
+    name). `gaps_s` are the spans, in the monitor's time, in which it lost samples: a mark there has
     no edge for a known reason, which the caller names.
     """
     marks = len(ticks)
@@ -118,26 +120,26 @@ def align(
     limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s
     marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz
     seen = _Seen(ticks, marks_s, falls_s, _leads(falls_s, debounce_s), period_s, tick_s, limit_s)
-    reading = _tied(seen)
+    reading = _best_reading(seen)
     timebase = reading.timebase
-    found = reading.found
+    pairing = reading.found
     if timebase is None:
-        lost_s = math.fsum(stop_s - start_s for start_s, stop_s in dark_s)
+        lost_s = math.fsum(stop_s - start_s for start_s, stop_s in gaps_s)
         if not edges and marks and lost_s > marks_s[-1] / 2:
             detail = f"{lost_s:.3g} s of the monitor's samples, and with them all edges of SYNC"
             return Alignment(None, (Problem("gap", detail),), marks, edges, 0)
         return Alignment(None, (_unaligned(marks, edges, reading.why),), marks, edges, 0)
-    missing = np.setdiff1d(np.arange(marks), found.marks)
-    dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), dark_s, limit_s)
+    missing = np.setdiff1d(np.arange(marks), pairing.marks)
+    dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), gaps_s, limit_s)
     extra = np.setdiff1d(
-        np.arange(found.edges.max() + 1 if open_end and len(found) else edges), found.edges
+        np.arange(pairing.edges.max() + 1 if open_end and len(pairing) else edges), pairing.edges
     )
     bounced = ~np.isin(extra, seen.leads)
     problems = [
         *_edges_problem(
             marks,
             edges,
-            len(found),
+            len(pairing),
             missing[~dark].tolist(),
             extra[~bounced].tolist(),
             extra[bounced].tolist(),
@@ -147,10 +149,10 @@ def align(
             tick_hz,
             limit_s,
             math.hypot(period_s, tick_s),
-            float(np.ptp(falls_s[found.edges])),
+            float(np.ptp(falls_s[pairing.edges])),
         ),
     ]
-    links = tuple(zip(found.marks.tolist(), found.edges.tolist(), strict=True))
+    links = tuple(zip(pairing.marks.tolist(), pairing.edges.tolist(), strict=True))
     return Alignment(
         timebase,
         tuple(problems),
@@ -196,25 +198,25 @@ def _leads(falls_s: Floats, debounce_s: float) -> Indices:
     return np.array(leads, dtype=np.int64)
 
 
-def _tied(seen: _Seen) -> _Reading:
+def _best_reading(seen: _Seen) -> _Reading:
     """Return the reading at the narrowest reach that explains the edges."""
     most = min(len(seen.marks_s), len(seen.leads))
     intervals_s = np.diff(seen.marks_s)
     shortest_s = float(np.min(intervals_s, initial=np.inf, where=intervals_s > 0))
-    best = _tied_within(seen, seen.limit_s)
+    best = _aligned_within(seen, seen.limit_s)
     if best.fitting > _ENOUGH * most:
         return best
     for scale in _SCALES:
         if best.fitting > _NEARLY_ALL * most or 2 * scale * seen.limit_s > shortest_s:
             break
-        wider = _tied_within(seen, scale * seen.limit_s)
-        # Scatter is believed where it explains many more edges than the limit does.
+        wider = _aligned_within(seen, scale * seen.limit_s)
+        # Scatter is accepted where it explains many more edges than the limit does.
         if wider.timebase is not None and wider.fitting > best.fitting + most / 8:
             best = wider
     return best
 
 
-def _tied_within(seen: _Seen, reach_s: float) -> _Reading:
+def _aligned_within(seen: _Seen, reach_s: float) -> _Reading:
     edges_s = seen.falls_s[seen.leads]
     ordered = pairing.in_order(seen.marks_s, edges_s, reach_s)
     if ordered is not None:
@@ -235,7 +237,7 @@ def _tied_within(seen: _Seen, reach_s: float) -> _Reading:
 
 
 def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
-    """Fit the pairs, foretell the edge of every mark, pair anew, until nothing changes; `start`
+    """Fit the pairs, foretell the edge of every mark, pair again, until nothing changes; `start`
     counts leading edges only.
     """
     found = Pairing(start.marks, seen.leads[start.edges])
@@ -254,7 +256,7 @@ def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
     off_s = timebase.residuals_s(
         [seen.ticks[i] for i in found.marks.tolist()], seen.falls_s[found.edges].tolist()
     )
-    # Strays are no evidence: they were sought in a wider reach.
+    # Unmatched edges are no evidence: they were sought in a wider reach.
     fitting = int(np.count_nonzero(np.abs(off_s) <= reach_s))
     rate = timebase.s_per_tick / seen.tick_s
     if not pairing.convincing(
@@ -269,12 +271,12 @@ def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
     return _Reading(timebase, found, fitting, "")
 
 
-def _fit(seen: _Seen, found: Pairing, reach_s: float) -> Timebase | None:
-    ticks = [seen.ticks[i] for i in found.marks.tolist()]
+def _fit(seen: _Seen, pairing: Pairing, reach_s: float) -> Timebase | None:
+    ticks = [seen.ticks[i] for i in pairing.marks.tolist()]
     if len(set(ticks)) < 2:
         return None
     timebase = Timebase.fit(
-        ticks, seen.falls_s[found.edges].tolist(), seen.period_s, seen.tick_s, reach_s
+        ticks, seen.falls_s[pairing.edges].tolist(), seen.period_s, seen.tick_s, reach_s
     )
     return timebase if timebase.s_per_tick > 0 else None
 
@@ -360,15 +362,15 @@ def _judge(
 def _edges_problem(
     marks: int, edges: int, pairs: int, missing: list[int], extra: list[int], bounced: list[int]
 ) -> list[Problem]:
-    found = [(missing, "no edge for mark"), (extra, "no mark for edge"), (bounced, "bounced: edge")]
-    said = [f"{words} {_some(numbers)}" for numbers, words in found if numbers]
+    kinds = [(missing, "no edge for mark"), (extra, "no mark for edge"), (bounced, "bounced: edge")]
+    parts = [f"{words} {_some(numbers)}" for numbers, words in kinds if numbers]
     return (
         [
             Problem(
-                "edges", "; ".join([f"{marks} marks, {edges} falling edges, {pairs} pairs", *said])
+                "edges", "; ".join([f"{marks} marks, {edges} falling edges, {pairs} pairs", *parts])
             )
         ]
-        if said
+        if parts
         else []
     )
 

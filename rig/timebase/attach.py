@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks of the device x trace of a monitor -> time base, in whichever way the two are tied. Pure.
+"""Marks of the device x trace of a monitor -> time base, in whichever way the two are attached.
+Pure.
 
 Edges for all marks are the rule (rig/timebase/align.py). Two instruments have none: one whose trace
 begins at the first edge and that sees no other, and one that reads a clock of the host which the
@@ -19,7 +20,7 @@ from rig.timebase.align import Alignment, align, backwards, debounce_s
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 
-#: Where rates are taken on trust, a window may lie off by so much of its length (a standard
+#: Where rates are taken as nominal, a window may lie off by so much of its length (a standard
 #: uncertainty).
 SHIFT_LIMIT = 0.05
 #: Pulses as near as they may be are low for half of the time; the rest is room for samples of the
@@ -42,7 +43,7 @@ def attach(
         return _first_edge(trace, ticks, tick_hz)
     if trace.sync == "clock":
         return _same_clock(trace, ticks, tick_hz, clock)
-    dark_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
+    gaps_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
     bounce_s = debounce_s(hold_s, trace.edge_hz)
     aligned = align(
         ticks,
@@ -50,7 +51,7 @@ def attach(
         trace.falls_s,
         trace.edge_hz,
         debounce_s=bounce_s,
-        dark_s=dark_s,
+        gaps_s=gaps_s,
         open_end=open_end,
     )
     return replace(aligned, problems=(*aligned.problems, *_inverted(trace, aligned.links)))
@@ -81,7 +82,7 @@ def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Prob
 
 def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, ...]:
     """Return the problem of a line on which the ends of pulses are taken for marks: all of them
-    alike, so nothing else tells.
+    alike, so nothing else shows it.
 
     A pulse is low, and the next begins no earlier than as long after its end (docs/PROTOCOL.md
     section 5). Nothing is said where the monitor sees no rises.

@@ -35,7 +35,7 @@ _QUARTILE = 0.6745
 
 @dataclass(frozen=True, slots=True)
 class Bend:
-    """What to add to the line at each knot; variance (of an edge of variance 1) of each, and its
+    """A correction of the line at each knot; variance (of an edge of variance 1) of each, and its
     correlation with the next.
     """
 
@@ -62,19 +62,19 @@ def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
     if resolution_s <= 0 or len(x) < _PIECE_POINTS:
         return None
     cuts = [0, len(x) - 1]
-    found = None
+    best = None
     rest_s = off_s
     scatter_s = noise_s(off_s, resolution_s)
     while True:
-        limit_s = (_GO_ON if found else _BEGIN) * resolution_s
+        limit_s = (_GO_ON if best else _BEGIN) * resolution_s
         halves = {
             _halve(x, rest_s, first, last, scatter_s, limit_s) for first, last in pairwise(cuts)
         } - {0}
         if not halves:
-            return found
+            return best
         cuts = sorted([*cuts, *halves])
-        found = _fit(x[cuts], x, off_s)
-        rest_s = off_s - found.at(x)
+        best = _fit(x[cuts], x, off_s)
+        rest_s = off_s - best.at(x)
 
 
 def noise_s(off_s: NDArray[np.float64], resolution_s: float) -> float:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that pulses SYNC and tells no time: the edges that the monitor saw are its clock. Pure.
+"""A device that pulses SYNC and reports no time: the edges that the monitor saw are its clock.
+Pure.
 
 Firmware of MLPerf Tiny that is built for energy mode is like that. Its marks carry the host's
 microseconds, taken when the host heard of each: far too late and too rough for a measurement, good
@@ -28,7 +29,7 @@ def ticks_of_edges(
     host_ticks: Sequence[int], host_hz: float, falls_s: NDArray[np.float64], edge_hz: float
 ) -> tuple[int, ...] | Problem:
     """Return a tick for each mark, counted in periods of `edge_hz` from the start of the trace, or
-    the problem where the edges cannot be told to be the marks'.
+    the problem where the edges cannot be assigned to the marks.
 
     Every mark needs its edge, and no edge may be left over: without a clock of the device nothing
     says which is missing.

@@ -37,7 +37,7 @@ _CHUNK = 12
 _STEPS = 600_000
 _CHALLENGERS = 3
 #: A walk that finds fewer than a quarter of so many edges is given up.
-_PATIENCE = 40
+_STEPS_MIN = 40
 #: With this share of all that could be paired, the nominal rate is not doubted.
 _SURE = 0.8
 #: How many of the marks that follow are asked which edge is right, where the reach is wide.
@@ -127,7 +127,7 @@ def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> 
 
 
 def convincing(pairs: int, due_s: Floats, edges_s: Floats, rate: float, reach_s: float) -> bool:
-    """Say whether unrelated edges would pair so often less than once in a million: a bound
+    """Return whether unrelated edges would pair so often less than once in a million: a bound
     (Chernoff) times all readings there are.
 
     `due_s` is when each mark's edge is foretold. Where the counts agree and the rates do, order
@@ -149,8 +149,8 @@ def convincing(pairs: int, due_s: Floats, edges_s: Floats, rate: float, reach_s:
     share = min(pairs / tries, 1.0)
     if share <= chance:
         return False
-    rest = (1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0
-    evidence = tries * (share * math.log(share / chance) + rest)
+    misses = (1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0
+    evidence = tries * (share * math.log(share / chance) + misses)
     readings = math.log(len(due_s) * len(edges_s))
     readings += math.log1p(CLOCK_LIMIT * span_s / reach_s) if near else readings
     return evidence > readings - math.log(_CHANCE)
@@ -242,7 +242,7 @@ def _best(
         walk = _walk(ahead, behind, seed, misses)
         walks.append(walk)
         explained.update(walk.items())
-        steps = steps + len(walk) + _PATIENCE
+        steps = steps + len(walk) + _STEPS_MIN
         lost = lost + 1
         if len(walk) > len(best):
             best = walk
@@ -375,7 +375,7 @@ def _track(sight: _Sight, seed: _Seed, misses: int) -> list[tuple[int, int]]:
     steps = 0
     for i in range(seed.mark + 1, len(marks)):
         steps += 1
-        if steps - len(pairs) >= misses or (steps > _PATIENCE and 4 * len(pairs) < steps):
+        if steps - len(pairs) >= misses or (steps > _STEPS_MIN and 4 * len(pairs) < steps):
             break
         dt = marks[i] - at_s
         due_s = edge_s + rate * dt

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a line that was left straight may be off all the same: a bend that shows in the
-residuals, too faint to be bent to. Pure.
+"""Drift that a straight time base leaves: a bend that shows in the residuals, too faint to be bent
+to. Pure.
 
 Marks in step with the samples leave patterns of up to a resolution without any drift, so the line
 is not bent to what is smaller (rig/timebase/drift.py). But then neither is it right: what shows is
@@ -55,18 +55,18 @@ def unseen(
 
 
 def _patterns(x: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return polynomials of degree 0 and up, orthonormal over the points, as many as these can tell
-    apart.
+    """Return polynomials of degree 0 and up, orthonormal over the points, as many as these can
+    distinguish.
     """
     last = np.zeros(len(x))
     norm = 0.0
-    found = [np.full(len(x), 1 / math.sqrt(len(x)))]
-    while len(found) < _DEGREES.stop and len(found) * _POINTS <= len(x):
-        this = found[-1]
+    patterns = [np.full(len(x), 1 / math.sqrt(len(x)))]
+    while len(patterns) < _DEGREES.stop and len(patterns) * _POINTS <= len(x):
+        this = patterns[-1]
         grown = x * this - float(np.sum(x * this * this)) * this - norm * last
         norm = float(np.sqrt(np.sum(grown * grown)))
         last = this
         if norm < _SAME:
             break
-        found.append(grown / norm)
-    return found
+        patterns.append(grown / norm)
+    return patterns

@@ -209,7 +209,7 @@ class Timebase:
 
     @property
     def nominal_rate(self) -> bool:
-        """Say whether the rate was stated and not fitted: its error is then the same in all
+        """Return whether the rate was stated and not fitted: its error is then the same in all
         trials.
         """
         return self.points == 1
@@ -236,14 +236,14 @@ class Timebase:
             else 0.0
         )
 
-    def _covariance(self, one: list[tuple[int, float]], other: list[tuple[int, float]]) -> float:
+    def _covariance(self, first: list[tuple[int, float]], other: list[tuple[int, float]]) -> float:
         return sum(
             share
             * other_share
             * self.knot_u_s[at]
             * self.knot_u_s[other_at]
             * self._correlation(at, other_at)
-            for at, share in one
+            for at, share in first
             for other_at, other_share in other
         )
 

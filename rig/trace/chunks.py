@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How JLS cuts a signal into chunks, and the lengths at which its index reaches the last sample.
-Pure.
-"""
+"""Chunks of a JLS signal, and the lengths at which its index reaches the last sample. Pure."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def from_levels(blocks: Iterable[NDArray[np.uint8]], rate_hz: float) -> Edges:
     previous = None
     at = 0
     for block in blocks:
-        # Edges are few: bytes without one are told apart from the others as bytes, an eighth of the
+        # Edges are few: bytes without one are separated from the others as bytes, an eighth of the
         # samples.
         before: NDArray[np.uint8] = np.left_shift(block, 1)
         before[1:] |= block[:-1] >> 7
@@ -44,16 +44,16 @@ def from_levels(blocks: Iterable[NDArray[np.uint8]], rate_hz: float) -> Edges:
         changed = np.bitwise_xor(block, before)
         places = np.flatnonzero(changed)
         step, bit = np.nonzero(np.unpackbits(changed[places, None], axis=1, bitorder="little"))
-        found = 8 * places[step] + bit + at
+        changed_at = 8 * places[step] + bit + at
         high = (block[places[step]] >> bit) & 1 == 1
-        falls.append(found[~high])
-        rises.append(found[high])
+        falls.append(changed_at[~high])
+        rises.append(changed_at[high])
         previous = block[-1]
         at = at + 8 * len(block)
     return Edges(
         *(
-            (np.concatenate([np.zeros(0, dtype=np.int64), *found]) - 0.5) / rate_hz
-            for found in (falls, rises)
+            (np.concatenate([np.zeros(0, dtype=np.int64), *changed_at]) - 0.5) / rate_hz
+            for changed_at in (falls, rises)
         )
     )
 
@@ -110,14 +110,14 @@ def from_stamps(path: Path) -> Edges:
     )
 
 
-def outside(edges: Edges, dark_s: list[tuple[float, float]]) -> Edges:
+def outside(edges: Edges, gaps_s: list[tuple[float, float]]) -> Edges:
     """Leave out edges in spans where samples were lost, borders included: when they happened is not
     known.
     """
     kept = []
     for times_s in (edges.falls_s, edges.rises_s):
         lit = np.ones(len(times_s), dtype=bool)
-        for start_s, stop_s in dark_s:
+        for start_s, stop_s in gaps_s:
             lit &= (times_s < start_s) | (times_s > stop_s)
         kept.append(times_s[lit])
     return Edges(*kept)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two recordings have in common: windows of samples whose noise nobody records twice.
+"""Fingerprints of recordings: windows of samples whose noise does not occur twice.
 
 Wherever the bits of two neighbouring samples of current say so, a window begins: a copy has the
 same windows however it was shifted, cut or packed. Windows that hardly change from sample to sample
 are left out: of a signal without noise, every trial may have the same.
 
-Run as a program, it reads traces that may come from a stranger: their reader is C, and may crash or
-never end on a forged file.
+Run as a program, it reads traces that may come from an untrusted source: their reader is C, and may
+crash or never end on a forged file.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Fingerprint:
     fault: str = ""
 
     def copies(self, other: Fingerprint) -> bool:
-        """Say whether two recordings hold the same samples, or one a part of the other."""
+        """Return whether two recordings hold the same samples, or one a part of the other."""
         return len(self.windows & other.windows) >= COMMON
 
 
@@ -61,10 +61,10 @@ def windows(blocks: Iterable[NDArray[np.float32]]) -> frozenset[int]:
     fair choice.
     """
     kept: NDArray[np.uint64] = np.zeros(0, np.uint64)
-    rest: NDArray[np.uint32] = np.zeros(0, np.uint32)
+    carried: NDArray[np.uint32] = np.zeros(0, np.uint32)
     for block in blocks:
-        bits = np.concatenate([rest, np.ascontiguousarray(block, np.float32).view(np.uint32)])
-        rest = bits[max(len(bits) - _WINDOW + 1, 0) :]
+        bits = np.concatenate([carried, np.ascontiguousarray(block, np.float32).view(np.uint32)])
+        carried = bits[max(len(bits) - _WINDOW + 1, 0) :]
         kept = np.unique(np.concatenate([kept, _hashes(bits)]))[:_KEPT]
     return frozenset(kept.tolist())
 
@@ -76,12 +76,12 @@ def _hashes(bits: NDArray[np.uint32]) -> NDArray[np.uint64]:
     starts = len(bits) - _WINDOW + 1
     mixed = bits[:starts] * _FIRST + bits[1 : starts + 1] * _SECOND
     begins = np.flatnonzero(mixed >> np.uint32(16) < (1 << 16) // _EVERY)
-    found = bits[begins[:, None] + np.arange(_WINDOW)]
-    lively = np.count_nonzero(np.diff(found.astype(np.int64), axis=1), axis=1) >= _CHANGES
+    rows = bits[begins[:, None] + np.arange(_WINDOW)]
+    lively = np.count_nonzero(np.diff(rows.astype(np.int64), axis=1), axis=1) >= _CHANGES
     factors = np.random.default_rng(1).integers(1, 2**63, _WINDOW, np.uint64) * np.uint64(
         2
     ) + np.uint64(1)
-    mixed_64 = (found[lively].astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    mixed_64 = (rows[lively].astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
     mixed_64 ^= mixed_64 >> np.uint64(31)
     hashes: NDArray[np.uint64] = mixed_64 * np.uint64(0x9E3779B97F4A7C15)
     return hashes
@@ -94,21 +94,21 @@ def of_trace(path: Path) -> Fingerprint:
     trace = Trace.open(path)
     with reading(path) as reader:
         simulated = about_of(reader).get("simulated")
-        found = windows(blocks_of(reader, CURRENT, trace.length, _BLOCK))
+        hashes = windows(blocks_of(reader, CURRENT, trace.length, _BLOCK))
         for _ in blocks_of(reader, VOLTAGE, trace.length, _BLOCK):
             pass
-    return Fingerprint(found, simulated if isinstance(simulated, bool) else None)
+    return Fingerprint(hashes, simulated if isinstance(simulated, bool) else None)
 
 
 def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
     """Return the fingerprint of each trace; of one on which its reader crashes or does not end, the
     fault.
     """
-    found: dict[Path, Fingerprint] = {}
-    while left := [path for path in paths if path not in found]:
+    fingerprints: dict[Path, Fingerprint] = {}
+    while left := [path for path in paths if path not in fingerprints]:
         for path, text in zip(left, _told(left), strict=False):
-            found[path] = text
-    return found
+            fingerprints[path] = text
+    return fingerprints
 
 
 def _told(paths: Sequence[Path]) -> list[Fingerprint]:
@@ -124,14 +124,16 @@ def _told(paths: Sequence[Path]) -> list[Fingerprint]:
         done = subprocess.run(
             command, input=asked.encode(), capture_output=True, check=False, timeout=limit_s
         )
-        said = done.stdout
+        stdout = done.stdout
         why = f"its reader ended with exit code {done.returncode}"
     except subprocess.TimeoutExpired as error:
-        said = error.stdout or b""
+        stdout = error.stdout or b""
         why = f"its reader was not done after {limit_s:.0f} s"
-    lines = said.decode(errors="replace").split("\n")[:-1]
-    found = [_parsed(line) for line in lines]
-    return found if len(found) >= len(paths) else [*found, Fingerprint(fault=why)]
+    lines = stdout.decode(errors="replace").split("\n")[:-1]
+    fingerprints = [_parsed(line) for line in lines]
+    return (
+        fingerprints if len(fingerprints) >= len(paths) else [*fingerprints, Fingerprint(fault=why)]
+    )
 
 
 def _parsed(line: str) -> Fingerprint:
@@ -144,14 +146,14 @@ def main() -> None:
     _limit()
     for name in json.load(sys.stdin):
         try:
-            found = of_trace(Path(name))
+            fingerprint = of_trace(Path(name))
         # Whatever a forged file does to its reader is a finding, and no crash.
         except Exception as error:
-            found = Fingerprint(fault=f"{type(error).__name__}: {error}"[:300])
+            fingerprint = Fingerprint(fault=f"{type(error).__name__}: {error}"[:300])
         line = {
-            "windows": sorted(found.windows),
-            "simulated": found.simulated,
-            "fault": found.fault,
+            "windows": sorted(fingerprint.windows),
+            "simulated": fingerprint.simulated,
+            "fault": fingerprint.fault,
         }
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()

@@ -30,13 +30,13 @@ class Sums:
         # Samples are in single precision: one that reads 0.05 A is 0.050000000745.
         self._ends = [max(end, float(np.float32(end))) for end in ends_a]
         self._ends_a = np.array(self._ends, dtype=np.float64)
-        # Kept: to give memory of this size back after each block, and take it anew, costs more than
-        # the arithmetic.
+        # Kept: to give memory of this size back after each block, and take it again, costs more
+        # than the arithmetic.
         self._power = np.empty(most)
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew: `sums` of power (W), current (A), voltage (V), a row each, a column for each
+        """Begin again: `sums` of power (W), current (A), voltage (V), a row each, a column for each
         range and one for beyond; `least_w`, `most_w`.
         """
         self.sums = np.zeros((3, len(self._ends) + 1))
@@ -62,7 +62,9 @@ class Sums:
         if whole:
             cells = [row[:whole].reshape(-1, _CELL) for row in rows]
             mixed = self._add_pure(cells)
-            apart = [np.append(one, row[mixed]) for one, row in zip(apart, cells, strict=True)]
+            apart = [
+                np.append(values, row[mixed]) for values, row in zip(apart, cells, strict=True)
+            ]
         self._put(np.searchsorted(self._ends_a, np.abs(apart[1])), apart)
 
     def take(self, current_a: float, voltage_v: float, share: float) -> None:

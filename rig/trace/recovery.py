@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a killed process left of a trace."""
+"""Recovery of the trace that a killed process left."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _tails(path: Path, lengths: dict[int, int]) -> dict[int, bytes]:
 
 
 def _rewrite(reader: Any, signals: list[Any], tails: dict[int, bytes], path: Path) -> None:
-    """Write all samples anew, each signal so long that the index reaches its last one."""
+    """Write all samples again, each signal so long that the index reaches its last one."""
     writer = pyjls.Writer(str(path))
     for source in reader.sources.values():
         if source.source_id:

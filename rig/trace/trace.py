@@ -82,8 +82,8 @@ class EndPower(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Integral:
-    """What one window holds, range by range of the current: energy, charge, voltage over time, and
-    time; and the power at its ends.
+    """Integral over one window, range by range of the current: energy, charge, voltage over time,
+    and time; and the power at its ends.
 
     `ends` are start and stop. Where `stepped`, what they leave of their samples counts with the
     power inside. `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the
@@ -121,8 +121,8 @@ class Trace:
     for.
 
     An edge of SYNC is known to 1 / `edge_hz`. `sync` is how edges came (rig/trace/writer.py);
-    `start_monotonic_ns` what CLOCK_MONOTONIC showed at time 0, where that ties it to marks;
-    `rate_limit_ppm` how far a device's clock may differ, where one edge ties it.
+    `start_monotonic_ns` what CLOCK_MONOTONIC showed at time 0, where marks are attached by it;
+    `rate_limit_ppm` how far a device's clock may differ, where it is attached by one edge.
     """
 
     path: Path
@@ -157,9 +157,9 @@ class Trace:
             sample_hz = float(about["sample_hz"])
             edge_hz = float(about["edge_hz"])
             length = min(lengths[CURRENT], lengths[VOLTAGE])
-            found = edges.Edges(np.zeros(0), np.zeros(0))
+            sync_edges = edges.Edges(np.zeros(0), np.zeros(0))
             if kind == "digital":
-                found = edges.from_levels(
+                sync_edges = edges.from_levels(
                     blocks_of(reader, SYNC, lengths[SYNC], 8 * _BLOCK), edge_hz
                 )
             elif kind == "voltage":
@@ -167,14 +167,14 @@ class Trace:
                     np.zeros(0, dtype=np.float32),
                     *blocks_of(reader, SYNC_VOLTAGE, lengths[SYNC_VOLTAGE], _BLOCK),
                 ]
-                found = edges.from_voltage(np.concatenate(whole), sample_hz)
+                sync_edges = edges.from_voltage(np.concatenate(whole), sample_hz)
             elif kind in STAMPED:
-                found = edges.from_stamps(path.with_name(EDGES))
+                sync_edges = edges.from_stamps(path.with_name(EDGES))
         gaps = _gaps(path.with_name(GAPS))
         if kind not in STAMPED:
             period_s = max(1 / sample_hz, 1 / edge_hz)
-            found = edges.outside(
-                found,
+            sync_edges = edges.outside(
+                sync_edges,
                 [
                     (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s)
                     for gap in gaps
@@ -187,8 +187,8 @@ class Trace:
             sample_hz,
             edge_hz,
             length,
-            found.falls_s,
-            found.rises_s,
+            sync_edges.falls_s,
+            sync_edges.rises_s,
             gaps,
             kind,
             start_ns,
@@ -469,16 +469,16 @@ def _lengths_of(reader: Any) -> dict[int, int]:
 
 def user_data(reader: Any, number: int) -> dict[str, Any]:
     """Return user data of the file; empty where there is none, or another program's."""
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
 
     def take(meta: int, data: Any) -> bool:
         with suppress(ValueError, TypeError):
             content = data if isinstance(data, dict) else json.loads(data)
-            found.update(content if meta == number and isinstance(content, dict) else {})
-        return bool(found)
+            contents.update(content if meta == number and isinstance(content, dict) else {})
+        return bool(contents)
 
     reader.user_data(take)
-    return found
+    return contents
 
 
 def blocks_of(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the trace library says of writes that failed: its thread tells nobody else."""
+"""Write errors of the trace library, heard in its log: its thread reports them nowhere else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _CUT_SHORT = re.compile(r"write mismatch (\d+) != (\d+)")
 
 
 class WriteLog(logging.Handler):
-    """Hears pyjls's log: a thread of the library writes, and tells nobody else when it cannot.
+    """Listener to pyjls's log: a thread of the library writes, and reports it nowhere else when it
+    cannot.
 
     What it missed of a signal it fills in later, with NaN or zeros, so that the file shows nothing.
     No message names its file: of several traces that are open, one that cannot be written ends all.
@@ -54,12 +55,12 @@ class WriteLog(logging.Handler):
         message = record.getMessage()
         if short := _CUT_SHORT.match(message):
             self._short = f"the disk took {short[1]} of {short[2]} bytes"
-        found = _WRITE_FAILED.match(message)
+        match = _WRITE_FAILED.match(message)
         if self.failed or not (
-            found or (record.thread == self._closing and record.levelno >= logging.ERROR)
+            match or (record.thread == self._closing and record.levelno >= logging.ERROR)
         ):
             return
-        if found and found[1]:
-            self.errno = int(found[1])
+        if match and match[1]:
+            self.errno = int(match[1])
             self._short = os.strerror(self.errno)
         self.failed = f"{self._short or 'a write failed'} (pyjls: {message})"

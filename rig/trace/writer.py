@@ -239,8 +239,8 @@ class TraceWriter:
             raise storage_error(error, self.folder) from error
 
     def said(self, **facts: Any) -> None:
-        """Note what the instrument said of itself, which is kept beside the trace (recording.json)
-        when that is closed.
+        """Note what the instrument reports about itself, which is kept beside the trace
+        (recording.json) when that is closed.
         """
         self._said |= facts
 
@@ -339,15 +339,17 @@ class TraceWriter:
                 raise _unwritten(self.folder, "the file lacks its end")
         try:
             with reading(path) as reader:
-                found = {signal.signal_id: int(signal.length) for signal in reader.signals.values()}
+                lengths_read = {
+                    signal.signal_id: int(signal.length) for signal in reader.signals.values()
+                }
         except DataError as error:
             raise _unwritten(self.folder, error.evidence) from error
         for signal, _ in self._rates():
             # Ctrl-C may fall between a block's way into the file and its being counted: more than
             # that is no harm.
-            if found.get(signal, 0) < self._lengths()[signal]:
+            if lengths_read.get(signal, 0) < self._lengths()[signal]:
                 evidence = (
-                    f"signal {signal} has {found.get(signal, 0)} samples in the file, "
+                    f"signal {signal} has {lengths_read.get(signal, 0)} samples in the file, "
                     f"{self._lengths()[signal]} were written"
                 )
                 raise _unwritten(self.folder, evidence)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an instrument promises of its readings: limits of error for each range, with their
-source.
-"""
+"""Accuracy specification of an instrument: limits of error for each range, with their source."""
 
 from __future__ import annotations
 
@@ -134,8 +132,8 @@ def load(path: Path) -> Accuracy:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML", evidence=str(error), try_next=_SHOWN) from error
     try:
-        found: Accuracy = _table(Accuracy, content, "")
-        return found
+        accuracy: Accuracy = _table(Accuracy, content, "")
+        return accuracy
     except ConfigError as error:
         raise ConfigError(
             f"{path}: {error.cause}",
@@ -183,8 +181,8 @@ def _value(name: str, kind: Any, value: Any, place: str) -> Any:
 def _ranges(name: str, value: Any) -> tuple[Range, ...]:
     hint = f"a table [[{name}]] for each range, in double brackets"
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        found = f"[{name}] is one table" if isinstance(value, dict) else f"{value!r} is no table"
-        raise ConfigError(found, path=name, try_next=hint)
+        evidence = f"[{name}] is one table" if isinstance(value, dict) else f"{value!r} is no table"
+        raise ConfigError(evidence, path=name, try_next=hint)
     if not value:
         raise ConfigError("there are no ranges", path=name, try_next=hint)
     rows = tuple(_table(Range, row, f"{name}[{at}].") for at, row in enumerate(value))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which samples count as one: those of one recording, or of one city, are alike, and no independent
-witnesses.
+"""Clusters: samples that count as one: those of one recording, or of one city, are correlated, not
+independent.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from rig.model.catalogue import Entry
 from rig.model.trial import Measured
 
-#: Recordings of one city are alike too. From so many cities on, cities are what is counted: with
-#: fewer, the variance between them would be known with so few degrees of freedom that the interval
-#: says little.
+#: Recordings of one city are correlated too. From so many cities on, cities are what is counted:
+#: with fewer, the variance between them would be known with so few degrees of freedom that the
+#: interval says little.
 CITIES_MIN = 10
 #: More clusters are deleted in random groups (Kott, Journal of Official Statistics 17, 2001, 521:
 #: the delete-a-group jackknife).
@@ -30,7 +30,7 @@ class Clusters:
     """The groups of a task's samples, each a set of indices; they hold `count` clusters in all,
     each a `kind` ("recording").
 
-    `note` says what the clusters do not tell.
+    `note` says what the clusters do not cover.
     """
 
     groups: tuple[frozenset[int], ...]
@@ -79,8 +79,8 @@ def clusters(catalogue: Sequence[Entry], indices: Collection[int]) -> Clusters:
 
 def indices_of(measured: Measured) -> set[int]:
     """Return which of the task's samples a trial is made of."""
-    found = {index for sample in measured.samples for index in sample.indices}
-    return found | {
+    indices = {index for sample in measured.samples for index in sample.indices}
+    return indices | {
         index for stream in measured.streams for scene in stream.indices for index in scene
     }
 

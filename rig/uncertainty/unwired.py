@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an instrument may show while nothing flows through it, by its limits of error. Pure.
+"""Readings that an instrument may show while nothing flows through it, by its limits of error.
+Pure.
 
-A window with no more than that tells of no power: the DUT may be fed by another cable, or draw less
-than this instrument can tell.
+A window with no more than that shows no power: the DUT may be fed by another cable, or draw less
+than this instrument can resolve.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _DISTANCE = 0.1
 _DISTANCE_OF_ONE = 1.0
 #: Noise does not reach so many standard deviations; a burst of current does.
 _MOST_SIGMAS = 8.0
-#: So many readings tell the shape of a distribution, and fewer than that none.
+#: So many readings determine the shape of a distribution, and fewer than that none.
 _MANY = 4096
 _FEW = 8
 
@@ -59,7 +60,7 @@ def unwired_j(integral: Integral, accuracy: Accuracy, sample_hz: float) -> float
 
 def _seen_noise_j(integral: Integral, samples: float) -> float:
     """Return what a window of readings about zero may show by a noise that nothing states: those
-    below zero tell of it.
+    below zero show it.
     """
     if not 0 < integral.most_w <= _EVEN * -integral.least_w:
         return 0.0
@@ -67,14 +68,14 @@ def _seen_noise_j(integral: Integral, samples: float) -> float:
 
 
 def may_be_one_sided(integral: Integral, accuracy: Accuracy) -> bool:
-    """Say whether a window has readings near zero and none below it: then what is above may be half
-    of a noise.
+    """Return whether a window has readings near zero and none below it: then what is above may be
+    half of a noise.
     """
     return 0.0 <= integral.least_w <= _lowest_w(integral, accuracy)
 
 
 def one_sided(power_w: NDArray[np.float64], integral: Integral, accuracy: Accuracy) -> bool:
-    """Say whether the readings of a window are the upper half of noise about zero, as of an
+    """Return whether the readings of a window are the upper half of noise about zero, as of an
     instrument that shows nothing below.
 
     The mean of half a noise is no power, however small the offset that its maker states. Half of

@@ -46,7 +46,8 @@ def of_latency(
         clock_s = latency_s * accuracy.clock_ppm * 1e-6 / accuracy.divisor
         effects["clock"] = Effect(COMMON, latency_s=clock_s, shape=accuracy.distribution)
     elif timebase.nominal_rate:
-        # There is no monitor: nothing checks the device's clock, which errs alike in all trials.
+        # There is no monitor: nothing checks the device's clock, whose error is the same in all
+        # trials.
         effects["device clock"] = Effect(
             COMMON, latency_s=timebase.interval_u_s(*ticks), shape="rectangular"
         )
@@ -61,8 +62,8 @@ def of_energy(
     nominal_rate: bool = False,
 ) -> Effects:
     """Return the effects on the energy of one window; `ends_u_s` are the standard uncertainties of
-    its two ends, in seconds, and `nominal_rate` says that one edge ties all of them, so that they
-    err alike.
+    its two ends, in seconds, and `nominal_rate` says that one edge attaches all of them, so that
+    their errors are correlated.
 
     Each range of the current has a gain and an offset of its own, that err apart: what is in two
     ranges does not cancel in a difference.
@@ -200,7 +201,7 @@ def at_one_volt(integral: Integral) -> Integral:
 
 
 def beyond(integral: Integral, accuracy: Accuracy) -> str:
-    """Say what of a window was measured beyond the ranges whose limits of error are known; empty
+    """Return what of a window was measured beyond the ranges whose limits of error are known; empty
     where nothing was.
     """
     top_a = accuracy.current[-1].up_to

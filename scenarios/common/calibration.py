@@ -11,14 +11,14 @@ from rig.model.completion import Completion
 from rig.model.steps import Query, Step
 from scenarios.common.limits import REPEAT_MAX
 
-#: A window of so many seconds tells much of how long one inference takes; it is the warm-up as
-#: well.
+#: A window of so many seconds gives a good estimate of how long one inference takes; it is the
+#: warm-up as well.
 _CALIBRATION_S = 0.25
 _ENOUGH = 0.8
 #: How much more often a next calibration may run than the one before, and how often one is tried.
 _FASTER_MAX = 100
 _ATTEMPTS = 12
-#: Two calibrations that differ by so many seconds tell what one inference takes beside what a
+#: Two calibrations that differ by so many seconds determine what one inference takes beside what a
 #: window costs by itself: on a slow UART the message of its start drains inside it, 40 ms at 9600
 #: baud. Where one lasts so long, that is within any margin.
 _APART_S = 0.1
@@ -27,7 +27,7 @@ _SLOW_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long windows are to be: `window_s` with `margin` (relative) on top, and `iterations` at
+    """Required length of windows: `window_s` with `margin` (relative) on top, and `iterations` at
     least; `idle_s` of idle time before and after all; `limit_s`, what a device may take beyond what
     is expected of it.
     """
@@ -41,8 +41,8 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class InferencePace:
-    """What a calibration of `repeat` runs showed: seconds of one inference (in a batch: of one
-    round), and of all phases of one; 0 where it showed nothing.
+    """Pace of a calibration of `repeat` runs: seconds of one inference (in a batch: of one round),
+    and of all phases of one; 0 where it showed nothing.
     """
 
     repeat: int
@@ -62,8 +62,8 @@ class InferencePace:
 def calibrate(
     ask: Callable[..., Query], repeat: int, rate_hz: float
 ) -> Generator[Step, Completion | None, InferencePace]:
-    """Ask for windows of `repeat` runs, and of more and more, until two of them tell how long a run
-    takes; none of them counts.
+    """Ask for windows of `repeat` runs, and of more and more, until two of them determine how long
+    a run takes; none of them counts.
 
     A run takes what one window is longer than another with fewer: what a window costs by itself
     drops out.

@@ -46,7 +46,7 @@ class CostGap:
 
     @property
     def beaten(self) -> bool:
-        """Tell whether the cost is below the target: a better solution than any known, not an
+        """Return whether the cost is below the target: a better solution than any known, not an
         error.
         """
         return self.cost < self.target
@@ -66,5 +66,5 @@ def threshold_cost(target: int, gap: float) -> int:
             f"a threshold needs a target of 0 or less and a gap of 0 or more, not {target} and "
             f"{gap}"
         )
-    # Integers, as 0.1 * 10 may be a little less than 1: thresholds are told to six decimals.
+    # Integers, as 0.1 * 10 may be a little less than 1: thresholds are stated to six decimals.
     return target + round(gap * 1_000_000) * -target // 1_000_000

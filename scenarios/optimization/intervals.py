@@ -50,7 +50,7 @@ def intervals(
 
 
 def gathered(trials: Sequence[Measured], gaps: Sequence[float]) -> dict[str, float]:
-    """Return what all searches together tell, and the mean over trials does not: TTS99, and the
+    """Return the values of all searches together, and the mean over trials does not: TTS99, and the
     median time.
     """
     samples = [sample for measured in trials for sample in measured.samples]

@@ -4,7 +4,7 @@ repetitions, the median time. Pure.
 
 Searches of the same workloads with other seeds: the exact interval of the count, which holds at
 least as often as it says also where workloads differ (Hoeffding, Annals of Mathematical Statistics
-27, 1956, 713). Other workloads: searches of one workload are alike, and count as so many
+27, 1956, 713). Other workloads: searches of one workload are correlated, and count as so many
 independent ones as tell the share as well (Korn and Graubard, Survey Methodology 24, 1998, 193).
 """
 
@@ -128,11 +128,11 @@ def _as_times(share: Interval, limit_s: float) -> Interval:
 def _effective(
     searches: Sequence[Tried], so: Callable[[Tried], bool], share: float
 ) -> float | None:
-    """Return how many independent searches tell a share as well; None where a cell has one
+    """Return how many independent searches give a share as precisely; None where a cell has one
     workload.
 
-    Where all or none were so, nothing tells how alike those of one workload are: as alike as can
-    be.
+    Where all or none were so, the correlation within a workload is unknown: the greatest is
+    taken.
     """
     cells: dict[str, dict[int, list[bool]]] = {}
     for one in searches:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each search of all trials gave of one metric, and both intervals of its mean over searches.
-Pure.
+"""Values of one metric, one for each search of all trials, and both intervals of its mean over
+searches. Pure.
 
 A search is one workload and one solver seed. Other searches of the same workloads are rounds: the
 first of each workload, the second, and so on; each round has a mean, and rounds are independent
@@ -26,7 +26,7 @@ BUDGET = ", with the budget of instrument and time base"
 
 
 class ValueKind(Enum):
-    """What values may be: any number, a time or an energy (skewed, not negative), or within 0 and
+    """Kinds of values: any number, a time or an energy (skewed, not negative), or within 0 and
     1.
     """
 
@@ -37,7 +37,7 @@ class ValueKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What one search of one trial gave, at least `low` and at most `high`, and what makes that
+    """The value of one search of one trial: at least `low` and at most `high`, and what makes that
     uncertain, by component.
     """
 
@@ -52,7 +52,7 @@ class Value:
 
     @property
     def bounded(self) -> bool:
-        """Say whether the value is not known but for its bounds."""
+        """Return whether the value is not known but for its bounds."""
         return self.low < self.high
 
 
@@ -155,8 +155,8 @@ def _rounds(strata: Strata) -> list[float]:
 
 
 def _ends(rounds: Sequence[float], kind: ValueKind) -> tuple[float, float] | None:
-    """Return the ends of the mean's interval; None where equal values tell nothing, as costs and
-    shares may be by accident.
+    """Return the ends of the mean's interval; None where equal values determine no interval, as
+    costs and shares may be by accident.
     """
     if kind is not ValueKind.TIME and max(rounds) == min(rounds):
         return None
@@ -177,7 +177,7 @@ def _of_equal(at: float, count: int, units: str) -> Interval:
 
 def systematic(values: Sequence[Value]) -> float:
     """Return the half-width of 95 % of what instrument and time base do to the mean: all but what
-    errs anew in each search.
+    is independent from search to search.
 
     That is in the scatter of the searches, but where they hardly differ: then it counts.
     """

@@ -25,7 +25,7 @@ STEP_S = 1e-3
 GAPS = (0.91, 0.82, 0.73, 0.64, 0.55, 0.46, 0.37, 0.28, 0.19, 0.1, 0.01)
 #: The paper: more than ten.
 MORE_THAN = 10
-#: Gaps are told to six decimals.
+#: Gaps are stated to six decimals.
 _EVEN = 2e-6
 #: A latency that is a whole number of steps but for rounding is no further step.
 _ROUNDING = 1e-9
@@ -39,7 +39,7 @@ def name(gaps: Sequence[float]) -> str:
 
 
 def is_as_published(gaps: Sequence[float]) -> bool:
-    """Say whether the thresholds are more than ten, and evenly spaced."""
+    """Return whether the thresholds are more than ten, and evenly spaced."""
     ordered = sorted(gaps)
     apart = [after - before for before, after in pairwise(ordered)]
     return len(ordered) > MORE_THAN and max(apart) - min(apart) <= _EVEN

@@ -314,7 +314,7 @@ def _refuse_core(settings: CpuSut.Settings) -> None:
 
 
 def _processor() -> str:
-    """Return the processor's name as Linux tells it, else the machine's kind."""
+    """Return the processor's name as Linux reports it, else the machine's kind."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -325,7 +325,7 @@ def _processor() -> str:
 
 def _governor(cores: list[int]) -> str:
     """Return what decides the frequency of the first core; "not readable" where the kernel does not
-    tell.
+    report it.
     """
     path = Path(f"/sys/devices/system/cpu/cpu{cores[0] if cores else 0}/cpufreq/scaling_governor")
     try:

@@ -45,7 +45,7 @@ class ImaginedWire:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """What happens in here is told only afterwards."""
+        """A context whose pulses are reported when it ends."""
         self._settle()
         with self._lock:
             self._held_ns = time.monotonic_ns()
@@ -67,7 +67,7 @@ class ImaginedWire:
                 self._put(mark.phase, mark.tick, min(self._hold_ns, (next_ns - mark.tick) // 2))
 
     def close(self) -> None:
-        """End it; from here on nothing is drawn."""
+        """End the wire; from here on nothing is drawn."""
         self._settle()
         with self._lock:
             self._world.put(time.monotonic_ns() - self._origin_ns, True, 0.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that runs a task's program, and the talk with it over two pipes."""
+"""The process that runs a task's program, and the exchange with it over two pipes."""
 
 from __future__ import annotations
 
@@ -85,22 +85,22 @@ class CpuProcess(ChildProcess):
         as fast as it takes them.
         """
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
-        told, none = self.ask(request, b"", limit_s)
-        if "error" in told:
-            return told, none
+        report, none = self.ask(request, b"", limit_s)
+        if "error" in report:
+            return report, none
         for block in blocks:
             self._send(block, end_s, request["op"], limit_s)
         return self._answer(end_s, request["op"], limit_s)
 
     def _send(self, block: bytes, end_s: float, what: str, limit_s: float) -> None:
         assert self._process.stdin is not None
-        rest = memoryview(block)
+        unsent = memoryview(block)
         try:
             fd = self._process.stdin.fileno()
-            while rest:
+            while unsent:
                 if not select.select([], [fd], [], max(end_s - time.monotonic(), 0))[1]:
                     raise self._late(what, limit_s)
-                rest = rest[os.write(fd, rest) :]
+                unsent = unsent[os.write(fd, unsent) :]
         except (OSError, ValueError) as error:
             raise self._lost() from error
 

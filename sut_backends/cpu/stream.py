@@ -25,8 +25,8 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What is played: windows of so many bytes, the first `slots` of them loaded before; marks lie
-    `apart_ns` apart or more.
+    """A signal that is played: windows of so many bytes, the first `slots` of them loaded before;
+    marks lie `apart_ns` apart or more.
     """
 
     sizes_b: list[int]
@@ -47,7 +47,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class PlayedStream:
-    """What came of a stream: what each processed window gave, and what went wrong, in words."""
+    """The result of a stream: the output of each processed window, and its faults, in words."""
 
     marks: Marks
     results: Sequence[Any]
@@ -91,7 +91,7 @@ class Inlet:
             self._read(self._left_b)
 
     def lateness(self) -> list[str]:
-        """Say which windows came late."""
+        """Return which windows came late."""
         if not self._late:
             return []
         worst_ns, window = max(self._late)
@@ -165,7 +165,7 @@ def played(
 
 
 def _missed(signal: Signal, window: int, slots: MutableMapping[int, Any], elapsed_ns: int) -> str:
-    """Say why a window cannot be processed, so long after the start; empty where it can."""
+    """Return why a window cannot be processed, so long after the start; empty where it can."""
     if window % signal.slots not in slots:
         return f"starved: window {window} was not there when it was to be processed"
     after = window + signal.slots

@@ -121,7 +121,7 @@ def batched(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a search is told; `apart_ns`: marks lie as far apart or farther, as a device's pulses
+    """Parameters of a search; `apart_ns`: marks lie as far apart or farther, as a device's pulses
     do.
     """
 
@@ -156,7 +156,7 @@ def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bo
     """
     now_ns = time.monotonic_ns
     end_ns = marks[0][1] + order.timeout_ns
-    told = 0
+    marked = 0
     more = True
     while True:
         cost = search.cost
@@ -165,9 +165,9 @@ def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bo
         known += [at_ns] * (reached - len(known))
         met = order.target is not None and cost <= order.target
         over = met or at_ns >= end_ns or not more
-        if reached > told and (over or at_ns >= marks[-1][1] + order.apart_ns):
+        if reached > marked and (over or at_ns >= marks[-1][1] + order.apart_ns):
             marks.append((REACHED + reached - 1, not_before(marks[-1][1] + order.apart_ns)))
-            told = reached
+            marked = reached
         if over:
             marks.append((END, not_before(marks[-1][1] + order.apart_ns)))
             return met
@@ -226,17 +226,17 @@ def main(order: str) -> None:
     """Do what `order`, JSON, says: `entry`, `arguments`, `core` (-1: any) and `threads` of
     numerical libraries.
     """
-    told = json.loads(order)
+    job = json.loads(order)
     for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM"):
-        os.environ[f"{name}_NUM_THREADS"] = str(told["threads"])
+        os.environ[f"{name}_NUM_THREADS"] = str(job["threads"])
     # Whatever the program prints goes to standard error: this pipe is for answers alone.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    if told["core"] >= 0:
-        os.sched_setaffinity(0, {told["core"]})
+    if job["core"] >= 0:
+        os.sched_setaffinity(0, {job["core"]})
     try:
-        module, _, function = told["entry"].partition(":")
-        routine: Routine = getattr(importlib.import_module(module), function)(**told["arguments"])
+        module, _, function = job["entry"].partition(":")
+        routine: Routine = getattr(importlib.import_module(module), function)(**job["arguments"])
     except Exception as error:
         answer(answers, {"error": f"{type(error).__name__}: {error}"})
         return

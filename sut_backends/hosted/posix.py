@@ -130,8 +130,8 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def simulates(settings: PosixSut.Settings) -> bool:
-        """Say whether the process stands for a device; with the clock of this host, the host is the
-        device.
+        """Return whether the process stands for a device; with the clock of this host, the host is
+        the device.
         """
         return not settings.host_clock
 
@@ -163,7 +163,7 @@ class PosixSut(WatchedSut):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device said of itself, and what the simulation is."""
+        """Return what the device reports about itself, and what the simulation is."""
         info = self._uart.info
         settings = self._settings
         processor = {

@@ -33,17 +33,19 @@ class DutProcess(ChildProcess):
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()
         end_s = time.monotonic() + _START_S
-        said = b""
-        while b"\n" not in said and (left_s := end_s - time.monotonic()) > 0:
+        output = b""
+        while b"\n" not in output and (left_s := end_s - time.monotonic()) > 0:
             if select.select([fd], [], [], left_s)[0]:
                 block = os.read(fd, 1000)
-                said += block
+                output += block
                 if not block:
                     break
-        word, _, port = said.partition(b"\n")[0].decode("utf-8", "backslashreplace").partition(" ")
+        word, _, port = (
+            output.partition(b"\n")[0].decode("utf-8", "backslashreplace").partition(" ")
+        )
         if word != "pty" or not port:
             gone = self.gone()
-            evidence = f"it said {said!r}; {gone.evidence if gone else 'it still runs'}"
+            evidence = f"it said {output!r}; {gone.evidence if gone else 'it still runs'}"
             raise DeviceNotFound(
                 f"{self.program} does not start as the firmware does",
                 evidence=evidence,

@@ -122,7 +122,7 @@ class QemuSut(WatchedSut):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device said of itself, and what the simulation is."""
+        """Return what the device reports about itself, and what the simulation is."""
         info = self._uart.info
         settings = self._settings
         processor = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rig.errors import BenchError, DeviceNotFound
 from rig.firmware import toolchain
-from rig.host.kill_with_parent import Leash
+from rig.host.kill_with_parent import KillWithParent
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 
 _BUILD = (
@@ -81,7 +81,7 @@ class EmulatorProcess(ChildProcess):
 
     def _hold(self) -> None:
         try:
-            self._leash = Leash(self.pid)
+            self._kill_with_parent = KillWithParent(self.pid)
         except BaseException:
             super().close()
             raise
@@ -89,7 +89,7 @@ class EmulatorProcess(ChildProcess):
     def close(self) -> None:
         """End the process; closing twice is allowed."""
         super().close()
-        self._leash.close()
+        self._kill_with_parent.close()
 
 
 def _version(path: Path) -> str:

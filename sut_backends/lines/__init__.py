@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What carries bytes to a device: ports, sockets, IO managers, and their faults."""
+"""Lines that carry bytes to a device: ports, sockets, IO managers, and their faults."""

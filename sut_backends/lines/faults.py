@@ -32,7 +32,7 @@ class LineFaults:
 
 @dataclass(slots=True)
 class Injected:
-    """What was done so far, in bytes."""
+    """Counts of the bytes lost, doubled and changed so far."""
 
     dropped_b: int = 0
     duplicated_b: int = 0

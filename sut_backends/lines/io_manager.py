@@ -30,7 +30,7 @@ _WATCHED_B = 400
 
 
 class Way(Enum):
-    """How the DUT is reached; at first nobody knows."""
+    """The way to the DUT; unknown at first."""
 
     UNKNOWN = auto()
     DIRECT = auto()
@@ -121,8 +121,8 @@ class IoManagerLine:
             self._line.set_baud(baud)
 
     def close(self) -> None:
-        """Leave the IO manager as a stranger would like to find it, and let go; closing twice is
-        allowed.
+        """Leave the IO manager in a state in which any host can use it, and let go; closing twice
+        is allowed.
         """
         if self._way is Way.FRAMES:
             with suppress(RigError):
@@ -134,7 +134,7 @@ class IoManagerLine:
     def _behind(self) -> bool:
         return self._way in (Way.COMMANDS, Way.FRAMES)
 
-    # ---- while nobody knows ----
+    # ---- while it is unknown what answers ----
 
     def _take(self, block: bytes) -> bytes:
         if self._way is Way.UNKNOWN:
@@ -214,15 +214,15 @@ class IoManagerLine:
             self._line.write(b"dut " + block)
 
     def _take_answers(self, block: bytes) -> bytes:
-        said = b""
+        answers = b""
         *lines, self._partial = (self._partial + block).split(b"\n")
         for number, line in enumerate(lines):
-            said += self._answer(line.rstrip(b"\r"))
+            answers += self._answer(line.rstrip(b"\r"))
             if self._way is Way.FRAMES:
-                said += b"\n".join([*lines[number + 1 :], self._partial])
+                answers += b"\n".join([*lines[number + 1 :], self._partial])
                 self._partial = b""
                 break
-        return said
+        return answers
 
     def _answer(self, line: bytes) -> bytes:
         if line.startswith(PREFIX):

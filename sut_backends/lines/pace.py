@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When each byte leaves a line of a given rate: due times, computed; no port, no clock."""
+"""Times at which bytes leave a line of a given rate: due times, computed; no port, no clock."""
 
 from __future__ import annotations
 

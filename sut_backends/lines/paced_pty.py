@@ -91,8 +91,8 @@ class _End:
         return min(self.pace.last_s, max(self.pace.first_s, now_s + _QUANTUM_S))
 
 
-def carry(ends: tuple[_End, _End], leash_fd: int) -> None:
-    """Carry bytes between both ends until the leash ends or an end is gone."""
+def carry(ends: tuple[_End, _End], parent_fd: int) -> None:
+    """Carry bytes between both ends until the parent ends or an end is gone."""
     while True:
         now_s = time.monotonic()
         full = [end.fd for end in ends if not end.deliver(now_s)]
@@ -103,14 +103,14 @@ def carry(ends: tuple[_End, _End], leash_fd: int) -> None:
         )
         others = {ends[0].fd: ends[1], ends[1].fd: ends[0]}
         readable = [fd for fd, other in others.items() if other.pace.room_b]
-        ready, _, _ = select.select([*readable, leash_fd], full, [], min(max(wait_s, 0.0), 1.0))
+        ready, _, _ = select.select([*readable, parent_fd], full, [], min(max(wait_s, 0.0), 1.0))
         now_s = time.monotonic()
         for fd in ready:
             try:
-                block = os.read(fd, min(others[fd].pace.room_b, _READ_B) if fd != leash_fd else 1)
+                block = os.read(fd, min(others[fd].pace.room_b, _READ_B) if fd != parent_fd else 1)
             except OSError:
                 return  # the device is gone
-            if fd == leash_fd:
+            if fd == parent_fd:
                 return
             others[fd].pace.put(block, now_s)
 

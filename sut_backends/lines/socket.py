@@ -21,7 +21,7 @@ _STUCK_S = 0.2
 
 
 class SocketLine:
-    """A Line on a connected socket, which it owns; `wire` is told every block.
+    """A Line on a connected socket, which it owns; `wire` is called with every block.
 
     The rate is a number only: the emulator takes bytes as fast as it can, at times slower than the
     rate: a write waits while they are taken; time-outs that count from the end of a write then hold
@@ -67,7 +67,7 @@ class SocketLine:
         self._wire("tx", block)
 
     def set_baud(self, baud: int) -> None:
-        """Take note of another line rate."""
+        """Note another line rate."""
         self.baud = baud
 
     def close(self) -> None:

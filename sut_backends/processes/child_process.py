@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process of this host that simulates a device: started, held on a leash, and ended."""
+"""A process of this host that simulates a device, and that ends with the rig."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _TAIL_B = 400
 
 
 class ChildProcess:
-    """A running process. Its standard input is the leash: it reads the end of it when this process
-    is gone, however that came.
+    """A running process. Its standard input keeps it alive: it reads the end of it when this
+    process is gone, however that came.
 
     `what` names it in errors, `try_next` is what helps when it cannot be started. `pass_fds` stay
     open in it.

@@ -71,14 +71,14 @@ class FrameDecoder:
 
     def feed(self, block: bytes) -> list[Frame]:
         """Take received bytes; return the frames that they complete."""
-        *closed, rest = block.split(DELIMITER)
+        *closed, partial = block.split(DELIMITER)
         frames = []
         for piece in closed:
             frame = self._close(bytes(self._pending) + piece)
             self._pending.clear()
             if frame is not None:
                 frames.append(frame)
-        self._pending += rest
+        self._pending += partial
         # An overlong frame is kept just long enough to be found overlong: memory stays bounded on a
         # line that only babbles.
         del self._pending[: max(len(self._pending) - 2 * self._code_max_b, 0)]

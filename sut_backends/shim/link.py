@@ -20,7 +20,7 @@ BOOT_TEXT = (b"m-init-done", b"m-ready")
 
 
 class Transfer(Protocol):
-    """What may be under way: a Request, a Stream or a Burst."""
+    """A transfer that may be in progress: a Request, a Stream or a Burst."""
 
     failed: bool
     repeats: int
@@ -43,7 +43,7 @@ class Transfer(Protocol):
 class ShimLink:
     """One thing under way at a time, in one order of numbers.
 
-    `received_b` counts bytes and `retransmissions` frames sent again, over the whole session;
+    `received_b` counts bytes and `retransmissions` frames retransmitted, over the whole session;
     `restarted` is set when the DUT sends what it only sends at power-up.
     """
 
@@ -61,7 +61,7 @@ class ShimLink:
 
     @property
     def retransmissions(self) -> int:
-        """Return how many frames were sent again so far."""
+        """Return how many frames were retransmitted so far."""
         return self._retransmissions + (self._transfer.repeats if self._transfer else 0)
 
     @property

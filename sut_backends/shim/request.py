@@ -13,7 +13,7 @@ from sut_backends.shim.messages import MessageKind
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 
 REPEATS_MAX = 12
-# how often DONE is asked for with no sound in return before one believes that the window is still
+# how often DONE is asked for with no sound in return before the window is taken as still
 # open
 CALLS_MAX = 5
 _FRAME_B = 10  # delimiters, type, seq, crc32, COBS
@@ -148,7 +148,7 @@ class Request:
             self._noise_s = None
 
     def _begin_guard(self, silence: Silence, now_s: float, ack: Frame) -> None:
-        """Each ACK begins the guard anew. From a device that stood still one for each repeat comes:
+        """Each ACK restarts the guard. From a device that stood still one for each repeat comes:
         none is the remains of DONE.
         """
         if not self.acknowledged:
@@ -162,7 +162,7 @@ class Request:
     @property
     def _pause_s(self) -> float:
         if self.silence:
-            # The DUT begins its guard anew so often and no more: after that only waiting helps one
+            # The DUT restarts its guard so often and no more: after that only waiting helps one
             # that stands still.
             return (
                 max(self._rto_s, self._timeouts.timeout_s)

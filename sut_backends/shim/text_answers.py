@@ -21,10 +21,10 @@ _WORDS = ("m-warmup-start-", "m-warmup-done", "m-infer-start-", "m-lap-us-", _DO
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What `infer` gave: two stamps in microseconds, and the outputs in thousandths.
+    """Result of `infer`: two stamps in microseconds, and the outputs in thousandths.
 
-    The stamps are the DUT's; of a DUT that tells no time the host's, when it heard of the window's
-    begin and end.
+    The stamps are the DUT's; of a DUT that reports no time the host's, when it heard of the
+    window's begin and end.
     """
 
     start_us: int
@@ -34,8 +34,8 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """The parts of an answer: the DUT's stamps (none where it tells no time), the text of the
-    results, None where it is unreadable, and which lines tell of the window's begin and end.
+    """The parts of an answer: the DUT's stamps (none where it reports no time), the text of the
+    results, None where it is unreadable, and which lines mark the window's begin and end.
     """
 
     laps_us: tuple[int, ...]

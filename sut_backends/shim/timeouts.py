@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long to wait for an answer before asking again: from the line rate and the round trips
-measured so far.
+"""Retransmission timeouts (after RFC 6298): from the line rate and the round trips measured so
+far.
 """
 
 from __future__ import annotations

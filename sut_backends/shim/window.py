@@ -134,7 +134,7 @@ class RequestWindow:
         """Take note that bytes came which are no frame: the next ACK says the same again."""
 
     def expire(self, now_s: float) -> None:
-        """Let time pass: after a time-out, all that is unanswered is sent again."""
+        """Let time pass: after a time-out, all that is unanswered is retransmitted."""
         if self.finished or self._unsent or self._room or now_s < self.wake_s:
             return
         self._rounds += 1

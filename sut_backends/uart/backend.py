@@ -38,7 +38,7 @@ class UartSut:
 
     @staticmethod
     def simulates(settings: PortSettings) -> bool:
-        """Say whether the bench file calls the device simulated."""
+        """Return whether the bench file calls the device simulated."""
         return settings.simulated
 
     @classmethod
@@ -63,14 +63,14 @@ class UartSut:
 
     @staticmethod
     def probe(settings: PortSettings, context: BenchContext) -> Iterator[Finding]:
-        """Say step by step what works between here and the DUT; tries other line rates where
-        nothing does.
+        """Check the connection to the DUT step by step; tries other line rates where nothing
+        does.
         """
         return probe(settings, context, lambda: UartSut.open(settings, context))
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device said of itself."""
+        """Return what the device reports about itself."""
         return dataclasses.replace(self._layer.info, simulated=self._simulated)
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:

@@ -156,7 +156,7 @@ def _said(completion: Completion, info: SutInfo) -> str:
         )
     return (
         f"{len(marks)} marks over {span_s:.6f} s of the DUT's time, "
-        f"{completion.retransmissions} frames sent again"
+        f"{completion.retransmissions} frames retransmitted"
     )
 
 

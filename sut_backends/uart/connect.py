@@ -25,7 +25,7 @@ from sut_backends.uart.text_layer import TextLayer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSettings:
-    """How to speak with the DUT."""
+    """Settings of the link to the DUT."""
 
     baud: Annotated[
         int, Interval(ge=1, le=100_000_000), Unit("Bd"), doc("Line rate at which the DUT starts.")

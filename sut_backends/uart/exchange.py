@@ -98,7 +98,7 @@ class Exchange:
         heard = (self.link.decoder.dropped_tail + self.link.decoder.pending)[-80:]
         counts = (
             f"{self.link.decoder.dropped} broken frames received and "
-            f"{self.link.retransmissions} sent again in this session"
+            f"{self.link.retransmissions} retransmitted in this session"
         )
         return f"{counts}; last bytes that were no frame: {heard!r}" if heard else counts
 
@@ -115,7 +115,7 @@ class Exchange:
     ) -> RigError:
         where = f"{self.line.name} at {self.line.baud} baud"
         evidence = (
-            f"{received_b} bytes received on {where} meanwhile, sent again "
+            f"{received_b} bytes received on {where} meanwhile, retransmitted "
             f"{transfer.repeats} times; {self._evidence}"
         )
         try_next = "look at the DUT's supply and wiring; a slower line rate if frames break"

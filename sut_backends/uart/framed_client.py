@@ -47,7 +47,7 @@ class _Readable(Protocol[_Reply]):
 
 
 class Switch(NamedTuple):
-    """What became of a change of the line rate: the rate in use, and why not the one asked for."""
+    """Result of a change of the line rate: the rate in use, and why not the one asked for."""
 
     baud: int
     refusal: str = ""
@@ -64,7 +64,7 @@ class FramedClient:
 
     @property
     def retransmissions(self) -> int:
-        """Return how many frames were sent again so far."""
+        """Return how many frames were retransmitted so far."""
         return self._exchange.link.retransmissions
 
     @property
@@ -128,7 +128,7 @@ class FramedClient:
 
         LOAD, DATA and COMMIT follow each other without a wait, unless a slot may have been left
         open: then DATA whose LOAD is lost would be stored there. Frames that break most of the time
-        are made shorter, and the load begun anew.
+        are made shorter, and the load begun again.
         """
         while True:
             step_b = self._step_b
@@ -205,17 +205,17 @@ class FramedClient:
             answer = self._exchange.ask(
                 MessageKind.KNEW, messages.KnewMessage(len(ticks)).pack(), expect=MessageKind.KNOWN
             )
-            told = _read(messages.KnownMessage, answer)
-            if told.first != len(ticks) or (not told.ticks and told.total > len(ticks)):
+            known = _read(messages.KnownMessage, answer)
+            if known.first != len(ticks) or (not known.ticks and known.total > len(ticks)):
                 evidence = (
-                    f"{len(told.ticks)} of {told.total} from {told.first} on, asked for "
+                    f"{len(known.ticks)} of {known.total} from {known.first} on, asked for "
                     f"those from {len(ticks)} on"
                 )
                 raise RemoteProtocolError(
                     "the DUT gave other ticks of thresholds than asked for", evidence=evidence
                 )
-            ticks += told.ticks
-            if len(ticks) == told.total:
+            ticks += known.ticks
+            if len(ticks) == known.total:
                 return ticks
 
     def idle(self, duration_s: float, hold_us: int, grace_s: float) -> DoneMessage:

@@ -24,7 +24,7 @@ from sut_backends.uart.stream_feeder import Feed
 
 
 class FramedLayer:
-    """Turn steps into messages and DONE into Completion; counts what was sent again between two
+    """Turn steps into messages and DONE into Completion; counts what was retransmitted between two
     completions.
     """
 
@@ -233,11 +233,11 @@ class FramedLayer:
 
     @property
     def untold_retransmissions(self) -> int:
-        """Return how many frames were sent again since the last completion."""
+        """Return how many frames were retransmitted since the last completion."""
         return self._client.retransmissions - self._told
 
     def forgotten(self) -> bool:
-        """Say whether the DUT is back in the text layer, at the present line rate or, as after a
+        """Return whether the DUT is back in the text layer, at the present line rate or, as after a
         restart, at the first.
 
         False where it knows its session, and where it is silent, as a busy one is: then the rate is

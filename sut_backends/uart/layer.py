@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a layer of the shim protocol needs beyond the line, and what both layers offer."""
+"""Interfaces of the shim protocol's layers, and what they need beyond the line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rig.model.steps import Query, Step
 
 @dataclass(frozen=True, slots=True)
 class Pulses:
-    """The SYNC line: how long a pulse is held (0: as short as the DUT can), and the burst that ties
-    the clocks together.
+    """The SYNC line: how long a pulse is held (0: as short as the DUT can), and the burst that
+    aligns the clocks.
     """
 
     hold_us: int
@@ -34,13 +34,13 @@ class ProtocolLayer(Protocol):
 
     @property
     def untold_retransmissions(self) -> int:
-        """Return how many frames were sent again since the last completion."""
+        """Return how many frames were retransmitted since the last completion."""
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion: ...
 
     def forgotten(self) -> bool:
-        """Say, after an error, whether the DUT is there but has forgotten what it was told, as
-        after a restart nobody heard.
+        """Return, after an error, whether the DUT is there but has lost its state, as after an
+        unnoticed restart.
         """
 
     def leave(self) -> None:

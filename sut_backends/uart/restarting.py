@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT that restarts is entered anew, gets the samples back that it had acknowledged, and goes on
+"""A DUT that restarts is entered again, gets the samples back that it had acknowledged, and goes on
 with the step it was in.
 """
 
@@ -29,7 +29,7 @@ class ResumingLayer:
         self._slots = max(self.layer.info.slots, 1)
         self._samples: dict[int, bytes] = {}  # what was acknowledged, least recently used first
         self._restarts = 0
-        self._untold = 0  # frames sent again to a DUT that restarted before the next completion
+        self._untold = 0  # frames retransmitted to a DUT that restarted before the next completion
 
     @property
     def info(self) -> SutInfo:
@@ -38,7 +38,7 @@ class ResumingLayer:
 
     @property
     def untold_retransmissions(self) -> int:
-        """Return how many frames were sent again since the last completion."""
+        """Return how many frames were retransmitted since the last completion."""
         return self._untold + self.layer.untold_retransmissions
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
@@ -56,7 +56,7 @@ class ResumingLayer:
         return self._told(self._done(step, payloads))
 
     def forgotten(self) -> bool:
-        """Say whether the DUT forgot its session."""
+        """Return whether the DUT forgot its session."""
         return self.layer.forgotten()
 
     def leave(self) -> None:
@@ -70,7 +70,7 @@ class ResumingLayer:
 
     def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream, once: a signal that a restart interrupts cannot be gone on with. Samples
-        are loaded anew after it.
+        are loaded again after it.
         """
         self._samples.clear()
         try:
@@ -141,5 +141,5 @@ def _refuse_another(before: SutInfo, after: SutInfo) -> None:
         raise RemoteProtocolError(
             "the DUT restarted as another one",
             evidence="; ".join(changed),
-            try_next="start the session anew",
+            try_next="start the session again",
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a DUT finds out about itself, and what the host makes of it: docs/PROTOCOL.md section 7."""
+"""Self-test of a DUT, and the host's judgement of it: docs/PROTOCOL.md section 7."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class SelfTested:
         arrived_b = min(max(report.rx_b - _REQUEST_B, 0), burst.sent_b)
         whole = min(max(report.rx_frames - 1, 0), burst.frames)
         ok = (arrived_b, whole, burst.acknowledged) == (burst.sent_b, burst.frames, burst.frames)
-        said = [
+        evidence = [
             f"{burst.frames} frames of {self.caps.max_payload_b} bytes back to back: {arrived_b} "
             f"of {burst.sent_b} bytes and "
             f"{whole} whole frames arrived, {burst.acknowledged} were acknowledged, "
@@ -118,21 +118,21 @@ class SelfTested:
             "NR_WINDOW, or a slower line rate"
         )
         ok = ok and not lost_b and not report.rx_dropped
-        return Finding("receive burst", ok, ", ".join(said), "" if ok else hint)
+        return Finding("receive burst", ok, ", ".join(evidence), "" if ok else hint)
 
     def _timer_rate(self, whose: str, own_time: bool) -> Finding:
         rate = self.rate
         stated_hz = self.caps.tick_hz
         back = self.first.steps_back + self.second.steps_back
         if back or rate.ticks < 0:
-            said = (
+            evidence = (
                 f"it went back {back} times in {2 * _READS} readings, and by "
                 f"{-min(rate.ticks, 0)} ticks between two requests"
             )
             return Finding(
                 "timer rate",
                 False,
-                said,
+                evidence,
                 "where two halves make the counter, read the upper one again after the lower",
             )
         if rate.ticks == 0:
@@ -158,13 +158,13 @@ class SelfTested:
             else f"; smallest step seen {step} ticks, {step / stated_hz * 1e6:.3g} us"
         )
         known = f"known to {100 * rate.error_s / rate.span_s:.2g} %"
-        said = (
+        evidence = (
             f"{whose}{stated_hz} Hz stated, {found_hz:.0f} Hz by this host's clock, {known}{fine}"
         )
         return Finding(
             "timer rate",
             ok,
-            said,
+            evidence,
             "" if ok else "tick_hz, the prescaler, or the clock tree of the port is wrong",
         )
 
@@ -178,15 +178,15 @@ class SelfTested:
             )
         blocking = Flag.MARK_NONBLOCKING not in self.caps.flags
         ok = levels[0] == levels[2] == 1 and (blocking or levels[1] == 0)
-        said = (
+        evidence = (
             f"reads {levels[0]} at rest, {levels[1]} right behind a mark, {levels[2]} at rest again"
         )
-        said += "; a mark returns after its pulse here" if blocking else ""
+        evidence += "; a mark returns after its pulse here" if blocking else ""
         hint = (
             f"is {self.caps.sync_pin or 'the pin'} set up as an output, and does nothing "
             "else drive it?"
         )
-        return Finding("SYNC pin", ok, said, "" if ok else hint)
+        return Finding("SYNC pin", ok, evidence, "" if ok else hint)
 
     def _stack(self) -> Finding:
         size_b = self.second.stack_b
@@ -194,13 +194,13 @@ class SelfTested:
         if not size_b:
             return Finding("stack", True, "the port does not know")
         ok = 0 < unused_b <= size_b
-        said = (
+        evidence = (
             f"{size_b - unused_b} of {size_b} bytes have been used since power-up, {unused_b} never"
         )
         return Finding(
             "stack",
             ok,
-            said,
+            evidence,
             ""
             if ok
             else "it may have overflowed: give it more, or look at stack_unused_b of the port",
@@ -215,12 +215,12 @@ class SelfTested:
             * tick_us
             / (_REPEATS[1] - _REPEATS[0])
         )
-        said = (
+        evidence = (
             f"{whose}a query without work takes {low_us:.4g} to {high_us:.4g} us from its first "
             "mark to its last, with pulses of "
             f"{self.caps.hold_min_us} us; each repetition {max(each_us, 0.0):.3g} us"
         )
-        return Finding("shim overhead", True, said)
+        return Finding("shim overhead", True, evidence)
 
 
 def self_test(client: FramedClient, span_s: float = SPAN_S) -> SelfTested:

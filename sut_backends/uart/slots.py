@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which sample lies in which slot of the DUT."""
+"""Map of samples to the slots of the DUT."""
 
 from __future__ import annotations
 

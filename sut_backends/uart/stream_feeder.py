@@ -30,8 +30,8 @@ _TAKE_B = FRAME_OVERHEAD_B + 3 + TakeMessage.head.size
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came of a stream: how many windows were answered, and the bytes sent while a preloaded
-    one should have been silent.
+    """Result of feeding a stream: how many windows were answered, and the bytes sent while a
+    preloaded one should have been silent.
     """
 
     marks: tuple[Mark, ...]
@@ -45,7 +45,7 @@ class Feed:
     """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else is asked of
     meanwhile.
 
-    `clock` tells seconds, and `sleep` lets them pass.
+    `clock` returns seconds, and `sleep` lets them pass.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Feed:
         return [fault for fault in (self._lateness(taken), ending) if fault]
 
     def _lateness(self, taken: TakenMessage) -> str:
-        """Say which windows came late; one that never came is the ending's matter."""
+        """Return which windows came late; one that never came is the ending's matter."""
         missed = taken.state == StreamState.STARVED
         late = taken.late - missed
         if late <= 0:

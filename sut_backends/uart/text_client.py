@@ -135,8 +135,8 @@ class TextClient:
             self._stamp(first)
 
     def timestamp(self) -> int:
-        """Return the DUT's time in microseconds, or the host's where the DUT tells none; with SYNC
-        wired, it gives one pulse.
+        """Return the DUT's time in microseconds, or the host's where the DUT reports none; with
+        SYNC wired, it gives one pulse.
         """
         return self._stamp(self.ask("timestamp"))
 

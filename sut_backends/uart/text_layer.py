@@ -43,7 +43,7 @@ class TextLayer:
 
     @property
     def info(self) -> SutInfo:
-        """Return what the DUT said of itself."""
+        """Return what the DUT reports about itself."""
         own = self._profile.startswith(_OWN_PROFILE)
         line = self._client.line
         return SutInfo(
@@ -137,11 +137,11 @@ class TextLayer:
 
     @property
     def untold_retransmissions(self) -> int:
-        """Return 0: nothing is ever sent again."""
+        """Return 0: nothing is ever retransmitted."""
         return 0
 
     def forgotten(self) -> bool:
-        """Return False: nothing tells a restart that said nothing from a lost byte."""
+        """Return False: a restart without a message cannot be distinguished from a lost byte."""
         return False
 
     def leave(self) -> None:

@@ -126,7 +126,7 @@ class VirtualSut:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Put the device on the table."""
+        """Put the device on the bench."""
         return cls(settings, context)
 
     @property
@@ -349,7 +349,7 @@ class VirtualSut:
         return marks, completed
 
     def close(self) -> None:
-        """Take the device off the table."""
+        """Take the device off the bench."""
         self._loaded = {}
 
     def _answer(self, payload: bytes) -> bytes:

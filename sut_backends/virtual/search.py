@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a virtual device searches: a real search, that takes virtual time by the neighbours it
+"""Search by a virtual device: a real search, that takes virtual time by the neighbours it
 touches.
 """
 
@@ -54,7 +54,8 @@ class SearchModel:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the device knows when it looks at its clock, `elapsed_s` after the start by that clock.
+    """The state of a search when the device looks at its clock, `elapsed_s` after the start by that
+    clock.
 
     `reached` is the number of the last threshold that is reached, -1 before the first.
     """

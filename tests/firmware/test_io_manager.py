@@ -428,7 +428,7 @@ def test_the_rig_drives_a_dut_in_the_framed_layer(chain: Chain) -> None:
             assert done.output == sample[:64]
             assert [mark.phase for mark in done.marks] == [1, 2, END]
         assert len(sut.do(Idle(0.05)).marks) == 2
-    with opened(chain.port) as host:  # left as a stranger would like to find it
+    with opened(chain.port) as host:  # left in a state in which any host can use it
         assert NAME + b"m-dut-baud-9600\r\n" + READY in ask(host, b"name")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware as a process: its line, its leash, its clock, its edge wire and the faults it plays
-on request.
+"""The firmware as a process: its line, its end with the parent, its clock, its edge wire and the
+faults it plays on request.
 
 Only what the port adds is tested here, with a codec of a few lines that shares nothing with the
 product's.

@@ -103,7 +103,7 @@ WINDOWS = 8
 
 @dataclass(slots=True)
 class Seen:
-    """What came of a session: its result, or the error that ended it; what is true on the table
+    """What came of a session: its result, or the error that ended it; what is true on the bench
     after.
     """
 
@@ -944,7 +944,7 @@ REFUSED: dict[str, Ending] = {
             model,
             ["found_on=true", f'refuse="{topic}"', "refuse_only=[1]"],
             BenchError,
-            "switched the DUT's supply off only when it was opened anew",
+            "switched the DUT's supply off only when it was opened again",
         )
         for model, topic in (("js220", "s/i/range/mode"), ("js110", "s/i/range/select"))
     },
@@ -1117,7 +1117,7 @@ def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(ru
 @pytest.mark.parametrize(
     ("which", "cause", "try_next"),
     [
-        ([2], "switched the DUT's supply off only when it was opened anew", "it is off"),
+        ([2], "switched the DUT's supply off only when it was opened again", "it is off"),
         ([*range(2, 20)], "does not switch the DUT's supply off", "supply may still be on"),
     ],
     ids=["off at the second try", "never off"],

@@ -359,7 +359,7 @@ def test_a_session_from_files_that_tell_no_line_is_refused_with_the_key_that_nam
     evidence: str,
 ) -> None:
     with pytest.raises(
-        ConfigError, match="sees no SYNC line, so energy cannot be tied to phases"
+        ConfigError, match="sees no SYNC line, so energy cannot be aligned with phases"
     ) as caught:
         played(samples, write, suffix, *signals)
     assert caught.value.path == "monitor.playback" and evidence in caught.value.evidence

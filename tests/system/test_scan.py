@@ -298,8 +298,8 @@ def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
 
 
 class Plugged:
-    """A USB device as PyUSB shows it: a configuration with one interface, of class USBTMC unless
-    told otherwise.
+    """A USB device as PyUSB shows it: a configuration with one interface, of class USBTMC by
+    default.
     """
 
     def __init__(self, vendor: int, product: int, serial: str, interface_class: int = 0xFE) -> None:

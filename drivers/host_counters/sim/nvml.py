@@ -42,7 +42,9 @@ class NvmlSimulator:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What the simulated board draws apart from the DUT, and how its sensor errs."""
+        """Settings of the simulated board: what it draws apart from the DUT, and how its sensor
+        errs.
+        """
 
         base_w: Annotated[float, Unit("W"), doc("Power of the board apart from the DUT.")] = 20.0
         gain: Annotated[Ratio, doc("Gain error of the sensor.")] = 0.0

@@ -57,7 +57,9 @@ class RaplSimulator:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What the simulated processor draws apart from the DUT, and how its counter errs."""
+        """Settings of the simulated processor: what it draws apart from the DUT, and how its
+        counter errs.
+        """
 
         base_w: Annotated[float, Unit("W"), doc("Power of the host apart from the DUT.")] = 5.0
         gain: Annotated[Ratio, doc("Gain error of the counter.")] = 0.0
@@ -120,7 +122,7 @@ class RaplSimulator:
                 self._first + int(self._frozen_j * zone.share / zone.unit_j) - back
             ) % _REGISTER
             shown = "?" if self.fault == "garbage" else register * zone.kernel_unit // 1000
-            # Over what is there, and not from an empty file on: opening it anew every time costs
+            # Over what is there, and not from an empty file on: opening it again every time costs
             # ten times as much.
             file.seek(0)
             file.truncate(file.write(f"{shown}\n".encode("ascii")))

@@ -15,7 +15,7 @@ from rig.simulation.world import NS_PER_S, World
 
 _CHUNK = 100_000
 _POLL_S = 0.005
-_PATIENCE_S = 2.0
+_TIMEOUT_S = 2.0
 
 
 class SimulatedCounter:
@@ -55,7 +55,7 @@ class SimulatedCounter:
 
     @property
     def prompt(self) -> bool:
-        """Say whether what has happened can be read at once; of a live device it is known only a
+        """Return whether what has happened can be read at once; of a live device it is known only a
         little later.
         """
         return not self._world.live
@@ -92,10 +92,10 @@ class SimulatedCounter:
             if known_ns != seen_ns:
                 began_s = time.monotonic()
                 seen_ns = known_ns
-            if sooner is None and time.monotonic() - began_s > _PATIENCE_S:
+            if sooner is None and time.monotonic() - began_s > _TIMEOUT_S:
                 raise DeadlineError(
                     "end of the simulated device's log",
-                    _PATIENCE_S,
+                    _TIMEOUT_S,
                     try_next="did the device die? see the session's events",
                 )
             with self._turn:

@@ -31,7 +31,7 @@ from rig.simulation.world import World
 _TIMEOUT_S = 1.0
 _POLL_S = 0.01
 _BACKLOG = 100_000
-_PATIENCE_S = 3.0
+_TIMEOUT_S = 3.0
 OPEN = 3
 CLOSED = 1
 ABSENT = 0
@@ -68,7 +68,9 @@ class Device:
 
 
 class SimulatedInstrument:
-    """What one bench file attaches to the driver; the one that is opened measures its world."""
+    """The instruments that one bench file attaches to the driver; the one that is opened measures
+    its world.
+    """
 
     def __init__(self, settings: JoulescopeSimulatorSettings, world: World, seed: int = 0) -> None:
         self.settings = settings
@@ -115,7 +117,7 @@ class SimulatedInstrument:
 
     @property
     def busy(self) -> bool:
-        """Say whether another program has it."""
+        """Return whether another program has it."""
         return self.settings.faults.busy or (self.settings.faults.opens_once and self._opened > 0)
 
     def restored(self, defaults: bool) -> dict[str, int]:
@@ -254,7 +256,7 @@ class SimulatedInstrument:
         began_s = time.monotonic()
         while (horizon_ns := self._world.horizon_ns()) < stop_ns:
             self._follow(horizon_ns)
-            if time.monotonic() - began_s > _PATIENCE_S:
+            if time.monotonic() - began_s > _TIMEOUT_S:
                 return False
             threading.Event().wait(_POLL_S)
         self._follow(stop_ns)
@@ -289,7 +291,7 @@ class SimulatedInstrument:
         self._call(partial(self._log, message))
 
     def _line(self, gpi: int) -> bool | None:
-        """Say whether an input follows SYNC; None where its stream shows the converter's lowest
+        """Return whether an input follows SYNC; None where its stream shows the converter's lowest
         bit.
         """
         if self.settings.model == "js110":

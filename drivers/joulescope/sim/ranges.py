@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the converters of a simulated Joulescope stand still: beyond its range a real one gives its
-last count, not an error.
+"""Clipping of a simulated Joulescope's converters: beyond its range a real one gives its last
+count, not an error.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class SimulatedDriver:
     def open(
         self, device_prefix: str, mode: str | int | None = None, timeout: float | None = None
     ) -> None:
-        """Open an instrument; a JS110 that is open is opened anew."""
+        """Open an instrument; a JS110 that is open is opened again."""
         device = self._devices.get(device_prefix.rstrip("/"))
         if device is None or device.state == ABSENT:
             raise TimeoutError(f"jsdrv_open timed out | {device_prefix}")
@@ -147,14 +147,14 @@ class SimulatedDriver:
         done = device.instrument.send(name, number)
         if timeout == 0:
             return
-        patience_s = (
+        timeout_s = (
             0.0
             if threading.current_thread() is self._frontend
             else _TIMEOUT_S
             if timeout is None
             else timeout
         )
-        if done is None or not done.wait(patience_s):
+        if done is None or not done.wait(timeout_s):
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
 
     def query(self, topic: str, timeout: float | None = None) -> Any:
@@ -213,14 +213,14 @@ class SimulatedDriver:
             return
         reached = threading.Event()
         self._callbacks.put(reached.set)
-        patience_s = (
+        timeout_s = (
             0.0
             if threading.current_thread() is self._frontend
             else _TIMEOUT_S
             if timeout is None
             else timeout
         )
-        if not reached.wait(patience_s):
+        if not reached.wait(timeout_s):
             raise TimeoutError(complaint)
 
     def _present(self, path: str, call: str, topic: str = "") -> Device:
@@ -232,7 +232,7 @@ class SimulatedDriver:
     def _repeat(
         self, path: str, metadata: bool, prefix: str, fn: Callable[[str, Any], None]
     ) -> None:
-        """Tell a new subscriber what is retained."""
+        """Send a new subscriber the retained values."""
         device = self._devices[path]
         values: dict[str, Any] = dict(device.retained)
         if metadata:

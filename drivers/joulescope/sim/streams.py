@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulated Joulescope measures, cut into the blocks in which the maker's driver delivers
+"""Samples of a simulated Joulescope, cut into the blocks in which the maker's driver delivers
 it.
 """
 
@@ -33,7 +33,8 @@ _PACKET_TICKS = 126  # that a JS110 sends at once, or loses
 
 @dataclass(frozen=True, slots=True)
 class JoulescopeFaults:
-    """What goes wrong, each once; ticks are 0.5 us from the first sample, 0 is never.
+    """Faults of a simulated Joulescope, each once; ticks are 0.5 us from the first sample, 0 is
+    never.
 
     Where samples are lost a JS220's ids jump; a JS110's do not, and it logs a warning.
     """
@@ -234,7 +235,7 @@ class JoulescopeAcquisition:
 
     @property
     def streaming(self) -> bool:
-        """Say whether any stream is on."""
+        """Return whether any stream is on."""
         return bool(self._streams)
 
     def due(self, horizon_ns: int) -> int:
@@ -296,7 +297,7 @@ class JoulescopeAcquisition:
             else:
                 elements = current_a if topic == "s/i" else voltage_v
             stream.add(tick, elements, partial(self._publish, topic))
-        # A state that came after its time was sampled cannot be told on this wire; the simulated
+        # A state that came after its time was sampled cannot be sent on this wire; the simulated
         # DUT counts it.
         list(self._front_end.late())
 

@@ -2,7 +2,7 @@
 """The external data log of the simulated N6705: what its modules measure of a simulated table, in a
 buffer of 20 s.
 
-In a live world the buffer runs over where nobody fetches; in a virtual one it fills and the rest
+In a live world the buffer runs over when it is not fetched; in a virtual one it fills and the rest
 waits, since its time is not the client's.
 """
 
@@ -33,13 +33,13 @@ _BACKLOG = 100_000
 _OVERLOAD = 9.9e37
 #: A client that has not fetched for so long does not hold virtual time any more; a horizon is not
 #: waited for longer than that.
-_PATIENCE_S = 2.0
+_TIMEOUT_S = 2.0
 _HORIZON_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatorFaults:
-    """What goes wrong; nothing, unless asked for."""
+    """Faults of the simulated N6705; none by default."""
 
     refuse: Annotated[str, doc("Header, in short form, of a command that is refused.")] = ""
     refuse_error: Annotated[str, doc("Error that it is refused with.")] = '-222,"Data out of range"'
@@ -166,13 +166,13 @@ class SimulatedLog:
         self._end_watch: Callable[[], None] = lambda: None
 
     def is_on(self, channel: Channel, name: str, hidden: bool) -> bool:
-        """Say whether a function is logged, as a query tells it."""
+        """Return whether a function is logged, as a query reports it."""
         return name in channel.functions or (
             not hidden and not channel.dut and not channel.sync and self._faults.stuck > 0
         )
 
     def told_period_s(self, channel: Channel, real: bool) -> float:
-        """Return the period as a query tells it."""
+        """Return the period as a query reports it."""
         return self._period_s(channel, real, 0 if self._faults.stuck_hidden else self._faults.stuck)
 
     def initiate(self, channels: list[Channel], real: bool) -> None:
@@ -222,7 +222,7 @@ class SimulatedLog:
             self._changed.notify_all()
 
     def release(self) -> None:
-        """Nobody is there any more: virtual time is not held."""
+        """Let virtual time go: the client is gone."""
         self._end_watch()
         with self._changed:
             self._heard = 0.0
@@ -253,7 +253,9 @@ class SimulatedLog:
         return self._queued.pop(0) if self._queued else ""
 
     def dropped(self) -> bool:
-        """Say whether the connection has ended by now: once, unless the instrument stays away."""
+        """Return whether the connection has ended by now: once, unless the instrument stays
+        away.
+        """
         at_s = self._faults.drop_at_s
         if (
             not at_s
@@ -446,8 +448,8 @@ class SimulatedLog:
                 for channel in self._channels
                 if channel.state == "running"
             ):
-                if time.monotonic() - self._heard > _PATIENCE_S or not self._changed.wait(
-                    _PATIENCE_S
+                if time.monotonic() - self._heard > _TIMEOUT_S or not self._changed.wait(
+                    _TIMEOUT_S
                 ):
                     return
 

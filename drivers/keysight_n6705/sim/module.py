@@ -54,7 +54,7 @@ class Channel:
 
     @property
     def smu(self) -> bool:
-        """Say whether this module sources and measures, with a converter each for voltage and
+        """Return whether this module sources and measures, with a converter each for voltage and
         current.
         """
         return self.model.startswith("N678")
@@ -66,8 +66,8 @@ class Channel:
 
     @property
     def live(self) -> bool:
-        """Say whether there is a voltage at its output; whether OUTP? tells of a protection is not
-        documented, so it does not.
+        """Return whether there is a voltage at its output; whether OUTP? reports a protection is
+        not documented, so it does not.
         """
         return self.on and not self.condition & _OV
 
@@ -106,7 +106,7 @@ class Channel:
 
     def log_function(self, name: str, on: bool) -> None:
         """Switch a function of the log; a module with one converter logs voltage or current."""
-        others = {one for one in self.functions if one[:4] != name[:4]}
+        others = {function for function in self.functions if function[:4] != name[:4]}
         if on and others and not self.smu:
             raise ScpiError(CONFLICT)
         (self.functions.add if on else self.functions.discard)(name)

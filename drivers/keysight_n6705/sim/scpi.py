@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the simulated N6705 reads SCPI: keywords in short or long form, channel lists, numbers;
+"""SCPI parser of the simulated N6705: keywords in short or long form, channel lists, numbers;
 errors with the codes of SCPI-99.
 """
 
@@ -85,13 +85,13 @@ def units(message: str) -> list[tuple[str, str]]:
     found = []
     path = ""
     for unit in message.split(";"):
-        header, _, rest = unit.strip().partition(" ")
+        header, _, arguments = unit.strip().partition(" ")
         if not header:
             continue
         if not header.startswith("*"):
             header = header[1:] if header.startswith(":") else f"{path}{header}"
             path = header[: header.rfind(":") + 1]
-        found.append((header.upper(), rest.strip()))
+        found.append((header.upper(), arguments.strip()))
     return found
 
 
@@ -118,12 +118,12 @@ def canonical(header: str) -> str:
     return ":".join(nodes) + query
 
 
-def arguments(rest: str) -> tuple[list[str], list[int]]:
+def arguments(text: str) -> tuple[list[str], list[int]]:
     """Return the parameters of a command and its channel list: "0.1,(@1,3:4)"."""
-    listed = re.search(r"\(@([^)]*)\)\s*$", rest)
+    listed = re.search(r"\(@([^)]*)\)\s*$", text)
     words = [
         word.strip()
-        for word in (rest[: listed.start()] if listed else rest).split(",")
+        for word in (text[: listed.start()] if listed else text).split(",")
         if word.strip()
     ]
     channels: list[int] = []

@@ -72,7 +72,7 @@ class Simulator:
         self._thread.start()
 
     def open_io_manager(self) -> str:
-        """Put an IO manager on the table; returns its port as pyserial takes it."""
+        """Put an IO manager on the bench; returns its port as pyserial takes it."""
         self._io_manager = IoManagerSimulator(
             self._world, self._settings.io_manager_ppm, self._faults
         )
@@ -127,12 +127,12 @@ class Simulator:
         488.2).
         """
         answers: list[bytes] = []
-        for header, rest in scpi.units(message):
+        for header, arguments in scpi.units(message):
             try:
                 name = scpi.canonical(header)
                 if name not in _COUPLED:
                     self._settle()
-                answer = self._unit(name, rest)
+                answer = self._unit(name, arguments)
             except scpi.ScpiError as refusal:
                 self._errors.append(str(refusal))
                 if not str(refusal).startswith("-2"):
@@ -152,7 +152,7 @@ class Simulator:
             except scpi.ScpiError as refusal:
                 self._errors.append(str(refusal))
 
-    def _unit(self, name: str, rest: str) -> bytes | None:
+    def _unit(self, name: str, text: str) -> bytes | None:
         faults = self._faults
         if faults.late and name == faults.late:
             self._lates += 1
@@ -164,10 +164,10 @@ class Simulator:
         act = self._commands.get(name)
         if act is None:
             raise scpi.ScpiError(scpi.UNDEFINED)
-        words, listed = scpi.arguments(rest)
+        words, listed = scpi.arguments(text)
         if not set(listed) <= set(self._channels):
             raise scpi.ScpiError(scpi.OUT_OF_RANGE)
-        return act(words, [self._channels[one] for one in listed])
+        return act(words, [self._channels[number] for number in listed])
 
     def _supply(self) -> None:
         channel = self._channels.get(self._dut_channel)
@@ -183,31 +183,33 @@ class Simulator:
             "*CLS": lambda words, channels: self._errors.clear(),
             "*OPC?": lambda words, channels: b"1",
             "*TRG": lambda words, channels: log.trigger(
-                [one for one in every if one.source == "BUS"]
+                [channel for channel in every if channel.source == "BUS"]
             ),
             "SYST:ERR?": self._error,
             "SYST:CHAN?": lambda words, channels: str(len(every)).encode(),
             "SYST:CHAN:MOD?": lambda words, channels: ",".join(
-                one.model for one in channels
+                channel.model for channel in channels
             ).encode(),
             "SYST:CHAN:OPT?": lambda words, channels: (faults.option or "0").encode(),
             "OUTP": self._output,
-            "OUTP?": lambda words, channels: scpi.flags([one.on for one in channels]),
+            "OUTP?": lambda words, channels: scpi.flags([channel.on for channel in channels]),
             "OUTP:PROT:CLE": self._clear_protection,
             "STAT:QUES?": lambda words, channels: ",".join(
-                str(one.take_events()) for one in channels
+                str(channel.take_events()) for channel in channels
             ).encode(),
             "STAT:QUES:COND?": lambda words, channels: ",".join(
-                str(one.condition) for one in channels
+                str(channel.condition) for channel in channels
             ).encode(),
             "EMUL": self._emulation,
             "FUNC": _only("VOLTage", "CURRent"),
             "VOLT": self._volt,
-            "VOLT?": lambda words, channels: scpi.numbers([one.volt for one in channels]),
+            "VOLT?": lambda words, channels: scpi.numbers([channel.volt for channel in channels]),
             "VOLT:RANG": self._volt_range,
             "CURR": self._limit,
             "CURR:LIM": self._limit,
-            "CURR:LIM?": lambda words, channels: scpi.numbers([one.limit_a for one in channels]),
+            "CURR:LIM?": lambda words, channels: scpi.numbers(
+                [channel.limit_a for channel in channels]
+            ),
             "FORM": self._format,
             "FORM:BORD": self._order,
             "FORM:BORD?": lambda words, channels: b"SWAP" if self._swapped else b"NORM",
@@ -218,7 +220,7 @@ class Simulator:
             "SENS:ELOG:VOLT:RANG": _up_to(20.4),
             "SENS:ELOG:PER": self._period,
             "SENS:ELOG:PER?": lambda words, channels: scpi.numbers(
-                [log.told_period_s(one, self._real) for one in channels]
+                [log.told_period_s(channel, self._real) for channel in channels]
             ),
             "TRIG:ELOG:SOUR": self._source,
             "TRIG:ELOG": lambda words, channels: log.trigger(channels),
@@ -236,15 +238,15 @@ class Simulator:
 
     def _reset(self, words: list[str], channels: list[Channel]) -> None:
         self._log.abort(list(self._channels.values()))
-        for one in self._channels.values():
-            one.reset()
+        for channel in self._channels.values():
+            channel.reset()
         self._real = self._swapped = False
         self._supply()
 
     def _error(self, words: list[str], channels: list[Channel]) -> bytes:
-        found = self._log.take_error()
-        if found:
-            self._errors.append(found)
+        error = self._log.take_error()
+        if error:
+            self._errors.append(error)
         return (self._errors.pop(0) if self._errors else '+0,"No error"').encode()
 
     def _output(self, words: list[str], channels: list[Channel]) -> None:
@@ -315,7 +317,7 @@ class Simulator:
 
     def _function_told(self, name: str) -> Act:
         return lambda words, channels: scpi.flags(
-            [self._log.is_on(one, name, self._faults.stuck_hidden) for one in channels]
+            [self._log.is_on(channel, name, self._faults.stuck_hidden) for channel in channels]
         )
 
     def _pin_function(self, pin: int) -> Act:

@@ -42,8 +42,8 @@ _NUMBERS = {"trigdelay": (0.0, 600.0), "currthre": (0.0, 10e-3), "currthres": (0
 
 @dataclass(frozen=True, slots=True)
 class Lpm01aFaults:
-    """What goes wrong; places are bytes of the stream of the first acquisition, times seconds of
-    each one, and below 0 is never.
+    """Faults of a simulated LPM01A; places are bytes of the stream of the first acquisition, times
+    seconds of each one, and below 0 is never.
     """
 
     lose_byte_at: Annotated[int, Unit("B"), doc("Place where bytes are lost.")] = -1
@@ -88,7 +88,7 @@ class Lpm01aFaults:
 
 @dataclass(frozen=True, slots=True)
 class Lpm01aSimulatorSettings:
-    """The board's true errors, and how it answers, which manual and boards tell differently."""
+    """The board's true errors, and how it answers, on which manual and boards differ."""
 
     firmware: Annotated[str, doc("Version of the firmware.")] = "1.0.6"
     serial: Annotated[str, doc("Serial number.")] = "540619864-1110659081-4784204"
@@ -180,21 +180,23 @@ class SimulatedShell:
 
     def answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
         """Return the lines of the answer; raises Refused."""
-        said = self._answer(command, supply_on)
+        reply = self._answer(command, supply_on)
         bare = self._settings.bare
         return (
-            (said[0].removeprefix("ack "), *said[1:]) if bare and command.startswith(bare) else said
+            (reply[0].removeprefix("ack "), *reply[1:])
+            if bare and command.startswith(bare)
+            else reply
         )
 
     def _answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
-        name, _, rest = command.partition(" ")
-        words = rest.split()
+        name, _, arguments = command.partition(" ")
+        words = arguments.split()
         if name == "echo":
             return (command,)
         if name == "status":
-            said = f"error: {self.error}" if self.error else "ok"
+            status = f"error: {self.error}" if self.error else "ok"
             self.error = ""
-            return (self._settings.status.format(said=said),)
+            return (self._settings.status.format(said=status),)
         if not self.host and name not in _STANDALONE:
             raise ShellRefusal("command available only when PowerShield is controlled by host")
         if name in ("htc", "hrc"):

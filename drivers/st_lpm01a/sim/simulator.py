@@ -39,14 +39,14 @@ _TX_B = (
 _BACKLOG = 100_000
 _POLL_S = 0.002
 _FRAME_S = 0.001  # of full-speed USB: in real time, nothing goes out more often
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 _DELIVERY_S = 2.0
 _END_OF_LINE = b"\r\n"
 
 
 class Lpm01aSimulator:
-    """One simulated board in a thread of its own; `port` is what a driver opens. `supply` is told
-    of every change of the supply.
+    """One simulated board in a thread of its own; `port` is what a driver opens. `supply` is called
+    at every change of the supply.
     """
 
     def __init__(
@@ -165,8 +165,8 @@ class Lpm01aSimulator:
         with suppress(BlockingIOError):
             self._rx += os.read(self._master, 4096)
             self._heard = True
-        *lines, rest = bytes(self._rx).replace(b"\r", b"\n").split(b"\n")
-        self._rx = bytearray(rest)
+        *lines, incomplete = bytes(self._rx).replace(b"\r", b"\n").split(b"\n")
+        self._rx = bytearray(incomplete)
         for line in lines:
             if line.strip():
                 self._obey(line.decode("ascii", "replace").strip())
@@ -247,7 +247,7 @@ class Lpm01aSimulator:
         """Hold virtual time until the backlog is small; a host that reads nothing for long is no
         reason to hold it for ever.
         """
-        end_s = time.monotonic() + _PATIENCE_S
+        end_s = time.monotonic() + _TIMEOUT_S
         while (
             (acquisition := self._acquisition) is not None
             and self._thread.is_alive()

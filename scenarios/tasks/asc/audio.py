@@ -27,9 +27,7 @@ CACHED_CLIPS = 8
 
 @dataclass(frozen=True, slots=True)
 class WavHeader:
-    """What a WAV file says of itself; `frames` counts samples per channel, `size_b` the whole
-    file.
-    """
+    """Header of a WAV file; `frames` counts samples per channel, `size_b` the whole file."""
 
     rate_hz: int
     channels: int

@@ -71,7 +71,7 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class DatasetLayout:
-    """Where the parts of a data set lie."""
+    """Paths of the parts of a data set."""
 
     name: str
     audio: Path
@@ -93,7 +93,7 @@ class TauDataset:
         return sum(clip.samples for clip in self.train), sum(clip.samples for clip in self.test)
 
     def split_statement(self) -> str:
-        """Say whether the places are those of the data set and the sample counts those of the
+        """Return whether the places are those of the data set and the sample counts those of the
         rule.
         """
         counts = self.counts()
@@ -128,7 +128,7 @@ class TauDataset:
 
 
 def official(counts: tuple[object, object], cities: frozenset[str]) -> bool:
-    """Tell whether recordings of these cities, in so many train and test samples, can be the data
+    """Return whether recordings of these cities, in so many train and test samples, can be the data
     set's split.
     """
     return counts == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES) and cities <= CITIES
@@ -180,8 +180,8 @@ def find_layout(folder: Path) -> DatasetLayout:
 
 
 def wanted(name: str) -> bool:
-    """Tell whether a file name is of device a and one of the four classes; DataError if it is not a
-    name of the set.
+    """Return whether a file name is of device a and one of the four classes; DataError if it is not
+    a name of the set.
     """
     parts = Path(name).stem.split("-")
     if len(parts) != 5:

@@ -4,7 +4,7 @@ events.
 
 What separates the scenes is how the events move in time and frequency. Level, tilt, background and
 foreign events are drawn from the same distributions for all four, so no single number of a
-recording tells them apart.
+recording distinguishes them.
 """
 
 from __future__ import annotations

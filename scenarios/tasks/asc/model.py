@@ -62,11 +62,11 @@ class FilterBank:
                     f"filter bank: {name} has shape {getattr(self, name).shape}",
                     evidence=f"wanted ({CHANNELS},)",
                 )
-        one = 1 << COEFFICIENT_FRACTION_BITS
-        stable = (np.abs(self.a2.astype(np.int64)) < one) & (
-            np.abs(self.a1.astype(np.int64)) < one + self.a2.astype(np.int64)
+        unity = 1 << COEFFICIENT_FRACTION_BITS
+        stable = (np.abs(self.a2.astype(np.int64)) < unity) & (
+            np.abs(self.a1.astype(np.int64)) < unity + self.a2.astype(np.int64)
         )
-        if not bool(np.all(stable)) or bool(np.any(self.b0 <= 0)) or bool(np.any(self.b0 > one)):
+        if not bool(np.all(stable)) or bool(np.any(self.b0 <= 0)) or bool(np.any(self.b0 > unity)):
             raise DataError(
                 "filter bank: a filter is not stable",
                 evidence=f"a1 {self.a1.tolist()}, a2 {self.a2.tolist()}",
@@ -120,7 +120,7 @@ class NetworkLayer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AscModel:
-    """Everything that decides an output; `sha256` covers every number of it."""
+    """A model: all numbers that decide an output; `sha256` covers every number of it."""
 
     name: str
     bank: FilterBank

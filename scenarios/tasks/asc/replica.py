@@ -78,16 +78,16 @@ class AscReplica:
         """Return the class and the samples of each unbroken stretch of a recording, as the task
         does.
         """
-        found: list[tuple[str, tuple[int, ...]]] = []
+        recordings: list[tuple[str, tuple[int, ...]]] = []
         for index, entry in enumerate(self.entries):
             follows = (
                 index
                 and self.entries[index - 1].recording == entry.recording
                 and index not in self.holes
             )
-            label, indices = found.pop() if follows else (entry.label, ())
-            found.append((label, (*indices, index)))
-        return found
+            label, indices = recordings.pop() if follows else (entry.label, ())
+            recordings.append((label, (*indices, index)))
+        return recordings
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does."""

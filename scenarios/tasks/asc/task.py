@@ -145,7 +145,7 @@ class AscTask:
         """Return the class and the samples of each recording, second by second; a subset may have
         parts of recordings only.
         """
-        found: list[tuple[str, tuple[int, ...]]] = []
+        recordings: list[tuple[str, tuple[int, ...]]] = []
         before: AscSample | None = None
         for index, sample in enumerate(self._samples):
             follows = (
@@ -153,10 +153,10 @@ class AscTask:
                 and sample.clip == before.clip
                 and sample.second == before.second + 1
             )
-            label, indices = found.pop() if follows else (CLASSES[sample.clip.label], ())
-            found.append((label, (*indices, index)))
+            label, indices = recordings.pop() if follows else (CLASSES[sample.clip.label], ())
+            recordings.append((label, (*indices, index)))
             before = sample
-        return found
+        return recordings
 
     def _holes(self) -> list[int]:
         """Return the samples that do not follow the one before in time although it is of the same
@@ -237,7 +237,7 @@ class AscTask:
 
 
 def made_up(cities: frozenset[str]) -> bool:
-    """Tell whether recordings of these cities are the generator's: there are no such cities."""
+    """Return whether recordings of these cities are the generator's: there are no such cities."""
     return cities <= frozenset(CITIES)
 
 

@@ -57,7 +57,7 @@ REPORT_EVERY = 50
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What decides the result of a training, beside the data."""
+    """Settings that decide the result of a training, beside the data."""
 
     updates: int = 1200
     hidden: tuple[int, int] = (64, 32)

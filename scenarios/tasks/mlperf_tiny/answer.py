@@ -49,8 +49,8 @@ def scored(entry: Entry, output: bytes, form: Format, count: int) -> Score:
     an answer by itself.
     """
     numbers = scores(output, form, count)
-    said = str(numbers.index(max(numbers))) if len(numbers) > 1 else ""
-    return Score(said == entry.label, entry.label, said, numbers, entry.recording)
+    answer = str(numbers.index(max(numbers))) if len(numbers) > 1 else ""
+    return Score(answer == entry.label, entry.label, answer, numbers, entry.recording)
 
 
 def parse(output: str) -> tuple[int, Format]:

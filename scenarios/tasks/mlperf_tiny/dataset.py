@@ -16,7 +16,7 @@ from scenarios.tasks.mlperf_tiny.labels import LabelRow, read_labels
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """What a device gets for one inference: `length_b` bytes from `offset_b` of a listed file."""
+    """Input of one inference: `length_b` bytes from `offset_b` of a listed file."""
 
     row: LabelRow
     offset_b: int
@@ -68,7 +68,7 @@ class TinyDataset:
         those.
         """
         first: dict[bytes, int] = {}
-        found = []
+        pairs = []
         name = ""
         content = b""
         for index, tensor in enumerate(self.tensors):
@@ -77,8 +77,8 @@ class TinyDataset:
                 content = (self.folder / tensor.row.file).read_bytes()
             own = content[tensor.offset_b : tensor.offset_b + tensor.length_b]
             known = first.setdefault(hashlib.sha256(own).digest(), index)
-            found += [(index, known)] if known != index else []
-        return found
+            pairs += [(index, known)] if known != index else []
+        return pairs
 
 
 def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> TinyDataset:

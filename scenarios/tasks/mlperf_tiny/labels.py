@@ -100,8 +100,8 @@ def _agree(path: Path, rows: Sequence[LabelRow]) -> None:
 
 
 def _where(path: Path) -> str:
-    """Say where such a list lies, if not here."""
-    near = sorted(found.parent.name for found in path.parent.glob(f"*/{path.name}"))
+    """Return where such a list lies, if not here."""
+    near = sorted(neighbour.parent.name for neighbour in path.parent.glob(f"*/{path.name}"))
     if near:
         return f"one of the folders in it: {', '.join(near)}"
     return "the folder of one benchmark, as datasets/kws01, with its list of labels and its tensors"

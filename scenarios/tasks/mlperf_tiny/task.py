@@ -158,18 +158,18 @@ class MlperfTiny:
         return lambda payload: generate.right_answer(self._benchmark, payload)
 
     def accepts(self, info: SutInfo) -> bool:
-        """Say whether a device is for this task: by its workload, or in the text layer of any maker
-        by the model it names.
+        """Return whether a device is for this task: by its workload, or in the text layer of any
+        maker by the model it names.
         """
-        said = info.task or info.model
+        name = info.task or info.model
         if self._settings.workload:
-            return said in (self._settings.workload, "any")
+            return name in (self._settings.workload, "any")
         known = BENCHMARKS.get(self._benchmark)
         if info.task:
             return info.task in ("any", self.name, *(known.reported_by if known else ()))
         # Other firmware names its benchmark where ours names a model; where it says nothing, the
         # length of its answers must do.
-        return known is None or said in ("", *known.reported_by)
+        return known is None or name in ("", *known.reported_by)
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies the data: hashes, counts, what of the benchmark they are;

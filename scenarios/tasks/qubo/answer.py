@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search answers, as bytes: docs/QUBO.md, "The solver".
+"""Bytes of a search's answer: docs/QUBO.md, "The solver".
 
-Cost (4 bytes, signed, as the device believes), how it ended (1: 0 time-out, 1 target), nodes (4),
-low byte first; then the vector, one bit a node, low bits first.
+Cost (4 bytes, signed, by the device's own account), how it ended (1: 0 time-out, 1 target), nodes
+(4), low byte first; then the vector, one bit a node, low bits first.
 """
 
 from __future__ import annotations

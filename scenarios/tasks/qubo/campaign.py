@@ -33,8 +33,8 @@ BRANCHES_PER_S = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to do for one workload: search this long from each of `seeds`, KaMIS as well or not, and
-    try this long to prove it.
+    """A campaign's job for one workload: search this long from each of `seeds`, KaMIS as well or
+    not, and try this long to prove it.
 
     `known` is the best solution so far, to be beaten or proven.
     """
@@ -54,7 +54,7 @@ class Job:
 
 def run(job: Job) -> Target:
     """Do a job; return the best solution found, which may be the known one. The vector's cost is
-    evaluated, not believed.
+    evaluated, not trusted.
     """
     graph = generate(job.workload)
     known = job.known
@@ -147,16 +147,16 @@ class CampaignJournal:
 
     def done(self) -> dict[str, Target]:
         """Return the results by the key of their job."""
-        found = {}
+        jobs = {}
         for line in (
             self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
         ):
             try:
                 entry: dict[str, Any] = json.loads(line)
-                found[str(entry["job"])] = Target(**entry["target"])
+                jobs[str(entry["job"])] = Target(**entry["target"])
             except (KeyError, TypeError, ValueError):
                 continue
-        return found
+        return jobs
 
     def add(self, job: Job, target: Target) -> None:
         """Keep a result."""

@@ -142,8 +142,8 @@ def from_edges(nodes: int, edges: NDArray[np.integer]) -> Graph:
     return Graph(nodes, np.unique((lesser * nodes + greater).astype(np.uint64)))
 
 
-def _new(drawn: Pairs, found: Pairs, missing: int) -> Pairs:
-    """Return those of `drawn` that are not in `found`, each once, and of these the `missing` that
+def _new(drawn: Pairs, known: Pairs, missing: int) -> Pairs:
+    """Return those of `drawn` that are not in `known`, each once, and of these the `missing` that
     were drawn first.
     """
     drawn = drawn << np.uint64(32)
@@ -153,8 +153,8 @@ def _new(drawn: Pairs, found: Pairs, missing: int) -> Pairs:
     first = np.empty(len(pair), bool)
     first[:1] = True
     np.not_equal(pair[1:], pair[:-1], out=first[1:])
-    if len(found):
-        first &= found[np.minimum(np.searchsorted(found, pair), len(found) - 1)] != pair
+    if len(known):
+        first &= known[np.minimum(np.searchsorted(known, pair), len(known) - 1)] != pair
     new: Pairs = pair[first]
     if len(new) > missing:
         place = drawn[first] & np.uint64(0xFFFFFFFF)

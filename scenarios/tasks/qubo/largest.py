@@ -74,7 +74,7 @@ class Try:
 
     @property
     def good(self) -> bool:
-        """Say whether it was loaded and gave a solution better than cost 0."""
+        """Return whether it was loaded and gave a solution better than cost 0."""
         return self.outcome == "good"
 
 
@@ -156,16 +156,16 @@ class Prober:
         """Load a workload and ask for a solution better than 0."""
         graph = generate(Workload(nodes, density, SEED))
         payload = edges.encode(graph)
-        told = (nodes, graph.edges, density, len(payload), graph.sha256)
+        described = (nodes, graph.edges, density, len(payload), graph.sha256)
         try:
             output = self._searched(payload)
         except (SutError, LocalProtocolError) as error:
-            return Try(*told, "refused", _words(error))
+            return Try(*described, "refused", _words(error))
         except (DeadlineError, RemoteProtocolError, BenchError) as error:
             # It may be in any state now, or gone.
             self.close()
-            return Try(*told, "failed", _words(error))
-        return _judged(Try(*told, "good"), graph, output)
+            return Try(*described, "failed", _words(error))
+        return _judged(Try(*described, "good"), graph, output)
 
     def _searched(self, payload: bytes) -> bytes:
         sut = self._open().sut
@@ -184,13 +184,13 @@ class Prober:
 
 def series(prober: Prober, density: float, edges_max: int, tell: Callable[[Try], None]) -> Largest:
     """Search the largest size of a density, with graphs of `edges_max` edges at most; `tell` is
-    told each try.
+    called with each try.
     """
 
     def good(nodes: int) -> bool:
-        found = prober.attempt(nodes, density)
-        tell(found)
-        return found.good
+        attempt = prober.attempt(nodes, density)
+        tell(attempt)
+        return attempt.good
 
     return largest(good, nodes_max(density, edges_max))
 
@@ -219,24 +219,24 @@ def content(
     }
 
 
-def _judged(told: Try, graph: Graph, output: bytes) -> Try:
+def _judged(attempt: Try, graph: Graph, output: bytes) -> Try:
     """Return what a try is, by the vector that was answered."""
     try:
-        found = answer.decode(output, graph.nodes)
+        decoded = answer.decode(output, graph.nodes)
     except DataError as error:
-        return dataclasses.replace(told, outcome="wrong", detail=error.cause)
-    true = cost(graph, found.vector)
-    bits = base64.b64encode(answer.packed_bits(found.vector)).decode()
-    told = dataclasses.replace(told, cost=true, claimed=found.claimed, vector=bits)
-    if found.claimed != true:
+        return dataclasses.replace(attempt, outcome="wrong", detail=error.cause)
+    true = cost(graph, decoded.vector)
+    bits = base64.b64encode(answer.packed_bits(decoded.vector)).decode()
+    attempt = dataclasses.replace(attempt, cost=true, claimed=decoded.claimed, vector=bits)
+    if decoded.claimed != true:
         return dataclasses.replace(
-            told, outcome="wrong", detail=f"it claims {found.claimed}, its vector costs {true}"
+            attempt, outcome="wrong", detail=f"it claims {decoded.claimed}, its vector costs {true}"
         )
     return (
-        told
+        attempt
         if true <= BETTER
         else dataclasses.replace(
-            told, outcome="no better", detail="no solution better than cost 0 in time"
+            attempt, outcome="no better", detail="no solution better than cost 0 in time"
         )
     )
 

@@ -40,7 +40,7 @@ OPTIMUM = "global optimum, proven by branch and bound"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """How an official cost was made: method, version, reads, restarts, seed, date; its vector."""
+    """Origin of an official cost: method, version, reads, restarts, seed, date; its vector."""
 
     graph: str
     method: str
@@ -53,12 +53,12 @@ class Made:
 
     @property
     def by_the_rules(self) -> bool:
-        """Tell whether it was made as NeuroBench makes its own."""
+        """Return whether it was made as NeuroBench makes its own."""
         return self.method == OPTIMUM or (self.reads, self.restarts) == (READS, RESTARTS)
 
     @property
     def source(self) -> str:
-        """Say in one line how the cost was made."""
+        """Return in one line how the cost was made."""
         if self.method == OPTIMUM:
             return f"{self.method}, {self.date}"
         rules = f"the {READS} reads and {RESTARTS} restarts of the rules"
@@ -81,10 +81,10 @@ class Official:
         if self.made is None:
             return Finding(name, False, "cost without vector, not verified")
         graph = generate(self.workload)
-        told = self.made.graph
-        if graph.sha256 != told:
-            found = f"the graph's hash is {graph.sha256[:16]}, the table says {told[:16]}"
-            return Finding(name, False, found)
+        stated = self.made.graph
+        if graph.sha256 != stated:
+            evidence = f"the graph's hash is {graph.sha256[:16]}, the table says {stated[:16]}"
+            return Finding(name, False, evidence)
         own = cost(graph, unpacked(self.made.solution, self.workload.nodes))
         return Finding(name, own == self.cost, f"the vector costs {own}, not {self.cost}")
 
@@ -140,9 +140,9 @@ def read(path: Path) -> Officials:
             raise DataError(f"{path}, line {number}: {workload} again")
         other, how = made.get(workload, (value, None))
         if other != value:
-            said = f"{path}, line {number}: {workload} costs {value}, and {other}"
+            evidence = f"{path}, line {number}: {workload} costs {value}, and {other}"
             raise DataError(
-                f"{said} in {side(path).name}",
+                f"{evidence} in {side(path).name}",
                 try_next=f"remove the row from one of them: {side(path).name} says how it was made",
             )
         rows[workload] = Official(workload, value, how)

@@ -19,8 +19,8 @@ def cells(targets: Targets, officials: Officials) -> Iterator[tuple[str, ...]]:
     for target in sorted(targets.rows.values(), key=lambda one: (one.nodes, one.density, one.seed)):
         by_cell.setdefault((target.nodes, target.density), []).append(target)
     for (nodes, density), ones in by_cell.items():
-        found = [officials.of(one.workload, one) for one in ones]
-        own = [None if one is None else one[0] for one in found]
+        officials_made = [officials.of(one.workload, one) for one in ones]
+        own = [None if one is None else one[0] for one in officials_made]
         best = [one.cost for one in ones]
         yield (
             str(nodes),

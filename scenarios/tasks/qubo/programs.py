@@ -148,10 +148,10 @@ class Sampling:
         # The samplers take 31 bits.
         seed = (self._seed * 1_000_003 + self._calls) % (1 << 31)
         self._calls += 1
-        found = self._sampler.sample(self._problem.model, num_reads=1, seed=seed, **how)
-        if found.record.energy[0] < self.cost:
-            self.cost = round(found.record.energy[0])
-            self._vector = found.record.sample[0]
+        samples = self._sampler.sample(self._problem.model, num_reads=1, seed=seed, **how)
+        if samples.record.energy[0] < self.cost:
+            self.cost = round(samples.record.energy[0])
+            self._vector = samples.record.sample[0]
 
 
 class Tabu(Sampling):
@@ -201,8 +201,8 @@ class Annealing(Sampling):
         """Return how many sweeps the next read should have: more than the one before, but no more
         than fit.
 
-        A read costs something by itself, by which one read alone cannot be told from its sweeps:
-        then all of it is put to these.
+        A read costs something by itself, by which one read alone cannot be distinguished from its
+        sweeps: then all of it is put to these.
         """
         if not self._reads:
             return FIRST_SWEEPS

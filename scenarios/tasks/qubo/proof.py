@@ -41,12 +41,12 @@ def by_branching(graph: Graph, known: NDArray[np.int8], branches: int = EXACT_BR
         return Proof(known, False, "branch and bound")
     c = ctypes.CDLL(str(Library("qubo-exact", [Path(__file__).with_name("exact.c")]).compiled()))
     starts, neighbours = graph.rows
-    found = np.zeros(max(graph.nodes, 1), np.uint16)
+    vector = np.zeros(max(graph.nodes, 1), np.uint16)
     size = int(np.count_nonzero(known))
     arrays = [array.ctypes.data_as(ctypes.c_void_p) for array in (starts, neighbours)]
-    place = found.ctypes.data_as(ctypes.c_void_p)
+    place = vector.ctypes.data_as(ctypes.c_void_p)
     most = c.exact_independent(graph.nodes, *arrays, size, ctypes.c_uint64(branches), place)
-    best = chosen(graph, found[:most]) if most > size else known
+    best = chosen(graph, vector[:most]) if most > size else known
     return Proof(best, most >= 0, "branch and bound")
 
 
@@ -81,8 +81,8 @@ def by_cp_sat(
     status = solver.solve(model)
     best = known
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        found = np.array([solver.value(node) for node in nodes], np.int8)
-        best = found if found.sum() > known.sum() else known
+        vector = np.array([solver.value(node) for node in nodes], np.int8)
+        best = vector if vector.sum() > known.sum() else known
     return Proof(best, status == cp_model.OPTIMAL, "CP-SAT")
 
 
@@ -94,11 +94,11 @@ def cliques(graph: Graph) -> list[list[int]]:
     ]
     covered: set[tuple[int, int]] = set()
     found = []
-    for one, other in zip(*(end.tolist() for end in graph.ends), strict=True):
-        if (one, other) in covered:
+    for first, other in zip(*(end.tolist() for end in graph.ends), strict=True):
+        if (first, other) in covered:
             continue
-        clique = [one, other]
-        common = near[one] & near[other]
+        clique = [first, other]
+        common = near[first] & near[other]
         while common:
             node = min(common)
             clique.append(node)

@@ -101,7 +101,7 @@ class Solver:
         return ctypes.string_at(self._c.nr_qubo_best(self._state), (self.nodes + 7) // 8)
 
     def start(self, seed: int) -> None:
-        """Begin anew; the same seed (32 bits) gives the same search."""
+        """Begin again; the same seed (32 bits) gives the same search."""
         self._c.nr_qubo_start(self._state, seed & 0xFFFFFFFF)
 
     def search(
@@ -120,8 +120,10 @@ class Solver:
             while waiting and self.cost <= waiting[0]:
                 crossings.append(CostCrossing(waiting.pop(0), self.cost, now_s))
             if self.cost <= target or now_s >= limit_s:
-                told = tuple(crossing for crossing in crossings if crossing.threshold in thresholds)
-                return FoundVector(self.cost, self.vector, now_s, told)
+                reported = tuple(
+                    crossing for crossing in crossings if crossing.threshold in thresholds
+                )
+                return FoundVector(self.cost, self.vector, now_s, reported)
             self.step(WORK_PER_POLL, waiting[0] if waiting else COST_MIN)
 
     def step(self, work: int, report_at: int = COST_MIN) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task once more from a session folder alone: graphs follow from (nodes, density, seed),
+"""Replica of the task from a session folder alone: graphs follow from (nodes, density, seed),
 targets stand in the provenance.
 """
 
@@ -19,7 +19,7 @@ from scenarios.tasks.qubo.graph import Graph, Workload, generate
 
 #: How many edges the graphs that are kept may have together; one takes 24 bytes.
 KEPT_EDGES = 8_000_000
-#: More than this is not made again to check a stranger's session.
+#: More than this is not made again to check an untrusted session.
 EDGES_MAX = 50_000_000
 
 
@@ -38,16 +38,16 @@ def name_of(workload: Workload) -> str:
 def scored(
     workload: Workload, graph: Graph, pair: tuple[int | None, int | None], output: bytes
 ) -> Score:
-    """Evaluate a device's vector in 64-bit integers; what the device claims is carried along, and
-    never believed.
+    """Evaluate a device's vector in 64-bit integers; what the device claims is kept, and never
+    used.
 
     `pair` are the official and the best known target.
     """
     try:
-        found = answer.decode(output, graph.nodes)
+        decoded = answer.decode(output, graph.nodes)
     except DataError as error:
         return Score(False, name_of(workload), "", case=cell(workload), fault=error.cause)
-    costs = Costs(cost(graph, found.vector), pair[0], found.claimed, pair[1])
+    costs = Costs(cost(graph, decoded.vector), pair[0], decoded.claimed, pair[1])
     return Score(costs.met, name_of(workload), str(costs.cost), case=cell(workload), costs=costs)
 
 
@@ -88,13 +88,13 @@ class QuboReplica:
         entries: Sequence[Entry],
     ) -> QuboReplica:
         """Check what the session says of its workloads and their targets; raises DataError."""
-        told = facts["workloads"]
-        if not len(due) == len(told) == len(entries):
+        workloads = facts["workloads"]
+        if not len(due) == len(workloads) == len(entries):
             raise DataError(
-                f"bench.toml has {len(due)} workloads, provenance.json {len(told)}, catalogue.csv "
-                f"{len(entries)}"
+                f"bench.toml has {len(due)} workloads, provenance.json {len(workloads)}, "
+                f"catalogue.csv {len(entries)}"
             )
-        for index, (workload, about, entry) in enumerate(zip(due, told, entries, strict=True)):
+        for index, (workload, about, entry) in enumerate(zip(due, workloads, entries, strict=True)):
             if entry != Entry(name_of(workload)):
                 raise DataError(
                     f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml has "
@@ -172,8 +172,8 @@ def _refuse_other_targets(due: Sequence[Workload], facts: Mapping[str, Any]) -> 
     own = facts.get("targets") == "shipped" and facts.get("targets_version") == shipped.version
     for workload, about in zip(due, facts["workloads"], strict=True):
         row = shipped.rows.get(workload)
-        told = (about["best_known"], about["graph_sha256"], about["proven"])
-        if own and row is not None and (row.cost, row.graph, row.proven) != told:
+        stated = (about["best_known"], about["graph_sha256"], about["proven"])
+        if own and row is not None and (row.cost, row.graph, row.proven) != stated:
             raise DataError(
                 f"provenance.json has another target for {name_of(workload)} than the shipped "
                 "table that it names"

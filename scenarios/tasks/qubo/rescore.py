@@ -61,7 +61,7 @@ class Vector:
 
     @property
     def beats(self) -> bool:
-        """Tell whether it is better than the best known one, or the first of its workload."""
+        """Return whether it is better than the best known one, or the first of its workload."""
         return self.cost is not None and (
             self.after.best_known is None or self.cost < self.after.best_known
         )
@@ -223,7 +223,7 @@ def _vector(
         after,
     )
     try:
-        found = answer.decode(done.completion.output, graph.nodes)
+        decoded = answer.decode(done.completion.output, graph.nodes)
     except DataError as error:
         return Vector(*told, fault=error.cause)
-    return Vector(*told, cost=cost(graph, found.vector), solution=packed(found.vector))
+    return Vector(*told, cost=cost(graph, decoded.vector), solution=packed(decoded.vector))

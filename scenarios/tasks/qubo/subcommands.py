@@ -79,7 +79,7 @@ def solver_seeds(text: str) -> tuple[int, ...]:
 @click.option(
     "--official",
     type=_path,
-    help="File of official costs, in NeuroBench's form; the published ones unless told.",
+    help="File of official costs, in NeuroBench's form; the published ones by default.",
 )
 @click.option(
     "--method",
@@ -135,10 +135,10 @@ def solver_seeds(text: str) -> tuple[int, ...]:
     default="1",
     show_default=True,
     metavar="LIST",
-    help="Seeds of the search, as 1,5-9: each searches anew; the one that found a vector is in its "
-    "method.",
+    help="Seeds of the search, as 1,5-9: each searches again; the one that found a vector is in "
+    "its method.",
 )
-@click.option("--jobs", type=click.IntRange(1), help="Processes; one a core unless told.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes; one a core by default.")
 @click.option(
     "--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster instead: tcp://HOST:8786."
 )
@@ -243,7 +243,7 @@ def targets(
 @click.option(
     "--official",
     type=_path,
-    help="File of official costs, in NeuroBench's form; the published ones unless told.",
+    help="File of official costs, in NeuroBench's form; the published ones by default.",
 )
 @click.option(
     "--keep",
@@ -321,7 +321,7 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     show_default=True,
     help="No graph with more edges is tried.",
 )
-@click.option("--out", type=_path, help="Where the evidence goes; largest-BENCH.json unless told.")
+@click.option("--out", type=_path, help="Where the evidence goes; largest-BENCH.json by default.")
 def largest(
     bench: Path, overrides: tuple[str, ...], timeout_s: float, edges_max: int, out: Path | None
 ) -> int:
@@ -467,7 +467,7 @@ def _verify_official(officials: Officials, of: Sequence[Sequence[float]]) -> int
 
 
 def _named(filters: Sequence[Sequence[float]], workload: Workload) -> bool:
-    """Say whether a workload is of the sizes, densities and seeds named; none named: of all."""
+    """Return whether a workload is of the sizes, densities and seeds named; none named: of all."""
     parts = (workload.nodes, workload.density, workload.seed)
     return all(not named or part in named for named, part in zip(filters, parts, strict=True))
 

@@ -55,18 +55,18 @@ def search(graph: Graph, reads: int, restarts: int, seed: int) -> NDArray[np.int
         from dwave.samplers import TabuSampler
     except ImportError as error:
         install = "pip install 'neurorig[qubo]'"
-        said = "D-Wave's samplers are not installed"
-        raise ConfigError(said, path="--method", try_next=install) from error
+        evidence = "D-Wave's samplers are not installed"
+        raise ConfigError(evidence, path="--method", try_next=install) from error
     model = Quadratic(edges.encode(graph), {}).model
     how = {"timeout": None, "num_reads": reads, "num_restarts": restarts}
-    found = TabuSampler().sample(model, seed=seed, **how)
+    samples = TabuSampler().sample(model, seed=seed, **how)
     vector = np.zeros(graph.nodes, np.int8)
-    best = int(np.argmin(found.record.energy))
-    vector[np.asarray(list(found.variables), np.int64)] = found.record.sample[best]
+    best = int(np.argmin(samples.record.energy))
+    vector[np.asarray(list(samples.variables), np.int64)] = samples.record.sample[best]
     lesser, greater = graph.ends
     if (vector[lesser] & vector[greater]).any():
-        said = f"the best vector of {METHOD} for {graph.nodes} nodes is no independent set"
-        raise DataError(said, try_next="more --reads or --restarts")
+        evidence = f"the best vector of {METHOD} for {graph.nodes} nodes is no independent set"
+        raise DataError(evidence, try_next="more --reads or --restarts")
     return vector
 
 

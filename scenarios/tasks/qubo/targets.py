@@ -80,13 +80,17 @@ class Target:
                 f"the graph's hash is {graph.sha256[:16]}, the table says {self.graph[:16]}",
             )
         try:
-            found = cost(graph, self.vector)
+            evaluated = cost(graph, self.vector)
         except DataError as error:
             return Finding(name, False, str(error))
-        if self.published is not None and found > self.published:
-            return Finding(name, False, f"costs {found}, worse than the published {self.published}")
+        if self.published is not None and evaluated > self.published:
+            return Finding(
+                name, False, f"costs {evaluated}, worse than the published {self.published}"
+            )
         return Finding(
-            name, found == self.cost, f"the vector costs {found}, the table says {self.cost}"
+            name,
+            evaluated == self.cost,
+            f"the vector costs {evaluated}, the table says {self.cost}",
         )
 
 
@@ -100,21 +104,21 @@ class Targets:
     rows: Mapping[Workload, Target]
 
     def of(self, graph: Graph) -> Target | None:
-        """Return the target of a graph, by its hash; None where nobody has one."""
+        """Return the target of a graph, by its hash; None where there is none."""
         return min(
             (row for row in self.rows.values() if row.graph == graph.sha256),
             key=lambda row: row.cost,
             default=None,
         )
 
-    def improved(self, found: Iterable[Target]) -> Targets:
-        """Return the next version with what is better of `found`: a lower cost, a proof of the
+    def improved(self, candidates: Iterable[Target]) -> Targets:
+        """Return the next version with what is better of `candidates`: a lower cost, a proof of the
         same, or a new graph.
 
         Published costs stay. Returns this version itself where nothing is better.
         """
         rows = dict(self.rows)
-        for new in found:
+        for new in candidates:
             old = rows.get(new.workload)
             if old is None or (new.cost, not new.proven) < (old.cost, not old.proven):
                 published = new.published if old is None else old.published

@@ -143,8 +143,8 @@ class QuboTask:
         return [Entry(self.workload(index)) for index in range(len(self))]
 
     def score(self, index: int, output: bytes) -> Score:
-        """Evaluate the device's vector in 64-bit integers; what the device claims is carried along,
-        and never believed.
+        """Evaluate the device's vector in 64-bit integers; what the device claims is kept, and
+        never used.
         """
         workload = self._workloads[index]
         pair = (self.official(index), self.best_known(index))
@@ -241,11 +241,13 @@ class QuboTask:
 
     def _meaning(self) -> str:
         table = self._settings.targets or "the shipped table"
-        said = (
+        meaning = (
             f"Official: {self._officials.source}. Best known: {table}, version "
             f"{self._version}, with vectors"
         )
-        return f"{said}. Results are to the official targets, those named best_known to the others."
+        return (
+            f"{meaning}. Results are to the official targets, those named best_known to the others."
+        )
 
     def _odd_targets(self) -> list[str]:
         """Return labels where official targets are missing, or made in another way than the rules
@@ -260,11 +262,11 @@ class QuboTask:
 
     def _missing(self) -> str:
         """Say for how many workloads there is but one of the two targets."""
-        said = ""
-        for what, found in (("official", self._official), ("best known", self._best)):
-            if count := sum(one is None for one in found):
-                said += f"; {count} of {len(self)} workloads have no {what} target"
-        return said
+        text = ""
+        for what, known in (("official", self._official), ("best known", self._best)):
+            if count := sum(target is None for target in known):
+                text += f"; {count} of {len(self)} workloads have no {what} target"
+        return text
 
     def _checked(self, index: int) -> int:
         """Return the edges of a workload's graph; raise DataError where the graph is not the one
@@ -308,14 +310,14 @@ def workloads(settings: QuboTask.Settings) -> list[Workload]:
 
 
 def unofficial(seeds: Sequence[int]) -> str:
-    """Return what results on these problem seeds are called: which five are announced, nobody tells
-    the rig.
+    """Return what results on these problem seeds are called: which five are announced, is not known
+    to the rig.
     """
     return "TUNING SEEDS" if set(seeds) <= set(TUNING_SEEDS) else "SEEDS NOT KNOWN AS OFFICIAL"
 
 
 def subset(seeds: Sequence[int]) -> str:
-    """Say which part of a workload's seeds these are: results are averages over five."""
+    """Return which part of a workload's seeds these are: results are averages over five."""
     missing = len(seeds) < len(TUNING_SEEDS)
     return (
         f"{len(seeds)} of the {len(TUNING_SEEDS)} seeds over which the rules average each workload"
@@ -325,7 +327,7 @@ def subset(seeds: Sequence[int]) -> str:
 
 
 def statement(seeds: Sequence[int]) -> str:
-    """Say what results on these problem seeds are."""
+    """Return what results on these problem seeds are."""
     if set(seeds) <= set(TUNING_SEEDS):
         return "tuning seeds (0 to 4): not an official result, for which five seeds are announced"
     mixed = "; tuning seeds (0 to 4) are among them" if set(seeds) & set(TUNING_SEEDS) else ""

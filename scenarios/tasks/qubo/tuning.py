@@ -31,14 +31,14 @@ _OF_ONE = re.compile(r"seed|graph|hash|index|workload|instance|problem|target|co
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What holds for graphs of `nodes` and `density`, both with their ends."""
+    """A tuning rule for graphs of `nodes` and `density`, both with their ends."""
 
     nodes: tuple[float, float]
     density: tuple[float, float]
     values: Mapping[str, Any]
 
     def fits(self, nodes: int, edges: int) -> bool:
-        """Say whether a graph is meant: its density is known by the edges that the published
+        """Return whether a graph is meant: its density is known by the edges that the published
         generator makes of it.
         """
         if not self.nodes[0] <= nodes <= self.nodes[1]:
@@ -77,9 +77,9 @@ def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
         limits[name] = value
     for least, most in (LIMITS[:2], LIMITS[2:]):
         if limits[least] > limits[most] or limits["density_to"] > 1:
-            said = f"{limits[least]!r} to {limits[most]!r}"
+            limits_text = f"{limits[least]!r} to {limits[most]!r}"
             raise ConfigError(
-                f"no graph lies within {said}",
+                f"no graph lies within {limits_text}",
                 path=f"{path}.{most}",
                 try_next="densities are shares, 0 to 1",
             )

@@ -275,7 +275,7 @@ def test_in_real_time_streams_that_end_shortly_before_the_recording_are_told(ben
 # --- The supply
 
 SUPPLY = {"js220": "s/i/range/mode", "js110": "s/i/range/select"}
-#: The instrument is off when it is opened, so that "off" is not sent again: the first of the
+#: The instrument is off when it is opened, so that "off" is not retransmitted: the first of the
 #: supply's values is on, the second off.
 ON = 1
 OFF = 2
@@ -311,7 +311,7 @@ def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once
     monitor = refusing(bench, model, OFF)
     monitor.power(True)
     with pytest.raises(
-        BenchError, match="switched the DUT's supply off only when it was opened anew"
+        BenchError, match="switched the DUT's supply off only when it was opened again"
     ) as caught:
         monitor.power(False)
     assert refusal(model) in caught.value.evidence and caught.value.try_next.startswith("it is off")
@@ -323,7 +323,7 @@ def test_a_supply_of_a_js110_that_went_off_and_said_so_too_late_is_asked_anew(be
     monitor = refusing(bench, "js110", OFF, unanswered=True)
     monitor.power(True)
     with pytest.raises(
-        BenchError, match="switched the DUT's supply off only when it was opened anew"
+        BenchError, match="switched the DUT's supply off only when it was opened again"
     ) as caught:
         monitor.close()
     assert (

@@ -92,7 +92,7 @@ def recorded(
     true: dict[str, Any] | None = None,
     **more: Any,
 ) -> Iterator[Any]:
-    """Record with the supply on; yields the table and the recording."""
+    """Record with the supply on; yields the context and the recording."""
     context = BenchContext()
     monitor = board(context, faults, true, **more)
     try:

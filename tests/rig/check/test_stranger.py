@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder from a stranger neither crashes nor stops whoever reads it, and nothing of it reaches
-the terminal raw.
+"""A folder from an untrusted source neither crashes nor stops whoever reads it, and nothing of it
+reaches the terminal raw.
 """
 
 from __future__ import annotations

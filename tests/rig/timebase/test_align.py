@@ -251,10 +251,10 @@ def test_a_spike_just_before_a_pulse_is_extra_and_the_pulse_keeps_its_mark() -> 
 
 def test_marks_whose_edges_fell_into_lost_samples_are_not_missing() -> None:
     run = session(6)
-    dark_s = [(run.edges[50] - 1e-4, run.edges[70] + 1e-4)]
-    whole = aligned(run, np.delete(run.edges, np.arange(50, 71)), dark_s=dark_s)
-    assert (whole.problems, whole.dark, whole.pairs) == ((), 21, len(run.ticks) - 21)
-    one_more = aligned(run, np.delete(run.edges, np.arange(50, 72)), dark_s=dark_s)
+    gaps_s = [(run.edges[50] - 1e-4, run.edges[70] + 1e-4)]
+    whole = aligned(run, np.delete(run.edges, np.arange(50, 71)), gaps_s=gaps_s)
+    assert (whole.problems, whole.in_gaps, whole.pairs) == ((), 21, len(run.ticks) - 21)
+    one_more = aligned(run, np.delete(run.edges, np.arange(50, 72)), gaps_s=gaps_s)
     assert [problem.detail.split("; ")[1:] for problem in one_more.problems] == [
         ["no edge for mark 72"]
     ]
@@ -263,9 +263,9 @@ def test_marks_whose_edges_fell_into_lost_samples_are_not_missing() -> None:
 def test_a_trial_whose_samples_are_lost_has_a_gap_and_no_loose_wire() -> None:
     run = session(6)
     none = np.zeros(0)
-    lost = aligned(run, none, dark_s=[(0.0, float(run.edges[-1]))])
+    lost = aligned(run, none, gaps_s=[(0.0, float(run.edges[-1]))])
     assert [problem.code for problem in lost.problems] == ["gap"]
-    assert [problem.code for problem in aligned(run, none, dark_s=[(0.0, 0.1)]).problems] == [
+    assert [problem.code for problem in aligned(run, none, gaps_s=[(0.0, 0.1)]).problems] == [
         "edges"
     ]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How marks are tied to a trace without edges for all of them: one edge and trust, or a clock of
-the host.
+"""How marks are attached to a trace without edges for all of them: one edge and nominal rates, or a
+clock of the host.
 """
 
 from __future__ import annotations

@@ -367,8 +367,8 @@ def lose_once(line: FakeLine, wanted: Callable[[Frame], bool], direction: str) -
     ("kind", "direction", "repeats"),
     [(kind, "tx", range(1, 3)) for kind in (MessageKind.RUN, MessageKind.COMMIT, MessageKind.DATA)]
     + [(kind, "rx", range(1, 3)) for kind in (MessageKind.DONE, MessageKind.CHUNK)]
-    # The DATA behind a lost LOAD find no slot open: a window is sent again. Its lost STATUS is told
-    # by the ACKs behind it.
+    # The DATA behind a lost LOAD find no slot open: a window is retransmitted. Its lost STATUS is
+    # told by the ACKs behind it.
     + [(MessageKind.LOAD, "tx", range(1, CAPS.window + 1)), (MessageKind.STATUS, "rx", range(1))],
 )
 def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(
@@ -625,7 +625,7 @@ def test_a_silent_dut_is_a_deadline_error_with_evidence() -> None:
     with pytest.raises(DeadlineError, match="answer to PING") as caught:
         client.ping()
     assert line.now_s - before_s < 4
-    assert "sent again 12 times" in caught.value.evidence
+    assert "retransmitted 12 times" in caught.value.evidence
 
 
 def test_only_broken_frames_are_a_remote_protocol_error() -> None:

@@ -60,7 +60,7 @@ def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(
     assert [completion.restarts for completion in done].count(1) == 1
     assert sum(completion.restarts for completion in done[4:]) == 1
     ticks = [mark.tick for completion in done for mark in completion.marks]
-    assert ticks != sorted(ticks)  # the timer began anew, and nobody pretends that it did not
+    assert ticks != sorted(ticks)  # the timer began again, and nobody pretends that it did not
 
 
 @pytest.mark.posix

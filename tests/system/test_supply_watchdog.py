@@ -80,7 +80,7 @@ def test_the_supply_goes_off_when_the_rig_is_gone(
     assert rig.returncode != 0
 
 
-def test_a_bench_that_is_left_in_peace_needs_no_guardian(board: Board, tmp_path: Path) -> None:
+def test_a_bench_that_is_left_in_peace_needs_no_watchdog(board: Board, tmp_path: Path) -> None:
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
     code = f"from rig.session.session import open_bench\nwith open_bench({str(bench)!r}):\n    pass"
