@@ -12,7 +12,7 @@ query; noise, steps and edges are the monitor's. The truth is the virtual device
 durations, mean powers, and when a window of the stream is complete by its clock. It is never read
 from a trace. Its samples do not differ, so both intervals have one truth.
 
-Populations (benchmarks/populations.py): samples that are alike within recordings, answers that
+Populations (benchmarks/populations.py): samples that are correlated within recordings, answers that
 change, streams of scenes. Only the metrics and their intervals are computed. The truth is the
 population's; where it has no formula, the mean over all runs.
 

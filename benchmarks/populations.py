@@ -2,9 +2,9 @@
 """Populations of samples from which trials are drawn in numbers alone, so that the truth behind
 every interval is known.
 
-Samples of one recording are alike, decisions of one scene are, and trials differ by what a device
-and its surroundings do. The scenarios' own summaries make the metrics of what is drawn; nothing is
-measured, and nothing runs in real time.
+Samples of one recording are correlated, decisions of one scene are, and trials differ by what a
+device and its surroundings do. The scenarios' own summaries make the metrics of what is drawn;
+nothing is measured, and nothing runs in real time.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ Population = Callable[[random.Random], Draw]
 
 
 def recordings(count: int, each: int, mean: float, alike: float) -> Population:
-    """Return samples of recordings whose answers are `alike` (intra-cluster correlation), and whose
-    latencies are.
+    """Return samples of recordings whose answers have the intra-cluster correlation `alike`, and
+    whose latencies are.
     """
 
     def draw(rng: random.Random) -> Draw:
@@ -148,7 +148,7 @@ def unsteady(count: int) -> Population:
 
 
 def areas(files: int, windows: int) -> Population:
-    """Return files of windows whose mean score tells two kinds apart; the area for other files is
+    """Return files of windows whose mean score distinguishes two kinds; the area for other files is
     known.
     """
 

@@ -27,7 +27,7 @@ class NoMonitor:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What is stated of the device's own clock, which nothing checks."""
+        """Settings: the limit of the device's own clock, which nothing checks."""
 
         clock_ppm: Annotated[
             float,

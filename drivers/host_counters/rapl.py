@@ -61,7 +61,7 @@ class Rapl:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Which counter, how it is polled, and the limit of error that you claim."""
+        """Settings: the counter, how it is polled, and the limit of error that you claim."""
 
         root: Annotated[
             str, doc('Folder of the kernel\'s counters, an absolute path; or "simulator".')

@@ -79,7 +79,7 @@ class StLpm01a:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Where it is, what it supplies, and how it samples."""
+        """Settings: the port, the supply, and the sampling."""
 
         port: Annotated[
             str, Len(1), doc('Serial device, pyserial URL, or "simulator"; `rig scan` lists them.')

@@ -38,7 +38,7 @@ _HEADS = ("metric", "value", "unit", "measured again", "for other samples", "per
 
 @dataclass(frozen=True, slots=True)
 class SessionProblem:
-    """What is wrong with a trial: `code` is one of PROBLEM_CODES, `detail` the evidence."""
+    """A problem of a trial: `code` is one of PROBLEM_CODES, `detail` the evidence."""
 
     trial: int
     code: str
@@ -55,7 +55,9 @@ class SessionProblem:
 
 @dataclass(frozen=True, slots=True)
 class SessionVerdict:
-    """Whether the trials replicate, by which rule; `reason` names the first thing that failed."""
+    """The verdict of a session: whether the trials replicate, by which rule; `reason` names the
+    first thing that failed.
+    """
 
     ok: bool
     rule: str

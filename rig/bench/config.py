@@ -38,7 +38,7 @@ NO_MONITOR = "none"
 
 @dataclass(frozen=True, slots=True)
 class BenchSettings:
-    """What holds for the bench as a whole."""
+    """Settings of the bench as a whole."""
 
     name: Annotated[
         str,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which benches are simulated, by the kinds that their bench files name."""
+"""Test whether a bench is simulated, by the kinds that their bench files name."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 """Recompute every number of a session from its raw files and compare; read what is left of one that
 was cut off.
 
-The folder may come from a stranger, who made it to be believed, or to harm whoever checks it: what
-is found is a finding, and nothing in it is a crash.
+The folder is not trusted: it may have been made to pass as genuine, or to harm whoever checks it:
+what is found is a finding, and nothing in it is a crash.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Say whether the session is complete and every number was found again."""
+        """Return whether the session is complete and every number was found again."""
         return self.status == "success" and all(finding.ok for finding in self.findings)
 
 
@@ -150,7 +150,7 @@ class _Session:
             }
             try:
                 trial, of_trial = self._trial(number, replay, found, broken)
-            # Whatever a stranger's file does to the code that reads it is a finding, and no crash.
+            # Whatever an untrusted file does to the code that reads it is a finding, and no crash.
             except Exception as error:
                 trial = None
                 of_trial = [Finding(f"trial-{number}", False, _cannot("it", error))]

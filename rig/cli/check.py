@@ -37,7 +37,7 @@ _OUT = Terminal()
     "--signers",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Whose signatures to believe.",
+    help="File of trusted signers (ssh-keygen).",
 )
 def check(path: Path, claimed: Path | None, signers: Path | None) -> int:
     """Recompute every number of a session from its raw files and compare; test a claim on them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check of a session found."""
+"""Findings of a session's check, printed."""
 
 from __future__ import annotations
 

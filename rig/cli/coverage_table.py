@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells of a grid are done, as a table."""
+"""Table of the cells of a grid: done, failed, missing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must stand beside a session's numbers, as the command line shows it."""
+"""Labels of a session's numbers, as the command line shows it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a session is, while it runs."""
+"""Progress of a running session."""
 
 from __future__ import annotations
 

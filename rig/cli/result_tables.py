@@ -161,7 +161,10 @@ def _unmetered(clock: DeviceClock) -> str:
 def _resolution(row: Resolution) -> str:
     window = quantity(row.window_s, "s")
     width = share(row.energy_u95)
-    said = f"{row.phase}: a window of {window} cannot tell 5 %: ±{width}, most of it {row.because}"
+    said = (
+        f"{row.phase}: a window of {window} does not resolve 5 %: ±{width}, "
+        f"most of it {row.because}"
+    )
     return said + (
         "; no length is enough"
         if row.needed_s is None

@@ -39,7 +39,7 @@ def _silent(direction: str, block: bytes) -> None:
 
 @dataclass(slots=True)
 class BenchState:
-    """What changes while a bench is open.
+    """The state of an open bench that changes.
 
     `wire` is called with every block of bytes that passes the UART, with its direction "tx" (host
     to device) or "rx"; cheap, never raises. `trial` is the number of the trial at hand, from 1.
@@ -54,8 +54,8 @@ class BenchState:
 
 @dataclass(frozen=True, slots=True)
 class BenchContext:
-    """What every backend, monitor, scenario and task is given when it is opened; built once, by
-    rig/bench/parts.py.
+    """The context that every backend, monitor, scenario and task is given when it is opened; built
+    once, by rig/bench/parts.py.
 
     `folder` is where the bench file lies: relative paths in it start there. `world` is the truth
     behind simulated devices. `seed` makes everything random on this bench repeatable. `reference`
@@ -78,5 +78,5 @@ class BenchContext:
     state: BenchState = field(default_factory=BenchState)
 
     def wire(self, direction: str, block: bytes) -> None:
-        """Tell whoever listens by now of a block that passed the UART."""
+        """Pass a block from the UART on to the listener."""
         self.state.wire(direction, block)

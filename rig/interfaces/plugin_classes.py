@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the class behind an entry point offers: the contract of plug-ins.
+"""Interfaces of the classes behind entry points: the contract of plug-ins.
 
 A class of each group has its `Settings`, a frozen dataclass whose fields are the keys of its table
 in a bench file, and `open(settings, context)`, which returns an instance: a SystemUnderTest, an

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class Scenario(Protocol):
-    """Which samples are asked for, in which order and when; pure: no clock, no thread, no port."""
+    """A traffic pattern: which samples are asked for, in which order and when; pure: no clock, no
+    thread, no port.
+    """
 
     name: str
 
@@ -36,9 +38,7 @@ class Scenario(Protocol):
 
 @runtime_checkable
 class Reviewer(Protocol):
-    """What a scenario offers besides whose benchmark has rules of its own for a trial, and lines in
-    which it states a result.
-    """
+    """Optional hook of a scenario: benchmark-specific validity checks and result lines."""
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which rules a trial does not meet."""
@@ -49,7 +49,7 @@ class Reviewer(Protocol):
 
 @runtime_checkable
 class Fitter(Protocol):
-    """What a scenario offers besides whose plan depends on what the device can do."""
+    """Optional hook of a scenario: a plan that depends on the device's capabilities."""
 
     def fitted(self, info: SutInfo) -> Scenario:
         """Return the scenario for this device; raise ConfigError where it can do none of it."""
@@ -57,7 +57,7 @@ class Fitter(Protocol):
 
 @runtime_checkable
 class Withholder(Protocol):
-    """What a scenario offers besides that leaves out a metric where a trial cannot give it."""
+    """Optional hook of a scenario: reasons why a trial cannot give a metric."""
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return the names of the metrics that are left out, each with the reason."""
@@ -65,8 +65,8 @@ class Withholder(Protocol):
 
 @runtime_checkable
 class Surveyor(Protocol):
-    """What a scenario offers besides whose plan is a grid of cells, of which a device or a session
-    may leave some undone.
+    """Optional hook of a scenario whose plan is a grid of cells: which are done, failed or
+    missing.
     """
 
     def survey(self, names: Sequence[str], done: Sequence[StepRecord]) -> tuple[Covered, ...]:
@@ -83,7 +83,7 @@ class Metered(Protocol):
 
     @property
     def needs_energy(self) -> bool:
-        """Say so."""
+        """Return True where the scenario cannot do without energy."""
 
 
 @runtime_checkable
@@ -112,7 +112,7 @@ class Comparer(Protocol):
 
 @runtime_checkable
 class Gatherer(Protocol):
-    """Optional hook of a scenario: values that all trials together tell, and that are no means over
+    """Optional hook of a scenario: values of all trials together that are no means over
     trials.
     """
 

@@ -33,8 +33,8 @@ class ImaginedOutcome:
 
 @dataclass(slots=True)
 class ImaginedTrial:
-    """What the steps of an imagined trial share: its task, its steps by their kind, the score that
-    any answer has, how the trial goes, and how many samples it has so far.
+    """Context that the steps of an imagined trial share: its task, its steps by their kind, the
+    score that any answer has, how the trial goes, and how many samples it has so far.
     """
 
     task: Task

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rig asks of a kind of step."""
+"""Interface of a kind of step."""
 
 from __future__ import annotations
 

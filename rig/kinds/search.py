@@ -47,7 +47,7 @@ class SearchKind(StepKind[Solve]):
         return f"{len(steps)} searches ({search_s:g} s at most)" if steps else ""
 
     def lacks(self, info: SutInfo) -> str:
-        """Say so of a device that does not search."""
+        """Return what is missing on a device that does not search."""
         return "" if info.solves else "cannot search by itself"
 
     def scored(self, task: Task, number: int, step: Solve, completion: Completion) -> StepRecord:
@@ -95,8 +95,8 @@ class SearchKind(StepKind[Solve]):
         return [*contradictions, *_of_costs(item.number, step, completion.marks, item.score)]
 
     def must_be_resolved(self, span: Span, step: Solve) -> bool:
-        """Say so of a search to its time-out: one that ends at its target is as short as it likes,
-        and of a crossing that is told too early nothing is made.
+        """Return True for a search to its time-out: one that ends at its target is as short as it
+        likes, and of a crossing that is told too early nothing is made.
         """
         return step.target is None and not step.warmup and span.whole
 

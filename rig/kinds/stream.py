@@ -48,7 +48,7 @@ class StreamKind(StepKind[Stream]):
         return f"{len(steps)} stream{'s' * (len(steps) > 1)} ({played_s:g} s)" if steps else ""
 
     def lacks(self, info: SutInfo) -> str:
-        """Say so of a device that does not listen."""
+        """Return what is missing on a device that does not listen."""
         return "" if info.streams else "cannot listen to a stream"
 
     def payloads(self, task: Task, step: Stream) -> Sequence[bytes]:

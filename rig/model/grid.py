@@ -77,7 +77,7 @@ class CellState:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many cells are done, failed and missing, and the cells."""
+    """Counts of cells done, failed and missing, and the cells."""
 
     done: int
     failed: int

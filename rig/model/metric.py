@@ -12,7 +12,7 @@ from rig.stats.summary import mean, percentile, percentile_error, standard_error
 
 
 class Statistic(Enum):
-    """How a metric is made of single values."""
+    """Kinds of statistic: how a metric is made of single values."""
 
     MEAN = "mean"
     #: A sum over a sum: a power, a throughput, a duty cycle.
@@ -34,12 +34,12 @@ class Statistic(Enum):
 
     @property
     def smooth(self) -> bool:
-        """Say whether the metric without some samples tells what it is with other ones."""
+        """Return whether the metric without some samples tells what it is with other ones."""
         return self not in (Statistic.TOTAL, Statistic.MEDIAN)
 
 
 class Prominence(Enum):
-    """Where a metric is shown."""
+    """Places where a metric is shown."""
 
     #: In a tile above the report, and as a row of the table.
     HEADLINE = "headline"
@@ -50,7 +50,9 @@ class Prominence(Enum):
 
 
 class Repeatability(Enum):
-    """Whether trials are to repeat a metric: without a claim, the verdict compares them."""
+    """Kinds of repeatability: whether trials are to repeat a metric: without a claim, the verdict
+    compares them.
+    """
 
     REPEATED = "repeated"
     #: One or a few of many values decide it, or few attempts: trials agree by chance only.
@@ -60,7 +62,7 @@ class Repeatability(Enum):
 
 
 class Deviation(Enum):
-    """How far a metric lies from a reference."""
+    """Measures of a metric's distance from a reference."""
 
     #: (value - reference) / |reference|
     RELATIVE = "relative"

@@ -48,8 +48,8 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """Which window of a stream a sample is: its number, the number of its scene, and two times that
-    end at its decision.
+    """A window of a stream, as part of its sample: its number, the number of its scene, and two
+    times that end at its decision.
 
     `response` begins when the window's last sample was captured, `since_onset` when the first
     sample of its scene was. Neither has an energy.
@@ -131,8 +131,8 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Everything measured in one trial: timed samples, idle windows and streams, in the order they
-    happened.
+    """All that was measured in one trial: timed samples, idle windows and streams, in the order
+    they happened.
     """
 
     samples: tuple[Sample, ...]
@@ -163,5 +163,5 @@ class Trial:
 
     @property
     def valid(self) -> bool:
-        """Say whether the trial counts."""
+        """Return whether the trial counts."""
         return not self.problems

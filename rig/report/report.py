@@ -200,7 +200,7 @@ def _value(value: Any) -> str:
 
 
 def _known(value: float | None) -> bool:
-    """Say whether there is a number."""
+    """Return whether there is a number."""
     return value is not None and math.isfinite(value)
 
 
@@ -233,8 +233,8 @@ def _plot(picture: Picture, results: Results) -> Plot:
 def _of_one_trial(
     session: SessionFolder, measured: list[TrialSamples], results: Results
 ) -> dict[str, Plot]:
-    """Draw what needs a trace: of the first valid trial that was tied to one, and recorded in one
-    go.
+    """Draw what needs a trace: of the first valid trial that was attached to one, and recorded in
+    one go.
     """
     if not results.provenance.monitors:
         return _undrawn("there is no energy monitor, so there is no trace.")

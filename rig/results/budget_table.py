@@ -12,8 +12,8 @@ from rig.uncertainty.budget import Part
 
 @dataclass(frozen=True, slots=True)
 class BudgetCell:
-    """What a component makes of a metric, as a share of its value; not `counted` where the scatter
-    contains it already.
+    """The share of a component in a metric, as a share of its value; not `counted` where the
+    scatter contains it already.
     """
 
     relative: float

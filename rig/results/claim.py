@@ -30,7 +30,7 @@ from rig.results.replication import Verdict
 _NEVER_NEGATIVE = ("s", "1/s", "s/s")
 #: Units of what an energy monitor measures.
 _OF_ENERGY = ("J", "W")
-#: So many names are told in a hint.
+#: So many names are shown in a hint.
 _TOLD = 12
 
 
@@ -127,7 +127,7 @@ def refuse(
     found = [forecast(scenario, task, steps, each) for each in possible]
     known = [each for each in found if each is not None]
     if not known:
-        return  # nothing can be told beforehand; the verdict tells it afterwards
+        return  # nothing is known beforehand; the verdict shows it afterwards
     metrics = {name: metric for each in known for name, metric in each.metrics.items()}
     reasons = {name: reason for each in known for name, reason in each.absent.items()}
     for name, value in values.items():

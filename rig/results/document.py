@@ -38,7 +38,7 @@ _SCHEMA = re.compile(r"neurorig-results-([1-9][0-9]{0,5})")
 
 @dataclass(frozen=True, slots=True)
 class SampleCounts:
-    """How many timed samples each trial has, and in which files they are."""
+    """Counts of the timed samples of each trial, and in which files they are."""
 
     per_trial: tuple[int, ...]
     files: tuple[str, ...]
@@ -196,7 +196,7 @@ class Results:
 
     @property
     def ok(self) -> bool:
-        """Say whether the verdict is true and every trial valid."""
+        """Return whether the verdict is true and every trial valid."""
         return self.replication.ok and all(trial.valid for trial in self.trials)
 
 

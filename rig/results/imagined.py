@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which metrics a bench can give, before anything is measured: a scenario is pure, so it is asked
-to reduce imagined trials. Pure.
+"""The metrics that a bench can give, before anything is measured: a scenario is pure, so it is
+asked to reduce imagined trials. Pure.
 
 Several trials are imagined, as good, bad and mixed answers, and a device that draws more and less
 than idle, give other metrics.
@@ -25,8 +25,8 @@ from rig.model.trial import Measured, Sample, Streamed, Window
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """What is known of a metric beforehand: unit, direction, whether it lies between 0 and 1,
-    whether it can be below 0.
+    """Properties of a metric that are known beforehand: unit, direction, whether it lies between 0
+    and 1, whether it can be below 0.
     """
 
     unit: str
@@ -56,8 +56,8 @@ _OUTCOMES = (
 def forecast(
     scenario: Scenario, task: Task, steps: Sequence[Step], phases: Sequence[str]
 ) -> Forecast | None:
-    """Return what trials of this plan can give; None where it cannot be told, as of a task that
-    must know the device's answers.
+    """Return what trials of this plan can give; None where it is not known beforehand, as of a task
+    that must know the device's answers.
     """
     metrics: dict[str, Possible] = {}
     reasons: dict[str, str] = {}

@@ -31,7 +31,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class DataStatement:
-    """What the numbers are of; `official` where the data are the benchmark's own, whole, `subset`
+    """Statement of the data: `official` where the data are the benchmark's own, whole, `subset`
     which part of them (empty: all).
     """
 

@@ -62,7 +62,7 @@ POLICY = (
 
 @dataclass(frozen=True, slots=True)
 class MetricVerdict:
-    """How one metric stands: deviation and limit are relative; `ok` is deviation <= limit."""
+    """The verdict of one metric: deviation and limit are relative; `ok` is deviation <= limit."""
 
     claimed: float
     mean: float

@@ -69,7 +69,7 @@ NO_ENERGY = "there is no energy monitor: [monitor.none]"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What besides the raw data is needed to reduce a trial; all of it is in the session folder."""
+    """The data besides the raw files that reduce a trial; all of it is in the session folder."""
 
     config: Config
     scenario: Scenario
@@ -92,7 +92,7 @@ class Context:
 
     @property
     def monitored(self) -> bool:
-        """Say whether an energy monitor recorded: a session without one has no traces, and no
+        """Return whether an energy monitor recorded: a session without one has no traces, and no
         energies.
         """
         return bool(self.provenance.monitors)

@@ -84,7 +84,7 @@ class SessionResult:
 
     @property
     def ok(self) -> bool:
-        """Say whether the verdict is true and every trial valid."""
+        """Return whether the verdict is true and every trial valid."""
         return self.results.ok
 
 
@@ -116,8 +116,8 @@ def open_bench(path: Path | str, overrides: Sequence[str] = (), again: int = 0) 
     """Open everything a bench file names; on leaving, the DUT's supply is off and every port
     closed, whatever happened.
 
-    `again`: how often it was opened for the same session before. What is random on the table is
-    then drawn anew: a simulated monitor that began with the same noise once more would write a
+    `again`: how often it was opened for the same session before. What is random on the bench is
+    then drawn again: a simulated monitor that began with the same noise once more would write a
     trace that another trial has already.
     """
     resolved = config.load(Path(path), overrides)
@@ -149,7 +149,7 @@ def _leave(
     trace: object,
 ) -> None:
     """Switch a supply off or let go of an instrument; where that fails after an error, that error
-    stays the one to tell, with a note.
+    stays the one to report, with a note.
     """
     try:
         action()
@@ -181,7 +181,7 @@ def resume(path: Path, subscribers: Sequence[Subscriber] = ()) -> SessionResult:
     """Go on with a session that was cut off, on the same bench.
 
     Finished trials stay; the one that was begun goes on behind the last step of which everything
-    was measured, or, where a monitor is not resumable, begins anew.
+    was measured, or, where a monitor is not resumable, begins again.
 
     Raises what `standing` does, and ConfigError where device, instruments, task or rig are not what
     they were.
@@ -273,7 +273,7 @@ def _session(
         emit(SessionFinished("abort", "stopped by the user"))
         raise
     except BaseException as error:
-        # The disk may be full: the first error is the one to tell.
+        # The disk may be full: the first error is the one to report.
         with suppress(RigError):
             emit(
                 SessionFinished("fail", str(error) if isinstance(error, RigError) else repr(error))

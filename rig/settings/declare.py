@@ -43,7 +43,7 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What a text must look like: a regular expression, and the same in words."""
+    """Form of a text: a regular expression, and the same in words."""
 
     pattern: str
     meaning: str

@@ -73,8 +73,8 @@ def influences(
     component's effect and summarising again.
 
     So it holds for any scenario, and what cancels in a difference (an offset in dynamic power, a
-    clock in a power) cancels here. Effects that err anew in each window, and steps, differ between
-    queries, idle times and streams, so nothing of them cancels in a difference.
+    clock in a power) cancels here. Effects that are independent from window to window, and steps,
+    differ between queries, idle times and streams, so nothing of them cancels in a difference.
     """
     found: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
     for component, (kind, shape) in _components(measured).items():

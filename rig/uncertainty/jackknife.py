@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What metrics would be without one group of samples after the other: the variance that the choice
-of samples gives them.
+"""Jackknife: metrics without one group of samples after the other: the variance that the choice of
+samples gives them.
 
 The delete-one-group jackknife (Wolter, Introduction to Variance Estimation, chapter 4) of the
 scenario's own summary, so it holds for any metric that is smooth in its samples: means, ratios,
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 _NONE = (math.nan, 0)
 #: What was left out and added up again in another order differs by such a share.
 _ROUNDING = 1e-12
-#: Fewer groups do not tell a skewness.
+#: Fewer groups do not determine a skewness.
 _SKEWED_MIN = 6
 
 
@@ -47,7 +47,7 @@ class Deleted:
 
     @property
     def complete(self) -> bool:
-        """Say whether every value is known."""
+        """Return whether every value is known."""
         return bool(np.isfinite(self.values).all())
 
     def variance(self) -> float:
@@ -123,19 +123,19 @@ def jackknife(
 ) -> Jackknife:
     """Leave out each group of samples of each trial, and summarise again."""
     own = [indices_of(trial.measured) for trial in trials]
-    found = clusters(catalogue, set().union(*own))
+    grouping = clusters(catalogue, set().union(*own))
     shared = _shared([trial.measured for trial in trials])
-    if len(found.groups) < 2:
-        return Jackknife(found, {}, {}, shared)
+    if len(grouping.groups) < 2:
+        return Jackknife(grouping, {}, {}, shared)
     cuts = _cuts(trials)
-    present = [[not group.isdisjoint(indices) for group in found.groups] for indices in own]
+    present = [[not group.isdisjoint(indices) for group in grouping.groups] for indices in own]
     rows = []
     for trial, touched in zip(trials, present, strict=True):
         whole = numbers(trial.metrics, cuts)
         rows.append(
             [
                 numbers(summarise(without(trial.measured, group)), cuts) if is_in else whole
-                for group, is_in in zip(found.groups, touched, strict=True)
+                for group, is_in in zip(grouping.groups, touched, strict=True)
             ]
         )
     deleted = {
@@ -145,7 +145,7 @@ def jackknife(
         name: [numbers(trial.metrics, cuts).get(name, _NONE) for trial in trials]
         for name in deleted
     }
-    return Jackknife(found, deleted, wholes, shared)
+    return Jackknife(grouping, deleted, wholes, shared)
 
 
 def _deleted(
@@ -179,17 +179,17 @@ def _share_up_to(metric: Metric, cut: float) -> float:
 
 
 def _cuts(trials: Sequence[Trial]) -> dict[str, float]:
-    found = {}
+    cuts = {}
     for name, metric in (trials[0].metrics if trials else {}).items():
         if metric.percent is not None:
-            found[name] = percentile(
+            cuts[name] = percentile(
                 pooled([t.metrics[name] for t in trials if name in t.metrics]), metric.percent
             )
-    return found
+    return cuts
 
 
 def _shared(measured: Sequence[Measured]) -> bool:
-    """Say whether all trials are of the same samples: each as often, and in the same scenes."""
+    """Return whether all trials are of the same samples: each as often, and in the same scenes."""
     asked = [
         (
             sorted(index for sample in each.samples for index in sample.indices),

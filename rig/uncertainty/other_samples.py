@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a metric would lie for other samples of the same kind: their choice, by clusters that are
-alike inside, counts too.
+"""Interval of a metric for other samples of the same kind: their choice, by clusters of correlated
+samples, counts too.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _NOTHING = 1e-6
 
 
 def intervals(
-    name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife
+    name: str, single: Sequence[Metric], budget: Budget | None, knife: Jackknife
 ) -> Intervals:
     """Return both intervals of a metric, from its values in all trials, its budget, and itself
     without some of its samples.
     """
-    same = same_samples.interval(single, found, knife.shared)
-    return Intervals(same, interval(name, single, found, knife, same))
+    same = same_samples.interval(single, budget, knife.shared)
+    return Intervals(same, interval(name, single, budget, knife, same))
 
 
 def interval(
-    name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife, same: Interval
+    name: str, single: Sequence[Metric], budget: Budget | None, knife: Jackknife, same: Interval
 ) -> Interval:
     """Return the interval of a metric; `same` is that of the same samples, measured again."""
     if not all(math.isfinite(metric.value) for metric in single):
@@ -64,9 +64,9 @@ def interval(
     if statistic is Statistic.SHARE:
         stated = _share(name, single, knife)
     elif statistic is Statistic.PERCENTILE:
-        stated = _percentile(name, single, found, knife)
+        stated = _percentile(name, single, budget, knife)
     else:
-        stated = _mean(single, deleted, found)
+        stated = _mean(single, deleted, budget)
     note = f"; {knife.clusters.note}" if knife.clusters.note else ""
     return replace(
         stated, method=stated.method + note, units=knife.clusters.units if stated.known else ""
@@ -91,11 +91,11 @@ def _share(name: str, single: Sequence[Metric], knife: Jackknife) -> Interval:
 
 
 def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
-    """Return how many independent values tell a share as well as `n` that are clustered.
+    """Return how many independent values give a share as precisely as `n` that are clustered.
 
     The variance between clusters is known as well as the count of those in which the rarer outcome
     happened: a degree of freedom for each of them, at most one less than all. It is never more than
-    that of clusters alike inside: taken where none had it.
+    that of fully correlated clusters: taken where none had it.
     """
     deleted = knife.deleted[name]
     groups = len(knife.clusters.groups)
@@ -116,7 +116,7 @@ def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
 
 
 def _percentile(
-    name: str, single: Sequence[Metric], found: Budget | None, knife: Jackknife
+    name: str, single: Sequence[Metric], budget: Budget | None, knife: Jackknife
 ) -> Interval:
     percent = single[0].percent or 0.0
     values = pooled(single)
@@ -134,7 +134,7 @@ def _percentile(
     low_at = values[math.floor((low - 0.5) * each + 0.5) - 1]
     high_at = values[math.ceil((high - 0.5) * each + 0.5) - 1]
     return Interval(
-        *same_samples.widened(same_samples.value(single), low_at, high_at, found), RANKS
+        *same_samples.widened(same_samples.value(single), low_at, high_at, budget), RANKS
     )
 
 
@@ -147,12 +147,12 @@ def _by_logit(even: Interval, at: float) -> Interval:
     return Interval(low, high, f"{MEANS}, of its logit (Qin and Hotilovac 2008)")
 
 
-def _mean(single: Sequence[Metric], deleted: Deleted, found: Budget | None) -> Interval:
+def _mean(single: Sequence[Metric], deleted: Deleted, budget: Budget | None) -> Interval:
     at = same_samples.value(single)
     chosen_u = math.sqrt(deleted.variance())
     parts = [
         (part.standard_uncertainty, part.shape)
-        for part in (found.parts if found else ())
+        for part in (budget.parts if budget else ())
         if _counts(part)
     ]
     parts.append((chosen_u, f"t{deleted.freedom(at)}"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What errors of windows do to metrics: move the windows by them and summarise again. Pure.
+"""Propagation of window errors to metrics by finite differences (GUM 5.1.3). Pure.
 
 It holds for any scenario, as it asks nothing of how the metrics are made.
 """
@@ -77,32 +77,36 @@ def independent(moving: Moving) -> dict[str, float]:
 
 def windows_of(measured: Measured, groups: Sequence[str]) -> list[Window]:
     """Return all windows of some groups."""
-    found: list[Window] = []
+    windows: list[Window] = []
     if "samples" in groups:
         for sample in measured.samples:
-            found += sample.windows
-            found += [one.window for one in sample.crossings if one.window is not None]
-            found += [sample.hop.response, sample.hop.since_onset] if sample.hop is not None else []
+            windows += sample.windows
+            windows += [
+                crossing.window for crossing in sample.crossings if crossing.window is not None
+            ]
+            windows += (
+                [sample.hop.response, sample.hop.since_onset] if sample.hop is not None else []
+            )
     if "idles" in groups:
-        found += measured.idles
+        windows += measured.idles
     if "streams" in groups:
-        found += [stream.whole for stream in measured.streams]
-    return found
+        windows += [stream.whole for stream in measured.streams]
+    return windows
 
 
 def _units(moving: Moving) -> dict[str, Effect]:
     """Return for each phase that the component touches its largest effects there."""
-    found: dict[str, Effect] = {}
+    units: dict[str, Effect] = {}
     for window in windows_of(moving.measured, moving.groups):
         effect = moving.of(window)
         if effect is not None:
-            before = found.get(window.phase, Effect(OWN))
+            before = units.get(window.phase, Effect(OWN))
             largest = (
                 max(before.latency_s, abs(effect.latency_s)),
                 max(before.energy_j, abs(effect.energy_j)),
             )
-            found[window.phase] = Effect(OWN, *largest)
-    return found
+            units[window.phase] = Effect(OWN, *largest)
+    return units
 
 
 def _each(phase: str, unit: Effect) -> Effects:
@@ -139,7 +143,8 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
         if hop is not None:
             hop = replace(hop, response=move(hop.response), since_onset=move(hop.since_onset))
         crossings = tuple(
-            replace(one, window=one.window and move(one.window)) for one in sample.crossings
+            replace(crossing, window=crossing.window and move(crossing.window))
+            for crossing in sample.crossings
         )
         return replace(
             sample, windows=tuple(map(move, sample.windows)), hop=hop, crossings=crossings

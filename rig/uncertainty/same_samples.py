@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a metric would lie if the same samples were measured again: instrument, time base, and what
+"""Interval of a metric if the same samples were measured again: instrument, time base, and what
 differs between trials.
 """
 
@@ -40,7 +40,7 @@ def value(single: Sequence[Metric]) -> float:
     )
 
 
-def interval(single: Sequence[Metric], found: Budget | None, shared: bool) -> Interval:
+def interval(single: Sequence[Metric], budget: Budget | None, shared: bool) -> Interval:
     """Return the interval of a metric from its values in all trials and its budget; `shared`: all
     had the same samples.
     """
@@ -51,11 +51,13 @@ def interval(single: Sequence[Metric], found: Budget | None, shared: bool) -> In
     if single[0].statistic is Statistic.SHARE:
         return _share(single, at, own)
     if single[0].statistic is Statistic.PERCENTILE:
-        return _percentile(single, at, found, own)
-    if found is None:
+        return _percentile(single, at, budget, own)
+    if budget is None:
         return Interval.missing(ONE_TRIAL if len(single) == 1 else "its budget is not known", GUM)
     units = f"{len(single)} trials" if len(single) > 1 else "1 trial"
-    return Interval.around(at, found.standard_uncertainty, found.coverage_factor, GUM + own, units)
+    return Interval.around(
+        at, budget.standard_uncertainty, budget.coverage_factor, GUM + own, units
+    )
 
 
 def _share(single: Sequence[Metric], at: float, own: str) -> Interval:
@@ -72,7 +74,7 @@ def _share(single: Sequence[Metric], at: float, own: str) -> Interval:
     )
 
 
-def _percentile(single: Sequence[Metric], at: float, found: Budget | None, own: str) -> Interval:
+def _percentile(single: Sequence[Metric], at: float, budget: Budget | None, own: str) -> Interval:
     percent = single[0].percent
     if percent is None:
         return Interval.missing(A_BOUND)
@@ -82,7 +84,7 @@ def _percentile(single: Sequence[Metric], at: float, found: Budget | None, own: 
         return Interval.missing(
             f"{len(values)} values of all trials, the percentile needs {needed(percent)}", RANKS
         )
-    low_at, high_at = widened(at, values[low - 1], values[high - 1], found)
+    low_at, high_at = widened(at, values[low - 1], values[high - 1], budget)
     return Interval(low_at, high_at, RANKS + own, f"{len(values)} values")
 
 
@@ -93,9 +95,9 @@ def needed(percent: float) -> int:
     return math.ceil(math.log(0.025) / math.log(max(percent, 100 - percent) / 100))
 
 
-def widened(at: float, low: float, high: float, found: Budget | None) -> tuple[float, float]:
+def widened(at: float, low: float, high: float, budget: Budget | None) -> tuple[float, float]:
     """Return the ends of an interval around `at` with what instrument and time base add in squares
     on both sides.
     """
-    systematic = 0.0 if found is None else found.expanded
+    systematic = 0.0 if budget is None else budget.expanded
     return at - math.hypot(at - low, systematic), at + math.hypot(high - at, systematic)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a cost is from its target. Pure."""
+"""Distance of a cost from its target. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the protocol can ask of a device at most."""
+"""Limits of what the protocol can ask of a device."""
 
 #: An idle time is counted in 32 bits of microseconds.
 IDLE_MAX_S = 3600.0

@@ -24,7 +24,7 @@ class Case:
 
     @property
     def correct(self) -> bool:
-        """Say whether the right class has the highest score; of equal ones, the first counts."""
+        """Return whether the right class has the highest score; of equal ones, the first counts."""
         return self.scores.index(max(self.scores)) == self.label
 
 

@@ -48,7 +48,7 @@ class Tiny:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """What is measured, and the length of the five windows: never less than the rule's."""
+        """Settings: the mode, and the length of the five windows: never less than the rule's."""
 
         mode: Annotated[
             Literal["performance", "energy", "accuracy"],
@@ -99,12 +99,12 @@ class Tiny:
 
     @property
     def needs_energy(self) -> bool:
-        """Say whether the result is an energy."""
+        """Return whether the result is an energy."""
         return self.settings.mode == "energy"
 
     def plan(self, task: Task, seed: int) -> Plan:
-        """Yield five windows, each after a calibration that tells how many inferences it needs; or
-        each sample once, in order.
+        """Yield five windows, each after a calibration that determines how many inferences it
+        needs; or each sample once, in order.
         """
         settings = self.settings
         if settings.mode == "accuracy":

@@ -40,7 +40,7 @@ TIMEOUTS_S = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 GAPS = (0.1, 0.05, 0.01)
 #: The protocol counts a time-out in 32 bits of microseconds.
 TIMEOUT_MAX_S = 3600.0
-#: Thresholds are told to six decimals: `threshold_cost`.
+#: Thresholds are stated to six decimals: `threshold_cost`.
 GAP_STEP = 1e-6
 Gap = Annotated[float, Or(0, "the target"), Interval(ge=GAP_STEP, lt=1), Unit("1")]
 #: A plan is listed before it is carried out.
@@ -211,7 +211,7 @@ class Optimization:
         )
 
     def intervals(self, trials: Sequence[Measured], phases: Sequence[str]) -> dict[str, Intervals]:
-        """Return both intervals of what is told of searches, from those of all trials."""
+        """Return both intervals of the metrics of searches, from those of all trials."""
         return intervals.intervals(trials, self.settings.gaps, self.settings.curve)
 
     def gathered(self, trials: Sequence[Measured], phases: Sequence[str]) -> dict[str, float]:
@@ -333,7 +333,7 @@ class Optimization:
 
 
 def _are_named(gaps: Sequence[float]) -> bool:
-    """Say whether each gap has a name of its own."""
+    """Return whether each gap has a name of its own."""
     return len(set(map(time_to_solution.gap_name, gaps))) == len(gaps)
 
 

@@ -66,8 +66,8 @@ class Runs:
 
     @property
     def unasked(self) -> str:
-        """Say why the share of success is not known: no target, or a threshold that no search was
-        told of; empty when it is.
+        """Return why the share of success is not known: no target, or a threshold that no search
+        was told of; empty when it is.
         """
         return _unasked(self.samples, self.kind, (self.gap,))
 
@@ -78,7 +78,7 @@ class Runs:
 
     @property
     def why(self) -> str:
-        """Say why there is no mean latency; empty when there is one."""
+        """Return why there is no mean latency; empty when there is one."""
         if self.unasked:
             return self.unasked
         if len(self.reached) < len(self.crossings):
@@ -87,14 +87,14 @@ class Runs:
 
     @property
     def late(self) -> str:
-        """Say why nothing is told of these searches: one went on beyond its limit; empty where none
-        did.
+        """Return why these searches have no result: one went on beyond its limit; empty where
+        none did.
         """
         return overrun.why(self.samples)
 
     @property
     def early(self) -> str:
-        """Say how many reached it too early for the monitor; their energies are bounded, not
+        """Return how many reached it too early for the monitor; their energies are bounded, not
         measured. Empty where none did.
         """
         early = [crossing for crossing in self.reached if not crossing.resolved]
@@ -235,7 +235,7 @@ def line(
 
 
 def _apart(group: Runs) -> bool:
-    """Say whether the thresholds of a group are others than those by the official targets."""
+    """Return whether the thresholds of a group are others than those by the official targets."""
     return any(
         _threshold(sample, group.gap, group.kind) != _threshold(sample, group.gap, OFFICIAL)
         for sample in group.samples
@@ -269,7 +269,7 @@ def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
     """Return what differs from search to search: the median time, infinite where half of them did
     not get there, and TTS99.
 
-    TTS99 is the time after which searches, each ended and begun anew at its limit, have succeeded
+    TTS99 is the time after which searches, each ended and begun again at its limit, have succeeded
     with 99 %; it is no latency to a threshold, and there is one also where some searches failed
     (Ronnow et al. 2014).
     """
@@ -347,8 +347,8 @@ def _threshold(sample: Sample, gap: float, kind: str) -> int | None:
 
 
 def _unasked(samples: Sequence[Sample], kind: str, gaps: Sequence[float]) -> str:
-    """Say why nothing is known of these gaps; a search without a vector has reached none of them,
-    and does not count here.
+    """Return why nothing is known of these gaps; a search without a vector has reached none of
+    them, and does not count here.
     """
     useful = [sample for sample in samples if sample.costs is not None]
     costs = [[_threshold(sample, gap, kind) for gap in gaps] for sample in useful]

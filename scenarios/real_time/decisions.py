@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a device decided in a stream: how soon after a scene's onset it was right, and how soon
+"""Decisions of a device in a stream: how soon after a scene's onset it was right, and how soon
 after each window.
 """
 

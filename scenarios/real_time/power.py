@@ -37,7 +37,7 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         metrics[f"energy_{phase}"] = _mean([windows[place].energy_j or 0.0 for windows in known])
     metrics["energy_total"] = _headline(_mean([_energy_j(windows) for windows in known]))
     metrics["energy_dynamic"] = _headline(_energy_above(known, idle))
-    # Shorter streams cost less: leaving out scenes tells nothing of other ones.
+    # Shorter streams cost less: leaving out scenes says nothing about other ones.
     metrics["energy_stream"] = replace(
         _mean([window.energy_j or 0.0 for window in whole]), statistic=Statistic.TOTAL
     )

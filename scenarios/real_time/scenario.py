@@ -264,8 +264,8 @@ class RealTime:
             )
 
     def _in_time(self, measured: Measured) -> list[bool]:
-        """Say of each window that was due whether it was decided within the deadline; one that has
-        no answer was not.
+        """Return of each window that was due whether it was decided within the deadline; one that
+        has no answer was not.
         """
         found: list[bool] = []
         for stream in measured.streams:

@@ -31,7 +31,7 @@ class NullTask:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """How many payloads, how long, and the seed they are drawn from."""
+        """Settings: number and length of payloads, and the seed they are drawn from."""
 
         samples: Annotated[Count, Ge(1), doc("Payloads.")] = 20
         payload_b: Annotated[int, Ge(1), Unit("B"), doc("Length of each payload.")] = 1024

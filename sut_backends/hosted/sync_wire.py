@@ -28,7 +28,7 @@ _BLOCK_B = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What the simulated DUT draws in each phase."""
+    """Power of the simulated DUT in each phase."""
 
     idle: Annotated[float, Unit("W"), doc("While it idles.")] = 0.010
     preprocess: Annotated[

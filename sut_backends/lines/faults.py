@@ -17,7 +17,7 @@ from sut_backends.lines.line import Line
 
 @dataclass(frozen=True, slots=True)
 class LineFaults:
-    """What happens to bytes, in each direction, with these probabilities per byte."""
+    """Faults of bytes, in each direction, with these probabilities per byte."""
 
     drop: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte is lost.")] = 0.0
     duplicate: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte comes twice.")] = 0.0

@@ -261,7 +261,7 @@ class QuboTask:
         return ["TARGETS NOT MADE BY THE RULES"] * odd + ["OFFICIAL TARGETS MISSING"] * missing
 
     def _missing(self) -> str:
-        """Say for how many workloads there is but one of the two targets."""
+        """Return for how many workloads there is but one of the two targets."""
         text = ""
         for what, known in (("official", self._official), ("best known", self._best)):
             if count := sum(target is None for target in known):

@@ -30,7 +30,7 @@ _Numbers = tuple[int, ...]  # of the head
 
 
 class FieldType(Protocol):
-    """How a field lies in a payload: `head` are the struct codes of its numbers in the head,
+    """Layout of a field in a payload: `head` are the struct codes of its numbers in the head,
     `has_tail` tells whether it adds something behind the head.
     """
 

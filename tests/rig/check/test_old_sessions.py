@@ -3,7 +3,7 @@
 
 `stored/schema-3-resumed` is of a virtual device without a monitor whose inference is too short,
 stopped in its only trial and resumed: its folders are `sitting-N`, and its events and problems say
-"sitting".
+"segment".
 """
 
 from __future__ import annotations
