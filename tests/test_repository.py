@@ -16,7 +16,6 @@ PACKAGES = [
     name.removesuffix("*") for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
 ]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-WIDE = ("RESULTS.md",)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -42,11 +41,7 @@ def test_the_citation_names_the_version_and_licence_of_the_package() -> None:
     assert fields["license"] == PROJECT["project"]["license"]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [page for page in PAGES if page.name not in WIDE],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_lines_of_pages_are_at_most_100_columns_wide_except_rows_of_tables(page: Path) -> None:
     lines = page.read_text(encoding="utf-8").splitlines()
     wide = [

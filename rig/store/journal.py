@@ -88,7 +88,7 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
 class JournalEvent:
     """One line of events.jsonl; fields that events of its kind do not have are empty or 0.
 
-    `word` is what the line calls a segment: sessions of before say "segment".
+    `word` is what the line calls a segment: sessions of before say "sitting".
     """
 
     event: str

@@ -5,7 +5,7 @@ The only segment of a trial lies in its folder; of several, each has a folder of
 `segment-N`, and its own trace, attached to the device's ticks by itself. The first SYNC burst of a
 later segment has the number of the last step that counts of the one before.
 
-Sessions of before have folders `sitting-N`, and say "segment" where others say "segment": they are
+Sessions of before have folders `sitting-N`, and say "sitting" where others say "segment": they are
 read as they are.
 """
 
