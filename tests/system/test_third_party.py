@@ -156,7 +156,7 @@ def test_its_session_is_recomputed_with_its_plan_and_its_report(
         assert words in done.stdout
 
 
-def test_without_the_package_the_report_says_which_scenario_it_cannot_ask(
+def test_without_the_package_the_report_says_why_it_has_no_pictures(
     session: tuple[str, Path], tmp_path: Path
 ) -> None:
     copy = shutil.copytree(session[1], tmp_path / "session")
@@ -172,5 +172,5 @@ def test_without_the_package_the_report_says_which_scenario_it_cannot_ask(
     assert done.returncode == 1 and "report.html" in done.stdout, done.stdout + done.stderr
     page = (copy / "report.html").read_text()
     assert "<h2>Pictures of acme_counting</h2>" in page and "Not drawn: " in page
-    assert "no such kind of scenario" in page and "Paces of the trials" not in page
+    assert "no such kind of" in page and "Paces of the trials" not in page
     assert '<th scope="row"><code>pace</code></th>' in page
