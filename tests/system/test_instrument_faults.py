@@ -22,6 +22,7 @@ import pytest
 
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.recording import JoulescopeRecording
+from rig.bench import parts
 from rig.check.check import check
 from rig.errors import (
     BenchError,
@@ -34,7 +35,6 @@ from rig.errors import (
     RigError,
 )
 from rig.interfaces.context import BenchContext
-from rig.session import session
 from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
 from rig.store.events import Event
@@ -172,7 +172,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         def pace(event: Event) -> None:
             time.sleep(pace_s)  # the pace of a bench in real time
 
-        monkeypatch.setattr(session, "BenchContext", context)
+        monkeypatch.setattr(parts, "BenchContext", context)
         before = set(threading.enumerate())
         result = None
         error = None

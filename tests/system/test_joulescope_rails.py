@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from rig.bench import parts
 from rig.check.check import check
 from rig.errors import BenchError
 from rig.interfaces.context import BenchContext
-from rig.session import session
 from rig.session.session import open_bench, resume
 from rig.trace.trace import Trace
 
@@ -58,7 +58,7 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> list[BenchContext]:
         made.append(BenchContext(**settings))
         return made[-1]
 
-    monkeypatch.setattr(session, "BenchContext", context)
+    monkeypatch.setattr(parts, "BenchContext", context)
     return made
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rig.bench import parts
 from rig.check.check import check
 from rig.interfaces.context import BenchContext
 from rig.report.report import write_report
-from rig.session import session
 from rig.session.session import SessionResult, open_bench
 from rig.trace.trace import Trace
 
@@ -68,7 +68,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionResult, B
 
     (folder / "bench.toml").write_text(BENCH)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "BenchContext", context)
+        patch.setattr(parts, "BenchContext", context)
         with open_bench(folder / "bench.toml") as bench:
             result = bench.run(TRIALS, folder / "sessions")
     return result, made[0]
