@@ -24,5 +24,5 @@ DEMO = Path(__file__).parent.with_name("demo.toml")
 @sessions_option
 def demo(bench: Path, sessions: Path) -> int:
     """Run acoustic scene classification, five trials, without any hardware."""
-    Terminal().print("Nothing on this table is hardware: times and energies below are simulated.")
+    Terminal().print("Nothing here is hardware: times and energies below are simulated.")
     return run_bench(bench, (), None, sessions)

@@ -35,7 +35,7 @@ COMMANDS = {
     "list": ("rig.cli.list:list_", "List backends, monitors, scenarios, tasks and sessions"),
     "measure": ("rig.cli.measure:measure", "Print the energy of windows on a trace of any origin"),
     "plan": ("rig.cli.plan:plan", "Print the steps of a trial; no device is touched"),
-    "probe": ("rig.cli.probe:probe", "Say what is wrong on the table, and what to try"),
+    "probe": ("rig.cli.probe:probe", "Test the bench step by step; name faults and what to try"),
     "report": ("rig.cli.report:report", "Write the report of a session: one HTML page"),
     "resume": ("rig.cli.resume:resume", "Go on with a session that was cut off"),
     "run": ("rig.cli.run:run", "Run all trials of a bench file; print the verdict"),

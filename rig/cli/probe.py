@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig probe`: say what is wrong on the table."""
+"""`rig probe`: test the bench step by step, name what is wrong and what to try."""
 
 from __future__ import annotations
 

@@ -228,7 +228,8 @@ int main(int count, char *arguments[])
         return fail(arguments[0], problem);
     }
     if (fcntl(STDIN_FILENO, F_GETFD) < 0) {
-        return fail(arguments[0], "standard input is closed; it is the leash, and has to be open");
+        return fail(arguments[0],
+                    "standard input is closed; it must stay open: its end stops this process");
     }
     NR_IMAGE_FILL_WORKLOAD(&workload, &state);
     if (workload.slot_bytes > NR_SLOT_MEMORY_B / NR_SLOTS

@@ -29,7 +29,7 @@ enum {
     LISTENER_TIMEOUT_MS = 1000,
     /* the last part of a wait is spun: a sleep ends late by some tens of microseconds */
     SPIN_NS = 150000,
-    SLICE_NS = 100000000,       /* longest sleep without a look at the leash */
+    SLICE_NS = 100000000,       /* longest sleep without a look at the parent */
     OFF_NS = 50000000,          /* for this long a device whose power was cut is off */
     /* for this long after something happened, rest() returns within a millisecond */
     BRISK_NS = 2000000000
@@ -92,11 +92,11 @@ static void catch_signals(void)
 #endif
 }
 
-/* Standard input is the leash: when whoever holds its other end is gone, so are we. */
-static void feel_leash(const struct pollfd *leash)
+/* Standard input tells of the parent: when the process at its other end is gone, end too. */
+static void end_with_parent(const struct pollfd *parent)
 {
     char ignored[64];
-    if (leash->revents != 0 && read(STDIN_FILENO, ignored, sizeof ignored) == 0) {
+    if (parent->revents != 0 && read(STDIN_FILENO, ignored, sizeof ignored) == 0) {
         leave(0);
     }
 }
@@ -144,7 +144,7 @@ static bool wait_for_listener(const struct nr_posix *posix, int64_t until_ns)
     struct pollfd fds[2] = {{STDIN_FILENO, POLLIN, 0}, {posix->master_fd, POLLOUT, 0}};
     while (nr_wall_ns() < until_ns) {
         if (poll(fds, 2, 10) > 0) {
-            feel_leash(&fds[0]);
+            end_with_parent(&fds[0]);
             if ((fds[1].revents & POLLOUT) != 0) {
                 return true;
             }
@@ -318,15 +318,15 @@ static uint8_t posix_sync_level(void *context)
 static void posix_wait(void *context, uint32_t duration_us)
 {
     const struct nr_posix *posix = context;
-    struct pollfd leash = {STDIN_FILENO, POLLIN, 0};
+    struct pollfd parent = {STDIN_FILENO, POLLIN, 0};
     int64_t until_ns = nr_true_time_ns(&posix->time) + (int64_t)duration_us * 1000;
     int64_t left_ns = until_ns - nr_true_time_ns(&posix->time);
     while (left_ns > 0) {
         if (left_ns > SPIN_NS) {
             int64_t sleep_ns = left_ns - SPIN_NS;
             sleep_until(nr_wall_ns() + (sleep_ns < SLICE_NS ? sleep_ns : SLICE_NS));
-            (void)poll(&leash, 1, 0);
-            feel_leash(&leash);
+            (void)poll(&parent, 1, 0);
+            end_with_parent(&parent);
         }
         left_ns = until_ns - nr_true_time_ns(&posix->time);
     }
@@ -340,7 +340,7 @@ static void posix_rest(void *context)
        does. */
     int timeout_ms = posix->listening || nr_wall_ns() - posix->active_ns < BRISK_NS ? 1 : 50;
     (void)poll(fds, 2, timeout_ms);
-    feel_leash(&fds[0]);
+    end_with_parent(&fds[0]);
 }
 
 /* ---- opening ---- */
