@@ -93,10 +93,10 @@ static void catch_signals(void)
 }
 
 /* Standard input tells of the parent: when the process at its other end is gone, end too. */
-static void end_with_parent(const struct pollfd *parent)
+static void end_with_parent(const struct pollfd *input)
 {
     char ignored[64];
-    if (parent->revents != 0 && read(STDIN_FILENO, ignored, sizeof ignored) == 0) {
+    if (input->revents != 0 && read(STDIN_FILENO, ignored, sizeof ignored) == 0) {
         leave(0);
     }
 }
@@ -318,15 +318,15 @@ static uint8_t posix_sync_level(void *context)
 static void posix_wait(void *context, uint32_t duration_us)
 {
     const struct nr_posix *posix = context;
-    struct pollfd parent = {STDIN_FILENO, POLLIN, 0};
+    struct pollfd input = {STDIN_FILENO, POLLIN, 0};
     int64_t until_ns = nr_true_time_ns(&posix->time) + (int64_t)duration_us * 1000;
     int64_t left_ns = until_ns - nr_true_time_ns(&posix->time);
     while (left_ns > 0) {
         if (left_ns > SPIN_NS) {
             int64_t sleep_ns = left_ns - SPIN_NS;
             sleep_until(nr_wall_ns() + (sleep_ns < SLICE_NS ? sleep_ns : SLICE_NS));
-            (void)poll(&parent, 1, 0);
-            end_with_parent(&parent);
+            (void)poll(&input, 1, 0);
+            end_with_parent(&input);
         }
         left_ns = until_ns - nr_true_time_ns(&posix->time);
     }
