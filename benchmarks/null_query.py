@@ -255,8 +255,8 @@ def compare(device: str, checkouts: dict[str, Path], rounds: int, queries: int) 
         print(f"  path of a {what}: {'; '.join(paths)}")
 
 
-def main() -> None:
-    """Compare, or be one round of one candidate."""
+def main() -> int:
+    """Compare, or be one round of one candidate; return an exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--against", type=Path, help="another checkout, with its .venv")
     parser.add_argument("--rounds", type=int, default=5)
@@ -266,13 +266,14 @@ def main() -> None:
     given = parser.parse_args()
     if given.worker:
         print(json.dumps(worker(given.root, given.worker, given.queries)))
-        return
+        return 0
     checkouts = {"here": ROOT}
     if given.against:
         checkouts["there"] = given.against.resolve()
     for device in ("posix", "virtual"):
         compare(device, checkouts, given.rounds, given.queries)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -12,8 +12,8 @@ from tests.conftest import ROOT
 TESTS = ROOT / "tests"
 #: What is here mirrors a folder of the product.
 MIRRORED = ("rig", "drivers", "sut_backends", "scenarios")
-#: What has no such folder: tests of C code by its tools, and of several parts together.
-OTHERS = ("firmware", "system", "vectors")
+#: What has none: tests of C code by its tools, of pages, and of several parts together.
+OTHERS = ("docs", "firmware", "system", "vectors")
 
 
 def folders_of_tests(top: Path) -> list[Path]:
