@@ -57,9 +57,8 @@ class TinyDataset:
         digest = hashlib.sha256()
         for row in self.rows:
             content = self.read(Tensor(row, 0, (self.folder / row.file).stat().st_size))
-            digest.update(
-                f"{row.file},{row.classes},{row.label},{row.window_b},{row.stride_b},{len(content)}\n".encode()
-            )
+            fields = (row.file, row.classes, row.label, row.window_b, row.stride_b, len(content))
+            digest.update(f"{','.join(map(str, fields))}\n".encode())
             digest.update(content)
         return digest.hexdigest()
 
