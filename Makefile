@@ -47,7 +47,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	    { rm -rf $(VENV); $(PYTHON) -m virtualenv -q $(VENV); } || \
 	    { echo "No virtual environment can be made (Debian: apt-get install python3-venv)."; exit 1; }
-	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev,joulescope,keysight,nvml]'
+	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev,gui,joulescope,keysight,nvml]'
 	@touch $@
 
 clean:

@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 
 TESTS = ROOT / "tests"
 #: What is here mirrors a folder of the product.
-MIRRORED = ("rig", "drivers", "sut_backends", "scenarios")
+MIRRORED = ("rig", "drivers", "sut_backends", "scenarios", "gui")
 #: What has none: tests of C code by its tools, of pages, and of several parts together.
 OTHERS = ("docs", "firmware", "system", "vectors")
 

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start the application: Qt, the theme, the window; what no screen caught is said in the window."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from gui.memory import Memory, default_path
+from gui.window import MainWindow
+
+#: Python hears a signal only between two of its own steps, so that Qt must let it have one.
+_HEAR_SIGNALS_MS = 200
+
+
+def start(arguments: Sequence[str], path: Path | None, trace_only: bool) -> int:
+    """Show the window until it is closed; return the exit code."""
+    application = QApplication(list(arguments))
+    application.setApplicationName("neurorig")
+    window = MainWindow(Memory(default_path()), trace_only=trace_only)
+    _say_what_nobody_caught(window)
+    signal.signal(signal.SIGINT, lambda number, frame: window.close())
+    signal.signal(signal.SIGTERM, lambda number, frame: window.close())
+    beat = QTimer()
+    beat.start(_HEAR_SIGNALS_MS)
+    window.show()
+    if path is not None:
+        window.open_path(path)
+    return application.exec()
+
+
+def _say_what_nobody_caught(window: MainWindow) -> None:
+    """Say an error that no screen caught in the window, and print it for a report."""
+
+    def caught(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        sys.__excepthook__(kind, error, trace)
+        window.say_error(error)
+
+    sys.excepthook = caught

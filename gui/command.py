@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `rig gui` and `rig view`.
+
+No Qt is imported here: `rig --help` reads this file, also where the extra is not installed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from rig.errors import ConfigError
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("path", type=_PATH, required=False)
+def gui(path: Path | None) -> int:
+    """Open the window: bench, run, traces, trials, sessions.
+
+    PATH: a session folder, a bench file or a trace to begin with.
+    """
+    return _start(path, trace_only=False)
+
+
+@click.command()
+@click.argument("path", type=_PATH)
+def view(path: Path) -> int:
+    """Look at a trace, or the traces of a session, in a window.
+
+    PATH: a file of the rig, of Joulescope, of Power Profiler, a table, or a session folder.
+    """
+    return _start(path, trace_only=True)
+
+
+def _start(path: Path | None, trace_only: bool) -> int:
+    try:
+        from gui.application import start
+    except ImportError as error:
+        raise ConfigError(
+            f"the window needs what is not installed: {error.name or 'a library of the system'}",
+            path="gui",
+            evidence=str(error),
+            try_next="pip install 'neurorig[gui]'; on Debian also apt-get install libegl1 libgl1 "
+            "libfontconfig1 libxkbcommon0 libdbus-1-3",
+        ) from error
+    return start(sys.argv[:1], path, trace_only)

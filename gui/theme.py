@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The light and the dark theme: Qt's palette, and the colours of plots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyqtgraph
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours as #rrggbb; those of plots can be told apart also by colour-blind readers."""
+
+    name: str
+    window: str
+    base: str
+    raised: str
+    border: str
+    text: str
+    muted: str
+    accent: str
+    accent_text: str
+    current: str
+    voltage: str
+    power: str
+    sync: str
+    marker: str
+    ok: str
+    warn: str
+    bad: str
+    gap: str
+    #: Fills of phases, in turn; drawn half transparent.
+    phases: tuple[str, ...]
+
+
+LIGHT = Theme(
+    name="light",
+    window="#f4f5f7",
+    base="#ffffff",
+    raised="#e9ebef",
+    border="#c9ced6",
+    text="#1c2129",
+    muted="#5c6672",
+    accent="#1f6feb",
+    accent_text="#ffffff",
+    current="#b35900",
+    voltage="#1f6feb",
+    power="#8a1c5b",
+    sync="#3d4754",
+    marker="#0b7a55",
+    ok="#18794e",
+    warn="#935f00",
+    bad="#c0262d",
+    gap="#a9b1bd",
+    phases=("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"),
+)
+DARK = Theme(
+    name="dark",
+    window="#1b1e24",
+    base="#121418",
+    raised="#272c34",
+    border="#3c434e",
+    text="#e6e9ee",
+    muted="#9aa4b2",
+    accent="#4c8dff",
+    accent_text="#0d1117",
+    current="#ffa657",
+    voltage="#79b8ff",
+    power="#ff8ac4",
+    sync="#c3ccd8",
+    marker="#4be3a8",
+    ok="#4cc38a",
+    warn="#f1b44c",
+    bad="#ff7b7b",
+    gap="#545d6b",
+    phases=("#77aadd", "#ee8866", "#44bb99", "#eedd88", "#99ddff", "#ffaabb"),
+)
+THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
+
+
+class Themes(QObject):
+    """The theme at hand; `changed` is emitted with the new one."""
+
+    changed = Signal(object)
+
+    def __init__(self, name: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.now = THEMES.get(name) or _of_the_system()
+        _apply(self.now)
+
+    def choose(self, name: str) -> None:
+        """Change to the theme of a name."""
+        self.now = THEMES[name]
+        _apply(self.now)
+        self.changed.emit(self.now)
+
+
+def _of_the_system() -> Theme:
+    hints = QApplication.styleHints()
+    return DARK if hints.colorScheme() == Qt.ColorScheme.Dark else LIGHT
+
+
+def _apply(theme: Theme) -> None:
+    pyqtgraph.setConfigOptions(
+        antialias=False, background=theme.base, foreground=theme.text, imageAxisOrder="row-major"
+    )
+    application = QApplication.instance()
+    if isinstance(application, QApplication):
+        application.setStyle("Fusion")
+        application.setPalette(_palette(theme))
+
+
+def _palette(theme: Theme) -> QPalette:
+    palette = QPalette()
+    roles = QPalette.ColorRole
+    colours = {
+        roles.Window: theme.window,
+        roles.WindowText: theme.text,
+        roles.Base: theme.base,
+        roles.AlternateBase: theme.raised,
+        roles.Text: theme.text,
+        roles.Button: theme.raised,
+        roles.ButtonText: theme.text,
+        roles.ToolTipBase: theme.raised,
+        roles.ToolTipText: theme.text,
+        roles.PlaceholderText: theme.muted,
+        roles.Highlight: theme.accent,
+        roles.HighlightedText: theme.accent_text,
+        roles.Link: theme.accent,
+        roles.Light: theme.raised,
+        roles.Mid: theme.border,
+        roles.Dark: theme.border,
+    }
+    for role, colour in colours.items():
+        palette.setColor(role, QColor(colour))
+    for role in (roles.Text, roles.ButtonText, roles.WindowText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.muted))
+    return palette

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The labels that stand beside the numbers of a session: SIMULATED, GENERATED DATA, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
+
+
+class Labels(QLabel):
+    """A line of labels; hidden where there is none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("labels")
+        self.setAccessibleName("Labels of the data")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        font = self.font()
+        font.setBold(True)
+        self.setFont(font)
+        self.hide()
+
+    def set_labels(self, labels: Sequence[str]) -> None:
+        """Show labels."""
+        self.setText("  ·  ".join(labels))
+        self.setVisible(bool(labels))

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table of rows that can be sorted and copied, quick also with 20 000 rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+
+from rig.cli.terminal import visible
+
+Index = QModelIndex | QPersistentModelIndex
+_SORT = Qt.ItemDataRole.UserRole
+_NOWHERE = QModelIndex()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its head, the text of a row, and the value that it sorts by (else the text)."""
+
+    head: str
+    text: Callable[[Any], str]
+    key: Callable[[Any], Any] | None = None
+    right: bool = False
+    tip: str = ""
+
+
+class _Rows(QAbstractTableModel):
+    def __init__(self, columns: Sequence[Column]) -> None:
+        super().__init__()
+        self.columns = tuple(columns)
+        self.rows: list[Any] = []
+
+    def rowCount(self, parent: Index = _NOWHERE) -> int:  # noqa: N802
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = _NOWHERE) -> int:  # noqa: N802
+        return 0 if parent.isValid() else len(self.columns)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        column = self.columns[index.column()]
+        row = self.rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return visible(column.text(row))
+        if role == _SORT:
+            return column.key(row) if column.key is not None else column.text(row)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column.right:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def headerData(  # noqa: N802
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        if orientation == Qt.Orientation.Vertical:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.columns[section].head
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self.columns[section].tip or None
+        return None
+
+
+class Table(QTableView):
+    """A table of any rows; `chosen` is emitted with the row at hand, `hovered` with the row under
+    the mouse or None; Ctrl+C copies the selected rows with tabs between.
+    """
+
+    chosen = Signal(object)
+    hovered = Signal(object)
+
+    def __init__(self, columns: Sequence[Column], name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setAccessibleName(name.replace("-", " "))
+        self._rows = _Rows(columns)
+        self._sorted = QSortFilterProxyModel(self)
+        self._sorted.setSourceModel(self._rows)
+        self._sorted.setSortRole(_SORT)
+        self.setModel(self._sorted)
+        self.setSortingEnabled(True)
+        # As the rows come, until somebody chooses a column.
+        self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setAlternatingRowColors(True)
+        self.setMouseTracking(True)
+        self.setTabKeyNavigation(False)
+        self.setWordWrap(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.selectionModel().currentRowChanged.connect(self._chosen)
+        self.entered.connect(lambda index: self.hovered.emit(self._row(index)))
+
+    @property
+    def rows(self) -> list[Any]:
+        """Return all rows, as they were given."""
+        return self._rows.rows
+
+    def set_rows(self, rows: Sequence[Any]) -> None:
+        """Show other rows; the widths of the columns fit the first of them."""
+        self._rows.beginResetModel()
+        self._rows.rows = list(rows)
+        self._rows.endResetModel()
+        self.resizeColumnsToContents()
+
+    def selected(self) -> list[Any]:
+        """Return the selected rows, from top to bottom."""
+        return [self._row(index) for index in self._selected()]
+
+    def choose(self, row: Any) -> None:
+        """Select a row and scroll to it."""
+        source = self._rows.index(self._rows.rows.index(row), 0)
+        index = self._sorted.mapFromSource(source)
+        self.selectionModel().setCurrentIndex(
+            index,
+            QItemSelectionModel.SelectionFlag.ClearAndSelect
+            | QItemSelectionModel.SelectionFlag.Rows,
+        )
+        self.scrollTo(index)
+
+    def text(self) -> str:
+        """Return the selected rows, or all where none is, with their heads, as lines with tabs."""
+        indexes = self._selected() or [
+            self._sorted.index(row, 0) for row in range(self._sorted.rowCount())
+        ]
+        lines = ["\t".join(column.head for column in self._rows.columns)]
+        for index in indexes:
+            row = self._row(index)
+            lines.append("\t".join(visible(column.text(row)) for column in self._rows.columns))
+        return "\n".join(lines)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Copy by the keys for it; Tab leaves the table."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.text())
+        else:
+            super().keyPressEvent(event)
+
+    def _selected(self) -> list[QModelIndex]:
+        return sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
+
+    def _row(self, index: Index) -> Any:
+        return self._rows.rows[self._sorted.mapToSource(index).row()]
+
+    def _chosen(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.chosen.emit(self._row(index))

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The window: its screens by keys, what is dropped on it, what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+
+from rig.errors import DataError
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from gui.window import MainWindow
+
+
+def shown(window: MainWindow) -> str:
+    return window._stack.currentWidget().objectName()
+
+
+def test_control_and_a_digit_show_a_screen(window: MainWindow, qtbot: QtBot) -> None:
+    names = []
+    for key in (Qt.Key.Key_2, Qt.Key.Key_3, Qt.Key.Key_4, Qt.Key.Key_5, Qt.Key.Key_6, Qt.Key.Key_1):
+        window.activateWindow()
+        qtbot.keyClick(window, key, Qt.KeyboardModifier.ControlModifier)
+        names.append(shown(window))
+    assert names == [
+        f"screen-{name}" for name in ("bench", "run", "trace", "trials", "sessions", "start")
+    ]
+
+
+def dropped(path: Path) -> QDropEvent:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    dropped.kept = data  # type: ignore[attr-defined]
+    return QDropEvent(
+        QPointF(10, 10),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+
+
+def test_a_session_that_is_dropped_opens(
+    window: MainWindow, virtual_session: Path, qtbot: QtBot
+) -> None:
+    window.dropEvent(dropped(virtual_session))
+    qtbot.waitUntil(lambda: window.shell.session is not None)
+    assert window.shell.session is not None
+    assert window.shell.session.path == virtual_session
+    assert window.shell.memory.recent == [virtual_session]
+    assert virtual_session.name in window.windowTitle()
+
+
+def test_an_error_is_a_sentence_in_the_window(
+    window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    window.say_error(DataError("x is no trace", evidence="it is empty", try_next="another file"))
+    assert window._notice.text == "x is no trace\nevidence: it is empty\ntry: another file"
+    window.open_session(tmp_path)
+    qtbot.waitUntil(
+        lambda: "is no session" in window._notice.text or tmp_path.name in window._notice.text
+    )
+
+
+def test_what_devices_say_is_no_markup(window: MainWindow) -> None:
+    window.say_error(DataError("<b>bold</b>\x1b[31m"))
+    assert "<b>bold</b>" in window._notice.text
+    assert "\x1b" not in window._notice.text
