@@ -19,6 +19,7 @@ import tomllib
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -321,6 +322,7 @@ class _ChoiceError(ValueError):
         self.choices = choices
 
 
+@cache  # it writes and compiles a function for each class of settings
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
     for kind in (int, float, str, bool):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -19,10 +19,12 @@ Floats = NDArray[np.float64]
 #: probability beyond.
 _FREQUENCIES = 300
 _NODES = 16
-#: The interval is sought to so many widths: one value of a Student t of one degree of freedom needs
-#: 12.7.
+#: The interval is sought to so many widths, in so many steps: one value of a Student t of one
+#: degree of freedom needs 12.7.
 _WIDEST = 20.0
-_HALVINGS = 24
+_STEPS = 1 << 24
+#: Most budgets' factors lie between these, in widths.
+_USUAL = (1.6, 2.9)
 #: Beyond so many of its standard deviations' inverse a Student t's characteristic function is less
 #: than 1e-16 (one degree: e^-40).
 _FADED = 40.0
@@ -43,7 +45,11 @@ def coverage_factor(components: Sequence[Component]) -> float:
     narrow: k = 2 is too much where one rectangle dominates, and too little where five trials do
     (2.78) or two (12.7). Rounded to three decimals, so that it is the same on every machine.
     """
-    live = [(scale, shape) for scale, shape in components if scale > 0]
+    return _of(tuple((scale, shape) for scale, shape in components if scale > 0))
+
+
+@lru_cache(maxsize=4096)  # a report, a check and a comparison ask for the same budgets again
+def _of(live: tuple[Component, ...]) -> float:
     if not live or not all(math.isfinite(scale) for scale, _ in live):
         return 2.0
     combined = math.hypot(*(scale for scale, _ in live))
@@ -54,13 +60,37 @@ def coverage_factor(components: Sequence[Component]) -> float:
     weights = weights / frequencies
     for scale, shape in live:
         weights = weights * _characteristic(scale / width * frequencies, shape)
-    low = 0.0
-    high = _WIDEST
-    for _ in range(_HALVINGS):
-        half = (low + high) / 2
-        inside = 2 / math.pi * float(np.sum(weights * np.sin(half * frequencies)))
-        low, high = (half, high) if inside < LEVEL else (low, half)
-    return round(high * width / combined, 3)
+    steps = first_step_beyond(
+        lambda half: 2 / math.pi * float(np.sum(weights * np.sin(half * frequencies)))
+    )
+    return round(steps * (_WIDEST / _STEPS) * width / combined, 3)
+
+
+def first_step_beyond(inside: Callable[[float], float]) -> int:
+    """Return the first step at which so much as the level is inside, as halving the interval finds
+    it; false position (Dowell and Jarratt 1971, Illinois) looks 10 times in place of 24.
+    """
+    low = 0
+    high = _STEPS
+    below = -LEVEL
+    above = 1 - LEVEL
+    usual = [round(half / _WIDEST * _STEPS) for half in _USUAL]
+    last = 0.0
+    while high - low > 1:
+        step = usual.pop() if usual else round(low - below * (high - low) / (above - below))
+        step = min(max(step, low + 1), high - 1)
+        value = inside(step * (_WIDEST / _STEPS)) - LEVEL
+        # The end that stays for the second time counts half, so that it moves as well.
+        if value < 0:
+            low = step
+            below = value
+            above = above / 2 if last < 0 else above
+        else:
+            high = step
+            above = value
+            below = below / 2 if last > 0 else below
+        last = value
+    return high
 
 
 def _characteristic(frequencies: Floats, shape: str) -> Floats:

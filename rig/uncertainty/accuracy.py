@@ -8,6 +8,7 @@ import tomllib
 import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -108,12 +109,17 @@ def from_json(content: dict[str, Any]) -> Accuracy:
     try:
         # Not as strict as a calibration file is read: earlier versions took more, and their
         # sessions stay readable.
-        return cattrs.Converter(forbid_extra_keys=True).structure(content, Accuracy)
+        return _converter().structure(content, Accuracy)
     except cattrs.BaseValidationError as error:
         raise DataError(
             "the limits of error are not readable",
             evidence="; ".join(cattrs.transform_error(error)),
         ) from error
+
+
+@cache  # it writes and compiles a function for the class
+def _converter() -> cattrs.Converter:
+    return cattrs.Converter(forbid_extra_keys=True)
 
 
 def load(path: Path) -> Accuracy:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from benchmarks.interval_coverage import Found, experiment, finding, population
-from rig.stats.coverage_factor import coverage_factor
+from rig.stats.coverage_factor import coverage_factor, first_step_beyond
 
 
 @pytest.mark.parametrize(
@@ -201,6 +201,25 @@ def test_any_budget_has_a_factor_about_those_of_its_shapes(
 ) -> None:
     # Two equal Student t of 4 degrees of freedom have 2.79, a little more than one.
     assert 1.64 <= coverage_factor(components) <= 2.80
+
+
+@given(st.floats(1e-3, 30.0), st.sampled_from([0.3, 1.0, 5.0]))
+@settings(max_examples=100)
+def test_the_step_is_that_which_halving_finds(scale: float, bend: float) -> None:
+    looks = []
+
+    def inside(half: float) -> float:
+        looks.append(half)
+        return math.tanh((half / scale) ** bend)
+
+    found = first_step_beyond(inside)
+    assert len(looks) <= 40
+    low = 0
+    high = 1 << 24
+    while high - low > 1:
+        half = (low + high) // 2
+        low, high = (half, high) if inside(half * 20.0 / (1 << 24)) < 0.95 else (low, half)
+    assert found == high
 
 
 def test_a_budget_of_nothing_has_a_factor_all_the_same() -> None:
