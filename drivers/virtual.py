@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from rig.errors import DeadlineError, storage_error
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import MonitorInfo
+from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.settings.declare import Or, PathText, Ratio
 from rig.simulation.world import NS_PER_S, World
 from rig.trace.trace import Gap
@@ -117,6 +117,11 @@ class VirtualMonitor:
     def simulates(settings: Settings) -> bool:
         """Return True: there is no instrument."""
         return True
+
+    @staticmethod
+    def sampling(settings: Settings) -> Sampling:
+        """Return the rate that is set, of SYNC as well."""
+        return Sampling(settings.sample_hz, settings.sample_hz)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

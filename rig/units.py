@@ -41,6 +41,28 @@ def quantity(value: float | None, unit: str, error: float | None = None) -> str:
     ).rstrip()
 
 
+def duration(seconds: float | None) -> str:
+    """Return a time as people say it: "0.4 s", "3 min 20 s", "1 d 6 h"."""
+    if seconds is None or not math.isfinite(seconds):
+        return "-"
+    if seconds < 60:
+        return quantity(seconds, "s") if seconds < 10 else f"{seconds:.0f} s"
+    whole = round(seconds)
+    for size, name, below, beside in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min")):
+        if whole >= size:
+            count, rest = divmod(whole, size)
+            return f"{count} {name} {rest // below} {beside}"
+    return f"{whole // 60} min {whole % 60} s"
+
+
+def bytes_text(count: float) -> str:
+    """Return a number of bytes with a decimal prefix: "62.7 MB"."""
+    for size, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= size:
+            return f"{count / size:.3g} {name}"
+    return f"{count:.0f} B"
+
+
 def share(value: float | None) -> str:
     """Return a part of a whole with two digits: "0.12 %", "48 ppm" below 0.01 %, "<1 ppm" below
     that.

@@ -30,7 +30,7 @@ from drivers.host_counters.recording import (
 from drivers.host_counters.sim.nvml import NvmlSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.settings.declare import Number, PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -136,6 +136,11 @@ class Nvml:
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator."""
         return settings.uuid == "simulator"
+
+    @staticmethod
+    def sampling(settings: Settings) -> Sampling:
+        """Return how often the sensor is read."""
+        return Sampling(settings.poll_hz, settings.poll_hz, "clock")
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

@@ -29,7 +29,7 @@ from drivers.host_counters.recording import (
 from drivers.host_counters.sim.rapl import RaplSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.settings.declare import Or, PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -106,6 +106,11 @@ class Rapl:
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator."""
         return settings.root == "simulator"
+
+    @staticmethod
+    def sampling(settings: Settings) -> Sampling:
+        """Return how often the counter is read."""
+        return Sampling(settings.poll_hz, settings.poll_hz, "clock")
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

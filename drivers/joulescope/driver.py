@@ -32,7 +32,7 @@ from drivers.joulescope.stream_merger import TICK_HZ
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
 from rig.host.raw_clock import raw_monotonic_ns
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.settings.declare import Number, PathText
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
@@ -114,6 +114,13 @@ class Joulescope:
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator."""
         return _simulated(settings.device)
+
+    @staticmethod
+    def sampling(settings: Settings) -> Sampling:
+        """Return the rates of the model that is named, of a JS220 where none is."""
+        named = settings.simulator.model if _simulated(settings.device) else settings.device
+        ticks = (models.Js110 if "js110" in named.lower() else models.Js220).sample_ticks
+        return Sampling(TICK_HZ / ticks, TICK_HZ)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

@@ -28,7 +28,7 @@ from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.settings.declare import Number, Or, PathText, Why
 from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
@@ -165,6 +165,13 @@ class KeysightN6705:
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator."""
         return settings.resource == _SIMULATOR
+
+    @staticmethod
+    def sampling(settings: Settings) -> Sampling:
+        """Return the rate of the records."""
+        voltage = settings.sync == "voltage"
+        period_s = settings.period_s or (3 if voltage else 2) * setup.PARAMETER_S
+        return Sampling(1 / period_s, 1 / setup.POINT_S, "voltage" if voltage else "stamps")
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

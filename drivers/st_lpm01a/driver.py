@@ -30,7 +30,7 @@ from drivers.st_lpm01a.stream import AsciiParser
 from rig.errors import BenchError, ConfigError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import FoundInstrument, MonitorInfo
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
@@ -144,6 +144,11 @@ class StLpm01a:
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator."""
         return settings.port == SIMULATOR
+
+    @staticmethod
+    def sampling(settings: Settings) -> Sampling:
+        """Return the rate that is set."""
+        return Sampling(settings.sample_hz, settings.sample_hz / 2, "stamps")
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

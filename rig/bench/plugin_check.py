@@ -11,7 +11,9 @@ from typing import Any
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import (
     MonitorClass,
+    Paced,
     Probes,
+    Sampled,
     Scans,
     ScenarioClass,
     Simulates,
@@ -25,8 +27,8 @@ from rig.interfaces.task import Replicated, Task
 #: Section of a bench file -> what its classes must have, the hooks they may have, and what their
 #: instances are.
 CONTRACTS: dict[str, tuple[type, tuple[type, ...], type]] = {
-    "sut": (SutClass, (Simulates, Probes), SystemUnderTest),
-    "monitor": (MonitorClass, (Simulates, Scans), EnergyMonitor),
+    "sut": (SutClass, (Simulates, Paced, Probes), SystemUnderTest),
+    "monitor": (MonitorClass, (Simulates, Sampled, Scans), EnergyMonitor),
     "scenario": (ScenarioClass, (), Scenario),
     "task": (TaskClass, (Replicated,), Task),
 }

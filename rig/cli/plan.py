@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 from rich.markup import escape
 
 from rig.cli.labels import print_labels
-from rig.cli.options import bench_argument, set_option
+from rig.cli.options import bench_argument, sessions_option, set_option
 from rig.cli.terminal import Terminal
 from rig.kinds import registry as kinds
 from rig.results import labels
-from rig.session import planning
+from rig.session import estimate, planning
+from rig.session.estimate import Estimate
+from rig.units import bytes_text, duration, quantity
 
 _OUT = Terminal()
 
@@ -28,9 +31,10 @@ _OUT = Terminal()
     show_default=True,
     help="The trial whose plan is shown.",
 )
+@sessions_option
 @click.option("--all", "whole", is_flag=True, help="Show every step.")
-def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> None:
-    """Print the steps of a trial; no device is touched."""
+def plan(bench: Path, overrides: tuple[str, ...], trial: int, sessions: Path, whole: bool) -> None:
+    """Print the steps of a trial, and what all trials will take; no device is touched."""
     scenario, task, resolved = planning.open_plan(bench, overrides)
     steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, trial))
     shown = steps if whole else steps[:12]
@@ -43,4 +47,39 @@ def plan(bench: Path, overrides: tuple[str, ...], trial: int, whole: bool) -> No
     )
     of_trial = ", ".join(filter(None, totals))
     _OUT.print(f"a trial: {of_trial}; {resolved.bench.trials} trials")
+    found = estimate.of_plan(scenario, task, resolved, resolved.bench.trials, sessions)
+    for line in _of_estimate(found):
+        _OUT.print(escape(line), highlight=False, soft_wrap=True)
     print_labels(_OUT, labels.of_task({"samples": len(task)} | task.provenance()))
+
+
+def _of_estimate(found: Estimate) -> Iterator[str]:
+    """Yield what a session will take: time, what of it is not known, and room on the disk."""
+    clock = " of virtual time" if found.virtual else ""
+    known = "about" if found.trial.expected_s is not None else "at least"
+    yield (
+        f"time: {known} {duration(found.known_s)}{clock} a trial, "
+        f"{duration(found.trials * found.known_s)} in all; {duration(found.session.most_s)} at most"
+    )
+    for row in found.unknown:
+        yield (
+            f"  only a limit is known of {row.count} x {row.group}: "
+            f"{duration(row.each.most_s)} each"
+        )
+    for rail in found.rails:
+        name = f"rail {rail.name}: " if rail.name else ""
+        rate = (
+            f"{quantity(rail.sampling.sample_hz, 'Hz')}, {bytes_text(rail.byte_hz)} a second"
+            if rail.sampling
+            else "only the instrument knows its rate"
+        )
+        yield f"  {name}{rate}"
+    free = "" if found.free_b is None else f"; {bytes_text(found.free_b)} are free"
+    needed = bytes_text(found.known_b)
+    if found.rails and found.trial.expected_s is None:
+        needed = f"{needed} to {bytes_text(found.most_b)}"
+    yield f"disk: about {needed}{free}"
+    if not found.room:
+        yield "  NO ROOM: rig run would refuse to start"
+    elif not found.room_at_most:
+        yield f"  no room for {bytes_text(found.most_b)}, as needed where every limit is reached"

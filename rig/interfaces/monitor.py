@@ -43,6 +43,17 @@ class MonitorInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a monitor will write, as far as its settings determine it: the rate of current and
+    voltage, that of the edges, and where those come from (`sync` as in MonitorInfo).
+    """
+
+    sample_hz: float
+    edge_hz: float
+    sync: str = "digital"
+
+
+@dataclass(frozen=True, slots=True)
 class FoundInstrument:
     """One instrument that a scan found: how a bench file names it (KEY = VALUE), and what is wrong
     with it, empty when nothing is.

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import EnergyMonitor, FoundInstrument
+from rig.interfaces.monitor import EnergyMonitor, FoundInstrument, Sampling
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Task
 from rig.model.finding import Finding
+from rig.model.pace import Pace
 
 
 class SutClass(Protocol):
@@ -66,6 +67,22 @@ class Simulates(Protocol):
         """Return whether this kind, so set, is simulated; None where the settings do not determine
         it.
         """
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """Optional hook of a backend's class: how long things take, for a plan without the device."""
+
+    def pace(self, settings: Any) -> Pace:
+        """Return what the settings determine of the device's times; no device is touched."""
+
+
+@runtime_checkable
+class Sampled(Protocol):
+    """Optional hook of a driver's class: what it will write, for a plan without the instrument."""
+
+    def sampling(self, settings: Any) -> Sampling | None:
+        """Return the rates that the settings determine, None where they do not."""
 
 
 @runtime_checkable

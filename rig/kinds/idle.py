@@ -10,6 +10,7 @@ from rig.kinds.imagined import IDLE_W, ImaginedTrial, window
 from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import END, IDLE, Completion
+from rig.model.pace import Duration, Pace, exactly
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
 from rig.model.trial import Measured
@@ -23,6 +24,14 @@ class IdleKind(StepKind[Idle]):
     def describe(self, step: Idle) -> str:
         """Return its length."""
         return f"idle  {step.duration_s:g} s"
+
+    def group(self, step: Idle) -> str:
+        """Return its length."""
+        return f"idle {step.duration_s:g} s"
+
+    def duration(self, step: Idle, pace: Pace, payload_b: int) -> Duration:
+        """Return its length, which the device keeps."""
+        return exactly(step.duration_s, pace.overhead_s)
 
     def total(self, steps: Sequence[Idle]) -> str:
         """Return how many there are, and their length."""

@@ -11,6 +11,7 @@ from rig.interfaces.task import Task
 from rig.kinds.imagined import ImaginedTrial
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import Completion
+from rig.model.pace import Duration, Pace
 from rig.model.step_record import StepRecord
 from rig.model.steps import Step
 from rig.model.trial import Measured
@@ -50,6 +51,16 @@ class StepKind(Generic[StepT]):
     def own_phases(self, step: StepT) -> tuple[str, ...]:
         """Return the names of the windows where they are not the task's phases; else nothing."""
         return ()
+
+    def group(self, step: StepT) -> str:
+        """Return what steps of about the same duration have in common, in a few words."""
+        return step.kind
+
+    def duration(self, step: StepT, pace: Pace, payload_b: int) -> Duration:
+        """Return how long it takes a device of this pace; `payload_b` is the length of what the
+        step brings to it, or of one sample where it brings many.
+        """
+        return Duration(0.0, None, 0.0)
 
     # ---- doing it ----
 

@@ -9,6 +9,7 @@ from typing import Any
 from rig.interfaces.task import Task
 from rig.kinds.kind import StepKind
 from rig.model.completion import Completion
+from rig.model.pace import Duration, Pace, roughly
 from rig.model.steps import Load
 
 
@@ -21,6 +22,10 @@ class LoadKind(StepKind[Load]):
     def describe(self, step: Load) -> str:
         """Return the sample."""
         return f"load  sample {step.index}"
+
+    def duration(self, step: Load, pace: Pace, payload_b: int) -> Duration:
+        """Return the time of its bytes on the way."""
+        return roughly(pace.load_s + pace.byte_s * payload_b)
 
     def total(self, steps: Sequence[Load]) -> str:
         """Return how many there are."""

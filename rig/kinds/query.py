@@ -14,6 +14,7 @@ from rig.kinds.imagined import ImaginedTrial
 from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import BATCH, END, Completion
+from rig.model.pace import Duration, Pace, limited
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Query
@@ -34,6 +35,22 @@ class QueryKind(StepKind[Query]):
         ]
         which = ", ".join(map(str, step.indices))
         return f"query sample {which} " + ", ".join(filter(None, remarks))
+
+    def group(self, step: Query) -> str:
+        """Return whether it counts, and how much it asks."""
+        batch = f"batch of {len(step.indices)}" if step.batch else "query"
+        remarks = [
+            f"{step.repeat} times" if step.repeat > 1 else "",
+            "warm-up" if step.warmup else "",
+        ]
+        return ", ".join(filter(None, (batch, *remarks)))
+
+    def duration(self, step: Query, pace: Pace, payload_b: int) -> Duration:
+        """Return the time of all its runs where that of one is known, else its limit."""
+        if pace.query_s is None:
+            return limited(None, step.limit_s, pace.overhead_s)
+        runs = step.repeat * len(step.indices)
+        return limited(runs * pace.query_s + pace.overhead_s, step.limit_s)
 
     def total(self, steps: Sequence[Query]) -> str:
         """Return how many there are."""

@@ -16,6 +16,7 @@ from rig.kinds.imagined import ImaginedTrial, window
 from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import Completion, Mark
+from rig.model.pace import Duration, Pace, exactly
 from rig.model.scores import Costs, Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Solve
@@ -40,6 +41,18 @@ class SearchKind(StepKind[Solve]):
             f"solve workload {step.index} for {step.timeout_s:g} s{target}, seed "
             f"{step.seed}{warmup}"
         )
+
+    def group(self, step: Solve) -> str:
+        """Return its time-out, and whether it may end before."""
+        how = "" if step.target is None else " or until the target"
+        return f"search {step.timeout_s:g} s{how}{', warm-up' * step.warmup}"
+
+    def duration(self, step: Solve, pace: Pace, payload_b: int) -> Duration:
+        """Return its time-out; only a limit where a target may end it before."""
+        if step.target is not None:
+            return Duration(pace.overhead_s, None, step.timeout_s + step.limit_s)
+        expected = exactly(step.timeout_s, pace.overhead_s)
+        return Duration(expected.least_s, expected.expected_s, step.timeout_s + step.limit_s)
 
     def total(self, steps: Sequence[Solve]) -> str:
         """Return how many there are, and how long they may take; nothing where there are none."""

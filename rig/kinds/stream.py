@@ -20,6 +20,7 @@ from rig.kinds.imagined import IDLE_W, WINDOW_S, ImaginedTrial
 from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Ticks, Timed, Windows
 from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
+from rig.model.pace import Duration, Pace
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Scene, Stream
@@ -41,6 +42,19 @@ class StreamKind(StepKind[Stream]):
     def describe(self, step: Stream) -> str:
         """Return its scenes, and how many windows it has."""
         return f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows} windows"
+
+    def group(self, step: Stream) -> str:
+        """Return its length."""
+        return f"stream {_length_s(step):g} s"
+
+    def duration(self, step: Stream, pace: Pace, payload_b: int) -> Duration:
+        """Return its length, and the time of the windows that are loaded before it."""
+        before = step.windows if step.preloaded else 2
+        loads_s = before * (pace.load_s + pace.byte_s * payload_b)
+        length_s = _length_s(step)
+        return Duration(
+            length_s, length_s + loads_s + pace.overhead_s, length_s + 2 * loads_s + step.limit_s
+        )
 
     def total(self, steps: Sequence[Stream]) -> str:
         """Return how many there are, and their length; nothing where there are none."""
@@ -270,6 +284,10 @@ def scores(task: Task, step: Stream, completion: Completion) -> tuple[Score, ...
     return tuple(found)
 
 
+def _length_s(step: Stream) -> float:
+    return sum(scene.samples for scene in step.scenes) / step.sample_hz
+
+
 def _imagined_samples(number: int, step: Stream, trial: ImaginedTrial) -> Iterator[Sample]:
     for which in range(step.windows):
         scene = step.scene_of(which)
@@ -284,7 +302,7 @@ def _imagined_samples(number: int, step: Stream, trial: ImaginedTrial) -> Iterat
 
 
 def _imagined_stream(number: int, step: Stream) -> Streamed:
-    length_s = sum(scene.samples for scene in step.scenes) / step.sample_hz
+    length_s = _length_s(step)
     return Streamed(
         number,
         imagined.window("stream", length_s, IDLE_W),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rig.kinds.kind import StepKind
+from rig.model.pace import Duration, Pace, roughly
 from rig.model.step_record import StepRecord
 from rig.model.steps import Sync
 
@@ -18,3 +19,11 @@ class SyncKind(StepKind[Sync]):
     def due(self, item: StepRecord, step: Sync, phases: Sequence[str]) -> list[int] | None:
         """Return None."""
         return None
+
+    def group(self, step: Sync) -> str:
+        """Return its name."""
+        return "SYNC burst"
+
+    def duration(self, step: Sync, pace: Pace, payload_b: int) -> Duration:
+        """Return the time of its pulses."""
+        return roughly(pace.sync_s + pace.overhead_s)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rig.bench import config
@@ -49,8 +49,15 @@ def trial_seed(seed: int, number: int) -> int:
     return random.Random(f"{seed}/{number}").getrandbits(32)
 
 
-def steps(scenario: Scenario, task: Task, seed: int) -> list[Step]:
-    """List the steps of a plan without doing any: completions are empty ones."""
+def steps(
+    scenario: Scenario,
+    task: Task,
+    seed: int,
+    answer: Callable[[Step], Completion] = lambda step: Completion(()),
+) -> list[Step]:
+    """List the steps of a plan without doing any: each is answered by `answer`, with an empty
+    completion where there is none.
+    """
     plan = scenario.plan(task, seed)
     listed: list[Step] = []
     try:
@@ -58,6 +65,6 @@ def steps(scenario: Scenario, task: Task, seed: int) -> list[Step]:
         while True:
             refuse_unsuited(step, scenario.name, task)
             listed.append(step)
-            step = plan.send(Completion(()))
+            step = plan.send(answer(step))
     except StopIteration:
         return listed

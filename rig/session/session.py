@@ -32,6 +32,7 @@ from rig.model.steps import Load, Step, Sync
 from rig.model.trial import Trial
 from rig.results import document, results
 from rig.results.document import Results
+from rig.session import estimate
 from rig.session.execute import do, done
 from rig.session.planning import refuse_claim, steps, trial_seed
 from rig.session.resume import Begun, Standing, refuse_finished, standing
@@ -169,6 +170,10 @@ def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
     """Run the trials, reduce each from its raw files, and write the results."""
     bench_toml = bench.config.toml()
     about, queries = _prepared(bench, bench_toml)
+    infos = {rail: monitor.info for rail, monitor in bench.monitors.items()}
+    estimate.refuse_no_room(
+        estimate.of_open(bench.scenario, bench.task, bench.config, infos, trials, root), root
+    )
     folder = SessionFolder.create(root, bench.config.bench.name)
     entries = tuple(bench.task.catalogue()) if isinstance(bench.task, Catalogued) else ()
     started = SessionStarted(folder.path, trials, queries, about, entries)

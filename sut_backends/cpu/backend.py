@@ -24,6 +24,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
+from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.settings.declare import Count, Number, Or
 from sut_backends.cpu.imagined_sync_wire import ImaginedWire
@@ -113,6 +114,11 @@ class CpuSut:
     def simulates(settings: Settings) -> bool:
         """Return False: this host is the device."""
         return False
+
+    @staticmethod
+    def pace(settings: Settings) -> Pace:
+        """Return that there is no line, and that only the program knows what a query takes."""
+        return Pace(wired=False)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

@@ -19,13 +19,17 @@ from rig.errors import ConfigError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
+from rig.model.pace import Pace
 from rig.settings.declare import Count, Or, PathText
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.hosted.sync_wire import EdgeWire, Power
 from sut_backends.hosted.watched import WatchedSut, watched
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import probe
-from sut_backends.uart.connect import LinkSettings, PortSettings
+from sut_backends.uart.connect import LinkSettings, PortSettings, pace
+
+#: Time of a byte of a payload on the way to the process.
+_BYTE_S = 5e-7
 
 
 class PosixSut(WatchedSut):
@@ -134,6 +138,11 @@ class PosixSut(WatchedSut):
         the device.
         """
         return not settings.host_clock
+
+    @staticmethod
+    def pace(settings: PosixSut.Settings) -> Pace:
+        """Return what is known of its link, which has no line rate to wait for."""
+        return pace(settings, _BYTE_S)
 
     @classmethod
     def open(cls, settings: PosixSut.Settings, context: BenchContext) -> PosixSut:

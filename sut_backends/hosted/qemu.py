@@ -19,6 +19,7 @@ from rig.errors import ConfigError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
+from rig.model.pace import Pace
 from rig.settings.declare import Number, PathText
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.qemu_process import EmulatorProcess
@@ -28,7 +29,10 @@ from sut_backends.lines.faults import FaultyLink
 from sut_backends.lines.socket import SocketLine
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import examine
-from sut_backends.uart.connect import LinkSettings
+from sut_backends.uart.connect import LinkSettings, pace
+
+#: Time of a byte of a payload on the way to the process.
+_BYTE_S = 4.5e-5
 
 
 class QemuSut(WatchedSut):
@@ -76,6 +80,11 @@ class QemuSut(WatchedSut):
     def simulates(settings: QemuSut.Settings) -> bool:
         """Return True: the device is emulated."""
         return True
+
+    @staticmethod
+    def pace(settings: QemuSut.Settings) -> Pace:
+        """Return what is known of its link, which has no line rate to wait for."""
+        return pace(settings, _BYTE_S)
 
     @classmethod
     def open(cls, settings: QemuSut.Settings, context: BenchContext) -> QemuSut:

@@ -14,10 +14,11 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
 from rig.model.finding import Finding
+from rig.model.pace import Pace
 from rig.model.steps import Step
 from sut_backends.lines.line import Line
 from sut_backends.uart.bring_up import probe
-from sut_backends.uart.connect import LinkSettings, PortSettings, enter, open_line
+from sut_backends.uart.connect import LinkSettings, PortSettings, enter, open_line, pace
 from sut_backends.uart.framed_layer import FramedLayer
 from sut_backends.uart.restarting import ResumingLayer
 from sut_backends.uart.self_test import SelfTested
@@ -40,6 +41,11 @@ class UartSut:
     def simulates(settings: PortSettings) -> bool:
         """Return whether the bench file calls the device simulated."""
         return settings.simulated
+
+    @staticmethod
+    def pace(settings: PortSettings) -> Pace:
+        """Return what its line rate determines; what a query takes, only the device knows."""
+        return pace(settings)
 
     @classmethod
     def open(cls, settings: PortSettings, context: BenchContext) -> UartSut:

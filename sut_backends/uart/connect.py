@@ -13,6 +13,7 @@ from annotated_types import Ge, Gt, Interval, Unit, doc
 from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.host.serial_port import SerialPort
 from rig.interfaces.context import BenchContext
+from rig.model.pace import Pace
 from rig.settings.declare import Count, Or
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.io_manager import IoManagerLine
@@ -21,6 +22,19 @@ from sut_backends.uart.framed_layer import FramedLayer
 from sut_backends.uart.layer import ProtocolLayer, Pulses
 from sut_backends.uart.text_client import TextClient
 from sut_backends.uart.text_layer import TextLayer
+
+#: Bits on the line for each byte: start, eight, stop.
+_BITS = 10
+#: Bytes on the line for each byte of a payload: COBS, numbers and checks of a frame; or its
+#: hexadecimal digits, with the commands around them.
+_SYMBOLS_FRAMED = 1.02
+_SYMBOLS_TEXT = 2.3
+#: A short request and its answer take about so long.
+_REQUEST_S = 2e-3
+#: The firmware and its line are silent for so long around what is measured.
+_SILENT_S = 0.04
+#: Multiples of the SYNC period after each pulse: docs/PROTOCOL.md section 4.
+_PATTERN = (1, 2, 1, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +66,22 @@ class LinkSettings:
     ] = 2.0
     faults: Annotated[LineFaults, doc("What spoils the line, on purpose.")] = field(
         default_factory=LineFaults
+    )
+
+
+def pace(settings: LinkSettings, byte_s: float | None = None) -> Pace:
+    """Return the times of a link; `byte_s` where its line rate does not determine that of a
+    byte.
+    """
+    text = settings.layer == "text"
+    baud = settings.baud if text else settings.frame_baud or settings.baud
+    symbols = _SYMBOLS_TEXT if text else _SYMBOLS_FRAMED
+    periods = sum(_PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count))
+    return Pace(
+        load_s=_REQUEST_S,
+        byte_s=_BITS * symbols / baud if byte_s is None else byte_s,
+        sync_s=periods * settings.sync_period_us * 1e-6,
+        overhead_s=_REQUEST_S + _SILENT_S,
     )
 
 

@@ -18,6 +18,7 @@ from rig.errors import ConfigError, DeadlineError, LocalProtocolError, SutError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC, Completion, Mark
+from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.settings.declare import Count, Or, Ratio
 from rig.simulation.world import NS_PER_S
@@ -26,6 +27,8 @@ from sut_backends.virtual.stream import WindowLink
 
 #: Multiples of the SYNC period after each pulse: docs/PROTOCOL.md section 4.
 _PATTERN = (1, 2, 1, 4)
+#: So long the device takes behind the end of a step until it answers.
+_AFTER_S = 0.001
 #: So long after its start a search draws another power for the first time.
 _REDRAW_S = 1e-3
 #: docs/PROTOCOL.md, OPTIMIZE; and what a device says that has no room for a payload.
@@ -124,6 +127,20 @@ class VirtualSut:
         """Return True: there is no device."""
         return True
 
+    @staticmethod
+    def pace(settings: Settings) -> Pace:
+        """Return the mean times that the settings give it, in virtual time."""
+        periods = sum(_PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count))
+        return Pace(
+            load_s=settings.load_s,
+            sync_s=periods * settings.sync_period_us * 1e-6,
+            phases_s=(settings.preprocess.duration_s, settings.infer.duration_s),
+            overhead_s=_AFTER_S,
+            virtual=True,
+            wired=False,
+            slots=settings.slots,
+        )
+
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Put the device on the bench."""
@@ -173,7 +190,7 @@ class VirtualSut:
         """Do nothing for a while."""
         marks = [
             self._mark(IDLE, self._settings.idle_w, duration_s),
-            self._mark(END, self._settings.idle_w, 0.001),
+            self._mark(END, self._settings.idle_w, _AFTER_S),
         ]
         return Completion(tuple(marks), iterations=0)
 
@@ -196,7 +213,7 @@ class VirtualSut:
         began_ns = self._world.now_ns()
         marks, completed = self._batch(query) if query.batch else self._phases(query)
         took_s = (self._world.now_ns() - began_ns) / NS_PER_S
-        marks.append(self._mark(END, self._settings.idle_w, 0.001))
+        marks.append(self._mark(END, self._settings.idle_w, _AFTER_S))
         if took_s > query.limit_s:
             raise DeadlineError(
                 "end of the query",
@@ -237,7 +254,7 @@ class VirtualSut:
                 redraw_s = 2 * look.elapsed_s
         took_s = (self._world.now_ns() - began_ns) / NS_PER_S
         self._world.advance(max(self._free_ns - self._world.now_ns(), 0))
-        marks.append(self._mark(END, settings.idle_w, 0.001))
+        marks.append(self._mark(END, settings.idle_w, _AFTER_S))
         if took_s > step.timeout_s + step.limit_s:
             awaited_s = step.timeout_s + step.limit_s
             raise DeadlineError(
@@ -309,7 +326,7 @@ class VirtualSut:
             marks += self._hop()
             link.decided_ns.append(self._world.now_ns())
             answers.append(self._answer(window))
-        marks.append(self._mark(END, settings.idle_w, 0.001))
+        marks.append(self._mark(END, settings.idle_w, _AFTER_S))
         return Completion(
             tuple(marks), b"".join(answers), iterations=len(answers), faults=link.faults(end)
         )

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan will take, before anything is opened: its steps, its time, and its room on the disk.
+
+Times are estimates where the settings determine them, and limits where only the device knows; a
+`Duration` says which. A virtual device's times pass faster than real ones. Nothing here looks at a
+device: rates and paces come from the settings of the parts (`Sampled`, `Paced`), or, of an open
+bench, from what the parts say of themselves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.bench import plugins
+from rig.bench.config import Config
+from rig.errors import StorageFull
+from rig.interfaces.monitor import MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Paced, Sampled
+from rig.interfaces.scenario import Scenario
+from rig.interfaces.task import Task
+from rig.kinds import registry as kinds
+from rig.model.pace import Duration, Pace
+from rig.model.steps import Query, Solve, Step, Stream
+from rig.session import planning
+from rig.session.planned_trial import Lengths, Row, planned_trial, sum_of
+from rig.trace.writer import RESERVE_B
+from rig.units import bytes_text
+
+#: Bytes of a sample of current or voltage, of eight samples of a digital line, and
+#: what the index of a trace adds (measured: 1.009 to 1.053).
+_FLOAT_B = 4
+_LEVELS_B = 1 / 8
+_INDEX = 1.04
+#: Bytes of the lines that one step leaves in completions.jsonl, samples.jsonl and uart.log, as
+#: sessions of all scenarios have them.
+_COMPLETION_B = 350
+_SAMPLE_B = 600
+_WINDOW_B = 1_100
+_WIRE_LINE_B = 90
+_FRAME_B = 4096
+#: results.json, report.html and the small files of a session.
+_SESSION_B = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rail:
+    """What one rail will write: its sampling, None where only the instrument knows it, and bytes in
+    each second.
+    """
+
+    name: str
+    sampling: Sampling | None
+    byte_hz: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What will happen: the rows of a trial, how many trials, the rails, and the disk.
+
+    `virtual`: the times are those of a virtual clock. `files_b` is what a trial writes beside its
+    traces. `free_b` is None where the disk is not known.
+    """
+
+    name: str
+    task: str
+    scenario: str
+    trials: int
+    rows: tuple[Row, ...]
+    rails: tuple[Rail, ...]
+    virtual: bool
+    files_b: float
+    free_b: int | None
+
+    @property
+    def steps(self) -> int:
+        """Return the steps of a trial, with its two SYNC bursts."""
+        return sum(row.count for row in self.rows)
+
+    @property
+    def queries(self) -> int:
+        """Return the steps of a trial that give a result, warm-up included."""
+        return sum(row.count for row in self.rows if row.measured)
+
+    @property
+    def trial(self) -> Duration:
+        """Return how long a trial takes; expected only where every step is."""
+        return sum_of([row.total for row in self.rows])
+
+    @property
+    def known_s(self) -> float:
+        """Return the seconds of a trial that are known: an estimate where every step's time is,
+        else the least.
+        """
+        return sum(row.total.known_s for row in self.rows)
+
+    @property
+    def session(self) -> Duration:
+        """Return how long all trials take, without opening and evaluation."""
+        return self.trial.times(self.trials)
+
+    @property
+    def unknown(self) -> tuple[Row, ...]:
+        """Return the rows of which only a limit is known."""
+        return tuple(row for row in self.rows if row.each.expected_s is None)
+
+    @property
+    def known_b(self) -> int:
+        """Return the bytes of what is known: an estimate where every step's time is, else the
+        least.
+        """
+        return self._bytes(self.known_s)
+
+    @property
+    def most_b(self) -> int:
+        """Return the bytes where every step takes as long as it may."""
+        return self._bytes(self.trial.most_s)
+
+    @property
+    def room(self) -> bool:
+        """Return whether the disk has room for what is known, and for closing it properly."""
+        return self.free_b is None or self.known_b + RESERVE_B <= self.free_b
+
+    @property
+    def room_at_most(self) -> bool:
+        """Return whether the disk has room even where every step takes as long as it may."""
+        return self.free_b is None or self.most_b + RESERVE_B <= self.free_b
+
+    def _bytes(self, trial_s: float) -> int:
+        traces_b = sum(rail.byte_hz for rail in self.rails) * trial_s
+        return round(self.trials * (traces_b + self.files_b)) + _SESSION_B
+
+
+def of_bench(
+    path: Path | str,
+    overrides: Sequence[str] = (),
+    trials: int | None = None,
+    root: Path | str = "sessions",
+) -> Estimate:
+    """Return what running a bench file will take; no device is touched. Raises what open_plan
+    does.
+    """
+    scenario, task, resolved = planning.open_plan(path, overrides)
+    return of_plan(scenario, task, resolved, trials or resolved.bench.trials, Path(root))
+
+
+def of_plan(scenario: Scenario, task: Task, resolved: Config, trials: int, root: Path) -> Estimate:
+    """Return what a plan will take, by what the settings of its parts determine."""
+    sampled = {
+        rail: _sampling(plugins.find("monitor", choice.kind), choice.settings)
+        for rail, choice in resolved.monitors.items()
+    }
+    return _estimate(scenario, task, resolved, sampled, trials, root)
+
+
+def of_open(
+    scenario: Scenario,
+    task: Task,
+    resolved: Config,
+    monitors: Mapping[str, MonitorInfo],
+    trials: int,
+    root: Path,
+) -> Estimate:
+    """Return what an open bench will take, by what its instruments say of themselves."""
+    sampled: dict[str, Sampling | None] = {
+        rail: Sampling(info.sample_hz, info.edge_hz, info.sync) for rail, info in monitors.items()
+    }
+    return _estimate(scenario, task, resolved, sampled, trials, root)
+
+
+def refuse_no_room(estimate: Estimate, root: Path) -> None:
+    """Raise StorageFull where the disk has no room for what is known of a plan."""
+    if estimate.room:
+        return
+    needed_b = estimate.known_b + RESERVE_B
+    raise StorageFull(
+        f"the disk of {root} has no room for this session",
+        evidence=f"it needs about {bytes_text(needed_b)}, {bytes_text(estimate.free_b or 0)} are "
+        f"free; {estimate.trials} trials",
+        try_next="free some room, another disk (--sessions), fewer trials, or a lower sampling "
+        "rate",
+    )
+
+
+def free_bytes(root: Path) -> int | None:
+    """Return what is free on the disk of a folder that need not be there yet; None where that
+    cannot be known.
+    """
+    place = root.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return None
+
+
+def _estimate(
+    scenario: Scenario,
+    task: Task,
+    resolved: Config,
+    sampled: Mapping[str, Sampling | None],
+    trials: int,
+    root: Path,
+) -> Estimate:
+    kind = plugins.find("sut", resolved.sut.kind)
+    pace = kind.pace(resolved.sut.settings) if isinstance(kind, Paced) else Pace()
+    claimed_s = pace.phases_s or _claimed_s(resolved.claim, task)
+    pace = dataclasses.replace(pace, phases_s=claimed_s)
+    seed = planning.trial_seed(resolved.bench.seed, 1)
+    lengths = Lengths(task)
+    planned = planned_trial(scenario, task, seed, pace, lengths)
+    files_b = sum(_files_b(step, lengths.of(step), pace.wired) for step in planned.steps)
+    return Estimate(
+        name=resolved.bench.name,
+        task=task.name,
+        scenario=scenario.name,
+        trials=trials,
+        rows=planned.rows,
+        rails=tuple(Rail(name, each, _byte_hz(each)) for name, each in sampled.items()),
+        virtual=pace.virtual,
+        files_b=files_b,
+        free_b=free_bytes(root),
+    )
+
+
+def _files_b(step: Step, payload_b: int, wired: bool) -> float:
+    """Return what a step leaves in the text files of a trial."""
+    kind = kinds.of(step)
+    wire_b = 4 * _WIRE_LINE_B * wired
+    if kind.loads:
+        return wire_b * (1 + payload_b / _FRAME_B) / 2
+    if isinstance(step, Stream):
+        return step.windows * (_WINDOW_B + _COMPLETION_B / 2 + wire_b)
+    if isinstance(step, Query | Solve):
+        return _COMPLETION_B + _SAMPLE_B + wire_b
+    return _COMPLETION_B + wire_b
+
+
+def _byte_hz(sampling: Sampling | None) -> float:
+    if sampling is None:
+        return 0.0
+    line_b = {
+        "digital": sampling.edge_hz * _LEVELS_B,
+        "voltage": sampling.sample_hz * _FLOAT_B,
+    }.get(sampling.sync, 0.0)
+    return _INDEX * (2 * _FLOAT_B * sampling.sample_hz + line_b)
+
+
+def _sampling(kind: object, settings: object) -> Sampling | None:
+    return kind.sampling(settings) if isinstance(kind, Sampled) else None
+
+
+def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:
+    """Return the times of the phases that are claimed, or that of the whole."""
+    phases = [claim[name] for phase in task.phases if (name := f"latency_{phase}") in claim]
+    if len(phases) == len(task.phases):
+        return tuple(phases)
+    return (claim["latency_total"],) if "latency_total" in claim else ()

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a plan as a device of a known pace would bring them about, in groups of about the
+same duration; with no device.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+
+from rig.errors import ConfigError
+from rig.interfaces.scenario import Fitter, Scenario
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import Played, Task
+from rig.kinds import registry as kinds
+from rig.model.completion import BATCH, END, IDLE, Completion, Mark
+from rig.model.pace import Duration, Pace
+from rig.model.steps import Idle, Query, Step, Stream, Sync
+from rig.session import planning
+
+#: Payloads are made to learn their length, but not all of thousands.
+_LOOKED_AT = 8
+#: Of a device that nobody has asked yet.
+_TICK_HZ = 1_000_000
+_SLOTS = 64
+#: A slow and a fast query; plans that last as long with both, within this share, do so with any.
+_SOME_S = (10e-3, 1e-3)
+_ALIKE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Steps of one group in a trial: how many, how long each takes, and whether they are what is
+    counted.
+    """
+
+    group: str
+    kind: str
+    count: int
+    each: Duration
+    measured: bool
+
+    @property
+    def total(self) -> Duration:
+        """Return all of them, one behind the other."""
+        return self.each.times(self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """The steps of a trial, with its two SYNC bursts, and their groups."""
+
+    steps: tuple[Step, ...]
+    rows: tuple[Row, ...]
+
+
+def planned_trial(
+    scenario: Scenario, task: Task, seed: int, pace: Pace, lengths: Lengths
+) -> PlannedTrial:
+    """Return the steps of a trial with the time that they take at this pace.
+
+    Where the pace of a query is not known, but a slow and a fast device take about as long for all
+    of them, as in a scenario that makes its windows as long as they must be, that time is taken.
+    """
+    planned = _planned(scenario, task, seed, pace, lengths)
+    if pace.phases_s:
+        return planned
+    slow, fast = (
+        _planned(scenario, task, seed, dataclasses.replace(pace, phases_s=(some_s,)), lengths)
+        for some_s in _SOME_S
+    )
+    slow_s, fast_s = (_of_queries(each, pace.overhead_s) for each in (slow, fast))
+    return slow if abs(slow_s - fast_s) <= _ALIKE * fast_s else planned
+
+
+def _of_queries(planned: PlannedTrial, overhead_s: float) -> float:
+    """Return the time of the queries alone, without what comes on top of each."""
+    queries = [row for row in planned.rows if row.kind == Query.kind]
+    return sum(row.total.known_s - row.count * overhead_s for row in queries)
+
+
+def _planned(
+    scenario: Scenario, task: Task, seed: int, pace: Pace, lengths: Lengths
+) -> PlannedTrial:
+    plan = planning.steps(_fitted(scenario, pace), task, seed, partial(_imagined, pace))
+    steps = (Sync(), *plan, Sync())
+    groups: dict[str, list[Step]] = {}
+    for step in steps:
+        groups.setdefault(kinds.of(step).group(step), []).append(step)
+    return PlannedTrial(
+        steps, tuple(_row(name, group, pace, lengths) for name, group in groups.items())
+    )
+
+
+class Lengths:
+    """Lengths of payloads, of which only the first few are made: those of a task are alike."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._known: dict[int, int] = {}
+
+    def of(self, step: Step) -> int:
+        """Return the bytes of one sample that a step names, 0 where it names none."""
+        if isinstance(step, Stream) and isinstance(self._task, Played):
+            return step.window * self._task.sample_b
+        if not step.samples_named:
+            return 0
+        index = step.samples_named[0]
+        if index not in self._known and len(self._known) < _LOOKED_AT:
+            self._known[index] = len(self._task.payload(index))
+        fallback_b = sum(self._known.values()) / len(self._known)
+        return self._known.get(index, round(fallback_b))
+
+
+def _row(group: str, steps: Sequence[Step], pace: Pace, lengths: Lengths) -> Row:
+    kind = kinds.of(steps[0])
+    each = sum_of([kind.duration(step, pace, lengths.of(step)) for step in steps])
+    count = len(steps)
+    mean = Duration(
+        each.least_s / count,
+        None if each.expected_s is None else each.expected_s / count,
+        each.most_s / count,
+    )
+    return Row(group, steps[0].kind, count, mean, kind.measured)
+
+
+def sum_of(durations: Sequence[Duration]) -> Duration:
+    expected = [each.expected_s for each in durations]
+    known = [seconds for seconds in expected if seconds is not None]
+    return Duration(
+        sum(each.least_s for each in durations),
+        sum(known) if len(known) == len(expected) else None,
+        sum(each.most_s for each in durations),
+    )
+
+
+def _imagined(pace: Pace, step: Step) -> Completion:
+    """Return marks as a device of this pace would give, so that a plan that measures first how long
+    a query takes goes on as it will.
+    """
+    if not pace.phases_s:
+        return Completion(())
+    if isinstance(step, Idle):
+        return Completion((Mark(IDLE, 0), Mark(END, round(step.duration_s * _TICK_HZ))))
+    if not isinstance(step, Query):
+        return Completion(())
+    runs = step.repeat * len(step.indices)
+    ends = [0, *accumulate(runs * seconds for seconds in pace.phases_s)]
+    marks = [Mark(number, round(end_s * _TICK_HZ)) for number, end_s in enumerate(ends, start=1)]
+    if step.batch:
+        marks = [Mark(BATCH, 0), Mark(END, marks[-1].tick)]
+    return Completion(tuple(marks))
+
+
+def _fitted(scenario: Scenario, pace: Pace) -> Scenario:
+    """Return the scenario for a device that can do what there is, with as much memory as is
+    known.
+    """
+    if not isinstance(scenario, Fitter):
+        return scenario
+    slots = pace.slots or _SLOTS
+    device = SutInfo(
+        "a device",
+        "",
+        simulated=False,
+        tick_hz=_TICK_HZ,
+        task="",
+        slots=slots,
+        batch_max=slots,
+        solves=True,
+        thresholds_max=16,
+        streams=True,
+        slot_bytes=1 << 30,
+    )
+    try:
+        return scenario.fitted(device)
+    except ConfigError:
+        return scenario
