@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.run import FLAKY, flaky, skipped
+from tests.uncounted import uncounted
 
 #: Fails the first time, and whenever `broken.txt` is there.
 SECOND_TIME = """
@@ -38,9 +38,7 @@ def run(
     (folder / "tests" / "test_it.py").write_text(source)
     (folder / FLAKY).write_text(listed)
     command = [sys.executable, str(ROOT / "tests" / "run.py"), jobs, *words]
-    # The tests' own coverage (`make coverage`) must not be that of the run inside.
-    environment = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    environment = uncounted() | {"PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

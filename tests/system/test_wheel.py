@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.uncounted import uncounted
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -31,7 +31,7 @@ nbclient.NotebookClient(notebook, timeout=240).execute()
 
 def done(*command: str | Path, cwd: Path) -> str:
     """Run a program without this checkout on its path; return what it printed."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment = {key: value for key, value in uncounted().items() if key != "PYTHONPATH"}
     ended = subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=280
     )

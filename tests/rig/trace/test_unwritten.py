@@ -11,6 +11,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+from tests.uncounted import uncounted
+
 #: The limit of a process on the size of its files stands for a quota, and for file systems that end
 #: at 4 GiB: a write beyond it fails with EFBIG, and there is room on the disk. Python ignores the
 #: signal SIGXFSZ that comes with it.
@@ -49,7 +51,11 @@ def ended(folder: Path, program: str, before: str = "") -> str:
     """Run a program that writes a trace; return what it printed."""
     code = before + textwrap.dedent(BEGIN) + textwrap.dedent(program)
     done = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(folder)],
+        env=uncounted(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
 
@@ -206,7 +212,7 @@ def test_a_run_on_a_disk_that_takes_no_more_ends_with_the_error_and_no_verdict(
         "--trials",
         "1",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=uncounted(), capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "was not written completely" in done.stderr
     (session,) = tmp_path.iterdir()
