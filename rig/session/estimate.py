@@ -193,9 +193,11 @@ def free_bytes(root: Path) -> int | None:
     while not place.exists() and place != place.parent:
         place = place.parent
     try:
-        return shutil.disk_usage(place).free
+        usage = shutil.disk_usage(place)
     except OSError:
         return None
+    # A file system of the kernel's own has no size.
+    return usage.free if usage.total else None
 
 
 def _estimate(

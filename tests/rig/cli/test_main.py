@@ -15,6 +15,8 @@ from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.waiting import eventually
 
 QUICK = ["--set", "task.null.samples=4", "--set", "scenario.single_stream.idle_s=0.05"]
+#: A quarter of the bench's sampling rate.
+QUARTER = "monitor.virtual.sample_hz=50_000"
 
 
 def rig(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -68,7 +70,8 @@ def test_the_plan_is_printed_without_a_device(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("query sample") == 22 and done.stdout.count("warm-up") == 2
+    listed = [line for line in done.stdout.splitlines() if "query sample" in line]
+    assert len(listed) == 22 and sum("warm-up" in line for line in listed) == 2
     assert "20 loads" not in done.stdout and "22 loads, 22 queries, 2 idle times" in done.stdout
 
 
@@ -159,7 +162,7 @@ def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Pat
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(disk)],
+        ["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(disk)],
         capture_output=True,
         text=True,
         check=False,
@@ -167,11 +170,25 @@ def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Pat
     if mounted.returncode:
         pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
     try:
-        done = rig(
-            "run", VIRTUAL_NULL, "--sessions", disk, "--set", "task.null.samples=3000", cwd=tmp_path
-        )
-        assert done.returncode == 3, done.stdout + done.stderr
-        assert "full" in done.stderr and "Traceback" not in done.stderr
+        words = ("run", VIRTUAL_NULL, "--sessions", disk, "--set", "task.null.samples=3000")
+        refused = rig(*words, cwd=tmp_path)
+        assert refused.returncode == 3 and "has no room for this session" in refused.stderr
+        assert list(disk.iterdir()) == []
+        # Somebody else fills the disk while the session runs.
+        with subprocess.Popen(
+            [sys.executable, "-m", "rig", *map(str, words), "--trials", "1", "--set", QUARTER],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            eventually(lambda: list(disk.glob("*/trial-1/trace.jls.partial")), 60.0, process)
+            with (disk / "other").open("wb") as other:
+                os.posix_fallocate(other.fileno(), 0, 150 << 20)
+            _, said = process.communicate(timeout=120)
+        (disk / "other").unlink()
+        assert process.returncode == 3, said
+        assert "full" in said and "Traceback" not in said
         checked = rig("check", next(disk.iterdir()), cwd=tmp_path)
         assert "session fail" in checked.stdout and "samples measured" in checked.stdout
     finally:
