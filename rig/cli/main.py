@@ -28,6 +28,7 @@ STOPPED = 130
 COMMANDS = {
     "bench": ("rig.cli.bench:bench", "List example benches, or write one to start from"),
     "check": ("rig.cli.check:check", "Recompute every number of a session; test a claim on it"),
+    "compare": ("rig.cli.compare:compare", "Show how the metrics of two sessions differ, and why"),
     "coverage": ("rig.cli.coverage:coverage", "Show which cells of a grid are done or missing"),
     "demo": ("rig.cli.demo:demo", "Classify acoustic scenes, five trials, without hardware"),
     "docs": ("rig.cli.docs:docs", "List the pages of documentation, or say where one lies"),
@@ -40,6 +41,7 @@ COMMANDS = {
     "resume": ("rig.cli.resume:resume", "Go on with a session that was cut off"),
     "run": ("rig.cli.run:run", "Run all trials of a bench file; print the verdict"),
     "scan": ("rig.cli.scan:scan", "List attached instruments and serial ports"),
+    "sessions": ("rig.cli.sessions:sessions", "List sessions with verdict and tags; search, tag"),
 }
 
 

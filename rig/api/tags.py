@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tags of sessions: words that a person gives them, kept beside the session folders.
+
+They lie in one file in the folder of sessions, never in a session's own: `rig check` refuses every
+file there that events.jsonl does not name. A session is known by the hash of its first event, so
+that its tags stay when its folder gets another name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig.errors import DataError
+from rig.store import strict_json
+from rig.store.session_folder import EVENTS, json_text, read_json, write_text
+
+FILE = "tags.json"
+SCHEMA = "neurorig-tags-1"
+_LINE_MAX_B = 1 << 20
+_LETTERS_MAX = 40
+_BETWEEN = re.compile(r"[\s,;#]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags of all sessions in a folder, by the session's identity."""
+
+    of: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def read(cls, root: Path) -> Tags:
+        """Read the tags; a folder without them has none. Raise DataError where the file is no such
+        file.
+        """
+        if not (root / FILE).exists():
+            return cls({})
+        rows = _rows(root)
+        return cls({key: tuple(map(str, row["tags"])) for key, row in rows.items()})
+
+    def find(self, path: Path) -> tuple[str, ...]:
+        """Return the tags of a session."""
+        return self.of.get(identity(path), ()) if self.of else ()
+
+
+def identity(path: Path) -> str:
+    """Return what a session is known by: the hash of its first event, else its folder's name."""
+    try:
+        with (path / EVENTS).open("rb") as stream:
+            first = strict_json.parse_object(stream.readline(_LINE_MAX_B).decode())
+        return str(first["sha256"])
+    except (OSError, ValueError, KeyError):
+        return f"folder {path.name}"
+
+
+def cleaned(words: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the tags that somebody typed: words between blanks, commas or #, each once, in
+    order.
+    """
+    text = words if isinstance(words, str) else " ".join(words)
+    found = [word[:_LETTERS_MAX] for word in _BETWEEN.split(text) if word.isprintable() and word]
+    return tuple(dict.fromkeys(found))
+
+
+def write(path: Path, tags: str | Iterable[str]) -> tuple[str, ...]:
+    """Give a session these tags in the place of those that it has; return them as they are kept."""
+    root = path.parent
+    kept = cleaned(tags)
+    rows = _rows(root) if (root / FILE).exists() else {}
+    rows[identity(path)] = {"folder": path.name, "tags": list(kept)}
+    full = {key: row for key, row in rows.items() if row["tags"]}
+    write_text(root / FILE, json_text({"schema": SCHEMA, "sessions": full}))
+    return kept
+
+
+def _rows(root: Path) -> dict[str, Any]:
+    place = root / FILE
+    content = read_json(place)
+    rows = content.get("sessions") if isinstance(content, dict) else None
+    if (
+        not isinstance(rows, dict)
+        or content.get("schema") != SCHEMA
+        or not all(
+            isinstance(row, dict) and isinstance(row.get("tags"), list) for row in rows.values()
+        )
+    ):
+        raise DataError(
+            f"{place} holds no tags of sessions",
+            evidence=f"it is none of schema {SCHEMA}",
+            try_next="give it another name: the sessions themselves need nothing of it",
+        )
+    return rows
