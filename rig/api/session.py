@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rig.api import tables
+from rig.api import span_lines, tables
 from rig.api.metric import Metrics, SessionMetric, cells, table_html
+from rig.api.spans import Spans
 from rig.api.trace import SessionTrace, open_trace
 from rig.errors import DataError, RigError
 from rig.problems import PROBLEM_CODES
@@ -191,6 +192,17 @@ class Session:
         if not 1 <= segment <= len(places):
             raise DataError(f"trial {trial} has {len(places)} segments, not {segment}")
         return open_trace(places[segment - 1] / rail)
+
+    def spans(self, trial: int, rail: str = "", segment: int = 1) -> Spans:
+        """Return the measured windows and the warm-up queries of a trial, in the time of a rail's
+        trace; of a trial that was interrupted those of one segment.
+        """
+        if trial not in self._folder.trials():
+            raise DataError(
+                f"{self.path} has no trial {trial}", try_next=f"one of {self._folder.trials()}"
+            )
+        found = [row for row in self.results.trials if row.number == trial]
+        return span_lines.of_trial(self._folder, trial, rail, segment, found[0] if found else None)
 
     def check(self) -> Check:
         """Recompute every number from the raw files and compare, as `rig check` does."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace as numpy arrays, in SI units and seconds from its first sample, and a quick summary."""
+"""A trace of the rig or of another program: samples, edges, quick pictures and exact statistics."""
 
 from __future__ import annotations
 
@@ -7,118 +7,108 @@ import math
 import shutil
 import tempfile
 import weakref
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.api import columns as picture
 from rig.api import envelope
-from rig.errors import DataError
+from rig.api import statistics as exact
+from rig.api.columns import Columns
+from rig.api.edges import Edge, EdgeTimes
+from rig.api.place import TracePlace
+from rig.api.spans import Spans
+from rig.api.statistics import Ends, Stopped, TraceStatistics
+from rig.api.surroundings import Surroundings
+from rig.api.trace_samples import TraceSamples
 from rig.importers.open import open_any
 from rig.importers.opened import Opened, Options
-from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Gap, reading
+from rig.trace import level_cache, levels
+from rig.trace.levels import ENTRY, Levels, Progress
+from rig.uncertainty.accuracy import Accuracy
 from rig.units import quantity
 
 if TYPE_CHECKING:
     import pandas
 
-Array = NDArray[np.float64]
-
 #: Columns of a summary that is as wide as a screen.
 _COLUMNS = 1000
 
 
-class SessionTrace:
+class SessionTrace(TraceSamples):
     """A trace of the rig, or of another program's file.
 
     Times are seconds from the first sample; `start` and `stop` left out mean the ends of the
     trace. Sample k is the mean over [k, k + 1) / `sample_hz`. Lost samples are NaN.
+
+    It may be used from several threads. `place` says of which session, trial, rail and segment it
+    is, `accuracy` what its monitor promises, `spans` which windows are in it; each is None where
+    there is none.
     """
 
     def __init__(self, path: Path, opened: Opened) -> None:
-        self.path = path
-        self.origin = opened.origin
-        self.notes = opened.notes
-        self.has_current = opened.has_current
-        self._trace = opened.trace
+        super().__init__(path, opened)
+        self._around = Surroundings(path, opened.origin == "rig")
+        self._levels: Levels | None = None
+        self._lock = Lock()
 
     @property
-    def sample_hz(self) -> float:
-        """Return the sampling rate of current, voltage and power."""
-        return self._trace.sample_hz
+    def place(self) -> TracePlace | None:
+        """Return of which session, trial, rail and segment the trace is."""
+        return self._around.place
 
     @property
-    def sync_hz(self) -> float:
-        """Return the sampling rate of `sync`."""
-        return self._trace.edge_hz if self._trace.sync == "digital" else self._trace.sample_hz
+    def accuracy(self) -> Accuracy | None:
+        """Return the accuracy of the monitor that recorded the trace, as its session states it."""
+        return self._around.accuracy
 
     @property
-    def duration_s(self) -> float:
-        """Return the length of the trace."""
-        return self._trace.duration_s
+    def spans(self) -> Spans | None:
+        """Return the measured windows and warm-up queries of its trial, in the trace's time."""
+        return self._around.spans
+
+    # Pictures.
 
     @property
-    def gaps(self) -> tuple[Gap, ...]:
-        """Return where samples are lost, or not to be trusted, and why."""
-        return self._trace.gaps
+    def prepared(self) -> bool:
+        """Return whether pictures of any stretch are quick, and have power: `prepare` was done."""
+        return self._levels is not None
 
-    def times(self, start: float = 0.0, stop: float = math.inf) -> Array:
-        """Return the times of the samples of `current`, `voltage` and `power`: of their middles."""
-        first, last = self._places(start, stop, self.sample_hz)
-        return (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
+    def prepare(self, progress: Progress | None = None, stopped: Stopped | None = None) -> bool:
+        """Read the whole trace once, or what the user's cache has of it, so that `columns` are
+        quick and have power at every zoom; return False where `stopped` said so first.
 
-    def current(self, start: float = 0.0, stop: float = math.inf) -> Array:
-        """Return the current in amperes."""
-        if not self.has_current:
-            raise DataError(f"{self.path} has power alone, no current")
-        return self._samples(CURRENT, start, stop)
-
-    def voltage(self, start: float = 0.0, stop: float = math.inf) -> Array:
-        """Return the voltage in volts."""
-        if not self.has_current:
-            raise DataError(f"{self.path} has power alone, no voltage")
-        return self._samples(VOLTAGE, start, stop)
-
-    def power(self, start: float = 0.0, stop: float = math.inf) -> Array:
-        """Return the power in watts."""
-        return self._samples(CURRENT, start, stop) * self._samples(VOLTAGE, start, stop)
-
-    def sync(self, start: float = 0.0, stop: float = math.inf) -> NDArray[np.uint8]:
-        """Return the level of SYNC, 0 or 1, at `sync_hz`; where it was not recorded as levels, it
-        is made of the edges.
+        `progress` is told the share that is done. Meant for a thread of its own.
         """
-        self._require_sync()
-        first, last = self._places(start, stop, self.sync_hz)
-        if self._trace.sync != "digital":
-            return _levels(self._trace.falls_s, self._trace.rises_s, self.sync_times(start, stop))
-        if last <= first:
-            return np.zeros(0, dtype=np.uint8)
-        with reading(self._trace.path) as reader:
-            begin = first // 8 * 8
-            packed = reader.fsr(SYNC, begin, last - begin)
-        levels = np.unpackbits(np.asarray(packed, dtype=np.uint8), bitorder="little")
-        return levels[first - begin : last - begin]
+        with self._lock:
+            if self._levels is None:
+                found = level_cache.load(self._trace)
+                if found is None:
+                    found = levels.build(self._trace, progress, stopped)
+                    if found is None:
+                        return False
+                    level_cache.save(self._trace, found)
+                self._levels = found
+        return True
 
-    def sync_times(self, start: float = 0.0, stop: float = math.inf) -> Array:
-        """Return the times of the samples of `sync`."""
-        first, last = self._places(start, stop, self.sync_hz)
-        return np.arange(first, last, dtype=np.float64) / self.sync_hz
+    def columns(self, start: float = 0.0, stop: float = math.inf, count: int = _COLUMNS) -> Columns:
+        """Return at most `count` columns of least, mean and most that cover [start, stop), as plain
+        arrays for a picture, in a few milliseconds at every zoom.
 
-    def falls(self, start: float = 0.0, stop: float = math.inf) -> Array:
-        """Return the times of SYNC's falling edges."""
-        self._require_sync()
-        return _between(self._trace.falls_s, start, stop)
-
-    def rises(self, start: float = 0.0, stop: float = math.inf) -> Array:
-        """Return the times of SYNC's rising edges."""
-        self._require_sync()
-        return _between(self._trace.rises_s, start, stop)
-
-    def energy(self, start: float = 0.0, stop: float = math.inf) -> float:
-        """Return the energy between two times, in joules, the end samples by their fraction."""
-        return self._trace.energy_j(max(start, 0.0), min(stop, self.duration_s))
+        Columns are whole entries of levels or of the file's index, so that none misses an extreme,
+        and reach a little over both ends. Until the trace is prepared, power is None over long
+        stretches.
+        """
+        if count < 2:
+            raise ValueError(f"{count} columns: 2 or more")
+        first, last = self._places(start, stop, self.sample_hz)
+        return picture.columns(
+            self._trace, self._levels, self._hidden, first, last, count, self.has_current
+        )
 
     def summary(
         self,
@@ -132,20 +122,102 @@ class SessionTrace:
 
         Long stretches come from the file's index and are whole entries of it, so that they are
         exact, and reach a little over both ends. Lost samples do not count; a stretch that has
-        no other is NaN. `power` has no index: every sample is read.
+        no other is NaN. `power` has no index: where the trace is not prepared, every sample is
+        read.
         """
         import pandas
 
         if columns < 1:
             raise ValueError(f"{columns} columns: 1 or more")
         first, last = self._places(start, stop, self.sample_hz)
+        if self._levels is not None and last - first > ENTRY * columns > ENTRY:
+            bounds, table = self._levels.columns(first, last, columns)
+            return pandas.DataFrame(envelope.of_table(bounds / self.sample_hz, table, power))
         return pandas.DataFrame(envelope.summary(self._trace, first, last, columns, power))
+
+    # Edges.
+
+    @cached_property
+    def _edge_times(self) -> EdgeTimes:
+        accuracy = self.accuracy
+        spans = self.spans
+        return EdgeTimes(
+            self._trace.falls_s if self.has_sync else np.zeros(0),
+            self._trace.rises_s if self.has_sync else np.zeros(0),
+            np.zeros(0) if spans is None else spans.borders_s,
+            self._trace.edge_hz,
+            0.0 if accuracy is None else accuracy.edge_s,
+        )
+
+    def edges(self) -> EdgeTimes:
+        """Return all edges of SYNC in order; the first call reads them, block by block. Raises
+        DataError where there is no SYNC.
+        """
+        self._require_sync()
+        return self._edge_times
+
+    def nearest_edge(self, at: float) -> Edge | None:
+        """Return the edge that is nearest to a time; None where there is none."""
+        return self._edge_times.nearest(at)
+
+    def next_edge(self, at: float) -> Edge | None:
+        """Return the first edge after a time; None where there is none."""
+        return self._edge_times.next(at)
+
+    def previous_edge(self, at: float) -> Edge | None:
+        """Return the last edge before a time; None where there is none."""
+        return self._edge_times.previous(at)
+
+    def edge_uncertainty_s(self, at: float) -> float:
+        """Return the standard uncertainty of a time at an edge: at the end of a window that of the
+        mark by the time base, else that of the edge as it was seen; 0 at a time that is at none.
+        """
+        times = self._edge_times
+        if times.is_border(at):
+            mark_u_s = self._around.mark_u_s(at)
+            if mark_u_s is not None:
+                return mark_u_s
+        edge = times.on_edge(at)
+        return 0.0 if edge is None else edge.u_s
+
+    # Numbers.
+
+    def statistics(
+        self,
+        start: float = 0.0,
+        stop: float = math.inf,
+        at_edges: bool | None = None,
+        stopped: Stopped | None = None,
+    ) -> TraceStatistics:
+        """Return the statistics of a stretch, all of them from its samples: energy and charge as
+        results.json has them for the same window.
+
+        `at_edges`: the power steps at both ends, as it does at a mark; left out, where both times
+        are at edges of SYNC or at ends of windows. Raises DataError where the stretch is not in the
+        trace, Cancelled where `stopped` says so.
+        """
+        start, stop = max(start, 0.0), min(stop, self.duration_s)
+        if at_edges is None:
+            at_edges = self._is_edge(start) and self._is_edge(stop)
+        ends = Ends(at_edges)
+        if at_edges:
+            base = self._around.timebase
+            nominal = base is not None and base.nominal_rate
+            u_s = self.edge_uncertainty_s(start), self.edge_uncertainty_s(stop)
+            ends = Ends(True, u_s, nominal)
+        return exact.statistics(
+            self._trace, start, stop, self.accuracy, ends, self.has_current, stopped
+        )
+
+    def _is_edge(self, at: float) -> bool:
+        times = self._edge_times
+        return times.is_border(at) or times.on_edge(at) is not None
 
     def close(self) -> None:
         """Remove what was converted of another program's file; closing twice is allowed."""
         self._remove()
 
-    def __enter__(self) -> SessionTrace:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -167,26 +239,6 @@ class SessionTrace:
         """Remove the folder of converted files when this trace is no longer used."""
         self._remove = weakref.finalize(self, shutil.rmtree, scratch, True)
 
-    def _places(self, start: float, stop: float, rate_hz: float) -> tuple[int, int]:
-        """Return the first sample that touches a window, and the first behind it."""
-        if math.isnan(start) or math.isnan(stop):
-            raise ValueError(f"a window from {start} to {stop}")
-        end = round(self.duration_s * rate_hz)
-        first = max(_rounded(start * rate_hz, math.floor), 0)
-        last = end if stop >= self.duration_s else _rounded(stop * rate_hz, math.ceil)
-        return min(first, end), max(min(last, end), min(first, end))
-
-    def _samples(self, signal: int, start: float, stop: float) -> Array:
-        first, last = self._places(start, stop, self.sample_hz)
-        if last <= first:
-            return np.zeros(0)
-        with reading(self._trace.path) as reader:
-            return envelope.samples(reader, self._trace, signal, first, last)
-
-    def _require_sync(self) -> None:
-        if self._trace.sync in ("", "none", "clock"):
-            raise DataError(f"{self.path} has no SYNC")
-
 
 def open_trace(path: Path | str, **options: Any) -> SessionTrace:
     """Open a trace of the rig, or a file of another program: JLS 1 and 2, Power Profiler, tables.
@@ -196,34 +248,10 @@ def open_trace(path: Path | str, **options: Any) -> SessionTrace:
     """
     scratch = Path(tempfile.mkdtemp(prefix="rig-trace-"))
     try:
-        opened = open_any(Path(path), scratch, Options(**options))
+        opened = open_any(Path(path), scratch, Options(**options), lazily=True)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
     trace = SessionTrace(Path(path), opened)
     trace._keep(scratch)
     return trace
-
-
-def _rounded(place: float, how: Any) -> int:
-    """Return a whole number of samples; what is off by rounding alone lies on the border."""
-    if math.isinf(place):
-        return 0 if place < 0 else 1 << 62
-    near = round(place)
-    return near if abs(place - near) < 1e-5 else int(how(place))
-
-
-def _between(times_s: Array, start: float, stop: float) -> Array:
-    return times_s[(times_s >= start) & (times_s < stop)]
-
-
-def _levels(falls_s: Array, rises_s: Array, times_s: Array) -> NDArray[np.uint8]:
-    """Return the level at each time: as the last edge left it; before the first, the opposite."""
-    edges = np.concatenate([falls_s, rises_s])
-    levels = np.repeat(np.array([0, 1], dtype=np.uint8), [len(falls_s), len(rises_s)])
-    order = np.argsort(edges, kind="stable")
-    levels = levels[order]
-    # The line idles high.
-    before = 1 - levels[:1] if len(levels) else np.ones(1, dtype=np.uint8)
-    known = np.concatenate([before, levels])
-    return known[np.searchsorted(edges[order], times_s, side="right")]

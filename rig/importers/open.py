@@ -24,9 +24,11 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
 
-def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opened:
+def open_any(
+    path: Path, scratch: Path, options: Options | None = None, lazily: bool = False
+) -> Opened:
     """Open `path`; what is not the rig's own is converted into `scratch`, a folder of this trace
-    alone. Never writes to `path`.
+    alone. Never writes to `path`. `lazily` leaves the edges unread until they are asked for.
 
     Raises DataError for what cannot be read, ConfigError where the options do not fit.
     """
@@ -54,7 +56,7 @@ def open_any(path: Path, scratch: Path, options: Options | None = None) -> Opene
             f"{path} is a trace of the rig's own",
             try_next="it has one signal of each kind: leave out what names them",
         )
-    trace = Trace.open(readable)
+    trace = Trace.open(readable, lazily)
     return Opened(
         trace, "rig", tuple(notes), marked=Marked(readable, path, CURRENT, 0), about=about
     )

@@ -9,31 +9,33 @@ or take half a period. Time 0 is the first sample.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyjls
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.trace import edges
+from rig.trace import gaps as gap_lines
+from rig.trace.gaps import Gap as Gap
 from rig.trace.integrate import Sums
+from rig.trace.jls_file import ABOUT as ABOUT
+from rig.trace.jls_file import LENGTHS as LENGTHS
+from rig.trace.jls_file import about_of as about_of
+from rig.trace.jls_file import blocks_of as blocks_of
+from rig.trace.jls_file import lengths_of
+from rig.trace.jls_file import reading as reading
+from rig.trace.jls_file import user_data as user_data
+from rig.trace.samples import BLOCK, OWN, Floats, Layout, Samples
+from rig.trace.samples import CURRENT as CURRENT
+from rig.trace.samples import VOLTAGE as VOLTAGE
+from rig.trace.sync_line import SyncLine
 
-CURRENT = 1
-VOLTAGE = 2
 SYNC_VOLTAGE = 3
 SYNC = 10
-
-#: User data of the file: what the recorder knew from the start, and how many samples of each signal
-#: it was given.
-ABOUT = 1
-LENGTHS = 2
 
 TRACE = "trace.jls"
 PARTIAL = "trace.jls.partial"
@@ -47,10 +49,6 @@ SAID = "recording.json"
 #: Edges that the instrument stamped itself lie in a file of their own.
 STAMPED = ("stamps", "start")
 
-#: Samples that are read at once: whole chunks of the file; and a processor's cache holds what is
-#: computed of them.
-_BLOCK = 1 << 18
-
 #: A window of fewer samples has no whole one beside each end.
 STEPPED = 4
 
@@ -60,15 +58,6 @@ _ON_BORDER = 1e-5
 
 #: Of a window of which a larger share is lost nothing is said.
 LOST_LIMIT = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Analog samples start <= k < stop are lost or not to be trusted."""
-
-    start: int
-    stop: int
-    cause: str
 
 
 class EndPower(NamedTuple):
@@ -129,20 +118,22 @@ class Trace:
     sample_hz: float
     edge_hz: float
     length: int
-    falls_s: NDArray[np.float64]
-    rises_s: NDArray[np.float64]
+    line: SyncLine
     gaps: tuple[Gap, ...]
     sync: str = "digital"
     start_monotonic_ns: int = 0
     rate_limit_ppm: float = 0.0
+    layout: Layout = OWN
 
     @classmethod
-    def open(cls, path: Path) -> Trace:
-        """Open a trace that was closed properly; raises DataError for anything else."""
+    def open(cls, path: Path, lazily: bool = False) -> Trace:
+        """Open a trace that was closed properly; raises DataError for anything else. `lazily` reads
+        the edges when they are asked for: only then it is known whether they can be read.
+        """
         with reading(path) as reader:
             signals = {signal.signal_id: signal for signal in reader.signals.values()}
             about = about_of(reader)
-            lengths = _lengths_of(reader)
+            lengths = lengths_of(reader)
             kind = about.get("sync", "")
             sync = {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
             if not {CURRENT, VOLTAGE} <= set(signals) or (sync is not None and sync not in signals):
@@ -154,46 +145,39 @@ class Trace:
                 raise DataError(
                     f"{path} was not recorded by the rig", try_next="rig measure reads it"
                 )
-            sample_hz = float(about["sample_hz"])
-            edge_hz = float(about["edge_hz"])
-            length = min(lengths[CURRENT], lengths[VOLTAGE])
-            sync_edges = edges.Edges(np.zeros(0), np.zeros(0))
-            if kind == "digital":
-                sync_edges = edges.from_levels(
-                    blocks_of(reader, SYNC, lengths[SYNC], 8 * _BLOCK), edge_hz
-                )
-            elif kind == "voltage":
-                whole = [
-                    np.zeros(0, dtype=np.float32),
-                    *blocks_of(reader, SYNC_VOLTAGE, lengths[SYNC_VOLTAGE], _BLOCK),
-                ]
-                sync_edges = edges.from_voltage(np.concatenate(whole), sample_hz)
-            elif kind in STAMPED:
-                sync_edges = edges.from_stamps(path.with_name(EDGES))
-        gaps = _gaps(path.with_name(GAPS))
-        if kind not in STAMPED:
-            period_s = max(1 / sample_hz, 1 / edge_hz)
-            sync_edges = edges.outside(
-                sync_edges,
-                [
-                    (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s)
-                    for gap in gaps
-                ],
-            )
-        start_ns = int(about.get("start_monotonic_ns", 0))
-        rate_ppm = float(about.get("rate_limit_ppm", 0.0))
+        sample_hz = float(about["sample_hz"])
+        edge_hz = float(about["edge_hz"])
+        gaps = gap_lines.read(path.with_name(GAPS))
+        period_s = max(1 / sample_hz, 1 / edge_hz)
+        dark_s = [
+            (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s) for gap in gaps
+        ]
+        rate_hz = edge_hz if kind == "digital" else sample_hz
+        stamps = path.with_name(EDGES) if kind in STAMPED else None
+        line = SyncLine(path, kind, sync, lengths.get(sync or 0, 0), rate_hz, dark_s, stamps)
+        if not lazily:
+            line.edges()
         return cls(
             path,
             sample_hz,
             edge_hz,
-            length,
-            sync_edges.falls_s,
-            sync_edges.rises_s,
+            min(lengths[CURRENT], lengths[VOLTAGE]),
+            line,
             gaps,
             kind,
-            start_ns,
-            rate_ppm,
+            int(about.get("start_monotonic_ns", 0)),
+            float(about.get("rate_limit_ppm", 0.0)),
         )
+
+    @property
+    def falls_s(self) -> NDArray[np.float64]:
+        """Return the times of SYNC's falling edges; the first time they are read."""
+        return self.line.edges().falls_s
+
+    @property
+    def rises_s(self) -> NDArray[np.float64]:
+        """Return the times of SYNC's rising edges; the first time they are read."""
+        return self.line.edges().rises_s
 
     @property
     def duration_s(self) -> float:
@@ -202,8 +186,8 @@ class Trace:
 
     def gap_between(self, start_s: float, stop_s: float) -> Gap | None:
         """Return the first gap that touches a window; samples outside the trace count as one."""
-        start = self._place(start_s)
-        stop = self._place(stop_s)
+        start = self.place(start_s)
+        stop = self.place(stop_s)
         if start < 0 or stop > self.length:
             return Gap(
                 int(start), int(stop), f"the window lies outside the trace of {self.length} samples"
@@ -214,12 +198,12 @@ class Trace:
         """Return how many samples inside a window are lost; None where its ends, or what lies
         beside them, are, or more than LOST_LIMIT of it: then nothing is known of its energy.
         """
-        start = self._place(start_s)
-        stop = self._place(stop_s)
+        start = self.place(start_s)
+        stop = self.place(stop_s)
         if start < 0 or stop > self.length:
             return None
         hit = [gap for gap in self.gaps if gap.start < stop and gap.stop > start]
-        lost = sum(gap.stop - gap.start for gap in _joined(hit))
+        lost = sum(gap.stop - gap.start for gap in gap_lines.joined(hit))
         at_ends = any(gap.start < start + STEPPED or gap.stop > stop - STEPPED for gap in hit)
         return None if at_ends or lost > LOST_LIMIT * (stop - start) else lost
 
@@ -241,9 +225,9 @@ class Trace:
         """
         if not windows:
             return []
-        sums = Sums(ranges_a, min(_BLOCK, self.length))
+        sums = Sums(ranges_a, min(BLOCK, self.length))
         with reading(self.path) as reader:
-            samples = _Samples(reader, self.length)
+            samples = Samples(reader, self.layout, self.length)
             return [
                 self._integral(samples, start_s, stop_s, sums, steps_at_ends, bridged)
                 for start_s, stop_s in windows
@@ -261,6 +245,12 @@ class Trace:
         """Return the mean power between two instants, in watts."""
         return self.energy_j(start_s, stop_s) / (stop_s - start_s)
 
+    def samples(self, reader: Any, first: int, count: int) -> tuple[Floats, Floats]:
+        """Return current and voltage of `count` samples from `first` on, as they are in the file of
+        an open reader.
+        """
+        return self.layout.read(reader, first, count)
+
     def power_w(
         self, start_s: float, stop_s: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -272,14 +262,14 @@ class Trace:
         if last <= first:
             return np.zeros(0), np.zeros(0)
         with reading(self.path) as reader:
-            current, voltage = _Samples(reader, self.length).some(first, last)
+            current, voltage = Samples(reader, self.layout, self.length).some(first, last)
         power = np.multiply(current, voltage, dtype=np.float64)
         times_s: NDArray[np.float64] = (
             np.arange(first, last, dtype=np.float64) + 0.5
         ) / self.sample_hz
         return times_s, power
 
-    def _place(self, at_s: float) -> float:
+    def place(self, at_s: float) -> float:
         """Return an instant in samples; on the border of two whatever the multiplication was
         rounded to, or the digits cut to.
         """
@@ -288,15 +278,15 @@ class Trace:
 
     def _integral(
         self,
-        samples: _Samples,
+        samples: Samples,
         start_s: float,
         stop_s: float,
         sums: Sums,
         steps_at_ends: bool,
         bridged: bool,
     ) -> Integral:
-        start = self._place(start_s)
-        stop = self._place(stop_s)
+        start = self.place(start_s)
+        stop = self.place(stop_s)
         if not 0 <= start <= stop <= self.length:
             raise DataError(
                 f"the window {start_s:.6f} s to {stop_s:.6f} s lies outside the trace",
@@ -307,7 +297,7 @@ class Trace:
         sums.clear()
         lost = 0
         inside = (
-            _joined([gap for gap in self.gaps if gap.start < last and gap.stop > first])
+            gap_lines.joined([gap for gap in self.gaps if gap.start < last and gap.stop > first])
             if bridged
             else []
         )
@@ -317,7 +307,7 @@ class Trace:
         around = [samples.around(start)]
         for at, current, voltage in samples.blocks(first + stepped, last - stepped):
             if inside:
-                kept = _outside(at, len(current), inside)
+                kept = gap_lines.outside(at, len(current), inside)
                 lost += len(current) - int(np.count_nonzero(kept))
                 current = current[kept]
                 voltage = voltage[kept]
@@ -360,133 +350,6 @@ class Trace:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """The samples about an instant, two more each way; the first has number `base`."""
-
-    base: int
-    current: NDArray[np.float32]
-    voltage: NDArray[np.float32]
-
-    def sample(self, at: int) -> tuple[float, float]:
-        """Return current and voltage of a sample."""
-        return float(self.current[at - self.base]), float(self.voltage[at - self.base])
-
-    def beside_w(self, at: float, length: int) -> tuple[float, float]:
-        """Return the power of the samples before and after the one in which an end lies."""
-        before = self.sample(max(math.floor(at) - 1, 0))
-        after = self.sample(min(math.floor(at) + 1, length - 1))
-        return before[0] * before[1], after[0] * after[1]
-
-
-class _Samples:
-    """Reads current and voltage block by block; the last block is kept, as the next window often
-    begins in it.
-    """
-
-    def __init__(self, reader: Any, length: int) -> None:
-        self._reader = reader
-        self._length = length
-        self._number = -1
-        self._block: tuple[NDArray[np.float32], NDArray[np.float32]]
-
-    def blocks(
-        self, first: int, last: int
-    ) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
-        """Yield the number of a first sample, and current and voltage from there on."""
-        while first < last:
-            number, at = divmod(first, _BLOCK)
-            if number != self._number:
-                count = min(_BLOCK, self._length - number * _BLOCK)
-                current, voltage = (
-                    self._reader.fsr(signal, number * _BLOCK, count)
-                    for signal in (CURRENT, VOLTAGE)
-                )
-                self._number = number
-                self._block = (current, voltage)
-            stop = min(last - number * _BLOCK, _BLOCK)
-            current, voltage = self._block
-            yield first, current[at:stop], voltage[at:stop]
-            first = number * _BLOCK + stop
-
-    def some(self, first: int, last: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return current and voltage of a few samples."""
-        parts = [(current, voltage) for _, current, voltage in self.blocks(first, last)]
-        if len(parts) == 1:
-            return parts[0]
-        current, voltage = (np.concatenate(signal) for signal in zip(*parts, strict=True))
-        return current, voltage
-
-    def around(self, at: float) -> _Around:
-        """Return the samples about an instant."""
-        base = max(math.floor(at) - 2, 0)
-        return _Around(base, *self.some(base, min(math.floor(at) + 3, self._length)))
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[Any]:
-    """Open a closed JLS file; its reader's errors become DataErrors. Never for an unclosed one:
-    `recover` that first.
-    """
-    if not path.exists():  # the reader would say so on standard error, too
-        raise DataError(
-            f"{path} is not there",
-            try_next="rig check shows what is left of a session that was cut off",
-        )
-    try:
-        reader = pyjls.Reader(str(path))
-    except (RuntimeError, OSError) as error:
-        raise DataError(f"{path} is not a readable trace", evidence=str(error)) from error
-    try:
-        yield reader
-    except RuntimeError as error:
-        raise DataError(f"{path} cannot be read to its end", evidence=str(error)) from error
-    finally:
-        reader.close()
-
-
-def about_of(reader: Any) -> dict[str, Any]:
-    """Return what the recorder wrote of a trace into its file; empty for a file of another
-    origin.
-    """
-    return user_data(reader, ABOUT)
-
-
-def _lengths_of(reader: Any) -> dict[int, int]:
-    """Return how many samples each signal has, without what was added so that the index reaches the
-    last one.
-    """
-    known = user_data(reader, LENGTHS)
-    lengths = {int(signal.signal_id): int(signal.length) for signal in reader.signals.values()}
-    written = {signal: known.get(str(signal)) for signal in lengths}
-    return {
-        signal: min(length, count)
-        if isinstance(count := written[signal], int) and count >= 0
-        else length
-        for signal, length in lengths.items()
-    }
-
-
-def user_data(reader: Any, number: int) -> dict[str, Any]:
-    """Return user data of the file; empty where there is none, or another program's."""
-    contents: dict[str, Any] = {}
-
-    def take(meta: int, data: Any) -> bool:
-        with suppress(ValueError, TypeError):
-            content = data if isinstance(data, dict) else json.loads(data)
-            contents.update(content if meta == number and isinstance(content, dict) else {})
-        return bool(contents)
-
-    reader.user_data(take)
-    return contents
-
-
-def blocks_of(reader: Any, signal: int, length: int, block: int) -> Iterator[Any]:
-    """Yield the samples of a signal, a block at a time."""
-    for at in range(0, length, block):
-        yield reader.fsr(signal, at, min(block, length - at))
-
-
 def _seen(end: EndPower, sums: Sums) -> EndPower:
     """Return an end whose sample outside was lost with what the window has that is farthest from
     the power inside.
@@ -497,39 +360,3 @@ def _seen(end: EndPower, sums: Sums) -> EndPower:
         power_w for power_w in (end.inside_w, sums.least_w, sums.most_w) if math.isfinite(power_w)
     ]
     return EndPower(max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w)
-
-
-def _joined(gaps: Sequence[Gap]) -> list[Gap]:
-    """Return gaps in order, those that overlap as one."""
-    joined: list[Gap] = []
-    for gap in sorted(gaps, key=lambda gap: gap.start):
-        if joined and gap.start <= joined[-1].stop:
-            last = joined.pop()
-            gap = Gap(last.start, max(last.stop, gap.stop), last.cause)
-        joined.append(gap)
-    return joined
-
-
-def _outside(first: int, count: int, gaps: Sequence[Gap]) -> NDArray[np.bool_]:
-    """Return which of samples, of which the first has number `first`, are in no gap."""
-    kept = np.ones(count, dtype=bool)
-    for gap in gaps:
-        kept[max(gap.start - first, 0) : max(gap.stop - first, 0)] = False
-    return kept
-
-
-def _gaps(path: Path) -> tuple[Gap, ...]:
-    if not path.exists():
-        return ()
-    # A killed process may leave half a line at the end; anything else is damage.
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
-    try:
-        return tuple(_gap(**json.loads(line)) for line in lines)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise DataError(f"{path} has a line of another form", evidence=str(error)) from error
-
-
-def _gap(start: int, stop: int, cause: str) -> Gap:
-    if not (type(start) is type(stop) is int and isinstance(cause, str)):
-        raise TypeError(f"a gap from {start!r:.20} to {stop!r:.20}")
-    return Gap(start, stop, cause)

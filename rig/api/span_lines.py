@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of samples.jsonl and completions.jsonl -> the spans of a trial, or of one segment of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rig.api.spans import CROSSING, IDLE, NONE, SAMPLE, STREAM, WARM_UP, Spans
+from rig.errors import DataError
+from rig.results.document import TrialResult
+from rig.store.segments import segments
+from rig.store.session_folder import COMPLETIONS, SAMPLES, SessionFolder, read_lines
+from rig.timebase.timebase import Timebase
+
+Lines = Sequence[dict[str, Any]]
+_Row = tuple[int, str, float, float, int, int, int, float, float, float, int]
+
+
+def of_trial(
+    folder: SessionFolder, trial: int, rail: str, segment: int, result: TrialResult | None
+) -> Spans:
+    """Read the spans of a trial in the time of a rail's trace; of a trial without a result there
+    are no warm-up queries. Raises DataError.
+    """
+    provenance = folder.provenance()
+    try:
+        phases = [str(name) for name in provenance["task"]["phases"]]
+        rails = list(provenance["monitors"])
+    except (KeyError, TypeError) as error:
+        raise DataError(
+            f"{folder.path} says nothing of its phases and monitors", evidence=repr(error)
+        ) from error
+    # Of later segments the results have no time base: their warm-up queries have no place.
+    base = result.timebase if result is not None and segment == 1 else None
+    spans = read(folder.trial(trial), segment, phases, base)
+    if result is None or base is None or rail not in result.rails or rail == rails[0]:
+        return spans
+    return moved(spans, base, result.rails[rail].timebase)
+
+
+def read(trial: Path, segment: int, phases: Sequence[str], base: Timebase | None) -> Spans:
+    """Read the spans of a trial's segment; `phases` are the task's names.
+
+    `base` is the segment's time base: without one there are no warm-up queries. Raises DataError.
+    """
+    try:
+        said = [read_lines(place / COMPLETIONS) for place in segments(trial)]
+        for early, late in pairwise(said):
+            # What another segment follows counts up to the last step that both know of.
+            last = late[0]["step"] if late else 0
+            early[:] = [line for line in early if line["step"] <= last]
+        idles = [line["step"] for lines in said for line in lines if line["kind"] == "idle"]
+        own = said[segment - 1]
+        numbers = {line["step"] for line in own}
+        rows = list(_of_samples(read_lines(trial / SAMPLES), idles))
+        if len(said) > 1:
+            rows = [row for row in rows if row[4] in numbers]
+        if base is not None:
+            rows += _of_warm_ups(own, phases, base)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DataError(
+            f"{trial} has a line of another form", evidence=f"{type(error).__name__}: {error}"
+        ) from error
+    return _columns(rows)
+
+
+def moved(spans: Spans, from_base: Timebase, to_base: Timebase) -> Spans:
+    """Return spans in the time of another monitor of the same trial."""
+    ticks = np.array([from_base.origin_tick, from_base.origin_tick], dtype=np.int64)
+    if len(spans):
+        ends_s = np.array([spans.start_s[0], spans.reached_s[-1]])
+        ticks = ticks + np.round((ends_s - from_base.origin_s) / from_base.s_per_tick).astype(
+            np.int64
+        )
+    # Between clocks that drift, the map is straight over stretches much shorter than a thousandth.
+    grid = np.unique(np.linspace(ticks[0], ticks[1], 2001).astype(np.int64)).tolist()
+    here_s, there_s = from_base.all_seconds(grid), to_base.all_seconds(grid)
+    start_s, stop_s = (_map(times_s, here_s, there_s) for times_s in (spans.start_s, spans.stop_s))
+    return replace(spans, start_s=start_s, stop_s=stop_s, reached_s=np.maximum.accumulate(stop_s))
+
+
+def _map(times_s: Any, here_s: Any, there_s: Any) -> Any:
+    if len(here_s) < 2:
+        return times_s + (there_s[0] - here_s[0])
+    moved_s = np.interp(times_s, here_s, there_s)
+    rate = (there_s[-1] - there_s[0]) / (here_s[-1] - here_s[0])
+    beyond_s = np.maximum(times_s - here_s[-1], 0) + np.minimum(times_s - here_s[0], 0)
+    return moved_s + beyond_s * rate
+
+
+def _of_samples(lines: Lines, idles: Sequence[int]) -> Iterator[_Row]:
+    """Yield the measured windows; an idle time has a step where all of them were measured."""
+    count = sum("idle" in line for line in lines)
+    steps = iter(idles if len(idles) == count else [NONE] * count)
+    for line in lines:
+        if "idle" in line:
+            yield _row(IDLE, line["idle"], next(steps))
+            continue
+        if "stream" in line:
+            yield _row(STREAM, line["stream"]["whole"], line["stream"]["step"])
+            continue
+        about = line["step"], line["indices"][0] if line["indices"] else NONE, line["repeat"]
+        correct = int(line["correct"])
+        for window in line["windows"]:
+            yield _row(SAMPLE, window, *about, correct)
+        for crossing in line.get("crossings", ()):
+            if crossing["window"] is not None:
+                yield _row(CROSSING, crossing["window"], *about, correct)
+
+
+def _of_warm_ups(lines: Lines, phases: Sequence[str], base: Timebase) -> Iterator[_Row]:
+    for line in lines:
+        if not line.get("warmup"):
+            continue
+        ticks = [tick for _, tick in line["marks"]]
+        names = ("batch",) if len(line["indices"]) > 1 else phases
+        for name, (begin, end) in zip(names, pairwise(base.all_seconds(ticks)), strict=False):
+            window = {"phase": name, "start_s": float(begin), "stop_s": float(end)}
+            yield _row(WARM_UP, window, line["step"], line["indices"][0], line["repeat"])
+
+
+def _row(
+    kind: int,
+    window: dict[str, Any],
+    step: int = NONE,
+    sample: int = NONE,
+    repeat: int = 1,
+    correct: int = NONE,
+) -> _Row:
+    measured = (window.get(name) for name in ("latency_s", "energy_j", "energy_u_j"))
+    latency_s, energy_j, energy_u_j = (np.nan if value is None else value for value in measured)
+    start_s, stop_s = window["start_s"], window["stop_s"]
+    what = kind, window["phase"], start_s, stop_s, step, sample, repeat
+    return *what, latency_s, energy_j, energy_u_j, correct
+
+
+def _columns(rows: list[_Row]) -> Spans:
+    rows.sort(key=lambda row: (row[2], -row[3]))
+    kinds, names, *numbers = zip(*rows, strict=True) if rows else ((),) * 11
+    phases = tuple(dict.fromkeys(names))
+    codes = {name: code for code, name in enumerate(phases)}
+    starts, stops, steps, samples, repeats, latencies, energies, uncertainties, corrects = numbers
+    stop_s = np.array(stops, dtype=np.float64)
+    whole = np.int64
+    return Spans(
+        phases,
+        np.array(starts, dtype=np.float64),
+        stop_s,
+        np.maximum.accumulate(stop_s),
+        np.array(kinds, dtype=whole),
+        np.array([codes[name] for name in names], dtype=whole),
+        np.array(steps, dtype=whole),
+        np.array(samples, dtype=whole),
+        np.array(repeats, dtype=whole),
+        np.array(latencies, dtype=np.float64),
+        np.array(energies, dtype=np.float64),
+        np.array(uncertainties, dtype=np.float64),
+        np.array(corrects, dtype=whole),
+    )

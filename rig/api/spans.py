@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spans of a trial for drawing: each measured window, and the phases of warm-up queries, as columns
+of numpy arrays in the seconds of the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: What a span is of.
+KINDS = ("idle", "stream", "sample", "crossing", "warm-up")
+IDLE, STREAM, SAMPLE, CROSSING, WARM_UP = range(len(KINDS))
+#: No step, no sample; whether an answer is right is not known.
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSpan:
+    """A span: a phase of a step, from `start_s` to `stop_s`; `sample` is the first of the samples
+    it is of. None for what is not known; energy and latency are those of one of `repeat` runs.
+    """
+
+    kind: str
+    phase: str
+    start_s: float
+    stop_s: float
+    step: int | None
+    sample: int | None
+    repeat: int
+    latency_s: float | None
+    energy_j: float | None
+    energy_u_j: float | None
+    correct: bool | None
+
+    @property
+    def warm_up(self) -> bool:
+        """Return whether it is of a query that does not count."""
+        return self.kind == KINDS[WARM_UP]
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Return what there is to say of it: "warm-up", "wrong", "no energy"."""
+        said = {
+            "warm-up": self.warm_up,
+            "wrong": self.correct is False,
+            "no energy": self.energy_j is None and not self.warm_up,
+        }
+        return tuple(word for word, holds in said.items() if holds)
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The spans of a trial in the order of their starts, a column each.
+
+    `kind` counts in KINDS, `phase` in `phases`; `step` and `sample` are NONE, and energies and
+    latencies NaN, where there are none; `correct` is 1, 0, or NONE where nothing was judged.
+    `reached_s` is the latest stop up to and with each: of those before the first that reaches a
+    moment, none does.
+    """
+
+    phases: tuple[str, ...]
+    start_s: Array
+    stop_s: Array
+    reached_s: Array
+    kind: NDArray[np.int64]
+    phase: NDArray[np.int64]
+    step: NDArray[np.int64]
+    sample: NDArray[np.int64]
+    repeat: NDArray[np.int64]
+    latency_s: Array
+    energy_j: Array
+    energy_u_j: Array
+    correct: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.start_s)
+
+    def __getitem__(self, place: int) -> TrialSpan:
+        energy_j, energy_u_j, latency_s = (
+            None if np.isnan(column[place]) else float(column[place])
+            for column in (self.energy_j, self.energy_u_j, self.latency_s)
+        )
+        step, sample = (
+            None if column[place] == NONE else int(column[place])
+            for column in (self.step, self.sample)
+        )
+        return TrialSpan(
+            KINDS[int(self.kind[place])],
+            self.phases[int(self.phase[place])],
+            float(self.start_s[place]),
+            float(self.stop_s[place]),
+            step,
+            sample,
+            int(self.repeat[place]),
+            latency_s,
+            energy_j,
+            energy_u_j,
+            None if self.correct[place] == NONE else bool(self.correct[place]),
+        )
+
+    def __iter__(self) -> Iterator[TrialSpan]:
+        return (self[place] for place in range(len(self)))
+
+    def within(self, start_s: float, stop_s: float) -> NDArray[np.intp]:
+        """Return the places of the spans that touch a stretch of time."""
+        first = int(np.searchsorted(self.reached_s, start_s, side="right"))
+        last = int(np.searchsorted(self.start_s, stop_s, side="left"))
+        inside = np.arange(first, max(first, last))
+        return inside[self.stop_s[inside] > start_s]
+
+    @property
+    def borders_s(self) -> Array:
+        """Return all starts and stops, ascending, each once."""
+        return np.unique(np.concatenate([self.start_s, self.stop_s]))

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact statistics of a stretch of a trace: energy and charge by the code of results.json, the rest
+from every sample.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rig.errors import DataError
+from rig.trace.gaps import Gap, joined
+from rig.trace.levels import Hidden
+from rig.trace.moments import Moments
+from rig.trace.trace import LOST_LIMIT, Trace, reading
+from rig.uncertainty.accuracy import Accuracy, Range
+from rig.uncertainty.window_effects import at_one_volt, beyond, of_energy, ranges_a
+
+_BLOCK = 1 << 18
+_UNKNOWN = "no accuracy is stated for this trace, so no uncertainty is known"
+
+Stopped = Callable[[], bool]
+
+
+class Cancelled(Exception):
+    """What was asked for is no longer wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalStatistics:
+    """Statistics of the samples of a signal in a stretch of time, the end samples by their
+    fraction; NaN where no sample is known.
+    """
+
+    mean: float
+    std: float
+    rms: float
+    least: float
+    most: float
+
+    @property
+    def p2p(self) -> float:
+        """Return the distance from the least to the most."""
+        return self.most - self.least
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What is known of the ends of a stretch: whether both are at edges, where the power steps, and
+    the standard uncertainty of each (s); `nominal_rate` as in rig/uncertainty/window_effects.py.
+    """
+
+    at_edges: bool = False
+    u_s: tuple[float, float] = (0.0, 0.0)
+    nominal_rate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStatistics:
+    """The content of a stretch of a trace, from `start_s` to `stop_s`.
+
+    `count` samples touch it, of which `lost` are lost. Current, voltage and charge are None for a
+    file of power alone. Energy and charge are None where too much is lost, or what lies at the
+    ends; `energy_u_j` and `charge_u_c` are standard uncertainties, None where they are not known,
+    and `remark` says why. Where `at_edges` the ends lie at edges of SYNC, or of windows: what they
+    leave of their samples counts with the power inside, as in results.json.
+    """
+
+    start_s: float
+    stop_s: float
+    count: int
+    lost: int
+    current: SignalStatistics | None
+    voltage: SignalStatistics | None
+    power: SignalStatistics
+    charge_c: float | None
+    charge_u_c: float | None
+    energy_j: float | None
+    energy_u_j: float | None
+    at_edges: bool
+    remark: str = ""
+
+    @property
+    def span_s(self) -> float:
+        """Return the length of the stretch."""
+        return self.stop_s - self.start_s
+
+
+def statistics(
+    trace: Trace,
+    start_s: float,
+    stop_s: float,
+    accuracy: Accuracy | None,
+    ends: Ends,
+    has_current: bool = True,
+    stopped: Stopped | None = None,
+) -> TraceStatistics:
+    """Return the statistics of a stretch; raises DataError where it is outside the trace, Cancelled
+    where `stopped` says so.
+    """
+    if not 0 <= start_s < stop_s <= trace.duration_s:
+        raise DataError(
+            f"{start_s:.9g} s to {stop_s:.9g} s is no stretch of the trace",
+            evidence=f"it is {trace.duration_s:.9g} s long",
+            try_next="a start before the stop, both inside the trace",
+        )
+    moments, count, gaps = _moments(trace, start_s, stop_s, stopped)
+    lost = sum(gap.stop - gap.start for gap in gaps)
+    power, current, voltage = (_signal(one) for one in moments)
+    found = TraceStatistics(
+        start_s,
+        stop_s,
+        count,
+        lost,
+        current if has_current else None,
+        voltage if has_current else None,
+        power,
+        None,
+        None,
+        None,
+        None,
+        ends.at_edges,
+    )
+    known = replace(trace, gaps=tuple(gaps))
+    if known.lost_between(start_s, stop_s) is None:
+        remark = (
+            f"{lost} of {count} samples are lost, at the ends or more than {LOST_LIMIT:.0%}: "
+            "nothing is known of energy and charge"
+        )
+        return replace(found, remark=remark)
+    if stopped is not None and stopped():
+        raise Cancelled
+    ranges = ranges_a(accuracy) if accuracy is not None else ()
+    [integral] = known.integrals(
+        [(start_s, stop_s)], ranges, steps_at_ends=ends.at_edges, bridged=True
+    )
+    found = replace(
+        found,
+        energy_j=integral.energy_j,
+        charge_c=integral.charge_c if has_current else None,
+        at_edges=integral.stepped,
+    )
+    over = beyond(integral, accuracy) if accuracy is not None else ""
+    if accuracy is None or over:
+        remark = f"{over}: no limits of error are known there" if over else _UNKNOWN
+        return replace(found, remark=remark)
+    how = trace.sample_hz, ends.u_s, ends.nominal_rate
+    found = replace(found, energy_u_j=of_energy(integral, accuracy, *how).energy_u_j)
+    if has_current and integral.volt_s:
+        # A charge is the energy at a voltage of 1 V that is exact.
+        exact = replace(accuracy, voltage=(Range(2.0, 0.0, 0.0),))
+        charge_u_c = of_energy(at_one_volt(integral), exact, *how).energy_u_j
+        found = replace(found, charge_u_c=charge_u_c)
+    return found
+
+
+def _moments(
+    trace: Trace, start_s: float, stop_s: float, stopped: Stopped | None
+) -> tuple[tuple[Moments, Moments, Moments], int, list[Gap]]:
+    """Return the moments of power, current and voltage, how many samples touch the stretch, and
+    which of them are lost.
+    """
+    start, stop = trace.place(start_s), trace.place(stop_s)
+    first, last = math.floor(start), min(max(math.ceil(stop), math.floor(start) + 1), trace.length)
+    weights = {first: 1 - (start - first), last - 1: 1 - (last - stop)}
+    if last - first == 1:
+        weights = {first: stop - start}
+    hidden = Hidden(trace.gaps)
+    gaps = [
+        Gap(max(gap.start, first), min(gap.stop, last), gap.cause)
+        for gap in trace.gaps
+        if gap.start < last and gap.stop > first
+    ]
+    moments = Moments(), Moments(), Moments()
+    with reading(trace.path) as reader:
+        at = first
+        while at < last:
+            if stopped is not None and stopped():
+                raise Cancelled
+            count = min(last - at, _BLOCK - at % _BLOCK)
+            current, voltage = trace.samples(reader, at, count)
+            gaps += _not_finite(current, voltage, at)
+            hidden.hide(at, current, voltage)
+            _add(moments, current, voltage, at, weights)
+            at += count
+    return moments, last - first, joined(gaps)
+
+
+def _add(
+    moments: tuple[Moments, ...], current: Any, voltage: Any, at: int, weights: dict[int, float]
+) -> None:
+    power = np.multiply(current, voltage, dtype=np.float64)
+    signals = power, current, voltage
+    inside = np.ones(len(power), dtype=bool)
+    for place, weight in weights.items():
+        if at <= place < at + len(power):
+            inside[place - at] = False
+            values = [float(signal[place - at]) for signal in signals]
+            if all(map(math.isfinite, values)):
+                for one, value in zip(moments, values, strict=True):
+                    one.add_part(value, weight)
+    if not np.isfinite(np.add.reduce(power)):
+        inside &= np.isfinite(power)
+    whole = bool(inside.all())
+    for one, signal in zip(moments, signals, strict=True):
+        one.add(signal if whole else signal[inside])
+
+
+def _not_finite(current: Any, voltage: Any, at: int) -> list[Gap]:
+    if np.isfinite(np.einsum("i,i", current, voltage)):
+        return []
+    bad = ~(np.isfinite(current) & np.isfinite(voltage))
+    bounds = np.flatnonzero(np.diff(bad.astype(np.int8), prepend=0, append=0)) + at
+    return [Gap(int(one), int(end), "no number") for one, end in bounds.reshape(-1, 2)]
+
+
+def _signal(moments: Moments) -> SignalStatistics:
+    if not moments.weight:
+        return SignalStatistics(*[math.nan] * 5)
+    rms = math.hypot(moments.mean, math.sqrt(moments.variance))
+    return SignalStatistics(
+        moments.mean, math.sqrt(moments.variance), rms, moments.least, moments.most
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Levels of traces, kept in the user's cache folder by what is in the trace; never in a session.
+
+A file of the cache may go at any time: its trace is then read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from rig.trace.gaps import Gap
+from rig.trace.levels import ENTRY, Levels
+from rig.trace.reduce import Table
+from rig.trace.trace import Trace
+
+#: Another folder than the user's own.
+FOLDER_VARIABLE = "NEURORIG_CACHE"
+#: A file of another form has another name.
+_FORM = "1"
+#: A shorter trace is read again as quickly as a file is opened.
+_LEAST = 4_000_000
+#: So much is kept; of more, what was not used for longest goes.
+_MOST_B = 1 << 30
+#: Pieces of a file that its fingerprint is made of, beside its length and its times.
+_PIECES = 64
+_PIECE_B = 4096
+
+
+def folder() -> Path:
+    """Return the user's folder of levels, which may not be there yet."""
+    given = os.environ.get(FOLDER_VARIABLE)
+    if given:
+        return Path(given)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "neurorig" / "levels"
+
+
+def load(trace: Trace) -> Levels | None:
+    """Return the levels that are kept of a trace; None where there are none."""
+    if trace.length < _LEAST:
+        return None
+    path = _path(trace)
+    try:
+        # A damaged file is not closed by NumPy.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as content:
+            finest = Table(content["rows"], content["known"].astype(np.int64))
+            gaps = tuple(
+                Gap(int(start), int(stop), "samples are no numbers")
+                for start, stop in content["unknown"]
+            )
+        os.utime(path)
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+        return None
+    if finest.rows.shape != (9, -(-trace.length // ENTRY)) or len(finest) != finest.rows.shape[1]:
+        return None
+    return Levels.of(trace.length, finest, gaps)
+
+
+def save(trace: Trace, levels: Levels) -> None:
+    """Keep the levels of a trace where there is room for them; without it they are not kept."""
+    if trace.length < _LEAST:
+        return
+    path = _path(trace)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    finest = levels.tables[0]
+    unknown = [(gap.start, gap.stop) for gap in levels.unknown]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as stream:
+            np.savez(
+                stream,
+                rows=finest.rows,
+                known=finest.known.astype(np.uint16),
+                unknown=np.array(unknown, dtype=np.int64).reshape(-1, 2),
+            )
+        partial.replace(path)
+        _tidy(path.parent)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def fingerprint(trace: Trace) -> str:
+    """Return what a trace is known by: length and time of its file, pieces of its content, its gaps
+    and where its samples are.
+    """
+    about = trace.path.stat()
+    digest = hashlib.sha256()
+    layout = trace.layout
+    where = (
+        layout.current,
+        layout.current_at,
+        layout.voltage,
+        layout.voltage_at,
+        layout.times,
+        layout.fixed_v,
+    )
+    said = (_FORM, ENTRY, about.st_size, about.st_mtime_ns, trace.length, where)
+    digest.update(repr((said, trace.gaps)).encode())
+    with trace.path.open("rb") as stream:
+        for piece in range(_PIECES):
+            stream.seek(max(about.st_size - _PIECE_B, 0) * piece // (_PIECES - 1))
+            digest.update(stream.read(_PIECE_B))
+    return digest.hexdigest()[:40]
+
+
+def _path(trace: Trace) -> Path:
+    return folder() / f"{fingerprint(trace)}.npz"
+
+
+def _tidy(place: Path) -> None:
+    """Remove what was not used for longest, until the rest is small enough."""
+    kept_b = 0
+    files = [(path.stat(), path) for path in place.glob("*.npz")]
+    for about, path in sorted(files, key=lambda file: file[0].st_mtime_ns, reverse=True):
+        kept_b += about.st_size
+        if kept_b > _MOST_B:
+            path.unlink(missing_ok=True)

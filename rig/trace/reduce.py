@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least, mean and most of samples in columns of equal width. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Counts = NDArray[np.int64]
+
+#: Rows of a table: least, mean and most of current, voltage and power.
+CURRENT_ROW = 0
+VOLTAGE_ROW = 3
+POWER_ROW = 6
+_ROWS = 9
+_MEANS = (1, 4, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Least, mean and most of current, voltage and power, nine rows, and how many samples of each
+    column are known; a column without any is NaN.
+    """
+
+    rows: NDArray[np.floating[Any]]
+    known: Counts
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+
+def empty() -> Table:
+    """Return a table without a column."""
+    return Table(np.zeros((_ROWS, 0)), np.zeros(0, dtype=np.int64))
+
+
+def joined(tables: list[Table]) -> Table:
+    """Return tables one behind the other."""
+    if not tables:
+        return empty()
+    return Table(
+        np.concatenate([table.rows for table in tables], axis=1),
+        np.concatenate([table.known for table in tables]),
+    )
+
+
+def of_samples(current: Floats, voltage: Floats, first: int, width: int) -> Table:
+    """Return the columns of samples of which the first has number `first`; columns begin at whole
+    multiples of `width`, so that the first and the last may be shorter.
+
+    A sample counts where both its current and its voltage are numbers.
+    """
+    count = len(current)
+    head = min(-first % width, count)
+    whole = (count - head) // width * width
+    parts = [(0, head, head), (head, head + whole, width), (head + whole, count, 0)]
+    found = []
+    for start, stop, wide in parts:
+        if stop > start:
+            rows = current[start:stop], voltage[start:stop]
+            found.append(_of_rows(*(row.reshape(-1, wide or stop - start) for row in rows)))
+    return joined(found)
+
+
+def coarser(table: Table, starts: NDArray[np.int64]) -> Table:
+    """Return columns made of several each, which begin at `starts`."""
+    if not len(starts):
+        return empty()
+    rows = np.empty((_ROWS, len(starts)))
+    known = np.add.reduceat(table.known, starts)
+    for mean in _MEANS:
+        rows[mean - 1] = np.fmin.reduceat(table.rows[mean - 1], starts)
+        rows[mean + 1] = np.fmax.reduceat(table.rows[mean + 1], starts)
+        # A column without a known sample has no mean, and no weight.
+        weighed = np.where(table.known > 0, table.rows[mean], 0.0) * table.known
+        total = np.add.reduceat(weighed.astype(np.float64), starts)
+        rows[mean] = np.divide(total, known, out=np.full(len(starts), np.nan), where=known > 0)
+    return Table(rows, known)
+
+
+def _of_rows(current: Floats, voltage: Floats) -> Table:
+    power = np.multiply(current, voltage)
+    signals = current, voltage, power
+    width = current.shape[1]
+    rows = np.empty((_ROWS, len(current)))
+    # One number that is none makes the sums of all none: seldom is there anything to look for.
+    means = [signal.sum(axis=1, dtype=np.float64) for signal in signals]
+    if all(np.isfinite(mean).all() for mean in means):
+        for place, (signal, mean) in enumerate(zip(signals, means, strict=True)):
+            rows[3 * place] = signal.min(axis=1)
+            rows[3 * place + 1] = mean / width
+            rows[3 * place + 2] = signal.max(axis=1)
+        return Table(rows, np.full(len(current), width, dtype=np.int64))
+    finite = np.isfinite(current) & np.isfinite(voltage)
+    known = np.count_nonzero(finite, axis=1)
+    none = known == 0
+    for place, signal in enumerate(signals):
+        rows[3 * place] = np.where(finite, signal, np.inf).min(axis=1)
+        total = np.where(finite, signal, 0.0).sum(axis=1, dtype=np.float64)
+        rows[3 * place + 1] = total / np.maximum(known, 1)
+        rows[3 * place + 2] = np.where(finite, signal, -np.inf).max(axis=1)
+    rows[:, none] = np.nan
+    return Table(rows, known.astype(np.int64))
