@@ -27,6 +27,7 @@ STOPPED = 130
 #: Name of a command -> where it is, and its summary: at most 64 characters.
 COMMANDS = {
     "bench": ("rig.cli.bench:bench", "List example benches, or write one to start from"),
+    "bundle": ("rig.cli.bundle:bundle", "Write what a helper from afar needs; no secrets in it"),
     "check": ("rig.cli.check:check", "Recompute every number of a session; test a claim on it"),
     "compare": ("rig.cli.compare:compare", "Show how the metrics of two sessions differ, and why"),
     "coverage": ("rig.cli.coverage:coverage", "Show which cells of a grid are done or missing"),
