@@ -18,7 +18,7 @@ from rig.errors import ConfigError, DataError
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
-from rig.model.metric import Metric
+from rig.model.metric import Deviation, Metric
 from rig.model.steps import Step
 from rig.model.trial import Trial
 from rig.results import document, labels, replication
@@ -206,11 +206,24 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
 def verdicts(claimed: Mapping[str, float], trials: Sequence[Trial]) -> dict[str, Verdict]:
     """Apply both rules to finished trials: replication, and the audit."""
     names = [name for name in claimed if all(name in trial.metrics for trial in trials)]
-    values = [{name: trial.metrics[name].value for name in names} for trial in trials]
-    invalid = sum(not trial.valid for trial in trials)
     metrics = {name: metric for trial in trials for name, metric in trial.metrics.items()}
-    directions = {name: metric.higher_is_better for name, metric in metrics.items()}
-    how = {name: metric.deviation for name, metric in metrics.items()}
+    return verdicts_on(
+        claimed,
+        [{name: trial.metrics[name].value for name in names} for trial in trials],
+        sum(not trial.valid for trial in trials),
+        {name: metric.higher_is_better for name, metric in metrics.items()},
+        {name: metric.deviation for name, metric in metrics.items()},
+    )
+
+
+def verdicts_on(
+    claimed: Mapping[str, float],
+    values: Sequence[Mapping[str, float]],
+    invalid: int,
+    directions: Mapping[str, bool | None],
+    how: Mapping[str, Deviation],
+) -> dict[str, Verdict]:
+    """Apply both rules to the values of trials, with what their metrics say of themselves."""
     return {
         "replication": replication.replication_check(claimed, values, invalid, how),
         "audit": replication.audit_check(claimed, values, invalid, directions, how),

@@ -100,6 +100,30 @@ def deviation(value: float, reference: float, how: Deviation = Deviation.RELATIV
     return relative(value, reference)
 
 
+def band(reference: float, how: Deviation = Deviation.RELATIVE) -> tuple[float, float]:
+    """Return the values between which a mean is within 5 % of a reference."""
+    half = LIMIT * abs(1.0 - reference if how is Deviation.COST else reference)
+    return reference - half, reference + half
+
+
+def passing(
+    claimed: float, higher_is_better: bool | None, how: Deviation = Deviation.RELATIVE
+) -> tuple[float, float]:
+    """Return the means with which a claim passes its audit, from the least to the greatest; where
+    the direction is known one end is infinite.
+    """
+    if higher_is_better is None:
+        return band(claimed, how)
+    if how is Deviation.COST:
+        reached = abs(1.0 - claimed)
+        if higher_is_better:
+            return claimed - (1 / AUDIT_SHARE - 1) * reached, math.inf
+        return -math.inf, claimed + (1 - AUDIT_SHARE) * reached
+    if higher_is_better:
+        return claimed - (1 - AUDIT_SHARE) * abs(claimed), math.inf
+    return -math.inf, claimed + (1 / AUDIT_SHARE - 1) * abs(claimed)
+
+
 def replication_check(
     claimed: Mapping[str, float],
     trials: Sequence[Mapping[str, float]],

@@ -22,6 +22,7 @@ from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.settings.declare import Count, Or, Ratio
 from rig.simulation.world import NS_PER_S
+from sut_backends.virtual.drift import DriftModel
 from sut_backends.virtual.search import SearchModel, VirtualSearch
 from sut_backends.virtual.stream import WindowLink
 
@@ -90,6 +91,9 @@ class VirtualSut:
             doc("Bytes of a sample that the device holds."),
         ] = 0
         solve: Annotated[SearchModel, doc("How it searches.")] = field(default_factory=SearchModel)
+        drift: Annotated[DriftModel, doc("How its power and pace change for a while.")] = field(
+            default_factory=DriftModel
+        )
 
     def __init__(self, settings: Settings, context: BenchContext) -> None:
         if context.reference is None and context.searcher is None:
@@ -250,7 +254,7 @@ class VirtualSut:
                 told = look.reached
                 marks.append(self._pulse(REACHED + told, self._drawn_w()))
             elif look.elapsed_s >= redraw_s and self._world.now_ns() >= self._free_ns:
-                self._world.put(self._world.now_ns(), True, self._drawn_w())
+                self._put(self._world.now_ns(), True, self._drawn_w())
                 redraw_s = 2 * look.elapsed_s
         took_s = (self._world.now_ns() - began_ns) / NS_PER_S
         self._world.advance(max(self._free_ns - self._world.now_ns(), 0))
@@ -276,8 +280,8 @@ class VirtualSut:
         self._world.advance(max(self._free_ns - self._world.now_ns(), 0))
         now_ns = self._world.now_ns()
         hold_ns = self._settings.sync_hold_us * 1000
-        self._world.put(now_ns, False, power_w)
-        self._world.put(now_ns + hold_ns, True, power_w)
+        self._put(now_ns, False, power_w)
+        self._put(now_ns + hold_ns, True, power_w)
         self._free_ns = now_ns + 2 * hold_ns
         return Mark(phase, self._tick(now_ns))
 
@@ -334,7 +338,7 @@ class VirtualSut:
     def _hop(self) -> list[Mark]:
         phases = enumerate((self._settings.preprocess, self._settings.infer), start=1)
         marks = [
-            self._mark(n, phase.power_w * self._vary(phase), phase.duration_s * self._vary(phase))
+            self._mark(n, phase.power_w * self._vary(phase), self._takes_s(phase))
             for n, phase in phases
         ]
         return [*marks, self._mark(DECIDED, self._settings.idle_w, 0.0)]
@@ -343,10 +347,7 @@ class VirtualSut:
         marks = []
         completed = 0
         for number, phase in enumerate((self._settings.preprocess, self._settings.infer), start=1):
-            durations_s = [
-                phase.duration_s * self._vary(phase)
-                for _ in range(query.repeat * len(query.indices))
-            ]
+            durations_s = [self._takes_s(phase) for _ in range(query.repeat * len(query.indices))]
             marks.append(self._mark(number, phase.power_w * self._vary(phase), sum(durations_s)))
             completed = len(durations_s)
         return marks, completed
@@ -360,8 +361,8 @@ class VirtualSut:
         marks = [self._mark(BATCH, settings.idle_w, 0.0)]
         for _ in range(query.repeat * len(query.indices)):
             for phase in (settings.preprocess, settings.infer):
-                self._world.put(self._world.now_ns(), True, phase.power_w * self._vary(phase))
-                self._world.advance(round(phase.duration_s * self._vary(phase) * NS_PER_S))
+                self._put(self._world.now_ns(), True, phase.power_w * self._vary(phase))
+                self._world.advance(round(self._takes_s(phase) * NS_PER_S))
             completed += 1
         return marks, completed
 
@@ -378,16 +379,25 @@ class VirtualSut:
     def _vary(self, phase: PhaseModel) -> float:
         return max(1.0 + self._random.gauss(0.0, phase.variation), 0.1)
 
+    def _takes_s(self, phase: PhaseModel) -> float:
+        """Return how long a phase takes this time."""
+        pace = self._settings.drift.duration_at(self._world.now_ns())
+        return phase.duration_s * self._vary(phase) * pace
+
     def _mark(self, phase: int, power_w: float, duration_s: float) -> Mark:
         """Drop SYNC now, draw `power_w` from here on, let `duration_s` pass; the pulse is over well
         before that.
         """
         now_ns = self._world.now_ns()
         hold_ns = self._settings.sync_hold_us * 1000
-        self._world.put(now_ns, False, power_w)
-        self._world.put(now_ns + hold_ns, True, power_w)
+        self._put(now_ns, False, power_w)
+        self._put(now_ns + hold_ns, True, power_w)
         self._world.advance(max(round(duration_s * NS_PER_S), 2 * hold_ns))
         return Mark(phase, self._tick(now_ns))
+
+    def _put(self, time_ns: int, level: bool, power_w: float) -> None:
+        """Draw so much power from a time on, and what drift adds to it."""
+        self._world.put(time_ns, level, power_w * self._settings.drift.power_at(time_ns))
 
     def _tick(self, now_ns: int) -> int:
         settings = self._settings
@@ -407,7 +417,7 @@ class VirtualSut:
         return now_ns
 
     def _rest_until_ns(self, now_ns: int) -> None:
-        self._world.put(now_ns, True, self._settings.idle_w)
+        self._put(now_ns, True, self._settings.idle_w)
 
 
 def _none(payload: bytes) -> bytes:

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trials of a session in order of time: the odd one, and the metrics that drift, by stated
+tests.
+
+A session has many metrics, and by chance one of them looks odd: a statement is made only where its
+chance, times the number of metrics tested, is at most 1 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rig.model.metric import Prominence, Repeatability, Statistic
+from rig.results.document import MetricResult, Results
+from rig.results.replication import deviation
+from rig.stats.few_trials import ODD_LEAST, TREND_LEAST, Trend, odd_one, trend
+from rig.uncertainty.budget import SCATTER
+
+#: The chance, over all metrics of a session, with which a statement is made of nothing.
+CHANCE = 0.01
+RULE_ODD = (
+    "A trial is the odd one where its distance from the mean of the other valid trials, in "
+    "standard deviations of the others (no less than the noise in the budget), has a chance of at "
+    f"most {CHANCE:.0%}: Student's t with n - 2 degrees of freedom, two-sided, times trials times "
+    f"metrics tested (Grubbs 1969, Bonferroni); of {ODD_LEAST} trials or more."
+)
+RULE_DRIFT = (
+    "A metric drifts where the slope of a straight line through its valid trials, in their order, "
+    f"has a chance of at most {CHANCE:.0%}: Student's t with n - 2 degrees of freedom, residuals "
+    "no less than the noise in the budget, two-sided, times metrics tested; the interval of a "
+    f"slope is its own, with 95 %; of {TREND_LEAST} trials or more."
+)
+_ORDER = list(Prominence)
+
+
+@dataclass(frozen=True, slots=True)
+class OddTrial:
+    """A trial that is not like the others in a metric: its distance from their mean relatively, and
+    in their standard deviations; `chance` is over all trials and metrics tested.
+    """
+
+    trial: int
+    metric: str
+    deviation: float
+    distance: float
+    chance: float
+
+    @property
+    def found(self) -> bool:
+        """Return whether the rule points at it."""
+        return self.chance <= CHANCE
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """The slope of a metric over the trials, in its unit a trial, with its 95 % interval and
+    relative to its value; `chance` is over all metrics tested.
+    """
+
+    metric: str
+    line: Trend
+    relative: float
+    low: float
+    high: float
+    chance: float
+
+    @property
+    def found(self) -> bool:
+        """Return whether the rule calls it a drift."""
+        return self.chance <= CHANCE
+
+    @property
+    def sentence(self) -> str:
+        """Return the drift in words."""
+        return (
+            f"{self.metric} drifts: {percent(self.relative)} a trial "
+            f"({percent(self.low)} to {percent(self.high)})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Drifts:
+    """What the tests give for each metric tested, and what they point at: the trial whose chance is
+    the least, by its main metric, and the metrics that drift.
+    """
+
+    tested: tuple[str, ...]
+    odd: dict[str, OddTrial]
+    drifts: dict[str, Drift]
+    pointed: OddTrial | None
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return what is found in words: nothing where nothing is."""
+        found: list[str] = []
+        if self.pointed is not None:
+            one = self.pointed
+            mine = [row for row in self.odd.values() if row.found and row.trial == one.trial]
+            more = f", and odd in {len(mine) - 1} more metrics" if len(mine) > 1 else ""
+            found.append(
+                f"Trial {one.trial} is the odd one: {percent(one.deviation)} in {one.metric} "
+                f"against the mean of the others{more}."
+            )
+        drifting = [row for row in self.drifts.values() if row.found]
+        if drifting:
+            chief = max(drifting, key=lambda row: abs(row.relative))
+            more = f"; {len(drifting) - 1} more metrics drift" if len(drifting) > 1 else ""
+            found.append(f"{chief.sentence}{more}.")
+        return tuple(found)
+
+
+def drifts(results: Results) -> Drifts:
+    """Test the metrics of a session that its trials are to repeat, of which the uncertainty is
+    known and which stand in the main table.
+    """
+    valid = {trial.number for trial in results.trials if trial.valid}
+    tested = {
+        name: metric for name, metric in results.metrics.items() if _tested(metric) and metric.value
+    }
+    odd: dict[str, OddTrial] = {}
+    slopes: dict[str, Drift] = {}
+    for name, metric in tested.items():
+        known = [
+            (single.trial, single.value)
+            for single in metric.per_trial
+            if single.trial in valid and single.value is not None
+        ]
+        numbers = [number for number, _ in known]
+        values = [value for _, value in known]
+        noise = noise_of(metric)
+        one = odd_one(values, noise)
+        if one is not None:
+            away = deviation(values[one.place], one.others, metric.deviation)
+            chance = min(one.chance * len(tested), 1.0)
+            odd[name] = OddTrial(numbers[one.place], name, away, one.distance, chance)
+        line = trend([float(number) for number in numbers], values, noise)
+        if line is not None:
+            size = abs(metric.value or math.nan)
+            chance = min(line.chance * len(tested), 1.0)
+            slopes[name] = Drift(
+                name, line, line.slope / size, line.low / size, line.high / size, chance
+            )
+    return Drifts(tuple(tested), odd, slopes, _pointed(odd.values(), tested))
+
+
+def noise_of(metric: MetricResult) -> float:
+    """Return the standard deviation that the instrument's noise alone gives one trial, from the
+    budget of the mean.
+
+    The lines that the scatter of trials contains; where the scatter is too small to count, all that
+    are normally distributed.
+    """
+    scattered = any(part.component == SCATTER and part.counted for part in metric.budget)
+    mine = [
+        part.standard_uncertainty
+        for part in metric.budget
+        if part.component != SCATTER and (not part.counted if scattered else part.shape == "normal")
+    ]
+    return math.hypot(*mine) * math.sqrt(len(metric.per_trial))
+
+
+def percent(share: float) -> str:
+    """Return a deviation as "+7.0 %", with two digits."""
+    if not math.isfinite(share):
+        return "-"
+    size = abs(share) * 100
+    decimals = 0 if size >= 10 else 1 if size >= 1 else 2 if size >= 0.1 else 3
+    return f"{'−' if share < 0 else '+'}{size:.{decimals}f} %"
+
+
+def _tested(metric: MetricResult) -> bool:
+    return (
+        metric.repeatability is Repeatability.REPEATED
+        and metric.prominence is not Prominence.DETAIL
+        and metric.statistic is not Statistic.SHARE
+        and bool(metric.budget)
+    )
+
+
+def _pointed(odd: Iterable[OddTrial], metrics: dict[str, MetricResult]) -> OddTrial | None:
+    """Return the trial with the least chance, shown by the most prominent metric that it is odd in,
+    of several the one that it is farthest off in.
+    """
+    found = [one for one in odd if one.found]
+    if not found:
+        return None
+    trial = min(found, key=lambda one: one.chance).trial
+    mine = [one for one in found if one.trial == trial]
+    return min(
+        mine, key=lambda one: (_ORDER.index(metrics[one.metric].prominence), -abs(one.deviation))
+    )
