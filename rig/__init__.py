@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from rig.api.metric import Comparison, Metrics, SessionMetric
     from rig.api.session import Session, SessionProblem, SessionVerdict, open_session, sessions
     from rig.api.trace import SessionTrace, open_trace
-    from rig.errors import BenchError, ConfigError, DataError, RigError
+    from rig.errors import BenchError, ConfigError, DataError, RigError, Stopped
+    from rig.interfaces.stop import Stop
     from rig.stats.interval import Interval
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "SessionProblem",
     "SessionTrace",
     "SessionVerdict",
+    "Stop",
+    "Stopped",
     "open_bench",
     "open_session",
     "open_trace",
@@ -47,7 +50,8 @@ _HOMES = {
         "sessions",
     ),
     "rig.api.trace": ("SessionTrace", "open_trace"),
-    "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError"),
+    "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError", "Stopped"),
+    "rig.interfaces.stop": ("Stop",),
     "rig.stats.interval": ("Interval",),
 }
 

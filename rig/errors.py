@@ -14,6 +14,8 @@ RigError
  + DeadlineError    nothing came in time
  + DataError        a file of the task or of a session is missing, truncated or of another format
     + NotInSession   the content of a sample, which a session folder does not hold
+
+Stopped is none of them: a KeyboardInterrupt that a program asked for.
 """
 
 from __future__ import annotations
@@ -86,6 +88,12 @@ class DeviceRestarted(DeviceLost):
 
 class StorageFull(BenchError):
     """The disk has no room for what is being measured."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Somebody asked for the end (rig/interfaces/stop.py); as with Ctrl-C, nothing that handles
+    errors handles it, and the session ends as "abort".
+    """
 
 
 class ProtocolError(RigError):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,9 +17,11 @@ from rig.session import session
 
 if TYPE_CHECKING:
     from rig.bench.config import Config
-    from rig.interfaces.context import BenchContext
+    from rig.interfaces.context import BenchContext, Wire
     from rig.interfaces.monitor import EnergyMonitor
+    from rig.interfaces.stop import Stop
     from rig.interfaces.sut import SystemUnderTest
+    from rig.live.block import Observer
     from rig.model.completion import Completion
     from rig.store.events import Subscriber
 
@@ -52,6 +54,29 @@ class OpenBench:
         """Return what the parts of the bench share."""
         return self._bench.context
 
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Give `observer` live blocks of every rail that is recorded (rig.live.block); return what
+        ends that. It is called in a thread of its own; what it is too slow for is left out.
+        """
+        return self._bench.observe(observer)
+
+    def listen(self, listener: Wire) -> Callable[[], None]:
+        """Call `listener` with the direction, "tx" or "rx", and the bytes of every block that
+        passes the line to the device, in the thread that talks to it; return what ends that.
+        """
+        return self._bench.listen(listener)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Return which observers and listeners raised, and are called no more."""
+        return self._bench.dropped
+
+    def stop(self) -> None:
+        """Ask for the end of what this bench does, from any thread: a run raises rig.Stopped within
+        a second, its folder is kept, and `rig resume` goes on with it.
+        """
+        self._bench.stop()
+
     def sync(self) -> Completion:
         """Let the device pulse SYNC; its marks say when."""
         return self.sut.do(Sync())
@@ -76,14 +101,31 @@ class OpenBench:
 
 
 @contextmanager
-def open_bench(path: Path | str, settings: Settings = ()) -> Iterator[OpenBench]:
+def open_bench(
+    path: Path | str,
+    settings: Settings = (),
+    subscribers: Sequence[Subscriber] = (),
+    stop: Stop | None = None,
+    *,
+    observers: Sequence[Observer] = (),
+    listeners: Sequence[Wire] = (),
+) -> Iterator[OpenBench]:
     """Open everything a bench file names; on leaving, the DUT's supply is off and every port
     closed, whatever happened.
 
     `settings` override keys of the file: {"task.asc.samples": 12}, or ["task.asc.samples=12"] as on
-    the command line.
+    the command line. `subscribers` get the events of opening and of each session
+    (rig.store.events), `observers` live blocks, `listeners` what passes the line to the device, all
+    from the beginning on; `stop` ends opening and runs from another thread.
     """
-    with session.open_bench(path, overrides(settings)) as bench:
+    with session.open_bench(
+        path,
+        overrides(settings),
+        subscribers,
+        stop,
+        observers=observers,
+        listeners=listeners,
+    ) as bench:
         yield OpenBench(bench)
 
 

@@ -3,18 +3,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import Config
-from rig.interfaces.context import BenchContext
+from rig.interfaces.context import BenchContext, BenchState, Wire
 from rig.interfaces.cpu_program import Programmed
+from rig.interfaces.stop import Stop
 from rig.interfaces.task import Searched, Task
 
 
 def open_task(
-    resolved: Config, seed: int | None = None, *, probing: bool = False
+    resolved: Config,
+    seed: int | None = None,
+    *,
+    probing: bool = False,
+    stop: Stop | None = None,
+    listeners: Sequence[Wire] = (),
 ) -> tuple[Task, BenchContext]:
     """Open the task, and build the context of all other parts, which holds what the task offers
     them.
@@ -25,7 +32,11 @@ def open_task(
         folder=resolved.folder,
         seed=resolved.bench.seed if seed is None else seed,
         monitored=bool(resolved.monitors),
+        stop=stop or Stop(),
+        state=BenchState(listeners=tuple(listeners)),
     )
+    bare.world.look = bare.stop.check
+    bare.world.pause = bare.stop.wait
     # Where no monitor is on its supply, the DUT has one of its own.
     bare.world.supply_on = not bare.monitored
     task: Task = open_part("task", resolved, bare)

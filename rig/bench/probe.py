@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 
 from rig.bench import config, plugins, supply
@@ -17,18 +17,23 @@ from rig.bench.parts import open_task
 from rig.bench.supply import Reading
 from rig.bench.supply_watchdog import SupplyWatchdog
 from rig.errors import RigError
-from rig.interfaces.context import BenchContext
+from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import Probes
+from rig.interfaces.stop import Stop
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Task
+from rig.live.block import Observer
+from rig.live.observers import Observers
 from rig.model.completion import Completion
 from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
+from rig.store.events import Event, Opened, Opening, RailState, Subscriber
 from rig.timebase.attach import attach
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
+from rig.trace.tap import tapped
 from rig.trace.trace import TRACE, Trace
 
 #: So long a supply is read.
@@ -40,10 +45,47 @@ _WIRE = (
 )
 
 
-def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding, None, None]:
+def probe(
+    path: Path | str,
+    overrides: Sequence[str] = (),
+    subscribers: Sequence[Subscriber] = (),
+    stop: Stop | None = None,
+    *,
+    observers: Sequence[Observer] = (),
+    listeners: Sequence[Wire] = (),
+) -> Generator[Finding, None, None]:
     """Power the device and talk to it, one finding a step; a backend with a `probe` of its own says
     more than that it opens.
+
+    `subscribers` get Opening, Opened and RailState, `observers` live blocks of what is recorded,
+    `listeners` what passes the line to the device; `stop` ends it from another thread.
     """
+    stop = stop or Stop()
+    # A generator runs in pieces: a request is heard while one of them runs.
+    found = _findings(path, overrides, subscribers, stop, observers, listeners)
+    with closing(found):
+        while True:
+            with stop.heard():
+                try:
+                    finding = next(found)
+                except StopIteration:
+                    return
+            yield finding
+
+
+def _findings(
+    path: Path | str,
+    overrides: Sequence[str],
+    subscribers: Sequence[Subscriber],
+    stop: Stop,
+    observers: Sequence[Observer],
+    listeners: Sequence[Wire],
+) -> Generator[Finding, None, None]:
+    def emit(event: Event) -> None:
+        stop.check()
+        for subscriber in subscribers:
+            subscriber(event)
+
     resolved = config.load(Path(path), overrides)
     yield Finding(
         "bench file",
@@ -52,7 +94,11 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         f"{resolved.scenario.kind} of {resolved.task.kind}",
     )
     with SupplyWatchdog() as watchdog, ExitStack() as stack:
-        task, context = open_task(resolved, probing=True)
+        watching = Observers(observers)
+        stack.callback(watching.close)
+        emit(Opening("task", resolved.task.kind))
+        task, context = open_task(resolved, probing=True, stop=stop, listeners=listeners)
+        emit(Opened("task", resolved.task.kind))
         yield Finding(
             "task", True, f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
         )
@@ -60,8 +106,10 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         if resolved.no_monitor is not None:
             yield _no_monitor(resolved.no_monitor)
         for rail, choice in resolved.monitors.items():
+            emit(Opening("monitor", choice.kind, rail))
             monitor = monitors[rail] = open_monitor(rail, choice, context)
-            stack.callback(monitor.close)
+            stack.callback(_closed, rail, monitor, subscribers)
+            emit(Opened("monitor", choice.kind, monitor.info, rail))
             yield Finding(
                 _of("monitor", rail),
                 True,
@@ -73,8 +121,9 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         for rail, monitor in monitors.items():
             if monitor.info.switches:
                 yield _off(_of("supply off", rail), monitor, context)
-        for monitor in monitors.values():
+        for rail, monitor in monitors.items():
             monitor.power(True)
+            emit(RailState(rail, True))
         kind = plugins.find("sut", resolved.sut.kind)
         failed = False
         if isinstance(kind, Probes):
@@ -85,9 +134,11 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
             if failed:
                 yield from _unanswered(monitors, context)
                 return
+        emit(Opening("sut", resolved.sut.kind))
         sut: SystemUnderTest = stack.enter_context(
             closing(kind.open(resolved.sut.settings, context))
         )
+        emit(Opened("sut", resolved.sut.kind, sut.info))
         yield Finding("device", True, _about(sut.info))
         yield _workload(sut.info, task)
         if not monitors and sut.info.clock == EDGE_CLOCK:
@@ -100,7 +151,8 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         readings: dict[str, Reading | None] = {}
         for rail, monitor in monitors.items():
             with tempfile.TemporaryDirectory() as scratch:
-                with monitor.record(Path(scratch)):
+                make = partial(watching.tap, rail)
+                with tapped(Path(scratch), make), monitor.record(Path(scratch)):
                     completion = sut.do(Sync())
                 trace = Trace.open(Path(scratch) / TRACE)
                 readings[rail] = Reading.of(trace, monitor.info.accuracy)
@@ -108,6 +160,14 @@ def probe(path: Path | str, overrides: Sequence[str] = ()) -> Generator[Finding,
         yield from supply.on(
             "supply on", readings, {rail: monitor.info for rail, monitor in monitors.items()}
         )
+
+
+def _closed(rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]) -> None:
+    monitor.close()
+    for subscriber in subscribers:
+        # The rest has to be closed as well, whatever one of them thinks of this.
+        with suppress(Exception):
+            subscriber(RailState(rail, False))
 
 
 def _no_monitor(choice: Choice) -> Finding:
@@ -124,12 +184,11 @@ def _read(monitor: EnergyMonitor, context: BenchContext) -> Reading | None:
     with tempfile.TemporaryDirectory() as scratch:
         with monitor.record(Path(scratch)):
             # A simulated instrument lives in the bench's time, a real one in ours.
-            (context.world.wait if monitor.info.simulated else _sleep)(round(_READ_S * NS_PER_S))
+            if monitor.info.simulated:
+                context.world.wait(round(_READ_S * NS_PER_S))
+            else:
+                context.stop.wait(_READ_S)
         return Reading.of(Trace.open(Path(scratch) / TRACE), monitor.info.accuracy)
-
-
-def _sleep(duration_ns: int) -> None:
-    time.sleep(duration_ns / NS_PER_S)
 
 
 def _off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Finding:

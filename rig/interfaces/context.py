@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from rig.interfaces.cpu_program import Program
+from rig.interfaces.stop import Stop
 from rig.simulation.world import World
 
 
@@ -32,22 +35,21 @@ class Searcher(Protocol):
 
 Wire = Callable[[str, bytes], None]
 
-
-def _silent(direction: str, block: bytes) -> None:
-    return
+_lock = threading.Lock()
 
 
 @dataclass(slots=True)
 class BenchState:
     """The state of an open bench that changes.
 
-    `wire` is called with every block of bytes that passes the UART, with its direction "tx" (host
-    to device) or "rx"; cheap, never raises. `trial` is the number of the trial at hand, from 1.
-    `program` is the name of the task's program that the SUT runs, empty where it runs none, None
-    before it is open.
+    `listeners` are called with every block of bytes that passes the UART; `deaf` names those that
+    raised and are called no more. `trial` is the number of the trial at hand, from 1. `program` is
+    the name of the task's program that the SUT runs, empty where it runs none, None before it is
+    open.
     """
 
-    wire: Wire = _silent
+    listeners: tuple[Wire, ...] = ()
+    deaf: tuple[str, ...] = ()
     trial: int = 1
     program: str | None = None
 
@@ -63,8 +65,8 @@ class BenchContext:
     `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
     search: what a virtual device does for a Solve. `programs` are the task's own implementations by
     name, where it has any: what a CPU runs. `sample` is a payload that the device must accept, for
-    a probe. `monitored`: there is an energy monitor, which needs a SYNC line. `state` is what
-    changes while the bench is open.
+    a probe. `monitored`: there is an energy monitor, which needs a SYNC line. `stop` is looked at
+    by everything that waits. `state` is what changes while the bench is open.
     """
 
     folder: Path = field(default_factory=Path)
@@ -75,8 +77,36 @@ class BenchContext:
     programs: Mapping[str, Program] = field(default_factory=dict)
     sample: bytes = b""
     monitored: bool = True
+    stop: Stop = field(default_factory=Stop)
     state: BenchState = field(default_factory=BenchState)
 
+    def listen(self, listener: Wire) -> Callable[[], None]:
+        """Let `listener` hear every block that passes the UART; return what ends that, also when
+        called twice.
+
+        It is called in the thread that talks to the device, and must be quick. One that raises is
+        dropped: a device's conversation does not end because somebody listens.
+        """
+        with _lock:
+            self.state.listeners = (*self.state.listeners, listener)
+        return partial(self._forget, listener)
+
     def wire(self, direction: str, block: bytes) -> None:
-        """Pass a block from the UART on to the listener."""
-        self.state.wire(direction, block)
+        """Pass a block from the UART on to all who listen; `direction` is "tx" (host to device) or
+        "rx".
+        """
+        for listener in self.state.listeners:
+            try:
+                listener(direction, block)
+            except Exception as error:
+                self._forget(listener)
+                self.state.deaf = (*self.state.deaf, f"{name_of(listener)}: {error!r}")
+
+    def _forget(self, listener: Wire) -> None:
+        with _lock:
+            self.state.listeners = tuple(one for one in self.state.listeners if one is not listener)
+
+
+def name_of(called: object) -> str:
+    """Return what a person knows a callable by."""
+    return getattr(called, "__qualname__", "") or type(called).__qualname__

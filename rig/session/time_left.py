@@ -90,6 +90,11 @@ class TimeLeft:
         for group in self._groups.values():
             group.done = 0
 
+    def expected_s(self, step: Step) -> float | None:
+        """Return what a step is expected to take, None where that is not known."""
+        group = self._groups.get(kinds.of(step).group(step))
+        return None if group is None else group.next_s
+
     @property
     def share(self) -> float:
         """Return which part of the session is done, by time where that is known, else by steps."""

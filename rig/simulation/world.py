@@ -28,6 +28,10 @@ class State:
     power_w: float
 
 
+def _nothing() -> None:
+    return
+
+
 class World:
     """The virtual clock and the log; thread-safe. Time starts at 0 ns.
 
@@ -35,7 +39,9 @@ class World:
     calls `follow` with two functions: the world's present time, and its horizon: the time before
     which no further state will be put.
 
-    `monotonic_ns` is what CLOCK_MONOTONIC of the simulated host shows at time 0.
+    `monotonic_ns` is what CLOCK_MONOTONIC of the simulated host shows at time 0. `look` is called
+    whenever virtual time is about to pass, and `pause` lets real time pass: who wants to end it all
+    raises there.
     """
 
     def __init__(self) -> None:
@@ -45,6 +51,8 @@ class World:
         self._clock: Callable[[], int] | None = None
         self._horizon: Callable[[], int] | None = None
         self._watchers: list[Callable[[], None]] = []
+        self.look: Callable[[], None] = _nothing
+        self.pause: Callable[[float], None] = time.sleep
         self.supply_on = False
         self.monotonic_ns = 1_000_000_000_000
 
@@ -70,6 +78,7 @@ class World:
         """Let virtual time pass; a watcher may hold it until it has caught up."""
         if duration_ns < 0:
             raise ValueError(f"time does not go backwards: {duration_ns} ns")
+        self.look()
         self._now_ns += duration_ns
         for watcher in tuple(self._watchers):
             watcher()
@@ -93,7 +102,7 @@ class World:
         if self._clock is None:
             self.advance(duration_ns)
         else:
-            time.sleep(duration_ns / NS_PER_S)
+            self.pause(duration_ns / NS_PER_S)
 
     def put(self, time_ns: int, level: bool, power_w: float) -> None:
         """Add a state; states come in the order of their times."""

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events of a running session: frozen events, one after another, to every subscriber."""
+"""Events of an open bench and of a running session: frozen events, one after another, to every
+subscriber.
+
+Of a bench: Opening, Opened, RailState. They, and StepBegun, are told and not kept: the journal
+(rig/store/journal.py) has the others.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,41 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rig.interfaces.monitor import MonitorInfo
+from rig.interfaces.sut import SutInfo
 from rig.model.catalogue import Entry
 from rig.model.step_record import StepRecord
+from rig.model.steps import Step
 from rig.model.trial import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A part of the bench is about to be opened: "task", "scenario", "monitor" or "sut"; `name` is
+    its kind, `rail` that of a monitor, empty where there is only one.
+    """
+
+    part: str
+    name: str
+    rail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A part of the bench is open; `info` is what it says of itself, None for task and scenario."""
+
+    part: str
+    name: str
+    info: SutInfo | MonitorInfo | None = None
+    rail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RailState:
+    """The supply of a rail was switched; `rail` is empty where there is only one."""
+
+    rail: str
+    on: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +99,23 @@ class TrialResumed:
 
 
 @dataclass(frozen=True, slots=True)
+class StepBegun:
+    """A step is about to be done, loads and SYNC bursts included; `expected_s` is how long it
+    should take by the clock on the wall, 0 where that is not known.
+
+    `share` is which part of the session is done, by time where that is known; `left_s` is how long
+    the rest should take, None where that is not known.
+    """
+
+    trial: int
+    number: int
+    step: Step
+    expected_s: float
+    share: float = 0.0
+    left_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StepDone:
     """A SYNC burst, an idle time or a query is done."""
 
@@ -89,10 +143,14 @@ class SessionFinished:
 
 
 Event = (
-    SessionStarted
+    Opening
+    | Opened
+    | RailState
+    | SessionStarted
     | SessionResumed
     | TrialStarted
     | TrialResumed
+    | StepBegun
     | StepDone
     | TrialFinished
     | SessionFinished

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 
 #: Less difference than this between high and low is no signal: a logic level is above 1 V.
-_SWING_V = 0.3
+SWING_V = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def from_voltage(voltage_v: NDArray[np.floating[np.typing.NBitBase]], rate_hz: f
     """
     none = np.zeros(0)
     finite = voltage_v[np.isfinite(voltage_v)].astype(np.float64)
-    if not len(finite) or float(np.ptp(finite)) < _SWING_V:
+    if not len(finite) or float(np.ptp(finite)) < SWING_V:
         return Edges(none, none)
     middle_v = (float(finite.max()) + float(finite.min())) / 2
     # Short pulses have as many samples with a change in them as whole ones: those lie nearer to the

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rig.errors import BenchError, DataError, StorageFull, storage_error
 from rig.trace.chunks import Chunks
+from rig.trace.tap import Tapped, TraceForm
 from rig.trace.trace import (
     ABOUT,
     CURRENT,
@@ -126,9 +127,11 @@ class TraceWriter:
         self._sync_rest: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
         self._sync_last = np.uint8(1)
         self._unchecked_b = 0
+        self._skipping = False
         self._said: dict[str, Any] = {}
         for signal, _ in self._rates():
             writer.utc(signal, 0, self._began)
+        self._show = Tapped(folder, TraceForm(sample_hz, edge_hz, sync_kind))
 
     @property
     def samples(self) -> int:
@@ -158,6 +161,7 @@ class TraceWriter:
             self._writer.fsr_f32(CURRENT, self._analog_at, current)
             self._writer.fsr_f32(VOLTAGE, self._analog_at, voltage)
         self._analog_at += len(current)
+        self._show("analog", current, voltage)
 
     def sync(self, levels: NDArray[np.uint8]) -> None:
         """Append samples of the SYNC line, one 0 or 1 each."""
@@ -186,13 +190,12 @@ class TraceWriter:
         if not len(voltage_v):
             return
         self._spend(4 * len(voltage_v))
+        voltage = np.ascontiguousarray(voltage_v, dtype=np.float32)
         with _translated(self.folder):
-            self._writer.fsr_f32(
-                SYNC_VOLTAGE,
-                self._sync_voltage_at,
-                np.ascontiguousarray(voltage_v, dtype=np.float32),
-            )
-        self._sync_voltage_at += len(voltage_v)
+            self._writer.fsr_f32(SYNC_VOLTAGE, self._sync_voltage_at, voltage)
+        if not self._skipping:
+            self._show("sync_voltage", self._sync_voltage_at, voltage)
+        self._sync_voltage_at += len(voltage)
 
     def stamp(self, at_s: float, fall: bool = True) -> None:
         """Append an edge that the instrument stamped itself, in seconds from the first sample."""
@@ -200,6 +203,7 @@ class TraceWriter:
             raise ValueError("this trace was not opened for stamps")
         self._edges.write(json.dumps({"at_s": at_s, "fall": fall}) + "\n")
         self._edges.flush()
+        self._show("stamp", at_s, fall)
 
     def skip(self, samples: int, cause: str) -> None:
         """Leave out analog samples that were lost, with all of SYNC over the same time, and note
@@ -209,6 +213,7 @@ class TraceWriter:
         known.
         """
         self.gap(Gap(self._analog_at, self._analog_at + samples, cause))
+        self._skipping = True
         for at in range(0, samples, _FILL):
             count = min(_FILL, samples - at)
             lost = np.full(count, np.nan, dtype=np.float32)
@@ -227,6 +232,8 @@ class TraceWriter:
             )
             for at in range(0, missing, _FILL):
                 self.sync(np.full(min(_FILL, missing - at), self._sync_last, dtype=np.uint8))
+        self._skipping = False
+        self._show("skip", samples)
 
     def gap(self, gap: Gap) -> None:
         """Note that samples are not to be trusted."""
@@ -253,6 +260,7 @@ class TraceWriter:
             self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
         writer = self._writer
         self._writer = None
+        self._show("end")
         lengths = self._lengths()
         with _translated(self.folder):
             try:
@@ -357,6 +365,8 @@ class TraceWriter:
     def _put_sync(self, packed: NDArray[np.uint8]) -> None:
         with _translated(self.folder):
             self._writer.fsr(SYNC, self._sync_at, packed)
+        if not self._skipping:
+            self._show("levels", self._sync_at, packed)
         self._sync_at += 8 * len(packed)
 
     def _note_unreadable(

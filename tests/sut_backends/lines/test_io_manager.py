@@ -128,7 +128,7 @@ def test_told_that_there_is_none_the_rig_does_not_look_for_one(
 
 def test_in_front_of_a_dut_it_changes_no_byte(start_dut: Start, context: BenchContext) -> None:
     told: list[tuple[str, bytes]] = []
-    context.state.wire = lambda direction, block: told.append((direction, block))
+    context.listen(lambda direction, block: told.append((direction, block)))
     line = open_line(start_dut().port, UartSut.Settings(port=""), context)
     assert isinstance(line, IoManagerLine)
     line.write(b"name%")

@@ -60,9 +60,8 @@ def test_load_run_idle_and_sync_in_the_framed_layer(
 ) -> None:
     told: list[tuple[str, bytes]] = []
     with opened(start_dut().port, context) as sut:
-        context.state.wire = lambda direction, block: told.append(
-            (direction, block)
-        )  # set after opening, as a session does
+        # After opening, as a session does.
+        context.listen(lambda direction, block: told.append((direction, block)))
         info = sut.info
         assert (info.task, info.tick_hz, info.marks_phases, info.details["layer"]) == (
             "null",

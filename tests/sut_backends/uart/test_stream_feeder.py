@@ -153,7 +153,7 @@ def test_a_preloaded_stream_is_silent_until_it_is_over(
     step, windows = stream_of(SLOTS, preloaded=True)
     sent_s: list[float] = []
     with opened(null_program, context) as sut:
-        context.state.wire = lambda direction, block: sent_s.append(time.monotonic())
+        context.listen(lambda direction, block: sent_s.append(time.monotonic()))
         done = sut.do(step, windows)
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
     assert (done.rx_in_window_b, done.faults) == (0, ())

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A block of live data: what a monitor recorded of one rail, reduced to some 2000 columns a
+second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: A column is the samples of so much time, or one sample where they are further apart.
+COLUMN_S = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBlock:
+    """Least, mean and most power of each column, and the edges of SYNC, of one rail.
+
+    For pictures: every number that is stated comes from the closed trace. Times are seconds of the
+    trace; column i begins at `start_s` + i * `column_s`. A column without a good sample is NaN.
+    Edges may lie before or behind the columns, as they came. `lost` is how many samples are
+    missing or not to be trusted, in the columns and before them. `trace` counts the traces of the
+    rail from 1: with each the times begin again. `at_s` is when the newest sample was handed over
+    (time.monotonic).
+    """
+
+    rail: str
+    start_s: float
+    column_s: float
+    least_w: NDArray[np.float32]
+    mean_w: NDArray[np.float32]
+    most_w: NDArray[np.float32]
+    falls_s: NDArray[np.float64]
+    rises_s: NDArray[np.float64]
+    lost: int
+    trace: int = 1
+    at_s: float = 0.0
+
+    @property
+    def stop_s(self) -> float:
+        """Return where the last column ends."""
+        return self.start_s + len(self.mean_w) * self.column_s
+
+
+Observer = Callable[[LiveBlock], None]

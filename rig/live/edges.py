@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Edges of SYNC, block by block as they come: near enough for a picture."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.trace.edges import SWING_V
+
+#: A line has changed when it passes the middle of high and low by so much of their distance: noise
+#: about the middle makes no edges.
+_HYSTERESIS = 0.1
+
+
+class LevelEdges:
+    """Edges of packed levels."""
+
+    def __init__(self, rate_hz: float) -> None:
+        self._rate_hz = rate_hz
+        self._before: int | None = None
+
+    def feed(
+        self, at: int, packed: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return falls and rises in the next levels, which begin at sample `at`, in seconds."""
+        before: NDArray[np.uint8] = np.left_shift(packed, 1)
+        before[1:] |= packed[:-1] >> 7
+        before[0] |= int(packed[0]) & 1 if self._before is None else self._before
+        changed = np.bitwise_xor(packed, before)
+        places = np.flatnonzero(changed)
+        step, bit = np.nonzero(np.unpackbits(changed[places, None], axis=1, bitorder="little"))
+        edges_s = (8 * places[step] + bit + at - 0.5) / self._rate_hz
+        high = (packed[places[step]] >> bit) & 1 == 1
+        self._before = int(packed[-1]) >> 7
+        return edges_s[~high], edges_s[high]
+
+
+class VoltageEdges:
+    """Edges of a sampled voltage, at the middle between the least and the most that was seen."""
+
+    def __init__(self, rate_hz: float) -> None:
+        self._rate_hz = rate_hz
+        self._low_v = np.inf
+        self._high_v = -np.inf
+        self._level = 1
+
+    def feed(
+        self, at: int, voltage_v: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return falls and rises in the next samples, which begin at number `at`, in seconds."""
+        finite = voltage_v[np.isfinite(voltage_v)]
+        none = np.zeros(0)
+        if not len(finite):
+            return none, none
+        self._low_v = min(self._low_v, float(finite.min()))
+        self._high_v = max(self._high_v, float(finite.max()))
+        swing_v = self._high_v - self._low_v
+        if swing_v < SWING_V:
+            return none, none
+        middle_v = (self._high_v + self._low_v) / 2
+        beyond_v = _HYSTERESIS * swing_v
+        sure = np.flatnonzero(np.abs(voltage_v - middle_v) > beyond_v)
+        if not len(sure):
+            return none, none
+        levels = (voltage_v[sure] > middle_v).astype(np.int8)
+        change = np.diff(levels, prepend=np.int8(self._level))
+        self._level = int(levels[-1])
+        edges_s = (sure + at) / self._rate_hz
+        return edges_s[change < 0], edges_s[change > 0]

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tap that reduces a trace to columns while it is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.live.block import COLUMN_S, LiveBlock
+from rig.live.edges import LevelEdges, VoltageEdges
+from rig.trace.tap import TraceForm
+
+#: Columns wait for so much of the trace, so that drivers with small blocks make few.
+_GATHER_S = 0.02
+#: So many samples are reduced at once: the product of a block of any length takes no more memory.
+_AT_ONCE = 1 << 18
+
+_Floats = NDArray[np.float32]
+
+
+class Reducer:
+    """Reduce what is written of one rail to blocks of columns."""
+
+    def __init__(
+        self,
+        rail: str,
+        trace: int,
+        form: TraceForm,
+        out: Callable[[LiveBlock], None],
+        failed: Callable[[Exception], None],
+        column_s: float = COLUMN_S,
+    ) -> None:
+        self._rail = rail
+        self._trace = trace
+        self._form = form
+        self._out = out
+        self._failed = failed
+        self._per_column = max(round(form.sample_hz * column_s), 1)
+        self._column_s = self._per_column / form.sample_hz
+        self._gather = max(round(_GATHER_S / self._column_s), 1)
+        self._start = 0  # the first sample of the columns that wait
+        self._power_w: _Floats = np.zeros(0, dtype=np.float32)  # of a column that is not complete
+        self._columns: list[_Floats] = []  # least, mean and most as rows
+        self._waiting = 0
+        self._short = 0  # samples that the last column lacks
+        self._lost = 0
+        self._falls: list[NDArray[np.float64]] = []
+        self._rises: list[NDArray[np.float64]] = []
+        self._level_edges = LevelEdges(form.edge_hz)
+        self._voltage_edges = VoltageEdges(form.sample_hz)
+
+    def analog(self, current_a: _Floats, voltage_v: _Floats) -> None:
+        """Take samples."""
+        for at in range(0, len(current_a), _AT_ONCE):
+            self._take(current_a[at : at + _AT_ONCE] * voltage_v[at : at + _AT_ONCE])
+        if self._waiting >= self._gather:
+            self._hand_over()
+
+    def levels(self, at: int, packed: NDArray[np.uint8]) -> None:
+        """Take levels of SYNC."""
+        if len(packed):
+            self._keep(self._level_edges.feed(at, packed))
+
+    def sync_voltage(self, at: int, voltage_v: _Floats) -> None:
+        """Take voltages of SYNC."""
+        self._keep(self._voltage_edges.feed(at, voltage_v))
+
+    def stamp(self, at_s: float, fall: bool) -> None:
+        """Take one edge."""
+        (self._falls if fall else self._rises).append(np.array([at_s]))
+
+    def skip(self, samples: int) -> None:
+        """Leave out samples that were lost: no columns stand for them."""
+        self._end_column()
+        self._hand_over()
+        self._start += samples
+        self._lost += samples
+
+    def end(self) -> None:
+        """Hand over what is left."""
+        self._end_column()
+        self._hand_over()
+
+    def failed(self, error: Exception) -> None:
+        """Tell that nothing more comes."""
+        self._failed(error)
+
+    def _take(self, power_w: _Floats) -> None:
+        if len(self._power_w):
+            missing = self._per_column - len(self._power_w)
+            self._power_w = np.concatenate([self._power_w, power_w[:missing]])
+            power_w = power_w[missing:]
+            if len(self._power_w) < self._per_column:
+                return
+            self._put(self._power_w[None])
+            self._power_w = self._power_w[:0]
+        whole = len(power_w) // self._per_column * self._per_column
+        if whole:
+            self._put(power_w[:whole].reshape(-1, self._per_column))
+        if whole < len(power_w):
+            self._power_w = power_w[whole:].copy()
+
+    def _end_column(self) -> None:
+        """Make a column of fewer samples; what comes next begins behind it."""
+        if len(self._power_w):
+            self._put(self._power_w[None])
+            self._short = self._per_column - len(self._power_w)
+            self._power_w = self._power_w[:0]
+
+    def _put(self, rows: _Floats) -> None:
+        columns = np.stack([rows.min(axis=1), rows.mean(axis=1), rows.max(axis=1)])
+        spoilt = np.flatnonzero(~np.isfinite(columns[1]))
+        for column in spoilt:
+            good = rows[column][np.isfinite(rows[column])]
+            self._lost += rows.shape[1] - len(good)
+            columns[:, column] = (good.min(), good.mean(), good.max()) if len(good) else np.nan
+        self._columns.append(columns)
+        self._waiting += columns.shape[1]
+
+    def _keep(self, edges: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
+        for kept, new in zip((self._falls, self._rises), edges, strict=True):
+            if len(new):
+                kept.append(new)
+
+    def _hand_over(self) -> None:
+        if not (self._waiting or self._falls or self._rises or self._lost):
+            return
+        columns = (
+            np.concatenate(self._columns, axis=1)
+            if self._columns
+            else np.zeros((3, 0), dtype=np.float32)
+        )
+        none = np.zeros(0)
+        block = LiveBlock(
+            self._rail,
+            self._start / self._form.sample_hz,
+            self._column_s,
+            columns[0],
+            columns[1],
+            columns[2],
+            np.concatenate([none, *self._falls]),
+            np.concatenate([none, *self._rises]),
+            self._lost,
+            self._trace,
+            time.monotonic(),
+        )
+        self._start += columns.shape[1] * self._per_column - self._short
+        self._short = 0
+        self._columns = []
+        self._falls = []
+        self._rises = []
+        self._waiting = 0
+        self._lost = 0
+        self._out(block)

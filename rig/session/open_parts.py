@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open the parts of a bench, and leave them with the supply off, whatever happens in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from rig.bench import config
+from rig.bench.config import Config
+from rig.bench.named_monitor import open_monitor
+from rig.bench.parts import open_part, open_task
+from rig.bench.supply_watchdog import SupplyWatchdog
+from rig.errors import BenchError, RigError
+from rig.interfaces.context import BenchContext, Wire
+from rig.interfaces.monitor import EnergyMonitor, Recording
+from rig.interfaces.scenario import Scenario
+from rig.interfaces.stop import Stop
+from rig.interfaces.sut import SystemUnderTest
+from rig.interfaces.task import Task
+from rig.live.block import Observer
+from rig.live.observers import Observers
+from rig.session.planning import refuse_claim, trial_seed
+from rig.store.events import Event, Opened, Opening, RailState, Subscriber
+from rig.trace.tap import tapped
+
+
+@dataclass(slots=True)
+class BenchParts:
+    """The parts of an open bench, and who looks at them."""
+
+    config: Config
+    context: BenchContext
+    task: Task
+    scenario: Scenario
+    monitors: dict[str, EnergyMonitor]
+    sut: SystemUnderTest
+    subscribers: tuple[Subscriber, ...]
+    observers: Observers
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Give `observer` the live blocks of every rail while it is recorded; return what ends
+        that.
+
+        It is called in a thread of its own. No driver waits for it: what it is too slow for is
+        left out. One that raises is dropped and named in `dropped`.
+        """
+        return self.observers.add(observer)
+
+    def listen(self, listener: Wire) -> Callable[[], None]:
+        """Let `listener` hear every block that passes the line to the device, as "tx" or "rx";
+        return what ends that.
+
+        It is called in the thread that talks to the device, and must be quick. One that raises is
+        dropped and named in `dropped`.
+        """
+        return self.context.listen(listener)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Return who raised an error, and so neither observes nor listens any more."""
+        return (*self.observers.dropped, *self.context.state.deaf)
+
+    def stop(self) -> None:
+        """Ask for the end of what this bench does, from any thread; returns at once.
+
+        A run raises Stopped within a second, and its session is kept as one that was aborted. What
+        was asked for stands: a stopped bench is to be left.
+        """
+        self.context.stop.request()
+
+    def record(self, stack: ExitStack, rail: str, folder: Path) -> Recording:
+        """Record a rail into `folder` until `stack` is left, for the observers too."""
+        stack.enter_context(tapped(folder, partial(self.observers.tap, rail)))
+        return stack.enter_context(self.monitors[rail].record(folder))
+
+
+_PartsT = TypeVar("_PartsT", bound=BenchParts)
+
+
+@contextmanager
+def open_parts(
+    kind: type[_PartsT],
+    path: Path | str,
+    overrides: Sequence[str] = (),
+    subscribers: Sequence[Subscriber] = (),
+    stop: Stop | None = None,
+    again: int = 0,
+    observers: Sequence[Observer] = (),
+    listeners: Sequence[Wire] = (),
+) -> Iterator[_PartsT]:
+    """Open all parts; on leaving, the DUT's supply is off and every port closed, whatever happened.
+
+    `again`: how often it was opened for the same session before. What is random on the bench is
+    then drawn again: a simulated monitor that began with the same noise once more would write a
+    trace that another trial has already.
+    """
+    resolved = config.load(Path(path), overrides)
+    stop = stop or Stop()
+    with SupplyWatchdog() as watchdog, ExitStack() as stack:
+        watching = Observers(observers)
+        stack.callback(watching.close)
+        with stop.heard():
+            bench = kind(
+                *_opened(resolved, stack, watchdog, tuple(subscribers), stop, again, listeners),
+                tuple(subscribers),
+                watching,
+            )
+        yield bench
+
+
+def _opened(
+    resolved: Config,
+    stack: ExitStack,
+    watchdog: SupplyWatchdog,
+    subscribers: tuple[Subscriber, ...],
+    stop: Stop,
+    again: int,
+    listeners: Sequence[Wire],
+) -> tuple[Config, BenchContext, Task, Scenario, dict[str, EnergyMonitor], SystemUnderTest]:
+    def emit(event: Event) -> None:
+        stop.check()
+        for subscriber in subscribers:
+            subscriber(event)
+
+    seed = resolved.bench.seed
+    emit(Opening("task", resolved.task.kind))
+    task, context = open_task(
+        resolved, trial_seed(seed, -again) if again else seed, stop=stop, listeners=listeners
+    )
+    emit(Opened("task", resolved.task.kind))
+    emit(Opening("scenario", resolved.scenario.kind))
+    scenario = open_part("scenario", resolved, context)
+    refuse_claim(resolved, scenario, task)
+    emit(Opened("scenario", resolved.scenario.kind))
+    monitors: dict[str, EnergyMonitor] = {}
+    for rail, choice in resolved.monitors.items():
+        emit(Opening("monitor", choice.kind, rail))
+        monitors[rail] = open_monitor(rail, choice, context)
+        stack.push(partial(_leave, monitors[rail].close))
+        emit(Opened("monitor", choice.kind, monitors[rail].info, rail))
+    watchdog.watch(
+        resolved, [rail for rail, monitor in monitors.items() if not monitor.info.simulated]
+    )
+    for rail, monitor in monitors.items():
+        stack.push(partial(_leave, partial(_off, rail, monitor, subscribers)))
+        monitor.power(True)
+        emit(RailState(rail, True))
+    emit(Opening("sut", resolved.sut.kind))
+    sut = open_part("sut", resolved, context)
+    stack.callback(sut.close)
+    context.state.program = context.state.program or ""
+    emit(Opened("sut", resolved.sut.kind, sut.info))
+    return resolved, context, task, scenario, monitors, sut
+
+
+def _off(rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]) -> None:
+    monitor.power(False)
+    for subscriber in subscribers:
+        # The rest has to be switched off as well, whatever one of them thinks of this.
+        with suppress(Exception):
+            subscriber(RailState(rail, False))
+
+
+def _leave(
+    action: Callable[[], None],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: object,
+) -> None:
+    """Switch a supply off or let go of an instrument; where that fails after an error, that error
+    stays the one to report, with a note.
+    """
+    try:
+        action()
+    except RigError as failure:
+        if error is None:
+            raise
+        known_off = isinstance(failure, BenchError) and failure.supply_is_off
+        note = failure.cause if known_off else f"the supply may still be on: {failure.cause}"
+        # What is gone is gone once.
+        if failure.cause != getattr(error, "cause", "") and note not in getattr(
+            error, "__notes__", ()
+        ):
+            error.add_note(note)
