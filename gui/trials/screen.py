@@ -1,10 +1,228 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials screen."""
+"""The trials screen: how the trials of a session agree, what another claim would come to, what its
+scenario draws.
+"""
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
 from gui.screen import Screen
+from gui.shell import Shell
+from gui.theme import Theme
+from gui.trials import words
+from gui.trials.dots import Dots
+from gui.trials.metric_view import MetricView
+from gui.widgets.labels import Labels
+from gui.widgets.notice import Notice
+from rig.api.drift import RULE_DRIFT, RULE_ODD
+from rig.api.replication import MetricTrials, SessionTrials, session_trials
+from rig.api.session import Session
+
+_EMPTY = (
+    "Open a session to see its trials: on the start page, from the list of sessions, or by "
+    "dropping its folder here."
+)
+_LEGEND = (
+    "Dots: trials, from top to bottom in order of time, about the {reference}; hollow: invalid. "
+    "Green: ±5 %. Bars: 95 % intervals, thick for the same samples, thin for other samples."
+)
 
 
 class TrialsScreen(Screen):
-    """The trials screen."""
+    """How the trials of the open session agree."""
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell)
+        self._session: Session | None = None
+        self.view: SessionTrials | None = None
+        self._notice = Notice()
+        self._labels = Labels()
+        self._labels.setWordWrap(False)
+        self._headline = _line("trials-headline")
+        self._findings = _line("trials-findings")
+        self._trace = QPushButton()
+        self._trace.setObjectName("trials-odd-trace")
+        self._trace.clicked.connect(self._show_odd_trace)
+        self.filter = QLineEdit()
+        self.filter.setObjectName("trials-filter")
+        self.filter.setAccessibleName("Filter metrics by name")
+        self.filter.setPlaceholderText("Filter metrics (Ctrl+F)")
+        self.filter.setClearButtonEnabled(True)
+        self.details = QCheckBox("&Details")
+        self.details.setObjectName("trials-details")
+        self.details.setToolTip("Show also percentiles and other details")
+        self.dots = Dots(shell.theme)
+        self.detail = MetricView(shell.theme)
+        self.tabs = QTabWidget()
+        self.tabs.setObjectName("trials-tabs")
+        self._legend = _line("trials-legend")
+        self._lay_out()
+        self.filter.textChanged.connect(self._choose_rows)
+        self.details.toggled.connect(self._choose_rows)
+        self.dots.chosen.connect(self._show_metric)
+        self.detail.drift.trial_chosen.connect(self._show_trace)
+        shell.themes.changed.connect(self._set_theme)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.activated.connect(self.filter.setFocus)
+        self._set_theme(shell.theme)
+        self._show_nothing(_EMPTY)
+
+    def show_session(self, session: Session) -> None:
+        """Read the trials of a session in the background, and show them."""
+        self._session = session
+        self._show_nothing(f"Reading {session.path.name} ...")
+        self.shell.worker.do(
+            lambda: (session_trials(session), session.labels),
+            self._take,
+            self._fail,
+            key="trials-session",
+        )
+
+    def _take(self, read: tuple[SessionTrials, tuple[str, ...]]) -> None:
+        view, labels = read
+        self.view = view
+        self._notice.clear()
+        self._labels.set_labels(labels)
+        if view.note:
+            self._notice.show_text(view.note)
+        self._headline.setText(words.headline(view))
+        self._headline.setStyleSheet(self._colour(view.results.replication.ok))
+        self._findings.setText(" ".join(view.sentences))
+        self._findings.setVisible(bool(view.sentences))
+        self._findings.setToolTip("\n".join((RULE_ODD, RULE_DRIFT)))
+        odd = view.drifts.pointed
+        self._trace.setVisible(odd is not None and bool(view.results.provenance.monitors))
+        if odd is not None:
+            self._trace.setText(f"Show the trace of trial {odd.trial}")
+        claims = any(metric.claimed is not None for metric in view.metrics)
+        self._legend.setText(
+            _LEGEND.format(reference="claim" if claims else "mean of the trials")
+            + (" Diamond: their mean." if claims else "")
+        )
+        self.details.setVisible(any(metric.detail for metric in view.metrics))
+        self.tabs.setVisible(bool(view.metrics))
+        self._choose_rows()
+        if not view.metrics:
+            reason = view.note or "No trial has finished."
+            self._show_nothing(f"There is nothing to compare. {reason}")
+        elif odd is not None:
+            self.dots.choose_named(odd.metric)
+
+    def _fail(self, error: BaseException) -> None:
+        self._show_nothing("")
+        self._notice.show_error(error)
+
+    def _show_nothing(self, text: str) -> None:
+        self.view = None
+        self._notice.clear()
+        self._labels.set_labels(())
+        self._headline.setText(text)
+        self._headline.setStyleSheet("")
+        self._findings.hide()
+        self._trace.hide()
+        self.tabs.hide()
+
+    def _choose_rows(self) -> None:
+        view = self.view
+        if view is None:
+            return
+        asked = self.filter.text().strip().lower()
+        every = not any(not metric.detail for metric in view.metrics)
+        rows = tuple(
+            metric
+            for metric in view.metrics
+            if asked in metric.name.lower()
+            and (every or asked or self.details.isChecked() or not metric.detail)
+        )
+        self.dots.set_metrics(rows)
+        if not rows:
+            self.detail.set_metric(view, None)
+        elif self.dots.current:
+            self._show_metric(self.dots.current)
+
+    def _show_metric(self, name: str) -> None:
+        if self.view is not None:
+            metric: MetricTrials = self.view.of(name)
+            self.detail.set_metric(self.view, metric)
+
+    def _show_odd_trace(self) -> None:
+        if self.view is not None and self.view.drifts.pointed is not None:
+            self._show_trace(self.view.drifts.pointed.trial)
+
+    def _show_trace(self, trial: int) -> None:
+        if self._session is not None and self.view is not None:
+            rails = self.view.results.provenance.monitors
+            if rails:
+                self.shell.open_trace(self._session.path, trial, next(iter(rails)))
+            else:
+                self.shell.say("this session has no traces: there was no energy monitor")
+
+    def _set_theme(self, theme: Theme) -> None:
+        self.dots.set_theme(theme)
+        self.detail.set_theme(theme)
+        self._findings.setStyleSheet(f"color: {theme.bad}; font-weight: bold")
+        self._legend.setStyleSheet(f"color: {theme.muted}")
+        if self.view is not None:
+            self._headline.setStyleSheet(self._colour(self.view.results.replication.ok))
+
+    def _colour(self, ok: bool) -> str:
+        theme = self.shell.theme
+        return f"color: {theme.ok if ok else theme.bad}; font-weight: bold"
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(self._headline, 1)
+        top.addWidget(self._labels)
+        found = QHBoxLayout()
+        found.addWidget(self._findings, 1)
+        found.addWidget(self._trace)
+        area = QScrollArea()
+        area.setObjectName("trials-dots-area")
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(self.dots)
+        search = QHBoxLayout()
+        search.addWidget(self.filter, 1)
+        search.addWidget(self.details)
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.addLayout(search)
+        column.addWidget(area, 1)
+        column.addWidget(self._legend)
+        both = QSplitter()
+        both.setObjectName("trials-splitter")
+        both.addWidget(left)
+        both.addWidget(self.detail)
+        both.setSizes([640, 600])
+        both.setChildrenCollapsible(False)
+        self.tabs.addTab(both, "Replication")
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(10, 8, 10, 6)
+        whole.addWidget(self._notice)
+        whole.addLayout(top)
+        whole.addLayout(found)
+        whole.addWidget(self.tabs, 1)
+        whole.addStretch(0)
+
+
+def _line(name: str) -> QLabel:
+    label = QLabel()
+    label.setObjectName(name)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    return label

@@ -162,9 +162,11 @@ def noise_of(metric: MetricResult) -> float:
 
 
 def percent(share: float) -> str:
-    """Return a deviation as "+7.0 %", with two digits."""
+    """Return a deviation as "+7.0 %", with two digits or more; "0 %" below 5 ppm."""
     if not math.isfinite(share):
         return "-"
+    if abs(share) < 5e-6:
+        return "0 %"
     size = abs(share) * 100
     decimals = 0 if size >= 10 else 1 if size >= 1 else 2 if size >= 0.1 else 3
     return f"{'−' if share < 0 else '+'}{size:.{decimals}f} %"

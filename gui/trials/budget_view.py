@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The uncertainty budget of a metric as bars: what to improve first stands on top."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from gui.theme import Theme
+from rig.api.replication import BudgetLine, MetricTrials
+from rig.units import quantity, share
+
+_ROW_PX = 20
+_NAME_PX = 170
+_NUMBER_PX = 210
+_ROWS_MAX = 9
+
+
+class BudgetView(QWidget):
+    """Bars of the components' standard uncertainties; hollow where the scatter of trials contains
+    a component already.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trials-budget")
+        self.setAccessibleName("Uncertainty budget")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._theme = theme
+        self._lines: tuple[BudgetLine, ...] = ()
+        self._unit = ""
+
+    @property
+    def lines(self) -> tuple[BudgetLine, ...]:
+        """Return the components that are shown."""
+        return self._lines
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in other colours."""
+        self._theme = theme
+        self.update()
+
+    def set_metric(self, metric: MetricTrials | None) -> None:
+        """Show the budget of a metric."""
+        self._lines = () if metric is None else metric.budget[:_ROWS_MAX]
+        self._unit = "" if metric is None else metric.metric.unit
+        told = [
+            f"{line.component} {quantity(line.standard_uncertainty, self._unit)}"
+            for line in self._lines
+        ]
+        self.setAccessibleDescription("; ".join(told))
+        self.setFixedHeight(max(_ROW_PX * len(self._lines), _ROW_PX))
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Return the size that shows all lines."""
+        return QSize(500, max(_ROW_PX * len(self._lines), _ROW_PX))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Paint a bar a component."""
+        painter = QPainter(self)
+        if not self._lines:
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft, "No budget is stated for it.")
+        largest = max((line.standard_uncertainty for line in self._lines), default=0.0) or 1.0
+        room = max(self.width() - _NAME_PX - _NUMBER_PX, 40)
+        for row, line in enumerate(self._lines):
+            self._paint_line(painter, line, row, line.standard_uncertainty / largest * room)
+        painter.end()
+
+    def _paint_line(self, painter: QPainter, line: BudgetLine, row: int, long_px: float) -> None:
+        top = row * _ROW_PX
+        counted = line.variance_share is not None
+        first = row == 0 and counted
+        painter.setPen(QColor(self._theme.text if counted else self._theme.muted))
+        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        name = self.fontMetrics().elidedText(
+            line.component, Qt.TextElideMode.ElideRight, _NAME_PX - 8
+        )
+        painter.drawText(QRect(0, top, _NAME_PX - 8, _ROW_PX), left, name)
+        colour = QColor(self._theme.warn if first else self._theme.accent)
+        bar = QRectF(_NAME_PX, top + 4, max(long_px, 1.0), _ROW_PX - 8)
+        if counted:
+            painter.fillRect(bar, colour)
+        else:
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawRect(bar)
+        painter.setPen(QColor(self._theme.text if counted else self._theme.muted))
+        number = quantity(line.standard_uncertainty, self._unit)
+        part = (
+            f"{line.variance_share:.0%} of variance"
+            if line.variance_share is not None
+            else "in the scatter"
+        )
+        text = f"{number} ({share(line.relative)}), {part}"
+        painter.drawText(
+            QRect(self.width() - _NUMBER_PX + 6, top, _NUMBER_PX - 6, _ROW_PX), left, text
+        )

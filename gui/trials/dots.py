@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each metric as a row of dots: trials about the claim, or their mean, in the 5 % band."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
+
+from gui.theme import Theme
+from gui.trials import words
+from gui.trials.words import DotScale
+from rig.api.drift import percent
+from rig.api.replication import MetricTrials, TrialDot
+from rig.results.replication import LIMIT, deviation
+
+_ROW_PX = 34
+_HEAD_PX = 26
+_GAP_PX = 10
+_DOT_PX = 3.6
+_VERDICT_PX = 92
+_BAND_ALPHA = 46
+_SPREAD_PX = 8.0
+
+
+class Dots(QWidget):
+    """Rows of dots; `chosen` is emitted with the name of the metric at hand."""
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trials-dots")
+        self.setAccessibleName("Trials of each metric as dots")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._theme = theme
+        self._metrics: tuple[MetricTrials, ...] = ()
+        self._scale = DotScale(LIMIT * 1.4)
+        self._at = -1
+        self._name_px = 0
+
+    @property
+    def metrics(self) -> tuple[MetricTrials, ...]:
+        """Return the metrics that are shown, from top to bottom."""
+        return self._metrics
+
+    @property
+    def current(self) -> str:
+        """Return the name of the metric at hand; empty where there is none."""
+        return self._metrics[self._at].name if 0 <= self._at < len(self._metrics) else ""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in other colours."""
+        self._theme = theme
+        self.update()
+
+    def set_metrics(self, metrics: tuple[MetricTrials, ...]) -> None:
+        """Show other metrics; the one at hand stays, where it is among them."""
+        before = self.current
+        self._metrics = metrics
+        self._scale = DotScale.of(metrics)
+        words_px = QFontMetrics(self.font())
+        names = [words_px.horizontalAdvance(metric.name) for metric in metrics]
+        values = [words_px.horizontalAdvance(words.value(metric)) for metric in metrics]
+        self._name_px = min(max([120, *names, *values]) + 2 * _GAP_PX, 300)
+        self.setMinimumHeight(_HEAD_PX + _ROW_PX * len(metrics))
+        self._at = next((row for row, one in enumerate(metrics) if one.name == before), -1)
+        if self._at < 0 and metrics:
+            self.choose(0)
+        self.update()
+
+    def choose(self, row: int) -> None:
+        """Take the metric of a row in hand."""
+        if not self._metrics:
+            return
+        self._at = min(max(row, 0), len(self._metrics) - 1)
+        viewport = self.parent()
+        area = viewport.parent() if viewport is not None else None
+        if isinstance(area, QScrollArea):
+            area.ensureVisible(0, _HEAD_PX + self._at * _ROW_PX + _ROW_PX // 2, 0, _ROW_PX)
+        self.update()
+        self.chosen.emit(self.current)
+
+    def choose_named(self, name: str) -> None:
+        """Take a metric in hand, where it is shown."""
+        for row, metric in enumerate(self._metrics):
+            if metric.name == name:
+                self.choose(row)
+
+    def row_middle(self, name: str) -> QPointF:
+        """Return the middle of a metric's row."""
+        row = next(place for place, one in enumerate(self._metrics) if one.name == name)
+        return QPointF(self.width() / 2, _HEAD_PX + (row + 0.5) * _ROW_PX)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Return the size that shows all rows."""
+        return QSize(620, _HEAD_PX + _ROW_PX * max(len(self._metrics), 1))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Go up and down by the arrows, to both ends by Home and End."""
+        steps = {
+            Qt.Key.Key_Up: self._at - 1,
+            Qt.Key.Key_Down: self._at + 1,
+            Qt.Key.Key_PageUp: self._at - 10,
+            Qt.Key.Key_PageDown: self._at + 10,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: len(self._metrics) - 1,
+        }
+        key = Qt.Key(event.key())
+        if key in steps:
+            self.choose(steps[key])
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Take the metric under the mouse in hand."""
+        row = int((event.position().y() - _HEAD_PX) // _ROW_PX)
+        if 0 <= row < len(self._metrics):
+            self.choose(row)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Tell the values of the row under the mouse."""
+        row = int((event.position().y() - _HEAD_PX) // _ROW_PX)
+        self.setToolTip(self._tip(self._metrics[row]) if 0 <= row < len(self._metrics) else "")
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Paint the rows that are visible."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(event.rect(), QColor(self._theme.base))
+        plot = QRectF(
+            self._name_px, 0.0, self.width() - self._name_px - _VERDICT_PX, float(self.height())
+        )
+        self._paint_scale(painter, plot)
+        first = max((event.rect().top() - _HEAD_PX) // _ROW_PX, 0)
+        last = min((event.rect().bottom() - _HEAD_PX) // _ROW_PX + 1, len(self._metrics))
+        for row in range(first, last):
+            self._paint_row(painter, plot, row)
+        painter.end()
+
+    def _x(self, plot: QRectF, away: float) -> float:
+        return plot.left() + plot.width() * self._scale.place(away)
+
+    def _paint_scale(self, painter: QPainter, plot: QRectF) -> None:
+        band = QColor(self._theme.ok)
+        band.setAlpha(_BAND_ALPHA)
+        left, right = self._x(plot, -LIMIT), self._x(plot, LIMIT)
+        painter.fillRect(QRectF(left, _HEAD_PX, right - left, plot.height() - _HEAD_PX), band)
+        painter.setPen(QPen(QColor(self._theme.muted), 1.0))
+        middle = self._x(plot, 0.0)
+        painter.drawLine(QPointF(middle, _HEAD_PX), QPointF(middle, plot.bottom()))
+        for tick in self._scale.ticks():
+            at = self._x(plot, tick)
+            text = f"{tick * 100:+g} %" if tick else "0"
+            box = QRectF(at - 40, 4, 80, _HEAD_PX - 6)
+            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _paint_row(self, painter: QPainter, plot: QRectF, row: int) -> None:
+        metric = self._metrics[row]
+        top = _HEAD_PX + row * _ROW_PX
+        whole = QRect(0, top, self.width(), _ROW_PX)
+        if row == self._at:
+            chosen = QColor(self._theme.accent)
+            chosen.setAlpha(44)
+            painter.fillRect(whole, chosen)
+            if self.hasFocus():
+                painter.setPen(QPen(QColor(self._theme.accent), 1.0))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRect(whole.adjusted(0, 0, -1, -1))
+        self._paint_words(painter, metric, top)
+        middle = top + _ROW_PX / 2
+        painter.setPen(QPen(QColor(self._theme.border), 1.0))
+        painter.drawLine(QPointF(plot.left(), middle), QPointF(plot.right(), middle))
+        self._paint_intervals(painter, plot, metric, middle)
+        count = max(len(metric.dots) - 1, 1)
+        for place, dot in enumerate(metric.dots):
+            y = middle + _SPREAD_PX * (2 * place / count - 1)
+            self._paint_dot(painter, plot, metric, dot, y)
+        if metric.claimed is not None:
+            away = deviation(metric.mean, metric.reference, metric.row.deviation)
+            self._paint_diamond(painter, QPointF(self._x(plot, away), middle))
+
+    def _paint_words(self, painter: QPainter, metric: MetricTrials, top: int) -> None:
+        words_px = QFontMetrics(self.font())
+        half = _ROW_PX // 2
+        painter.setPen(QColor(self._theme.text))
+        box = QRect(_GAP_PX, top + 1, self._name_px - 2 * _GAP_PX, half)
+        name = words_px.elidedText(metric.name, Qt.TextElideMode.ElideMiddle, box.width())
+        painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
+        painter.setPen(QColor(self._theme.muted))
+        box = box.translated(0, half - 2)
+        painter.drawText(
+            box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words.value(metric)
+        )
+        judged = metric.replication
+        colour = (
+            self._theme.muted
+            if judged is None
+            else self._theme.ok
+            if judged.ok
+            else self._theme.bad
+        )
+        painter.setPen(QColor(colour))
+        end = QRect(self.width() - _VERDICT_PX + 6, top, _VERDICT_PX - 10, _ROW_PX)
+        painter.drawText(
+            end, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words.verdict(metric)
+        )
+
+    def _paint_intervals(
+        self, painter: QPainter, plot: QRectF, metric: MetricTrials, middle: float
+    ) -> None:
+        """Paint both intervals: that of other samples thin, that of the same samples thick."""
+        both = ((metric.metric.other_samples, 3.0, 90), (metric.metric.same_samples, 7.0, 130))
+        for interval, thick, alpha in both:
+            if not interval.known:
+                continue
+            low, high = (
+                self._x(plot, deviation(end, metric.reference, metric.row.deviation))
+                for end in (interval.low, interval.high)
+            )
+            colour = QColor(self._theme.accent)
+            colour.setAlpha(alpha)
+            left, right = min(low, high), max(low, high)
+            painter.fillRect(
+                QRectF(left, middle - thick / 2, max(right - left, 1.0), thick), colour
+            )
+
+    def _paint_dot(
+        self, painter: QPainter, plot: QRectF, metric: MetricTrials, dot: TrialDot, y: float
+    ) -> None:
+        if dot.deviation != dot.deviation:
+            return
+        odd = metric.odd is not None and metric.odd.found and metric.odd.trial == dot.trial
+        colour = QColor(self._theme.bad if dot.beyond or odd else self._theme.text)
+        at = QPointF(self._x(plot, dot.deviation), y)
+        painter.setPen(QPen(colour, 1.2))
+        painter.setBrush(colour if dot.valid else Qt.BrushStyle.NoBrush)
+        if self._scale.beyond(dot.deviation):
+            side = 1.0 if dot.deviation > 0 else -1.0
+            tip = at - QPointF(side * 2, 0)
+            back = QPointF(-side * 8, 0)
+            painter.drawPolygon(
+                QPolygonF([tip, tip + back + QPointF(0, 4), tip + back - QPointF(0, 4)])
+            )
+        else:
+            painter.drawEllipse(at, _DOT_PX, _DOT_PX)
+        if odd:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(at, _DOT_PX + 3.5, _DOT_PX + 3.5)
+            painter.drawText(at + QPointF(_DOT_PX + 6, 4), str(dot.trial))
+
+    def _paint_diamond(self, painter: QPainter, at: QPointF) -> None:
+        painter.setPen(QPen(QColor(self._theme.marker), 1.6))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        corners = (QPointF(6, 0), QPointF(0, 6), QPointF(-6, 0), QPointF(0, -6))
+        painter.drawPolygon(QPolygonF([at + corner for corner in corners]))
+
+    def _tip(self, metric: MetricTrials) -> str:
+        rows = [
+            f"trial {dot.trial}: {percent(dot.deviation)}{'' if dot.valid else ', invalid'}"
+            for dot in metric.dots
+        ]
+        return "\n".join([metric.name, *rows])

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A metric's trials in order of time: values, their uncertainty, band, claim, both intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyqtgraph
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.theme import Theme
+from gui.trials import words
+from rig.api.drift import percent
+from rig.api.replication import MetricTrials, TrialDot
+
+_EDGE = 0.6
+
+
+class DriftView(QWidget):
+    """The trials of one metric; `trial_chosen` is emitted with the number of a trial that is
+    clicked twice.
+    """
+
+    trial_chosen = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trials-drift")
+        self._theme = theme
+        self._metric: MetricTrials | None = None
+        self.plot = pyqtgraph.PlotWidget()
+        self.plot.setObjectName("trials-drift-plot")
+        self.plot.setAccessibleName("Trials in order of time")
+        self.plot.setMenuEnabled(False)
+        self.plot.hideButtons()
+        self.plot.setMouseEnabled(x=False, y=False)
+        self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.plot.scene().sigMouseClicked.connect(self._clicked)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.plot)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in other colours."""
+        self._theme = theme
+        self.plot.setBackground(theme.base)
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            axis.setPen(theme.muted)
+            axis.setTextPen(theme.text)
+        self.set_metric(self._metric)
+
+    def set_metric(self, metric: MetricTrials | None) -> None:
+        """Show a metric."""
+        self._metric = metric
+        self.plot.clear()
+        if metric is None:
+            return
+        factor, unit = words.shown_unit(metric)
+        bottom = self.plot.getAxis("bottom")
+        bottom.setTicks([[(place + 1, str(dot.trial)) for place, dot in enumerate(metric.dots)]])
+        bottom.setLabel("trial, in order of time")
+        left = self.plot.getAxis("left")
+        left.enableAutoSIPrefix(False)
+        left.setLabel(f"{metric.name} ({unit})" if unit else metric.name)
+        low, high = self._ends(metric)
+        last = len(metric.dots) + _EDGE
+        self.plot.setXRange(1 - _EDGE, last, padding=0)
+        self.plot.setYRange(low * factor, high * factor, padding=0)
+        self._band(metric.band, factor, self._theme.ok, 45)
+        other, same = metric.metric.other_samples, metric.metric.same_samples
+        if other.known:
+            self._band((other.low, other.high), factor, self._theme.accent, 22, edges=True)
+        if same.known:
+            self._band((same.low, same.high), factor, self._theme.accent, 55)
+        self._line(metric.mean * factor, self._theme.text, Qt.PenStyle.SolidLine)
+        if metric.claimed is not None:
+            self._line(metric.claimed * factor, self._theme.marker, Qt.PenStyle.DashLine)
+        if metric.drift is not None and metric.drift.found:
+            self._slope(metric, factor)
+        self._dots(metric, factor)
+
+    def _ends(self, metric: MetricTrials) -> tuple[float, float]:
+        """Return the ends of the axis: the dots, the claim and, where it is near, the band."""
+        values = [dot.value for dot in metric.dots if math.isfinite(dot.value)]
+        spreads = [2 * (dot.standard_uncertainty or 0.0) for dot in metric.dots]
+        shown = [*values, *(end for end in metric.band if math.isfinite(end))]
+        shown += [
+            dot.value + side * spread
+            for dot, spread in zip(metric.dots, spreads, strict=True)
+            for side in (-1, 1)
+            if math.isfinite(dot.value)
+        ]
+        if not shown:
+            return -1.0, 1.0
+        room = 0.08 * (max(shown) - min(shown)) or abs(shown[0]) * 0.1 or 1.0
+        return min(shown) - room, max(shown) + room
+
+    def _band(
+        self, ends: tuple[float, float], factor: float, colour: str, alpha: int, edges: bool = False
+    ) -> None:
+        low, high = (end * factor for end in ends)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            low, high = (
+                end if math.isfinite(end) else math.copysign(1e12, end) for end in (low, high)
+            )
+        shade = QColor(colour)
+        shade.setAlpha(alpha)
+        style = Qt.PenStyle.DotLine
+        pen = pyqtgraph.mkPen(colour, width=1, style=style) if edges else pyqtgraph.mkPen(None)
+        region = pyqtgraph.LinearRegionItem(
+            (low, high), "horizontal", movable=False, brush=shade, pen=pen
+        )
+        region.setZValue(-20)
+        self.plot.addItem(region, ignoreBounds=True)
+
+    def _line(self, at: float, colour: str, style: Qt.PenStyle) -> None:
+        if math.isfinite(at):
+            pen = pyqtgraph.mkPen(colour, width=1, style=style)
+            self.plot.addItem(pyqtgraph.InfiniteLine(at, 0, pen), ignoreBounds=True)
+
+    def _slope(self, metric: MetricTrials, factor: float) -> None:
+        drift = metric.drift
+        assert drift is not None
+        trials = [dot.trial for dot in metric.dots]
+        ends = [drift.line.at_zero + drift.line.slope * trial for trial in (trials[0], trials[-1])]
+        pen = pyqtgraph.mkPen(self._theme.warn, width=2, style=Qt.PenStyle.DashLine)
+        self.plot.plot([1, len(trials)], [end * factor for end in ends], pen=pen)
+
+    def _dots(self, metric: MetricTrials, factor: float) -> None:
+        places = np.arange(1, len(metric.dots) + 1, dtype=np.float64)
+        values = np.array([dot.value for dot in metric.dots]) * factor
+        spread = np.array([2 * (dot.standard_uncertainty or 0.0) for dot in metric.dots]) * factor
+        bars = pyqtgraph.ErrorBarItem(
+            x=places,
+            y=values,
+            top=spread,
+            bottom=spread,
+            beam=0.1,
+            pen=pyqtgraph.mkPen(self._theme.muted, width=1.5),
+        )
+        self.plot.addItem(bars, ignoreBounds=True)
+        spots = [
+            {
+                "pos": (place, value),
+                "size": 11,
+                "brush": self._colour(metric, dot) if dot.valid else None,
+                "pen": pyqtgraph.mkPen(self._colour(metric, dot), width=1.5),
+            }
+            for place, value, dot in zip(places, values, metric.dots, strict=True)
+            if math.isfinite(value)
+        ]
+        self.plot.addItem(pyqtgraph.ScatterPlotItem(spots), ignoreBounds=True)
+        odd = metric.odd
+        for place, value, dot in zip(places, values, metric.dots, strict=True):
+            if odd is not None and odd.found and odd.trial == dot.trial and math.isfinite(value):
+                text = pyqtgraph.TextItem(
+                    f" the odd one: {percent(odd.deviation)}",
+                    color=self._theme.bad,
+                    anchor=(1.05 if place > 2 else -0.05, 0.5),
+                )
+                text.setPos(place, value)
+                self.plot.addItem(text, ignoreBounds=True)
+
+    def _colour(self, metric: MetricTrials, dot: TrialDot) -> str:
+        odd = metric.odd is not None and metric.odd.found and metric.odd.trial == dot.trial
+        return self._theme.bad if odd or dot.beyond else self._theme.text
+
+    def _clicked(self, event: Any) -> None:
+        if self._metric is None or not event.double():
+            return
+        at = self.plot.plotItem.vb.mapSceneToView(event.scenePos())
+        place = round(at.x()) - 1
+        if 0 <= place < len(self._metric.dots):
+            self.trial_chosen.emit(self._metric.dots[place].trial)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One metric: its value with both intervals, its trials over time, what if, and its budget."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from gui.theme import Theme
+from gui.trials import words
+from gui.trials.budget_view import BudgetView
+from gui.trials.drift_view import DriftView
+from gui.trials.what_if import WhatIfView
+from rig.api.replication import MetricTrials, SessionTrials
+
+_PLOT_PX = 215
+_PLOT_MOST_PX = 330
+
+
+class MetricView(QScrollArea):
+    """What is known of one metric of a session."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trials-metric")
+        self.setWidgetResizable(True)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._title = _label("trials-metric-title")
+        font = self._title.font()
+        font.setBold(True)
+        font.setPointSizeF(font.pointSizeF() * 1.25)
+        self._title.setFont(font)
+        self._intervals = _label("trials-metric-intervals")
+        self._judged = _label("trials-metric-judged")
+        self._slope = _label("trials-slope")
+        self._advice = _label("trials-advice")
+        self.drift = DriftView(theme)
+        self.drift.setMinimumHeight(_PLOT_PX)
+        self.drift.setMaximumHeight(_PLOT_MOST_PX)
+        self.what_if = WhatIfView(theme)
+        self.budget = BudgetView(theme)
+        self._inner = QWidget()
+        column = QVBoxLayout(self._inner)
+        column.setContentsMargins(10, 4, 10, 6)
+        column.setSpacing(5)
+        for widget in (self._title, self._intervals, self._judged):
+            column.addWidget(widget)
+        column.addWidget(self.drift, 10)
+        column.addWidget(self._slope)
+        column.addWidget(_rule())
+        column.addWidget(self.what_if)
+        column.addWidget(_rule())
+        column.addWidget(self._advice)
+        column.addWidget(self.budget)
+        column.addStretch(1)
+        self.setWidget(self._inner)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in other colours."""
+        self._intervals.setStyleSheet(f"color: {theme.muted}")
+        self._slope.setStyleSheet(f"color: {theme.muted}")
+        for view in (self.drift, self.what_if, self.budget):
+            view.set_theme(theme)
+
+    def set_metric(self, view: SessionTrials | None, metric: MetricTrials | None) -> None:
+        """Show a metric of a session."""
+        self._inner.setVisible(metric is not None)
+        self.drift.set_metric(metric)
+        self.what_if.set_metric(view, metric)
+        self.budget.set_metric(metric)
+        if metric is None or view is None:
+            return
+        self._title.setText(f"{metric.name}   {words.value(metric)}")
+        self._intervals.setText(" · ".join(words.statement(metric)))
+        self._judged.setText(words.judged(metric, view.replication))
+        self._slope.setText(words.slope(metric.drift))
+        self._advice.setText(metric.advice or "Uncertainty budget")
+
+
+def _label(name: str) -> QLabel:
+    label = QLabel()
+    label.setObjectName(name)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def _rule() -> QWidget:
+    line = QWidget()
+    line.setFixedHeight(1)
+    line.setAutoFillBackground(True)
+    line.setBackgroundRole(line.palette().ColorRole.Mid)
+    return line

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What if I claim ...: a slider, and what both rules say of the claim at hand."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.theme import Theme
+from gui.trials import words
+from rig.api.replication import (
+    AUDIT,
+    REPLICATION,
+    MetricTrials,
+    SessionTrials,
+    WhatIf,
+    claims_that_hold,
+    what_if,
+)
+from rig.model.metric import Deviation
+
+#: The slider goes so far to both sides of the mean, in steps of a thousandth of it.
+_REACH = 0.15
+_STEPS = 150
+_HANDLE_PX = 6
+
+
+class WhatIfView(QWidget):
+    """A claimed value to play with, and the verdicts of both rules on it."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trials-what-if")
+        self._theme = theme
+        self._view: SessionTrials | None = None
+        self._metric: MetricTrials | None = None
+        self._factor = 1.0
+        self.found: WhatIf | None = None
+        self.entry = QDoubleSpinBox()
+        self.entry.setObjectName("trials-claim")
+        self.entry.setAccessibleName("Claimed value")
+        self.entry.setKeyboardTracking(False)
+        self.entry.setRange(-1e12, 1e12)
+        self.entry.setMinimumWidth(150)
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setObjectName("trials-slider")
+        self.slider.setAccessibleName("Claimed value, in thousandths of the mean")
+        self.slider.setRange(-_STEPS, _STEPS)
+        self.slider.setPageStep(10)
+        self.back = QPushButton("Back")
+        self.back.setObjectName("trials-claim-back")
+        self.back.setToolTip("Back to the session's claim, or to the mean of its trials")
+        self._strip = HoldStrip(theme)
+        self._told = {rule: _text() for rule in (REPLICATION, AUDIT)}
+        self._ranges = {rule: _text() for rule in (REPLICATION, AUDIT)}
+        self._titles = {rule: _text() for rule in (REPLICATION, AUDIT)}
+        self._lay_out()
+        self.slider.valueChanged.connect(self._slid)
+        self.entry.valueChanged.connect(self._entered)
+        self.back.clicked.connect(self.reset)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in other colours."""
+        self._theme = theme
+        self._strip.set_theme(theme)
+        self._show()
+
+    def set_metric(self, view: SessionTrials | None, metric: MetricTrials | None) -> None:
+        """Take a metric; the claim is that of the session, or the mean of its trials."""
+        self._view = view
+        self._metric = metric
+        self.setEnabled(metric is not None and math.isfinite(metric.mean))
+        if metric is None or view is None:
+            return
+        self._factor, unit = words.shown_unit(metric)
+        decimals = max(4 - math.floor(math.log10(self._size * self._factor)), 0)
+        # Signals of the old metric's numbers would judge the new one.
+        self.entry.blockSignals(True)
+        self.entry.setSuffix(f" {unit}" if unit else "")
+        self.entry.setDecimals(min(decimals, 9))
+        self.entry.setSingleStep(self._size * self._factor / 1000)
+        self.entry.blockSignals(False)
+        ends = {rule: claims_that_hold(view.results, metric.name, rule) for rule in self._ranges}
+        for rule, label in self._ranges.items():
+            label.setText(words.holds(ends[rule], metric.metric.unit))
+        self._strip.set_ends(
+            *(
+                None
+                if ends[rule] is None
+                else tuple((end - metric.mean) / (_REACH * self._size) for end in ends[rule] or ())
+                for rule in (REPLICATION, AUDIT)
+            )
+        )
+        self.reset()
+
+    def reset(self) -> None:
+        """Claim what the session claims, or the mean of its trials."""
+        if self._metric is not None:
+            claimed = self._metric.claimed
+            self._claim(self._metric.mean if claimed is None else claimed)
+
+    def claim(self, value: float) -> None:
+        """Claim a value, in SI units."""
+        self._claim(value)
+
+    def texts(self) -> dict[str, str]:
+        """Return what each rule says, as it is shown."""
+        return {rule: label.text() for rule, label in self._told.items()}
+
+    @property
+    def _size(self) -> float:
+        """Return what deviations are relative to: the mean, or the cost that a gap stands for."""
+        metric = self._metric
+        if metric is None or not math.isfinite(metric.mean):
+            return 1.0
+        cost = metric.row.deviation is Deviation.COST
+        return abs(1.0 - metric.mean if cost else metric.mean) or 1.0
+
+    def _slid(self, step: int) -> None:
+        if self._metric is not None:
+            self._claim(self._metric.mean + self._size * _REACH * step / _STEPS, slid=True)
+
+    def _entered(self, value: float) -> None:
+        self._claim(value / self._factor, entered=True)
+
+    def _claim(self, value: float, slid: bool = False, entered: bool = False) -> None:
+        metric, view = self._metric, self._view
+        if metric is None or view is None or not math.isfinite(value):
+            return
+        self.found = what_if(view.results, metric.name, value)
+        if not entered:
+            self.entry.blockSignals(True)
+            self.entry.setValue(value * self._factor)
+            self.entry.blockSignals(False)
+        away = (value - metric.mean) / (_REACH * self._size)
+        if not slid:
+            self.slider.blockSignals(True)
+            self.slider.setValue(round(min(max(away, -1.0), 1.0) * _STEPS))
+            self.slider.blockSignals(False)
+        self._strip.set_at(away)
+        self._show()
+
+    def _show(self) -> None:
+        if self.found is None or self._metric is None or self._view is None:
+            return
+        for rule, label in self._told.items():
+            label.setText(words.outcome(self.found, rule, self._metric.name))
+            judged = self.found.verdicts.get(rule)
+            colour = (
+                self._theme.warn
+                if judged is None
+                else self._theme.ok
+                if judged.ok
+                else self._theme.bad
+            )
+            label.setStyleSheet(f"color: {colour}; font-weight: bold")
+            self._ranges[rule].setStyleSheet(f"color: {self._theme.muted}")
+            self._titles[rule].setToolTip(words.rule_text(rule, self._view))
+
+    def _lay_out(self) -> None:
+        title = QLabel("What if I &claim")
+        title.setBuddy(self.entry)
+        row = QHBoxLayout()
+        row.addWidget(title)
+        row.addWidget(self.entry)
+        row.addWidget(self.back)
+        row.addStretch(1)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(18)
+        for column, rule in enumerate((REPLICATION, AUDIT)):
+            head = self._titles[rule]
+            head.setText(f"{words.RULE_TITLES[rule]}: {words.RULE_MEANINGS[rule]}")
+            self._told[rule].setObjectName(f"trials-{rule}")
+            self._told[rule].setAccessibleName(words.RULE_TITLES[rule])
+            self._ranges[rule].setObjectName(f"trials-{rule}-claims")
+            for line, label in enumerate((head, self._told[rule], self._ranges[rule])):
+                grid.addWidget(label, line, column, Qt.AlignmentFlag.AlignTop)
+            grid.setColumnStretch(column, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(4)
+        whole.addLayout(row)
+        whole.addWidget(self.slider)
+        whole.addWidget(self._strip)
+        whole.addLayout(grid)
+
+
+class HoldStrip(QWidget):
+    """Two bars under the slider: the claims that hold by each rule; places are -1 to 1."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Claims that hold by each rule")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(38)
+        self._theme = theme
+        self._ends: tuple[tuple[float, ...] | None, ...] = (None, None)
+        self._at = 0.0
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in other colours."""
+        self._theme = theme
+        self.update()
+
+    def set_ends(self, *ends: tuple[float, ...] | None) -> None:
+        """Show which claims hold by each rule."""
+        self._ends = ends
+        self.update()
+
+    def set_at(self, at: float) -> None:
+        """Show the claim at hand."""
+        self._at = at
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Paint a bar a rule, and a line at the claim."""
+        painter = QPainter(self)
+        for row, (ends, title) in enumerate(zip(self._ends, ("replication", "audit"), strict=True)):
+            box = QRectF(_HANDLE_PX, row * 18 + 2, self.width() - 2 * _HANDLE_PX, 15)
+            rest = QColor(self._theme.bad)
+            rest.setAlpha(60)
+            painter.fillRect(box, rest)
+            if ends is not None:
+                low, high = (self._x(end) for end in ends)
+                good = QColor(self._theme.ok)
+                good.setAlpha(120)
+                painter.fillRect(QRectF(low, box.top(), max(high - low, 1.0), 15), good)
+            painter.setPen(QColor(self._theme.text))
+            text = f"{title}: {'no claim holds' if ends is None else 'holds in green'}"
+            left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(box.adjusted(4, 0, 0, 0), left, text)
+        painter.setPen(QPen(QColor(self._theme.text), 2.0))
+        at = self._x(self._at)
+        painter.drawLine(round(at), 0, round(at), self.height())
+        painter.end()
+
+    def _x(self, place: float) -> float:
+        room = self.width() - 2 * _HANDLE_PX
+        return _HANDLE_PX + room * (min(max(place, -1.0), 1.0) + 1) / 2
+
+
+def _text() -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    return label

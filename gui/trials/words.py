@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A metric's trials, verdicts and budget in words, and where its dots lie. No Qt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rig.api.drift import Drift, percent
+from rig.api.replication import AUDIT, REPLICATION, MetricTrials, SessionTrials, WhatIf
+from rig.results.replication import LIMIT, RULES, MetricVerdict, Verdict
+from rig.results.stated import Stated, stated
+from rig.units import quantity, scale
+
+#: Deviations beyond this are drawn at the edge, as triangles.
+SHOWN_MAX = 0.20
+RULE_TITLES = {REPLICATION: "NeuroBench rule", AUDIT: "Audit rule"}
+RULE_MEANINGS = {
+    REPLICATION: "mean of 5 trials within ±5 % of it",
+    AUDIT: "mean not worse than 95 % of it",
+}
+_SELF = "self-consistency-5-percent"
+
+
+@dataclass(frozen=True, slots=True)
+class DotScale:
+    """The scale of deviations in a drawing: from -shown to +shown."""
+
+    shown: float
+
+    @classmethod
+    def of(cls, metrics: tuple[MetricTrials, ...]) -> DotScale:
+        """Return the scale that shows the 5 % band and all dots, up to 20 %."""
+        away = [abs(dot.deviation) for metric in metrics for dot in metric.dots]
+        largest = max((one for one in away if math.isfinite(one)), default=0.0)
+        return cls(min(max(1.15 * largest, 1.4 * LIMIT), SHOWN_MAX))
+
+    def place(self, deviation: float) -> float:
+        """Return where a deviation lies: 0 is the left end, 1 the right one; clipped to both."""
+        return min(max(0.5 + 0.5 * deviation / self.shown, 0.0), 1.0)
+
+    def beyond(self, deviation: float) -> bool:
+        """Return whether a deviation is off the scale."""
+        return abs(deviation) > self.shown
+
+    def ticks(self) -> tuple[float, ...]:
+        """Return the deviations at which the scale has a number."""
+        step = 0.05 if self.shown > 0.12 else 0.02 if self.shown < 0.05 else 0.025
+        count = math.floor(self.shown / step + 1e-9)
+        return tuple(step * number for number in range(-count, count + 1))
+
+
+def value(metric: MetricTrials) -> str:
+    """Return the value of a metric with its expanded uncertainty."""
+    return quantity(
+        metric.metric.value, metric.metric.unit, metric.metric.same_samples.expanded_uncertainty
+    )
+
+
+def statement(metric: MetricTrials) -> tuple[str, str]:
+    """Return both intervals of a metric in words."""
+    told = stated(metric.row)
+    same = _interval(told.same_samples, told, metric.row.same_samples.reason)
+    other = _interval(told.other_samples, told, metric.row.other_samples.reason)
+    return f"Same samples again: {same}", f"Other samples of the kind: {other}"
+
+
+def _interval(text: str, told: Stated, reason: str) -> str:
+    return f"none, {reason}" if reason else f"{text} {told.unit}".rstrip()
+
+
+def verdict(metric: MetricTrials) -> str:
+    """Return in a few words whether the trials of a metric replicate."""
+    judged = metric.replication
+    if judged is None:
+        return "not judged"
+    return f"{mark(judged.ok)} {percent(judged.deviation)}"
+
+
+def mark(ok: bool) -> str:
+    """Return a sign that needs no colour."""
+    return "✓" if ok else "✗"
+
+
+def judged(metric: MetricTrials, rule: str) -> str:
+    """Return what the session itself says of a metric, by which rule."""
+    found = metric.replication
+    if found is None:
+        return "The session's rule does not look at this metric."
+    if rule == _SELF:
+        what = "every trial is" if found.ok else "not every trial is"
+        return (
+            f"{mark(found.ok)} Nothing is claimed: {what} within {found.limit:.0%} of the mean "
+            f"(farthest {percent(found.deviation)})."
+        )
+    claimed = quantity(metric.claimed, metric.metric.unit)
+    parts = [f"{mark(found.ok)} claim {claimed}: the mean is {percent(found.deviation)} off"]
+    if metric.audit is not None:
+        parts.append(f"audit {mark(metric.audit.ok)}")
+    return ", ".join(parts) + "."
+
+
+def headline(view: SessionTrials) -> str:
+    """Return the verdict of a session in a line."""
+    found = view.results.replication
+    if found.ok:
+        return f"✓ The trials replicate ({found.rule})."
+    return f"✗ The trials do not replicate: {found.reason} ({found.rule})."
+
+
+def outcome(found: WhatIf, rule: str, name: str) -> str:
+    """Return what a rule says of the claim at hand."""
+    if found.refused:
+        return found.refused
+    judged = found.verdicts[rule]
+    row = judged.per_metric.get(name)
+    if row is not None and _of_the_metric(judged, row):
+        side = "worse by" if rule == AUDIT and row.deviation >= 0 else "off by"
+        size = row.deviation
+        if rule == AUDIT and row.deviation < 0:
+            return f"{mark(row.ok)} holds: better by {_unsigned(size)}"
+        word = "holds" if row.ok else "does not hold"
+        shown = percent(size) if rule == REPLICATION else _unsigned(size)
+        return f"{mark(row.ok)} {word}: {side} {shown} (limit {row.limit * 100:.1f} %)"
+    return f"✗ does not hold: {judged.reason}"
+
+
+def _unsigned(share: float) -> str:
+    return percent(abs(share)).removeprefix("+")
+
+
+def _of_the_metric(judged: Verdict, row: MetricVerdict) -> bool:
+    """Return whether the metric itself decides, and not the number or state of the trials."""
+    return judged.ok or not row.ok
+
+
+def holds(ends: tuple[float, float] | None, unit: str) -> str:
+    """Return in words which claims hold."""
+    if ends is None:
+        return "no claim would hold"
+    low, high = ends
+    if math.isinf(low):
+        return f"claims up to {quantity(high, unit)} hold"
+    if math.isinf(high):
+        return f"claims from {quantity(low, unit)} on hold"
+    return f"claims from {quantity(low, unit)} to {quantity(high, unit)} hold"
+
+
+def rule_text(rule: str, view: SessionTrials) -> str:
+    """Return a rule in its full words."""
+    return RULES["replication-5-percent" if rule == REPLICATION else view.audit]
+
+
+def slope(drift: Drift | None) -> str:
+    """Return the slope of a metric over its trials with its interval; as a drift only where it is
+    one.
+    """
+    if drift is None:
+        return "No slope: there are fewer than three valid trials, or no noise is known."
+    ends = f"95 %: {percent(drift.low)} to {percent(drift.high)}"
+    found = f"{drift.sentence}." if drift.found else ""
+    return found or f"Slope {percent(drift.relative)} a trial ({ends}): no significant drift."
+
+
+def shown_unit(metric: MetricTrials) -> tuple[float, str]:
+    """Return the factor and the unit in which the numbers of a metric are shown."""
+    sizes = [abs(dot.value) for dot in metric.dots if math.isfinite(dot.value)]
+    return scale(max(sizes, default=0.0), metric.metric.unit)
