@@ -12,8 +12,8 @@ from rig.api.replication import BudgetLine, MetricTrials
 from rig.units import quantity, share
 
 _ROW_PX = 20
-_NAME_PX = 170
-_NUMBER_PX = 210
+_NAME_PX = 150
+_NUMBER_PX = 250
 _ROWS_MAX = 9
 
 
@@ -89,7 +89,7 @@ class BudgetView(QWidget):
         painter.setPen(QColor(self._theme.text if counted else self._theme.muted))
         number = quantity(line.standard_uncertainty, self._unit)
         part = (
-            f"{line.variance_share:.0%} of variance"
+            f"{share(line.variance_share)} of variance"
             if line.variance_share is not None
             else "in the scatter"
         )
