@@ -11,7 +11,6 @@ anything; stored as it is
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import math
 import re
@@ -19,18 +18,15 @@ import tomllib
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-import cattrs
 import tomli_w
 from annotated_types import Ge, doc
-from cattrs.strategies import configure_union_passthrough
 
 from rig.bench import plugins
+from rig.bench.structure import nearest, typed, with_defaults
 from rig.errors import ConfigError
-from rig.settings.check import checked
 from rig.settings.declare import PATH, Count, Matches, Number, Why
 
 #: The kind of monitor that a bench without one names.
@@ -106,19 +102,33 @@ def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = Tr
     Where no monitor is needed, a file that says nothing of one has none.
     """
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(
             f"bench file {path} cannot be read",
             evidence=error.strerror or str(error),
             try_next="the path of a bench file; rig bench new virtual-asc writes one",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not TOML", evidence=str(error)) from error
+    tree = tree_of(text, str(path))
     from_command_line = [_override(tree, override) for override in overrides]
     if not monitor_needed and not tree.keys() & {"monitor", "rail"}:
         tree["monitor"] = {NO_MONITOR: {}}
     return _structure(tree, path.resolve().parent, {tuple(keys) for keys in from_command_line})
+
+
+def parsed(text: str, folder: Path) -> Config:
+    """Return what the text of a bench file in this folder says; raises ConfigError."""
+    return _structure(tree_of(text, "the text"), folder, set())
+
+
+def tree_of(text: str, name: str) -> dict[str, Any]:
+    """Return the tables of a text; raises ConfigError where it is no TOML."""
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{name} is not TOML", evidence=str(error)) from error
 
 
 def _override(tree: dict[str, Any], override: str) -> list[str]:
@@ -156,7 +166,7 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
     known = ["bench", *plugins.GROUPS, "rail", "claim", "metadata"]
     for key in tree:
         if key not in known:
-            raise ConfigError("no such section", path=key, try_next=_nearest(key, known))
+            raise ConfigError("no such section", path=key, try_next=nearest(key, known))
     for section in ("bench", "claim", "metadata", "rail"):
         if not isinstance(tree.get(section, {}), dict):
             raise ConfigError(f"{tree[section]!r} is a value, not a table", path=section)
@@ -174,7 +184,7 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
         for section in plugins.GROUPS
         if section != "monitor"
     }
-    claim = _typed(dict[str, float], tree.get("claim", {}), "claim")
+    claim = typed(dict[str, float], tree.get("claim", {}), "claim")
     for name, value in claim.items():
         if not math.isfinite(value):
             raise ConfigError(
@@ -182,7 +192,7 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
                 path=f"claim.{name}",
                 try_next="a finite number, in SI units",
             )
-    bench = _typed(BenchSettings, tree.get("bench", {}), "bench")
+    bench = typed(BenchSettings, tree.get("bench", {}), "bench")
     monitors = _monitors(tree, folder, overridden)
     none = monitors.pop("") if "" in monitors and monitors[""].kind == NO_MONITOR else None
     return Config(
@@ -246,7 +256,7 @@ def _choice(
         )
     kind, values = next(iter(table.items()))
     kind_of_settings = plugins.find(section, kind).Settings
-    settings = _typed(kind_of_settings, _with_defaults(kind_of_settings, values), f"{place}.{kind}")
+    settings = typed(kind_of_settings, with_defaults(kind_of_settings, values), f"{place}.{kind}")
     here = (*place.split("."), kind)
     from_here = {
         keys[len(here)]
@@ -254,26 +264,6 @@ def _choice(
         if keys[: len(here)] == here and len(keys) > len(here)
     }
     return Choice(kind, _absolute(settings, folder, from_here))
-
-
-def _with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill up tables inside a table from their defaults, so that one key of them can be given
-    alone.
-    """
-    filled = dict(values)
-    for part in dataclasses.fields(kind):
-        default = (
-            part.default_factory()
-            if part.default_factory is not dataclasses.MISSING
-            else part.default
-        )
-        if (
-            isinstance(filled.get(part.name), dict)
-            and dataclasses.is_dataclass(default)
-            and not isinstance(default, type)
-        ):
-            filled[part.name] = dataclasses.asdict(default) | filled[part.name]
-    return filled
 
 
 def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
@@ -285,98 +275,3 @@ def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
             base = Path.cwd() if part.name in overridden else folder
             changes[part.name] = str((base / Path(value).expanduser()).resolve())
     return dataclasses.replace(settings, **changes)
-
-
-def _typed(kind: Any, value: Any, path: str) -> Any:
-    try:
-        settings = _converter().structure(value, kind)
-    except cattrs.BaseValidationError as error:
-        place, cause = _first_cause(error, path)
-        if isinstance(
-            cause, ConfigError
-        ):  # of the settings' own check: it has said all, and where within
-            own = cause.cause.removeprefix(f"{cause.path}: ")
-            place = f"{place}.{cause.path}" if cause.path else place
-            raise ConfigError(
-                own, path=place, evidence=cause.evidence, try_next=cause.try_next
-            ) from error
-        raise ConfigError(_message(cause), path=place, try_next=_hint(cause)) from error
-    return checked(settings, path) if dataclasses.is_dataclass(settings) else settings
-
-
-def _message(cause: BaseException) -> str:
-    if isinstance(cause, KeyError):
-        return "this key is needed"
-    return "no such key" if isinstance(cause, cattrs.ForbiddenExtraKeysError) else str(cause)
-
-
-class _WrongTypeError(ValueError):
-    """A value of another type than the key's."""
-
-
-class _ChoiceError(ValueError):
-    """A value that is none of a key's choices."""
-
-    def __init__(self, value: Any, choices: Sequence[Any]) -> None:
-        super().__init__(repr(value))
-        self.choices = choices
-
-
-@cache  # it writes and compiles a function for each class of settings
-def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=True)
-    for kind in (int, float, str, bool):
-        converter.register_structure_hook(kind, _exactly)
-    converter.register_structure_hook_func(_is_choice, _one_of)
-    configure_union_passthrough(int | float | str | bool | None, converter)
-    return converter
-
-
-def _exactly(value: Any, kind: type) -> Any:
-    # Nothing is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5; true is not
-    # 1.
-    if not isinstance(value, (int, float) if kind is float else kind) or (
-        isinstance(value, bool) and kind is not bool
-    ):
-        raise _WrongTypeError(f"{value!r} is not {'an' if kind is int else 'a'} {kind.__name__}")
-    return kind(value)
-
-
-def _is_choice(kind: Any) -> bool:
-    return typing.get_origin(kind) is typing.Literal
-
-
-def _one_of(value: Any, kind: Any) -> Any:
-    choices = typing.get_args(kind)
-    if value not in choices:
-        raise _ChoiceError(value, choices)
-    return value
-
-
-def _first_cause(error: BaseException, path: str) -> tuple[str, BaseException]:
-    if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        return f"{path}.{sorted(error.extra_fields)[0]}", error
-    if not isinstance(error, BaseExceptionGroup):
-        return path, error
-    inner = error.exceptions[0]
-    for note in getattr(inner, "__notes__", ()):
-        path = f"{path}.{note.name}" if hasattr(note, "name") else path
-    return _first_cause(inner, path)
-
-
-def _hint(cause: BaseException) -> str:
-    if isinstance(cause, _ChoiceError):
-        return f"one of {', '.join(map(str, cause.choices))}"
-    if not isinstance(cause, cattrs.ForbiddenExtraKeysError):
-        return ""
-    allowed = (
-        [part.name for part in dataclasses.fields(cause.cl)]
-        if dataclasses.is_dataclass(cause.cl)
-        else []
-    )
-    return _nearest(sorted(cause.extra_fields)[0], allowed)
-
-
-def _nearest(key: str, allowed: Sequence[str]) -> str:
-    close = difflib.get_close_matches(key, allowed, 1)
-    return (f"did you mean {close[0]}? " if close else "") + f"allowed: {', '.join(allowed)}"

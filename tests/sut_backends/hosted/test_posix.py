@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from rig.bench.config import _typed
+from rig.bench.structure import typed
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Idle, Load, Query, Sync
@@ -287,11 +287,11 @@ def test_settings_come_from_a_bench_file() -> None:
         "layer": "framed",
         "ppm": 3,
     }
-    settings = _typed(PosixSut.Settings, values, "sut.posix")
+    settings = typed(PosixSut.Settings, values, "sut.posix")
     assert settings.faults == LineFaults(drop=0.1)
     assert (settings.power_w.idle, settings.power_w.infer) == (1.0, Power().infer)
     with pytest.raises(ConfigError, match=r"sut\.posix\.layer"):
-        _typed(PosixSut.Settings, {"program": "x", "layer": "telepathy"}, "sut.posix")
+        typed(PosixSut.Settings, {"program": "x", "layer": "telepathy"}, "sut.posix")
 
 
 @pytest.fixture

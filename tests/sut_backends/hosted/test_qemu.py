@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from rig.bench.config import _typed
 from rig.bench.probe import probe
+from rig.bench.structure import typed
 from rig.check.check import check
 from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
 from rig.interfaces.context import BenchContext
@@ -268,7 +268,7 @@ def test_an_interrupt_at_the_terminal_leaves_the_end_of_the_emulator_to_the_rig(
 
 
 def test_settings_come_from_a_bench_file() -> None:
-    settings = _typed(
+    settings = typed(
         QemuSut.Settings,
         {"program": "x", "machine": "microbit", "power_w": {"idle": 1}},
         "sut.qemu",
@@ -279,9 +279,9 @@ def test_settings_come_from_a_bench_file() -> None:
         ({"icount_shift": 11}, r"sut\.qemu\.icount_shift"),
     ):
         with pytest.raises(ConfigError, match=path):
-            _typed(QemuSut.Settings, {"program": "x"} | wrong, "sut.qemu")
+            typed(QemuSut.Settings, {"program": "x"} | wrong, "sut.qemu")
     with pytest.raises(ConfigError, match="time stamps are judged by this host's clock"):
-        _typed(QemuSut.Settings, {"program": "x", "layer": "text"}, "sut.qemu")
+        typed(QemuSut.Settings, {"program": "x", "layer": "text"}, "sut.qemu")
 
 
 # ---- a session ----

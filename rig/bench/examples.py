@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The example benches that come with the rig: what is in each, and one written to start from."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rig.bench.bench_file import BenchFile, write
+from rig.errors import ConfigError
+from rig.shipped import shipped
+
+_KINDS = ("sut", "monitor", "scenario", "task")
+#: Where the images of the examples lie, and where those of a project named firmware will.
+_IMAGES = '"../firmware/build/'
+_PROJECT = "firmware"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An example bench: its kinds of device, monitor, scenario and task, and the words at its
+    head.
+    """
+
+    name: str
+    path: Path
+    sut: str
+    monitor: str
+    scenario: str
+    task: str
+    about: str
+
+    @property
+    def kinds(self) -> tuple[str, str, str, str]:
+        """Return what is in it."""
+        return self.sut, self.monitor, self.scenario, self.task
+
+    @property
+    def needs_nothing(self) -> bool:
+        """Return whether neither hardware nor a firmware image is needed."""
+        return self.sut == "virtual"
+
+    @property
+    def text(self) -> str:
+        """Return the bench as it is written for a project in the same folder."""
+        return self.path.read_text(encoding="utf-8").replace(_IMAGES, f'"{_PROJECT}/build/')
+
+
+def examples() -> list[Example]:
+    """Return all example benches, by name."""
+    return [_example(path) for path in sorted(shipped("benches").glob("*.toml"))]
+
+
+def example(name: str) -> Example:
+    """Return the example of a name, with or without .toml; raises ConfigError."""
+    known = {each.name: each for each in examples()}
+    name = name.removesuffix(".toml")
+    if name not in known:
+        raise ConfigError(
+            f"there is no example bench {name}", path="NAME", try_next=f"one of {', '.join(known)}"
+        )
+    return known[name]
+
+
+def new(name: str, path: Path) -> BenchFile:
+    """Write an example to a file that is not there yet; raises ConfigError and BenchError."""
+    return write(path, example(name).text, new=True)
+
+
+def steps(name: str, path: Path) -> list[str]:
+    """Return the commands to give before a bench made of an example runs, and that which runs
+    it.
+    """
+    found = []
+    _, image, rest = example(name).path.read_text(encoding="utf-8").partition(_IMAGES)
+    if image:
+        place = rest.partition('"')[0]
+        port = place.partition("/")[0]
+        folder = path.parent / _PROJECT
+        build = f"rig firmware build {folder}"
+        if port == "host":  # the firmware as a process of this machine, by this machine's clock
+            port = "posix"
+            build += f" build/{place}"
+        found += [f"rig firmware new {folder} --port {port}", build]
+    return [*found, f"rig run {path}"]
+
+
+def _example(path: Path) -> Example:
+    text = path.read_text(encoding="utf-8")
+    tree = tomllib.loads(text)
+    about = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        about.append(line.lstrip("# "))
+    return Example(path.stem, path, *_kinds(tree), about=" ".join(about))
+
+
+def _kinds(tree: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Return what is in a bench, by its kinds; of several rails the monitor of each."""
+    found = []
+    for key in _KINDS:
+        tables = [tree.get(key, {})]
+        if key == "monitor":
+            tables += list(tree.get("rail", {}).values())
+        found.append(" + ".join(kind for table in tables for kind in table) or "-")
+    sut, monitor, scenario, task = found
+    return sut, monitor, scenario, task

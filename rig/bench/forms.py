@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forms for a bench file: a section for each part with its fields as their settings declare them,
+and what the file says of each.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rig.bench import config, plugins
+from rig.bench.editing import UNSET, BenchText, TextProblem, Unset
+from rig.bench.structure import refusals
+from rig.errors import ConfigError
+from rig.settings.declare import UNITLESS
+from rig.settings.fields import REQUIRED, SettingField, fields_of, flat
+
+_TITLES = {"sut": "Device under test", "scenario": "Scenario", "task": "Task"}
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One setting in a form: `value` as it stands in the file, UNSET where the default counts;
+    `error` says what is wrong with it, as the command line does.
+    """
+
+    path: str
+    label: str
+    setting: SettingField
+    value: Any | Unset = UNSET
+    error: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        """Return whether the file states it."""
+        return not isinstance(self.value, Unset)
+
+    @property
+    def shown(self) -> str:
+        """Return its value, or the default, as a person edits it; "" where it must be given."""
+        if self.is_set:
+            return as_typed(self.setting, self.value)
+        return (
+            "" if self.setting.default is REQUIRED else as_typed(self.setting, self.setting.default)
+        )
+
+    @property
+    def unit(self) -> str:
+        """Return the unit as it stands behind a number; "" for what has none."""
+        return "" if self.setting.unit in UNITLESS else self.setting.unit
+
+    @property
+    def help(self) -> str:
+        """Return what it means, which values are allowed, and the default."""
+        allowed = f"Allowed: {self.setting.allowed}." if self.setting.allowed else ""
+        default = (
+            "It must be given."
+            if self.setting.default is REQUIRED
+            else f"Default: {self.setting.shown_default}{f' {self.unit}' if self.unit else ''}."
+        )
+        return " ".join(part for part in (self.setting.help, allowed, default) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class FormSection:
+    """A part of the bench: its place in the file ("sut", "rail.core"), its kind, those to choose
+    from, and its fields. `error`: what is wrong with it as a whole.
+    """
+
+    place: str
+    title: str
+    kind: str
+    kinds: tuple[str, ...]
+    about: str
+    fields: tuple[FormField, ...]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of a text; without sections where the text cannot be read. `problem` is the first
+    thing that is wrong with the file.
+    """
+
+    sections: tuple[FormSection, ...]
+    problem: TextProblem | None = None
+
+    def field(self, path: str) -> FormField:
+        """Return the field of a path; raises KeyError."""
+        for section in self.sections:
+            for field in section.fields:
+                if field.path == path:
+                    return field
+        raise KeyError(path)
+
+
+def form_of(text: BenchText, problem: TextProblem | None = None) -> Form:
+    """Return the form of a text; `problem` is what `text.problem` found."""
+    if not text.is_toml:
+        return Form((), problem)
+    return Form(tuple(_sections(text)), problem)
+
+
+def as_typed(setting: SettingField, value: Any) -> str:
+    """Return a value as a person edits it: a text without quotes, all else as in the file."""
+    if isinstance(value, str) and not setting.is_array:
+        return value
+    if isinstance(value, float | int) and not isinstance(value, bool) and not setting.choices:
+        return repr(value)
+    return _toml(value)
+
+
+def from_typed(setting: SettingField, typed: str) -> Any:
+    """Return what was typed into a field as a value of the file; as with `--set`, what is no TOML
+    is text.
+    """
+    if setting.type in ("string", "path"):
+        return typed
+    try:
+        value = tomllib.loads(f"value = {typed.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        return typed
+    if setting.type == "float" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value) if abs(value) < 2**53 else value
+    return value
+
+
+def entered(text: BenchText, path: str, setting: SettingField, typed: str) -> BenchText:
+    """Return the text with what was typed into a field; nothing typed means the default again."""
+    if not typed.strip() and setting.type not in ("string", "path"):
+        return text.without(path)
+    if not typed and (setting.default is REQUIRED or setting.choices):
+        return text.without(path)
+    return text.with_value(path, from_typed(setting, typed))
+
+
+def refusal(path: str, setting: SettingField, typed: str) -> str:
+    """Return why a typed value is refused, as the command line says it; "" where it is not."""
+    keys = path.split(".")
+    if not typed.strip() and setting.type not in ("string", "path"):
+        return "" if setting.default is not REQUIRED else "this key is needed"
+    settings, prefix = _settings_of(keys)
+    values: dict[str, Any] = {}
+    node = values
+    below = keys[len(prefix.split(".")) :]
+    for key in below[:-1]:
+        node = node.setdefault(key, {})
+    node[below[-1]] = from_typed(setting, typed)
+    for error in refusals(settings, values, prefix):
+        if error.path == path or error.path.startswith(f"{path}["):
+            return _sentence(error)
+    return ""
+
+
+def _settings_of(keys: list[str]) -> tuple[type, str]:
+    if keys[0] == "bench":
+        return config.BenchSettings, "bench"
+    depth = 2 if keys[0] == "rail" else 1
+    section = "monitor" if keys[0] == "rail" else keys[0]
+    return plugins.find(section, keys[depth]).Settings, ".".join(keys[: depth + 1])
+
+
+def _sections(text: BenchText) -> Iterator[FormSection]:
+    tree = text.tree()
+    bench = tree.get("bench", {})
+    yield _section("bench", "Bench", "bench", (), config.BenchSettings, bench, "bench")
+    monitors = text.monitors() or ({"": "monitor"} if text.kind("monitor") else {})
+    yield _part(text, "sut", "sut", _TITLES["sut"])
+    for rail, place in monitors.items():
+        yield _part(
+            text, "monitor", place, f"Energy monitor of {rail}" if rail else "Energy monitor"
+        )
+    if not monitors:
+        yield _part(text, "monitor", "monitor", "Energy monitor")
+    for section in ("scenario", "task"):
+        yield _part(text, section, section, _TITLES[section])
+
+
+def _part(text: BenchText, section: str, place: str, title: str) -> FormSection:
+    kinds = tuple(
+        kind
+        for kind in plugins.names(section)
+        if not (place.startswith("rail") and kind == config.NO_MONITOR)
+    )
+    kind = text.kind(place)
+    try:
+        found = plugins.find(section, kind) if kind else None
+    except ConfigError as error:
+        return FormSection(place, title, kind, kinds, "", (), _sentence(error))
+    if found is None:
+        return FormSection(
+            place, title, "", kinds, "", (), f"exactly one table [{place}.KIND] is needed"
+        )
+    values = text.value(f"{place}.{kind}")
+    about = (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ")
+    if not isinstance(values, Mapping):
+        error_text = f"{place}.{kind} is a value, not a table"
+        return FormSection(place, title, kind, kinds, about, (), error_text)
+    return _section(place, title, kind, kinds, found.Settings, values, f"{place}.{kind}", about)
+
+
+def _section(
+    place: str,
+    title: str,
+    kind: str,
+    kinds: tuple[str, ...],
+    settings: type,
+    values: Any,
+    prefix: str,
+    about: str = "",
+) -> FormSection:
+    if not isinstance(values, Mapping):
+        return FormSection(place, title, kind, kinds, about, (), f"{place} is a value, not a table")
+    refused = {error.path: error for error in refusals(settings, values, prefix)}
+    fields = []
+    for name, setting in flat(fields_of(settings)):
+        path = f"{prefix}.{name}"
+        wrong = [key for key in refused if key == path or key.startswith(f"{path}[")]
+        error = _sentence(refused.pop(wrong[0])) if wrong else ""
+        fields.append(FormField(path, name, setting, _value(values, name), error))
+    other = "; ".join(f"{path}: {_sentence(error)}" for path, error in refused.items())
+    return FormSection(place, title, kind, kinds, about, tuple(fields), other)
+
+
+def _value(values: Mapping[str, Any], dotted: str) -> Any:
+    node: Any = values
+    for key in dotted.split("."):
+        if not isinstance(node, Mapping) or key not in node:
+            return UNSET
+        node = node[key]
+    return node
+
+
+def _sentence(error: ConfigError) -> str:
+    cause = error.cause.removeprefix(f"{error.path}: ") if error.path else error.cause
+    return f"{cause}; {error.try_next}" if error.try_next else cause
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key} = {_toml(each)}' for key, each in value.items())}}}"
+    return repr(value) if isinstance(value, float) else json.dumps(value, default=str)

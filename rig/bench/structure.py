@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table of a bench file -> a frozen dataclass of settings; unknown keys, wrong types and values
+out of range are refused, with the path of the key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import cattrs
+from cattrs.strategies import configure_union_passthrough
+
+from rig.errors import ConfigError
+from rig.settings.check import checked, violations
+
+
+def typed(kind: Any, value: Any, path: str) -> Any:
+    """Return a value as one of this kind; raises ConfigError with the first thing that is wrong."""
+    try:
+        settings = _converter().structure(value, kind)
+    except cattrs.BaseValidationError as error:
+        place, cause = next(_causes(error, path))
+        raise _refusal(place, cause) from error
+    return checked(settings, path) if dataclasses.is_dataclass(settings) else settings
+
+
+def refusals(settings: type, values: Mapping[str, Any], path: str) -> list[ConfigError]:
+    """Return everything that is wrong with a table of settings, where `typed` raises the first."""
+    found: list[ConfigError] = []
+    try:
+        made: Any = _converter().structure(with_defaults(settings, values), settings)
+    except cattrs.BaseValidationError as error:
+        return [_refusal(place, cause) for place, cause in _causes(error, path)]
+    for each in violations(made, path):
+        found.append(ConfigError(each.value, path=each.path, try_next=each.allowed))
+    return found
+
+
+def with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill up tables inside a table from their defaults, so that one key of them can be given
+    alone.
+    """
+    filled = dict(values)
+    for part in dataclasses.fields(kind):
+        default = (
+            part.default_factory()
+            if part.default_factory is not dataclasses.MISSING
+            else part.default
+        )
+        if (
+            isinstance(filled.get(part.name), dict)
+            and dataclasses.is_dataclass(default)
+            and not isinstance(default, type)
+        ):
+            filled[part.name] = dataclasses.asdict(default) | filled[part.name]
+    return filled
+
+
+def _refusal(place: str, cause: BaseException) -> ConfigError:
+    if isinstance(cause, ConfigError):
+        # of the settings' own check: it has said all, and where within
+        own = cause.cause.removeprefix(f"{cause.path}: ")
+        place = f"{place}.{cause.path}" if cause.path else place
+        return ConfigError(own, path=place, evidence=cause.evidence, try_next=cause.try_next)
+    return ConfigError(_message(cause), path=place, try_next=_hint(cause))
+
+
+def _message(cause: BaseException) -> str:
+    if isinstance(cause, KeyError):
+        return "this key is needed"
+    return "no such key" if isinstance(cause, cattrs.ForbiddenExtraKeysError) else str(cause)
+
+
+class _WrongTypeError(ValueError):
+    """A value of another type than the key's."""
+
+
+class _ChoiceError(ValueError):
+    """A value that is none of a key's choices."""
+
+    def __init__(self, value: Any, choices: Sequence[Any]) -> None:
+        super().__init__(repr(value))
+        self.choices = choices
+
+
+@cache  # it writes and compiles a function for each class of settings
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for kind in (int, float, str, bool):
+        converter.register_structure_hook(kind, _exactly)
+    converter.register_structure_hook_func(_is_choice, _one_of)
+    configure_union_passthrough(int | float | str | bool | None, converter)
+    return converter
+
+
+def _exactly(value: Any, kind: type) -> Any:
+    # Nothing is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5; true is not
+    # 1.
+    if not isinstance(value, (int, float) if kind is float else kind) or (
+        isinstance(value, bool) and kind is not bool
+    ):
+        raise _WrongTypeError(f"{value!r} is not {'an' if kind is int else 'a'} {kind.__name__}")
+    return kind(value)
+
+
+def _is_choice(kind: Any) -> bool:
+    return typing.get_origin(kind) is typing.Literal
+
+
+def _one_of(value: Any, kind: Any) -> Any:
+    choices = typing.get_args(kind)
+    if value not in choices:
+        raise _ChoiceError(value, choices)
+    return value
+
+
+def _causes(error: BaseException, path: str) -> Iterator[tuple[str, BaseException]]:
+    """Yield the place and the cause of each thing that is wrong."""
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        yield f"{path}.{sorted(error.extra_fields)[0]}", error
+        return
+    if not isinstance(error, BaseExceptionGroup):
+        yield path, error
+        return
+    for inner in error.exceptions:
+        place = path
+        for note in getattr(inner, "__notes__", ()):
+            place = f"{place}.{note.name}" if hasattr(note, "name") else place
+        yield from _causes(inner, place)
+
+
+def _hint(cause: BaseException) -> str:
+    if isinstance(cause, _ChoiceError):
+        return f"one of {', '.join(map(str, cause.choices))}"
+    if not isinstance(cause, cattrs.ForbiddenExtraKeysError):
+        return ""
+    allowed = (
+        [part.name for part in dataclasses.fields(cause.cl)]
+        if dataclasses.is_dataclass(cause.cl)
+        else []
+    )
+    return nearest(sorted(cause.extra_fields)[0], allowed)
+
+
+def nearest(key: str, allowed: Sequence[str]) -> str:
+    """Return which key may be meant, and all that are allowed."""
+    close = difflib.get_close_matches(key, allowed, 1)
+    return (f"did you mean {close[0]}? " if close else "") + f"allowed: {', '.join(allowed)}"
