@@ -56,3 +56,7 @@ class Memory:
         path = path.absolute()
         others = [each for each in self.recent if each != path]
         self.set("recent", [str(each) for each in [path, *others][:_RECENT]])
+
+    def forget(self, path: Path) -> None:
+        """Take a path out of the recent ones."""
+        self.set("recent", [str(each) for each in self.recent if each != path])

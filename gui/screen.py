@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 from PySide6.QtWidgets import QWidget
 
@@ -14,8 +15,11 @@ from rig.api.session import Session
 class Screen(QWidget):
     """One page of the window; `shell` is what it shares with the others.
 
-    It is made when it is first shown, or when something is handed to it.
+    It is made when it is first shown, or when something is handed to it. KEYS are its own keys and
+    what each does, for the sheet of shortcuts.
     """
+
+    KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init__(self, shell: Shell) -> None:
         super().__init__()

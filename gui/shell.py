@@ -35,6 +35,9 @@ class Window(Protocol):
     def go(self, name: str) -> None:
         """Show a screen."""
 
+    def open_path(self, path: Path) -> None:
+        """Open what a path names: a session folder, a bench file, or else a trace."""
+
     def open_session(self, path: Path) -> None:
         """Open a session in the background, and hand it to every screen."""
 
@@ -77,6 +80,10 @@ class Shell(QObject):
     def go(self, name: str) -> None:
         """Show a screen: start, bench, run, trace, trials, sessions."""
         self._window.go(name)
+
+    def open_path(self, path: Path) -> None:
+        """Open what a path names: a session folder, a bench file, or else a trace."""
+        self._window.open_path(path)
 
     def open_session(self, path: Path) -> None:
         """Open a session in the background, and hand it to every screen."""

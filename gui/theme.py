@@ -10,6 +10,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
+from gui.style import stylesheet
+
 
 @dataclass(frozen=True, slots=True)
 class Theme:
@@ -80,23 +82,43 @@ DARK = Theme(
     phases=("#77aadd", "#ee8866", "#44bb99", "#eedd88", "#99ddff", "#ffaabb"),
 )
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
+_SHOWN = [LIGHT]
 
 
 class Themes(QObject):
-    """The theme at hand; `changed` is emitted with the new one."""
+    """The theme at hand; `changed` is emitted with the new one.
+
+    `choice` is "light" or "dark", or empty: then it follows the system, also while it changes.
+    """
 
     changed = Signal(object)
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.choice = name if name in THEMES else ""
         self.now = THEMES.get(name) or _of_the_system()
+        QApplication.styleHints().colorSchemeChanged.connect(self._follow)
         _apply(self.now)
 
     def choose(self, name: str) -> None:
-        """Change to the theme of a name."""
-        self.now = THEMES[name]
-        _apply(self.now)
-        self.changed.emit(self.now)
+        """Change to the theme of a name; an empty one is the system's."""
+        self.choice = name if name in THEMES else ""
+        self._take(THEMES.get(name) or _of_the_system())
+
+    def _follow(self) -> None:
+        if not self.choice:
+            self._take(_of_the_system())
+
+    def _take(self, theme: Theme) -> None:
+        if theme is not self.now:
+            self.now = theme
+            _apply(theme)
+            self.changed.emit(theme)
+
+
+def shown() -> Theme:
+    """Return the theme that is shown: for widgets that have no shell."""
+    return _SHOWN[0]
 
 
 def _of_the_system() -> Theme:
@@ -105,6 +127,7 @@ def _of_the_system() -> Theme:
 
 
 def _apply(theme: Theme) -> None:
+    _SHOWN[0] = theme
     pyqtgraph.setConfigOptions(
         antialias=False, background=theme.base, foreground=theme.text, imageAxisOrder="row-major"
     )
@@ -112,6 +135,7 @@ def _apply(theme: Theme) -> None:
     if isinstance(application, QApplication):
         application.setStyle("Fusion")
         application.setPalette(_palette(theme))
+        application.setStyleSheet(stylesheet(theme))
 
 
 def _palette(theme: Theme) -> QPalette:

@@ -13,17 +13,22 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QListWidget,
     QMainWindow,
+    QPushButton,
+    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.about.keys import KeysScreen
 from gui.memory import Memory
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
+from gui.theme import DARK, LIGHT
 from gui.widgets.notice import Notice
+from gui.widgets.path_field import PathBar
 from rig.api.session import Session, open_session
-from rig.store.session_folder import EVENTS
+from rig.errors import DataError
 
 _SIZE = (1400, 900)
 _NAVIGATION_PX = 150
@@ -45,6 +50,12 @@ _PLACES = {
     "trials": _Place("Trials", "gui.trials.screen", "TrialsScreen"),
     "sessions": _Place("Sessions", "gui.sessions.screen", "SessionsScreen"),
 }
+#: Pages that are not part of the work: below the navigation, with keys of their own.
+_PAGES = {
+    "keys": _Place("Keys", "gui.about.keys", "KeysScreen"),
+    "about": _Place("About", "gui.about.screen", "AboutScreen"),
+}
+_ALL = _PLACES | _PAGES
 
 
 class MainWindow(QMainWindow):
@@ -60,20 +71,27 @@ class MainWindow(QMainWindow):
         self._screens: dict[str, Screen] = {}
         self._stack = QStackedWidget()
         self._notice = Notice(self)
+        self._path_bar = PathBar(self)
+        self._path_bar.given.connect(self.open_path)
         self._navigation = self._new_navigation()
-        self._navigation.setVisible(not trace_only)
+        self._bottom = self._new_bottom()
+        for widget in (self._navigation, self._bottom):
+            widget.setVisible(not trace_only)
         self._lay_out()
+        self._new_shortcuts()
         self._remembered()
         self.go("trace" if trace_only else "start")
 
     def screen_named(self, name: str) -> Screen:
         """Return a screen, made now where it was not before."""
         if name not in self._screens:
-            place = _PLACES[name]
-            made: Screen = getattr(import_module(place.module), place.name)(self.shell)
+            made: Screen = _screen_class(name)(self.shell)
             made.setObjectName(f"screen-{name}")
             self._screens[name] = made
             self._stack.addWidget(made)
+            self._restore_splitters(made)
+            if isinstance(made, KeysScreen):
+                made.show_keys({_ALL[each].title: _screen_class(each).KEYS for each in _ALL})
             if self.shell.session is not None:
                 made.show_session(self.shell.session)
         return self._screens[name]
@@ -87,7 +105,7 @@ class MainWindow(QMainWindow):
         if isinstance(before, Screen):
             before.leave()
         self._stack.setCurrentWidget(screen)
-        self._navigation.setCurrentRow(list(_PLACES).index(name))
+        self._mark(name)
         screen.enter()
 
     def say(self, text: str) -> None:
@@ -100,12 +118,21 @@ class MainWindow(QMainWindow):
 
     def open_path(self, path: Path) -> None:
         """Open what a path names: a session folder, a bench file, or else a trace."""
-        if (path / EVENTS).exists():
+        path = path.expanduser()
+        self._notice.clear()
+        if not path.exists():
+            error = DataError(
+                f"{path} is not there",
+                try_next="its path; a session folder, a bench file or a trace can be opened",
+            )
+            self.say_error(error)
+        elif path.is_dir():
             self.open_session(path)
         elif path.suffix == _BENCH_FILE:
             self.shell.set_bench(path)
             self.go("bench")
         else:
+            self.shell.memory.opened(path)
             self.shell.open_trace(path)
 
     def open_session(self, path: Path) -> None:
@@ -142,6 +169,7 @@ class MainWindow(QMainWindow):
             return
         geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")
         self.shell.memory.set("geometry", geometry)
+        self._keep_splitters()
         self.shell.worker.close_down()
         event.accept()
 
@@ -162,24 +190,92 @@ class MainWindow(QMainWindow):
         navigation.setObjectName("navigation")
         navigation.setAccessibleName("Screens")
         navigation.setFixedWidth(_NAVIGATION_PX)
-        navigation.addItems([place.title for place in _PLACES.values()])
-        names = list(_PLACES)
-        navigation.currentRowChanged.connect(lambda row: self.go(names[row]))
-        for number, name in enumerate(names, start=1):
-            shortcut = QShortcut(QKeySequence(f"Ctrl+{number}"), self)
-            shortcut.activated.connect(lambda name=name: self.go(name))
+        navigation.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for number, place in enumerate(_PLACES.values(), start=1):
+            navigation.addItem(place.title)
+            navigation.item(number - 1).setToolTip(f"Ctrl+{number}")
+        navigation.currentRowChanged.connect(self._go_to_row)
         return navigation
+
+    def _go_to_row(self, row: int) -> None:
+        if row >= 0:
+            self.go(list(_PLACES)[row])
+
+    def _new_bottom(self) -> QWidget:
+        """Return what stands below the navigation: the pages that are not part of the work."""
+        bottom = QWidget()
+        bottom.setObjectName("navigation-bottom")
+        bottom.setFixedWidth(_NAVIGATION_PX)
+        column = QVBoxLayout(bottom)
+        column.setContentsMargins(8, 8, 8, 10)
+        column.setSpacing(2)
+        for name, tip in (("keys", "F1"), ("about", "Ctrl+Shift+A")):
+            button = QPushButton(_PAGES[name].title)
+            button.setProperty("role", "link")
+            button.setObjectName(f"go-{name}")
+            button.setAccessibleName(_PAGES[name].title)
+            button.setToolTip(tip)
+            button.clicked.connect(lambda checked=False, name=name: self.go(name))
+            column.addWidget(button)
+        return bottom
+
+    def _new_shortcuts(self) -> None:
+        keys = {f"Ctrl+{number}": name for number, name in enumerate(_PLACES, start=1)}
+        keys |= {"F1": "keys", "Ctrl+Shift+A": "about"}
+        for key, name in keys.items():
+            QShortcut(QKeySequence(key), self).activated.connect(lambda name=name: self.go(name))
+        others = {
+            "Ctrl+Shift+T": self._change_theme,
+            "Ctrl+O": self._path_bar.ask,
+            "Ctrl+Q": self.close,
+        }
+        for key, action in others.items():
+            QShortcut(QKeySequence(key), self).activated.connect(action)
+
+    def _change_theme(self) -> None:
+        name = LIGHT.name if self.shell.theme is DARK else DARK.name
+        self.shell.memory.set("theme", name)
+        self.shell.themes.choose(name)
+
+    def _mark(self, name: str) -> None:
+        """Show in the navigation which screen this is; pages have no row."""
+        row = list(_PLACES).index(name) if name in _PLACES else -1
+        if row < 0:
+            self._navigation.clearSelection()
+        self._navigation.setCurrentRow(row)
+
+    def _splitters(self, screen: QWidget) -> list[QSplitter]:
+        return [each for each in screen.findChildren(QSplitter) if each.objectName()]
+
+    def _restore_splitters(self, screen: QWidget) -> None:
+        for splitter in self._splitters(screen):
+            sizes = self.shell.memory.get(f"splitter {splitter.objectName()}", [])
+            if len(sizes) == splitter.count() and all(isinstance(size, int) for size in sizes):
+                splitter.setSizes(sizes)
+
+    def _keep_splitters(self) -> None:
+        for screen in self._screens.values():
+            for splitter in self._splitters(screen):
+                # One that was never shown has no sizes yet.
+                if any(splitter.sizes()):
+                    name = f"splitter {splitter.objectName()}"
+                    self.shell.memory.set(name, splitter.sizes())
 
     def _lay_out(self) -> None:
         right = QVBoxLayout()
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
+        right.addWidget(self._path_bar)
         right.addWidget(self._notice)
         right.addWidget(self._stack, 1)
+        left = QVBoxLayout()
+        left.setSpacing(0)
+        left.addWidget(self._navigation, 1)
+        left.addWidget(self._bottom)
         whole = QHBoxLayout()
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
-        whole.addWidget(self._navigation)
+        whole.addLayout(left)
         whole.addLayout(right, 1)
         middle = QWidget()
         middle.setLayout(whole)
@@ -192,3 +288,9 @@ class MainWindow(QMainWindow):
         geometry = self.shell.memory.get("geometry", "")
         if geometry:
             self.restoreGeometry(QByteArray.fromBase64(geometry.encode("ascii", "replace")))
+
+
+def _screen_class(name: str) -> type[Screen]:
+    place = _ALL[name]
+    found: type[Screen] = getattr(import_module(place.module), place.name)
+    return found

@@ -1,10 +1,171 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The start screen."""
+"""The start screen: three ways to begin, and what was open last."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
 from gui.screen import Screen
+from gui.shell import Shell
+from gui.start import recent
+from gui.start.recent import RecentRow
+from gui.widgets.notice import Notice
+from gui.widgets.path_field import PathField
+from gui.widgets.table import Column, Table
+from rig.api import demonstration
+from rig.cli.demo import DEMO
+
+_KINDS = {recent.SESSION: "", recent.BENCH: "", recent.TRACE: "", recent.MISSING: "muted"}
+_COLUMNS = (
+    Column("opened last", lambda row: row.name, colour=lambda row: _KINDS[row.kind]),
+    Column("what", lambda row: row.kind, colour=lambda row: _KINDS[row.kind]),
+    Column("folder", lambda row: row.place, colour=lambda row: "muted"),
+)
+_WITHOUT = (
+    "A virtual device and a virtual monitor, in virtual time: every screen works, the truth is "
+    "known, and every number is labelled SIMULATED."
+)
+_CONNECT = (
+    "Choose the parts, see which pin goes to which input, and prove every wire before the first "
+    "measurement."
+)
+_TRACE = (
+    "Joulescope JLS 1 and 2, Power Profiler, CSV; also a file that was cut off. It is looked at in "
+    "place, nothing is copied."
+)
 
 
 class StartScreen(Screen):
-    """The start screen."""
+    """Three ways to begin, and recent files."""
+
+    KEYS: ClassVar = (
+        ("Enter", "open the recent file at hand"),
+        ("Delete", "forget it; the file stays"),
+    )
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell)
+        title = QLabel("neurorig")
+        title.setProperty("role", "title")
+        said = QLabel("Accuracy, latency and energy of a device, every number with its uncertainty")
+        said.setProperty("role", "muted")
+        self._notice = Notice()
+        self._recent = Table(_COLUMNS, "recent")
+        self._recent.setAccessibleName("Recent sessions, bench files and traces")
+        self._recent.activated.connect(lambda index: self._open_recent())
+        self._demo = _button("start-demo", "Open a finished &demonstration", self._open_demo)
+        self._demo.setProperty("role", "primary")
+        cards = QHBoxLayout()
+        cards.setSpacing(14)
+        for card in (self._without_card(), self._connect_card(), self._trace_card()):
+            cards.addWidget(card, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(28, 24, 28, 18)
+        column.setSpacing(14)
+        for widget in (title, said):
+            column.addWidget(widget)
+        column.addWidget(self._notice)
+        column.addLayout(cards)
+        column.addWidget(self._recent, 1)
+
+    def enter(self) -> None:
+        """Look which recent files are still there."""
+        paths = self.shell.memory.recent
+        self.shell.worker.do(lambda: recent.rows(paths), self._take_recent, key="recent")
+
+    def keyPressEvent(self, event: object) -> None:  # noqa: N802
+        """Forget the recent file at hand by Delete."""
+        if event.key() == Qt.Key.Key_Delete and self._recent.hasFocus():  # type: ignore[attr-defined]
+            for row in self._recent.selected():
+                self.shell.memory.forget(row.path)
+            self.enter()
+        else:
+            super().keyPressEvent(event)  # type: ignore[arg-type]
+
+    def _take_recent(self, rows: list[RecentRow]) -> None:
+        self._recent.set_rows(rows)
+        self._recent.setVisible(bool(rows))
+
+    def _open_recent(self) -> None:
+        for row in self._recent.selected()[:1]:
+            self.shell.open_path(row.path)
+
+    def _without_card(self) -> QWidget:
+        run = _button("start-virtual", "&Run a virtual bench", self._run_virtual)
+        return _card("Try without hardware", _WITHOUT, self._demo, run)
+
+    def _connect_card(self) -> QWidget:
+        connect = _button("start-bench", "&Connect a bench", lambda: self.shell.go("bench"))
+        connect.setProperty("role", "primary")
+        path = PathField(
+            "start-bench-path", "Path of a bench file", "a bench file, or drop it here"
+        )
+        path.given.connect(self.shell.open_path)
+        return _card("Connect a bench", _CONNECT, connect, path)
+
+    def _trace_card(self) -> QWidget:
+        path = PathField("start-trace-path", "Path of a trace", "a trace, or drop it here")
+        path.given.connect(self.shell.open_path)
+        opening = _button("start-trace", "Open the &trace", path.give)
+        opening.setProperty("role", "primary")
+        return _card("Open a trace", _TRACE, opening, path)
+
+    def _run_virtual(self) -> None:
+        self.shell.set_bench(DEMO)
+        self.shell.go("run")
+
+    def _open_demo(self) -> None:
+        self._notice.clear()
+        self._demo.setEnabled(False)
+        self.shell.say("making a demonstration: five virtual trials ...")
+        self.shell.worker.do(
+            demonstration.found_or_made, self._take_demo, self._fail_demo, key="demonstration"
+        )
+
+    def _take_demo(self, path: Path) -> None:
+        self._demo.setEnabled(True)
+        self.shell.open_session(path)
+
+    def _fail_demo(self, error: BaseException) -> None:
+        self._demo.setEnabled(True)
+        self.shell.say("")
+        self._notice.show_error(error)
+
+
+def _card(title: str, said: str, *widgets: QWidget) -> QFrame:
+    card = QFrame()
+    card.setProperty("role", "card")
+    heading = QLabel(title)
+    heading.setProperty("role", "heading")
+    text = QLabel(said)
+    text.setWordWrap(True)
+    text.setProperty("role", "muted")
+    column = QVBoxLayout(card)
+    column.setContentsMargins(18, 16, 18, 16)
+    column.setSpacing(10)
+    column.addWidget(heading)
+    column.addWidget(text)
+    column.addStretch(1)
+    for widget in widgets:
+        column.addWidget(widget)
+    return card
+
+
+def _button(name: str, text: str, action: Callable[[], None]) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setAccessibleName(text.replace("&", ""))
+    button.clicked.connect(lambda checked=False: action())
+    return button

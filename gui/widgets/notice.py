@@ -44,9 +44,13 @@ class Notice(QFrame):
         """Show an error: cause, evidence, what to try next."""
         self.show_text(error_text(error))
 
-    def show_text(self, text: str) -> None:
-        """Show a sentence."""
+    def show_text(self, text: str, kind: str = "error") -> None:
+        """Show a sentence; its kind is error, warning or note."""
         self._label.setText(visible(text))
+        self.setProperty("kind", kind)
+        # A style that depends on a property is looked up again only when it is asked to.
+        self.style().unpolish(self)
+        self.style().polish(self)
         self.show()
 
     def clear(self) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,25 +17,42 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
+from gui import theme
 from rig.cli.terminal import visible
 
 Index = QModelIndex | QPersistentModelIndex
 _SORT = Qt.ItemDataRole.UserRole
 _NOWHERE = QModelIndex()
+_LEFT = Qt.AlignmentFlag.AlignLeft
+#: Letters that no column is too narrow for.
+_LONG = 12
+#: A column that is wider would leave no room for the others.
+_WIDEST_PX = 420
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its head, the text of a row, and the value that it sorts by (else the text)."""
+    """A column: its head, the text of a row, and the value that it sorts by (else the text).
+
+    `colour` names a colour of the theme for a row ("ok", "bad", "muted"), empty for the text's.
+    """
 
     head: str
     text: Callable[[Any], str]
     key: Callable[[Any], Any] | None = None
     right: bool = False
     tip: str = ""
+    colour: Callable[[Any], str] | None = None
+
+
+def _tip(text: str) -> str | None:
+    """Return what a cell that may be cut shows under the mouse: plain text, which Qt would take for
+    markup.
+    """
+    return f"<qt>{html.escape(text)}</qt>" if len(text) > _LONG else None
 
 
 class _Rows(QAbstractTableModel):
@@ -58,6 +76,11 @@ class _Rows(QAbstractTableModel):
             return column.key(row) if column.key is not None else column.text(row)
         if role == Qt.ItemDataRole.TextAlignmentRole and column.right:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.ForegroundRole and column.colour is not None:
+            name = column.colour(row)
+            return QColor(getattr(theme.shown(), name)) if name else None
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return _tip(visible(column.text(row)))
         return None
 
     def headerData(  # noqa: N802
@@ -72,6 +95,9 @@ class _Rows(QAbstractTableModel):
             return self.columns[section].head
         if role == Qt.ItemDataRole.ToolTipRole:
             return self.columns[section].tip or None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if self.columns[section].right else _LEFT
+            return side | Qt.AlignmentFlag.AlignVCenter
         return None
 
 
@@ -118,6 +144,9 @@ class Table(QTableView):
         self._rows.rows = list(rows)
         self._rows.endResetModel()
         self.resizeColumnsToContents()
+        for number in range(self._rows.columnCount() - 1):
+            if self.columnWidth(number) > _WIDEST_PX:
+                self.setColumnWidth(number, _WIDEST_PX)
 
     def selected(self) -> list[Any]:
         """Return the selected rows, from top to bottom."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QLineEdit, QSplitter
 
+from gui.memory import Memory
+from gui.window import MainWindow
 from rig.errors import DataError
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
-
-    from gui.window import MainWindow
 
 
 def shown(window: MainWindow) -> str:
@@ -71,3 +72,38 @@ def test_what_devices_say_is_no_markup(window: MainWindow) -> None:
     window.say_error(DataError("<b>bold</b>\x1b[31m"))
     assert "<b>bold</b>" in window._notice.text
     assert "\x1b" not in window._notice.text
+
+
+def test_a_path_is_opened_by_keys_and_escape_leaves_the_question(
+    window: MainWindow, virtual_session: Path, qtbot: QtBot
+) -> None:
+    field = window.findChild(QLineEdit, "open-path")
+    qtbot.keyClick(window, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+    assert field.isVisible()
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert not field.isVisible()
+    qtbot.keyClick(window, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClicks(field, str(virtual_session))
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.shell.session is not None)
+    assert not field.isVisible()
+
+
+def test_size_and_splitters_are_remembered(qtbot: QtBot, tmp_path: Path) -> None:
+    for first in (True, False):
+        made = MainWindow(Memory(tmp_path / "gui.json"))
+        qtbot.addWidget(made)
+        made.go("about")
+        splitter = made.screen_named("about").findChild(QSplitter, "support-split")
+        if first:
+            made.resize(1180, 777)
+        made.show()
+        qtbot.waitExposed(made)
+        if first:
+            splitter.setSizes([1, 3])
+            kept = splitter.sizes()
+        else:
+            assert made.shell.memory.get("splitter support-split", []) == kept
+            assert splitter.sizes() == kept
+            assert (made.width(), made.height()) == (1180, 777)
+        made.close()

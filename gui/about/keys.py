@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sheet of keys: what each does, in the window and on every screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from PySide6.QtWidgets import QLabel, QVBoxLayout
+
+from gui.screen import Screen
+from gui.shell import Shell
+from gui.widgets.table import Column, Table
+
+#: Keys that work on every screen.
+WINDOW = (
+    ("Ctrl+1 ... Ctrl+6", "start, bench, run, trace, trials, sessions"),
+    ("F1", "this sheet"),
+    ("Ctrl+Shift+A", "about the program, and the support bundle"),
+    ("Ctrl+Shift+T", "light or dark theme"),
+    ("Ctrl+O", "open a session folder, a bench file or a trace by its path"),
+    ("Ctrl+Q", "close the window; the supply goes off"),
+    ("Tab, Shift+Tab", "the next, the previous field"),
+    ("Space, Enter", "press the button that has the focus"),
+    ("Ctrl+C in a table", "copy the selected rows, or all, with tabs between"),
+    ("Escape", "close a notice, leave a question without an answer"),
+)
+_COLUMNS = (
+    Column("screen", lambda row: row.where),
+    Column("key", lambda row: row.key),
+    Column("what it does", lambda row: row.what),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A key on a screen, and what it does there."""
+
+    where: str
+    key: str
+    what: str
+
+
+def key_rows(screens: Mapping[str, Sequence[tuple[str, str]]]) -> list[KeyRow]:
+    """Return the rows of the sheet: the window's keys, then those of each screen by its title."""
+    rows = [KeyRow("everywhere", key, what) for key, what in WINDOW]
+    for title, keys in screens.items():
+        rows += [KeyRow(title.lower(), key, what) for key, what in keys]
+    return rows
+
+
+class KeysScreen(Screen):
+    """The sheet of keys."""
+
+    KEYS: ClassVar = ()
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell)
+        title = QLabel("Keys")
+        title.setProperty("role", "title")
+        self.table = Table(_COLUMNS, "keys")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 20, 24, 16)
+        column.setSpacing(12)
+        column.addWidget(title)
+        column.addWidget(self.table, 1)
+        self.show_keys({})
+
+    def show_keys(self, screens: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Show the keys of screens, by their titles."""
+        self.table.set_rows(key_rows(screens))

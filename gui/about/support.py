@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The support bundle in the window: what it will hold, looked at before it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+)
+
+from gui.shell import Shell
+from gui.widgets.notice import Notice
+from gui.widgets.table import Column, Table
+from rig.api import bundle
+from rig.api.bundle import Bundle, BundleFile
+from rig.bench.scan import scan
+from rig.cli.terminal import visible
+from rig.units import bytes_text
+
+_COLUMNS = (
+    Column("file", lambda file: file.name),
+    Column("size", lambda file: bytes_text(file.size_b), lambda file: file.size_b, right=True),
+    Column("what it holds", lambda file: file.what),
+)
+_EXPLAINED = (
+    "For a question to somebody who is not here: versions, the bench file, what is attached, how "
+    "the open session went. No traces, no data. Passwords, keys, home folders and the names of "
+    "users and computers are taken out. Collect it, look at every file, then write it."
+)
+
+
+class SupportCard(QFrame):
+    """Collect a support bundle, look at its files, write it."""
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__()
+        self._shell = shell
+        self._bundle: Bundle | None = None
+        self.setProperty("role", "card")
+        self._serials = QCheckBox("Keep serial &numbers of instruments")
+        self._serials.setObjectName("support-serials")
+        self._serials.setAccessibleName("Keep serial numbers of instruments")
+        self._serials.toggled.connect(self._forget)
+        self._collect = _button("support-collect", "&Collect", self._do_collect)
+        self._write = _button("support-write", "&Write", self._do_write)
+        self._write.setEnabled(False)
+        self._path = QLineEdit("~/neurorig-support.zip")
+        self._path.setObjectName("support-path")
+        self._path.setAccessibleName("File of the bundle")
+        self._files = Table(_COLUMNS, "support-files")
+        self._files.chosen.connect(self._show_file)
+        self._text = QPlainTextEdit()
+        self._text.setObjectName("support-text")
+        self._text.setAccessibleName("Text of the file")
+        self._text.setReadOnly(True)
+        self._text.setTabChangesFocus(True)
+        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self._notice = Notice()
+        self._lay_out()
+
+    @property
+    def bundle(self) -> Bundle | None:
+        """Return what was collected; None before."""
+        return self._bundle
+
+    def _lay_out(self) -> None:
+        heading = QLabel("Support bundle")
+        heading.setProperty("role", "heading")
+        said = QLabel(_EXPLAINED)
+        said.setWordWrap(True)
+        said.setProperty("role", "muted")
+        row = QHBoxLayout()
+        row.addWidget(self._collect)
+        row.addWidget(self._serials)
+        row.addStretch(1)
+        row.addWidget(self._path, 2)
+        row.addWidget(self._write)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setObjectName("support-split")
+        split.addWidget(self._files)
+        split.addWidget(self._text)
+        split.setSizes([480, 520])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 12, 16, 12)
+        for widget in (heading, said):
+            column.addWidget(widget)
+        column.addLayout(row)
+        column.addWidget(self._notice)
+        column.addWidget(split, 1)
+
+    def _forget(self) -> None:
+        """What was collected with another choice is not written."""
+        self._bundle = None
+        self._files.set_rows([])
+        self._text.clear()
+        self._write.setEnabled(False)
+
+    def _do_collect(self) -> None:
+        self._notice.clear()
+        self._collect.setEnabled(False)
+        session = self._shell.session.path if self._shell.session is not None else None
+        bench = self._shell.bench_path
+        keep = self._serials.isChecked()
+        self._shell.worker.do(
+            lambda: bundle.collect(session, bench, keep_serials=keep, scan=scan),
+            self._take,
+            self._fail,
+            key="support",
+        )
+
+    def _take(self, made: Bundle) -> None:
+        self._collect.setEnabled(True)
+        if made.serials_kept != self._serials.isChecked():
+            return
+        self._bundle = made
+        self._files.set_rows(made.files)
+        self._files.choose(made.files[0])
+        self._write.setEnabled(True)
+
+    def _fail(self, error: BaseException) -> None:
+        self._collect.setEnabled(True)
+        self._notice.show_error(error)
+
+    def _show_file(self, file: BundleFile) -> None:
+        self._text.setPlainText(visible(file.text))
+
+    def _do_write(self) -> None:
+        if self._bundle is None:
+            return
+        made = self._bundle
+        path = Path(self._path.text()).expanduser()
+        self._shell.worker.do(lambda: made.write(path), self._written, self._fail, key="support")
+
+    def _written(self, path: Path) -> None:
+        self._notice.show_text(
+            f"{path} is written: look at it once more before you send it", "note"
+        )
+
+
+def _button(name: str, text: str, action: object) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setAccessibleName(f"{text.replace('&', '')} the support bundle")
+    button.clicked.connect(action)
+    return button

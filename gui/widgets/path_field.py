@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A field for the path of a file or folder, completed from the disk while one types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QDir, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QCompleter,
+    QFileSystemModel,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QWidget,
+)
+
+
+class PathField(QLineEdit):
+    """A path; `given` is emitted with it when Enter is pressed. A file can be dropped on it."""
+
+    given = Signal(object)
+
+    def __init__(self, name: str, said: str, hint: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setAccessibleName(said)
+        self.setPlaceholderText(hint)
+        self._model: QFileSystemModel | None = None
+        self.returnPressed.connect(self.give)
+
+    def focusInEvent(self, event: object) -> None:  # noqa: N802
+        """Begin to complete: the model of the disk has a thread of its own, which few need."""
+        if self._model is None:
+            self._model = QFileSystemModel(self)
+            self._model.setFilter(QDir.Filter.AllEntries | QDir.Filter.NoDotAndDotDot)
+            self._model.setRootPath(str(Path.cwd()))
+            completer = QCompleter(self._model, self)
+            completer.setCaseSensitivity(Qt.CaseSensitivity.CaseSensitive)
+            self.setCompleter(completer)
+        super().focusInEvent(event)  # type: ignore[arg-type]
+
+    def give(self) -> None:
+        """Hand the path on, where there is one."""
+        text = self.text().strip().removeprefix("file://")
+        if text:
+            self.given.emit(Path(text).expanduser())
+
+
+class PathBar(QFrame):
+    """A line above the screens that asks for a path; hidden until it is asked for."""
+
+    given = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("path-bar")
+        self._field = PathField(
+            "open-path", "Path to open", "a session folder, a bench file or a trace", self
+        )
+        self._field.given.connect(self._hand_on)
+        label = QLabel("&Open")
+        label.setBuddy(self._field)
+        button = QPushButton("Open")
+        button.setObjectName("open-path-now")
+        button.setAccessibleName("Open this path")
+        button.clicked.connect(self._field.give)
+        row = QHBoxLayout(self)
+        row.addWidget(label)
+        row.addWidget(self._field, 1)
+        row.addWidget(button)
+        self.hide()
+
+    def ask(self) -> None:
+        """Show the line, ready to type."""
+        self.show()
+        self._field.setFocus()
+        self._field.selectAll()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Leave by Escape."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.hide()
+        else:
+            super().keyPressEvent(event)
+
+    def _hand_on(self, path: Path) -> None:
+        self.hide()
+        self.given.emit(path)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The start screen: the demonstration, recent files, paths that are typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit, QPushButton
+
+from gui.start import recent
+from gui.widgets.table import Table
+from rig.api import demonstration
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from gui.window import MainWindow
+
+
+def test_the_demonstration_opens_by_a_click(
+    window: MainWindow, virtual_session: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demonstration, "default_root", lambda: virtual_session.parent)
+    monkeypatch.setattr(demonstration, "NAME", "virtual-null")
+    start = window.screen_named("start")
+    button = start.findChild(QPushButton, "start-demo")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.shell.session is not None)
+    assert window.shell.session is not None
+    assert window.shell.session.path == virtual_session
+    assert button.isEnabled()
+
+
+def test_a_recent_file_opens_by_enter_and_is_forgotten_by_delete(
+    window: MainWindow, virtual_session: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    for path in (tmp_path / "gone.jls", virtual_session):
+        window.shell.memory.opened(path)
+    start = window.screen_named("start")
+    start.enter()
+    table = start.findChild(Table, "recent")
+    qtbot.waitUntil(lambda: len(table.rows) == 2)
+    assert [row.kind for row in table.rows] == [recent.SESSION, recent.MISSING]
+    table.setFocus()
+    table.choose(table.rows[1])
+    qtbot.keyClick(table, Qt.Key.Key_Delete)
+    qtbot.waitUntil(lambda: len(table.rows) == 1)
+    table.choose(table.rows[0])
+    qtbot.keyClick(table, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.shell.session is not None)
+
+
+def test_a_path_that_is_not_there_is_said_and_a_bench_file_is_taken(
+    window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    field = window.screen_named("start").findChild(QLineEdit, "start-trace-path")
+    qtbot.keyClicks(field, str(tmp_path / "no.jls"))
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert "is not there" in window._notice.text
+    bench = tmp_path / "my.toml"
+    bench.write_text("")
+    other = window.screen_named("start").findChild(QLineEdit, "start-bench-path")
+    qtbot.keyClicks(other, str(bench))
+    qtbot.keyClick(other, Qt.Key.Key_Return)
+    assert window.shell.bench_path == bench
+    assert window._stack.currentWidget().objectName() == "screen-bench"
+    assert window._notice.text == ""
+
+
+def test_the_virtual_bench_is_taken_in_hand(window: MainWindow, qtbot: QtBot) -> None:
+    button = window.screen_named("start").findChild(QPushButton, "start-virtual")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert window.shell.bench_path is not None and window.shell.bench_path.is_file()
+    assert window._stack.currentWidget().objectName() == "screen-run"
+
+
+def test_a_row_says_where_a_file_lies(tmp_path: Path) -> None:
+    (tmp_path / "a.jls").write_text("")
+    (tmp_path / "b.toml").write_text("")
+    paths = [tmp_path / "a.jls", tmp_path / "b.toml", tmp_path, Path.home() / "x" / "c.jls"]
+    found = recent.rows(paths)
+    assert [row.kind for row in found] == ["trace", "bench file", "session", "not there"]
+    assert found[3].place == "~/x"
+    assert found[0].place == str(tmp_path)
