@@ -47,21 +47,34 @@ def envelopes(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
     # The filter's state at each sample of a hop, after the two before it.
     states = np.zeros((HOP_SAMPLES + 2, slices, CHANNELS), np.int64)
     feedback = np.stack([a2, a1])[:, None]
-    terms = np.empty((2, slices, CHANNELS), np.int64)
     for step in range(STEPS):
         hop = difference[:, step * HOP_SAMPLES : (step + 1) * HOP_SAMPLES].T[:, :, None]
         np.multiply(hop, b0, out=driven)
         driven += half
-        for sample, drive in enumerate(driven):
-            np.multiply(states[sample : sample + 2], feedback, out=terms)
-            drive -= terms[0]
-            drive -= terms[1]
-            drive >>= COEFFICIENT_FRACTION_BITS
-            np.minimum(drive, FILTER_MAX, out=drive)
-            np.maximum(drive, -FILTER_MAX, out=states[sample + 2])
+        _filter(driven, feedback, states, limited=False)
+        if np.abs(states).max() > FILTER_MAX:
+            _filter(driven, feedback, states, limited=True)
         total[:, step] = (np.abs(states[2:]) >> ENVELOPE_SHIFT_BITS).sum(axis=0)
         states[:2] = states[-2:]
     return total
+
+
+def _filter(driven: Ints, feedback: Ints, states: Ints, *, limited: bool) -> None:
+    """Put the states of a hop behind the two before it. Limiting each takes half as long again, and
+    a hop in which none reaches the limit has the same states without.
+    """
+    terms = np.empty_like(states[:2])
+    later, earlier = terms
+    before = [states[sample : sample + 2] for sample in range(HOP_SAMPLES)]
+    bits = np.array(COEFFICIENT_FRACTION_BITS)
+    for two, drive, state in zip(before, driven, states[2:], strict=True):
+        np.multiply(two, feedback, out=terms)
+        np.subtract(drive, later, out=state)
+        np.subtract(state, earlier, out=state)
+        np.right_shift(state, bits, out=state)
+        if limited:
+            np.minimum(state, FILTER_MAX, out=state)
+            np.maximum(state, -FILTER_MAX, out=state)
 
 
 def logarithms(envelope: Ints) -> Ints:
