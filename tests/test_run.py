@@ -39,6 +39,9 @@ def run(
     (folder / FLAKY).write_text(listed)
     command = [sys.executable, str(ROOT / "tests" / "run.py"), jobs, *words]
     environment = uncounted() | {"PYTHONDONTWRITEBYTECODE": "1"}
+    # Of the plugins of this environment only the one that runs tests side by side: others take
+    # longer to import than such a run.
+    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
