@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,9 @@ from rig.session.session import SessionResult, open_bench
 
 ROOT = Path(__file__).resolve().parent.parent
 VIRTUAL_NULL = ROOT / "benches" / "virtual-null.toml"
+
+#: Data that benches generate are kept here: they take seconds.
+USERS_CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
 
 pytest_plugins = ["pytester"]
 
@@ -31,6 +35,16 @@ def pytest_configure() -> None:
         "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("untimed")
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Run pytest in a home of its own, with the generated data of the user's, and without those
+    plugins of this environment that take long to import.
+    """
+    monkeypatch.setenv("XDG_CACHE_HOME", USERS_CACHE)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:pytest-qt -p no:xdist")
+    return pytester
 
 
 @pytest.fixture

@@ -10,28 +10,30 @@ of `--rig-bench` (default: the built-in virtual one), or on that of its marker:
     @pytest.mark.rig(bench="benches/virtual-asc.toml", set={"task.asc.samples": 12}, trials=3)
 
 An invalid session fails every test that uses it.
+
+pytest imports this module in every run wherever the rig is installed, so that what takes long to
+import is imported where it is used.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rig.api.bench import OpenBench, open_bench, overrides
-from rig.api.metric import Metrics, SessionMetric
-from rig.api.session import Session
 from rig.errors import ConfigError, RigError
-from rig.results import labels
-from rig.session.planning import open_plan
 from rig.units import quantity
 
-VIRTUAL = Path(__file__).with_name("demo.toml")
+if TYPE_CHECKING:
+    from rig.api.bench import OpenBench
+    from rig.pytest_plugin.tested import TestedSession
+
+VIRTUAL = Path(__file__).parent.with_name("demo.toml")
 _MARKER = (
     "rig(bench=FILE, set={KEY: VALUE}, trials=N): the bench of this test's rig_bench and "
     "rig_session, settings that override keys of its file, and how many trials a session has; "
@@ -51,38 +53,7 @@ class BenchChoice:
     trials: int = 0
 
 
-class TestedMetrics(Metrics):
-    """Metrics that note which of them a test looked up."""
-
-    __test__ = False
-
-    def __init__(self, metrics: Metrics) -> None:
-        super().__init__(dict(metrics), metrics.absent)
-        self.looked_up: dict[str, SessionMetric] = {}
-
-    def __getitem__(self, name: str) -> SessionMetric:
-        metric = super().__getitem__(name)
-        self.looked_up[name] = metric
-        return metric
-
-
-class TestedSession(Session):
-    """A session that notes which of its metrics a test looked up."""
-
-    __test__ = False
-
-    @cached_property
-    def tested(self) -> TestedMetrics:
-        """Return the metrics."""
-        return TestedMetrics(super().metrics)
-
-    @property
-    def metrics(self) -> TestedMetrics:
-        """Return the metrics by name."""
-        return self.tested
-
-
-_SESSIONS = pytest.StashKey[dict[BenchChoice, TestedSession]]()
+_SESSIONS = pytest.StashKey["dict[BenchChoice, TestedSession]"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -165,6 +136,8 @@ def rig_choice(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> B
 @pytest.fixture(scope="session")
 def rig_bench(rig_choice: BenchChoice, pytestconfig: pytest.Config) -> Iterator[OpenBench]:
     """Open the bench once for all its tests; its supply is off when they are over."""
+    from rig.api.bench import open_bench
+
     with ExitStack() as stack:
         try:
             bench = stack.enter_context(open_bench(rig_choice.bench, rig_choice.settings))
@@ -184,6 +157,8 @@ def rig_session(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> TestedSession:
     """Run the bench once for all its tests; an invalid session fails each of them."""
+    from rig.pytest_plugin.tested import TestedSession
+
     known = pytestconfig.stash.setdefault(_SESSIONS, {})
     if rig_choice not in known:
         root = pytestconfig.getoption("--rig-sessions") or tmp_path_factory.mktemp("rig-sessions")
@@ -215,13 +190,24 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     try:
         return (yield)
     finally:
-        for used in getattr(item, "funcargs", {}).values():
-            if isinstance(used, TestedSession):
-                item.user_properties.extend(_properties(used, item.config.invocation_params.dir))
+        if item.config.stash.get(_SESSIONS, {}):
+            _note_sessions(item)
+
+
+def _note_sessions(item: pytest.Item) -> None:
+    from rig.pytest_plugin.tested import TestedSession, properties
+
+    for used in getattr(item, "funcargs", {}).values():
+        if isinstance(used, TestedSession):
+            item.user_properties.extend(properties(used, item.config.invocation_params.dir))
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """Explain a failed comparison of a metric with a number: value, both intervals, verdict."""
+    if "rig.api.metric" not in sys.modules:
+        return None  # so neither side is a metric
+    from rig.api.metric import SessionMetric
+
     metric, limit = (left, right) if isinstance(left, SessionMetric) else (right, left)
     if not isinstance(metric, SessionMetric) or not isinstance(limit, int | float):
         return None
@@ -256,6 +242,8 @@ def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], folder: Path) ->
     """Return the choices of the options as a marker changes them."""
     if marker.args or set(marker.kwargs) - set(_KEYS):
         raise pytest.UsageError(f"the rig marker has {', '.join(_KEYS)}, each by its name")
+    from rig.api.bench import overrides
+
     wanted: Mapping[str, Any] = marker.kwargs
     if "bench" in wanted:
         choices = [BenchChoice(folder / wanted["bench"], choices[0].settings, choices[0].trials)]
@@ -267,27 +255,12 @@ def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], folder: Path) ->
 
 
 def _marked(choice: BenchChoice) -> str:
+    from rig.results import labels
+    from rig.session.planning import open_plan
+
     try:
         _, task, _ = open_plan(choice.bench, choice.settings)
     except RigError:
         return ""  # the fixtures say what is wrong
     found = labels.of_task({"samples": len(task)} | task.provenance())
     return f" ({labels.texts(found)})" if found else ""
-
-
-def _properties(session: TestedSession, root: Path) -> Iterator[tuple[str, str]]:
-    path = session.path.resolve()
-    inside = path.is_relative_to(root.resolve())
-    yield "rig.session", (path.relative_to(root.resolve()).as_posix() if inside else path.name)
-    yield "rig.verdict", str(session.verdict.ok).lower()
-    yield "rig.labels", ", ".join(session.labels)
-    for name, metric in session.tested.looked_up.items():
-        yield f"rig.{name}.value", repr(metric.value)
-        yield f"rig.{name}.unit", metric.unit
-        interval = metric.same_samples
-        yield (
-            f"rig.{name}.interval",
-            (f"{interval.low!r} to {interval.high!r}" if interval.known else interval.reason),
-        )
-        judged = {True: "true", False: "false", None: "none"}[metric.verdict]
-        yield f"rig.{name}.verdict", judged
